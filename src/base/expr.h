@@ -1,0 +1,45 @@
+/*
+ * expr.h - the plan's expression language: 64-bit integers, parsed once, evaluated many times.
+ *
+ *     + - * / %  == != < <= > >=  ! && ||  ?:  ( )  min max cdiv align pow2ceil alignof(NAME)
+ *
+ *     static const char *names[] = {"M", "N"};
+ *     struct expr *e = expr_parse("cdiv(N,128)", 11, names, 2, &arena, &col, err);
+ *     int64_t v;
+ *     if (expr_eval(e, &(struct expr_env){.values = axes}, &v, err) < 0) ...
+ *
+ * Division truncates as in C. Overflow, division by zero and an unknown name are errors that name
+ * the column. Depth and length are bounded: 10,000 parentheses are an error, not a crash.
+ */
+#ifndef BASE_EXPR_H
+#define BASE_EXPR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#define EXPR_MAX_LEN 4096
+#define EXPR_MAX_DEPTH 200
+
+struct expr;
+
+/* Answers alignof(NAME); returns 0 and sets *out, or -1 if there is no such tensor. */
+typedef int (*expr_alignof_fn)(void *ctx, const char *name, int64_t *out);
+struct expr_env {
+    const int64_t *values;      /* one per name given to expr_parse */
+    expr_alignof_fn alignof_fn; /* NULL: alignof is an error */
+    void *ctx;
+};
+
+/* Column (from 0) of the last parse error, for callers that report file:line:column. */
+struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
+                        struct arena *a, size_t *col, struct err *err);
+int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
+const char *expr_text(const struct expr *e);
+/* Does the expression mention name number i? */
+bool expr_uses(const struct expr *e, size_t i);
+
+#endif

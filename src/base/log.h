@@ -1,0 +1,25 @@
+/*
+ * log.h - what Hone says about itself, on stderr, filtered by HONE_LOG.
+ *
+ *     log_info("compile", "cache hit %s", key);
+ *
+ * HONE_LOG=debug shows everything, HONE_LOG=author:debug,emu:info one area each; the default is
+ * warnings. Results go to stdout and never through here; keys never reach a log.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+bool log_on(const char *area, enum log_level level);
+void log_at(const char *area, enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define log_error(area, ...) log_at(area, LOG_ERROR, __VA_ARGS__)
+#define log_warn(area, ...) log_at(area, LOG_WARN, __VA_ARGS__)
+#define log_info(area, ...) log_at(area, LOG_INFO, __VA_ARGS__)
+#define log_debug(area, ...) log_at(area, LOG_DEBUG, __VA_ARGS__)
+
+#endif

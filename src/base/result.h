@@ -1,0 +1,132 @@
+/*
+ * result.h - result.bin: the facts a worker saw. `hone` judges; nothing here is an opinion.
+ *
+ * Written incrementally enough that a killed worker still leaves what was known: the worker
+ * rewrites the file (atomically) after each case and before each launch of a case that could hang.
+ * Read as hostile: a worker on another machine may have been anything.
+ */
+#ifndef BASE_RESULT_H
+#define BASE_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+
+#define RESULT_MAGIC 0x53455248u /* "HRES" */
+#define RESULT_VERSION 1
+#define RESULT_MAX_BYTES (256u << 20)
+
+/* How a call, and so the job, ended. */
+enum result_status {
+    RESULT_OK,
+    RESULT_NOT_RUN,
+    RESULT_LOAD_FAILED, /* the module did not load, a kernel was not found */
+    RESULT_PLAN,        /* the launch was refused: too many threads, too much shared memory */
+    RESULT_OOM,
+    RESULT_HANG,        /* time limit, deadlock, livelock */
+    RESULT_FAULT,       /* illegal address, misaligned, trap, assert, bad instruction */
+    RESULT_UNSUPPORTED, /* the emulator does not know an instruction */
+    RESULT_MACHINE      /* device lost, driver missing, worker broken: unjudged */
+};
+
+enum finding_kind {
+    FIND_OOB,
+    FIND_MISALIGNED,
+    FIND_UNINIT,
+    FIND_RACE,
+    FIND_BARRIER,
+    FIND_ASYNC,
+    FIND_UNWRITTEN,
+    FIND_DEADLOCK,
+    FIND_TRAP,
+    FIND_ASSERT,
+    FIND_UNSUPPORTED,
+    FIND_OTHER,
+    FIND_COUNT
+};
+
+struct result_finding {
+    enum finding_kind kind;
+    const char *kernel;
+    const char *file; /* "" = unknown */
+    uint32_t line;
+    uint32_t block[3], thread[3];
+    const char *object; /* tensor, workspace, "shared", "local", ... */
+    int64_t index;      /* element, -1 = unknown */
+    const char *text;   /* one sentence for people and models */
+    const char *other;  /* the other party of a race: "line 41, block (0,0,0) thread (3,0,0)" */
+    uint64_t count;
+};
+
+/* Named numbers with a unit, per kernel or per source line. */
+struct result_counter {
+    const char *kernel;
+    uint32_t line; /* 0 = whole kernel */
+    const char *name, *unit;
+    double value;
+};
+
+struct result_compare {
+    uint32_t buffer;
+    uint64_t n;         /* elements compared */
+    uint64_t bad;       /* over tolerance */
+    uint64_t unwritten; /* still holding poison */
+    double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
+    double rms_ratio;   /* rms error / rms error of an ideal implementation */
+    double zero_ratio;  /* max_ratio an all-zero output would have had (probe) */
+    double max_abs;
+    uint64_t worst_elem;
+    double worst_got, worst_want;
+    uint32_t nsamples; /* of the bad elements: sorted indices spread over the output */
+    uint64_t *sample_elem;
+    double *sample_got, *sample_want;
+    const char *pattern; /* in words, "" if none was recognised */
+};
+
+struct result_call {
+    enum result_status status;
+    double time_ns; /* <0 = none */
+    bool time_is_model;
+    bool inputs_intact, guards_intact;
+    bool repeat_equal;  /* REPEAT calls: outputs bit-identical to the call before */
+    const char *damage; /* which buffer was hurt and where, "" if none */
+    uint32_t ncompares;
+    struct result_compare *compares;
+};
+
+struct result_case {
+    uint32_t ncalls;
+    struct result_call *calls;
+};
+
+struct result {
+    enum result_status status;
+    const char *message; /* what is known of the failure: kernel, launch, address, limit */
+    uint32_t where_case, where_call;
+    const char *device; /* "NVIDIA H200", "emulator (h200 model)" */
+    const char *driver;
+    uint32_t sm;         /* 90, ... */
+    double clock_mhz[3]; /* sm at start, at end, max */
+    uint64_t throttle;   /* NVML reasons seen */
+    double empty_launch_ns;
+    uint64_t setup_ns, run_ns, verify_ns; /* where the worker's own time went */
+    uint32_t ncases;
+    struct result_case *cases;
+    uint32_t nfindings;
+    struct result_finding *findings;
+    uint32_t ncounters;
+    struct result_counter *counters;
+    const char *printf_text; /* capped */
+};
+
+const char *finding_kind_name(enum finding_kind k); /* "out-of-bounds", ... */
+const char *result_status_name(enum result_status s);
+
+void result_write(const struct result *r, struct strbuf *out);
+int result_read(struct result *r, const void *data, size_t len, struct arena *a, struct err *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * strbuf.h - a growing byte string that is always NUL-terminated and never exceeds its cap.
+ *
+ *     struct strbuf sb = STRBUF_INIT(64 << 10);
+ *     strbuf_addf(&sb, "%s: %d", name, n);
+ *     puts(sb.buf);
+ *     strbuf_release(&sb);
+ *
+ * Past the cap, what fits is kept, the rest is dropped and `truncated` is set: data from outside
+ * can fill a buffer, never the machine.
+ */
+#ifndef BASE_STRBUF_H
+#define BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf {
+    char *buf; /* never NULL; "" when empty */
+    size_t len;
+    size_t cap;
+    size_t max; /* len never exceeds this */
+    bool truncated;
+};
+
+extern char strbuf_empty[1];
+#define STRBUF_INIT(max_bytes)                 \
+    {                                          \
+        strbuf_empty, 0, 0, (max_bytes), false \
+    }
+
+void strbuf_init(struct strbuf *sb, size_t max_bytes);
+void strbuf_release(struct strbuf *sb);                  /* frees; usable again as empty */
+void strbuf_clear(struct strbuf *sb);                    /* empties, keeps memory */
+char *strbuf_detach(struct strbuf *sb, size_t *len_out); /* caller frees */
+
+void strbuf_add(struct strbuf *sb, const void *data, size_t n);
+void strbuf_adds(struct strbuf *sb, const char *s);
+void strbuf_addc(struct strbuf *sb, char c);
+void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap);
+
+#endif

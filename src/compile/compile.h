@@ -1,0 +1,105 @@
+/*
+ * compile.h - from a candidate's source to PTX, cubin, signatures and diagnostics.
+ *
+ *     struct compile_request rq = {.source = src, .len = n, .arch = "sm_90a", .kernels = names};
+ *     struct compiled c;
+ *     if (compile_run(cc, &rq, &c, err) < 0) ...      Hone or the machine failed
+ *     if (!c.ok) print(c.diags);                      the candidate failed: data
+ *     compiled_release(&c);
+ *
+ * A `struct compiler` is opened once per run: NVRTC through a service process that owns the
+ * precompiled headers, or nvcc. Which one is recorded in every result: another compiler is another
+ * kernel. Results come from the content-addressed cache when it has them.
+ */
+#ifndef COMPILE_COMPILE_H
+#define COMPILE_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "plan/sig.h"
+
+struct compiler;
+
+struct compiler_config {
+    const char *kind;      /* "nvrtc", "nvcc", or NULL = the best there is */
+    const char *cache_dir; /* NULL = the user's cache directory */
+    uint64_t child_ns;     /* time limit per compile; 0 = 120 s */
+    uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
+    unsigned jobs;         /* parallel children; 0 = one per core */
+    bool no_cache, no_pch;
+};
+
+struct compile_request {
+    const char *source;
+    size_t len;
+    const char *name;           /* for diagnostics: "kernel.cu" */
+    const char *arch;           /* "sm_90a" */
+    const char *const *kernels; /* the plan's kernels; their signatures are exported */
+    size_t nkernels;
+    const char *parent;         /* key of the parent's compile, for the family PCH; NULL = none */
+    bool trusted;               /* Hone's own code (oracle, service): may include its own headers */
+    const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
+};
+
+enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
+
+struct diag {
+    enum diag_severity severity;
+    const char *file; /* the candidate's name, or a short header path */
+    uint32_t line, column;
+    const char *message;
+    const char *hint; /* "" or one sentence */
+    VEC(struct {
+        uint32_t line;
+        const char *text;
+    })
+    frames; /* in the candidate's own source */
+};
+
+struct kernel_info {
+    const char *name;
+    uint32_t registers, spill_store_bytes, spill_load_bytes, static_smem_bytes, stack_bytes;
+    uint32_t max_threads;
+};
+
+struct compiled {
+    struct arena arena;
+    bool ok;
+    const char *failure; /* "" or the graded reason: "time limit", "memory", "forbidden include" */
+    char key[65];        /* cache key, hex SHA-256 */
+    bool from_cache, used_pch, used_family_pch;
+    uint64_t compile_ns;
+    const char *compiler; /* "nvrtc 13.0", "nvcc 13.0.88" */
+    const char *arch;
+    const char *ptx; /* with line info; NUL-terminated */
+    size_t ptx_len;
+    const void *cubin;
+    size_t cubin_len;
+    struct sig_vec sigs;
+    VEC(struct kernel_info) kernels;
+    VEC(struct diag) diags;
+    const char *log; /* raw, capped */
+};
+
+int compiler_open(struct compiler **out, const struct compiler_config *cfg, struct err *err);
+void compiler_close(struct compiler *c);
+const char *compiler_version(const struct compiler *c);
+
+/* Blocking. */
+int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
+                struct err *err);
+/* Several at once: start returns a ticket with an fd that turns readable when it is done. */
+struct compile_ticket;
+int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **t,
+                  struct err *err);
+int compile_ticket_fd(const struct compile_ticket *t);
+int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err);
+
+void compiled_release(struct compiled *c);
+
+#endif

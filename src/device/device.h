@@ -1,0 +1,113 @@
+/*
+ * device.h - one vtable for a thing that runs kernels; two implementations, `cuda` and `emu`.
+ *
+ * Lives in hone-worker only. The worker drives a job through this and knows nothing of which device
+ * it has. Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
+ *
+ *     struct device *d;
+ *     if (device_open(&d, job, bundle_dir, err) < 0) ...
+ *     d->ops->alloc(d, &spec, &addr, err);
+ *     enum result_status st = d->ops->launch(d, mod, launch, args, &stat, err);
+ *     d->ops->close(d);
+ *
+ * Two return conventions: int 0/-1 for Hone's own operations (a failure is Hone's or the
+ * machine's), enum result_status for what the candidate's code can make fail (with the story in
+ * err->msg).
+ */
+#ifndef DEVICE_DEVICE_H
+#define DEVICE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/job.h"
+#include "base/result.h"
+#include "base/vec.h"
+
+struct device;
+struct device_module;
+
+/* What a buffer is, so that a finding can name it. */
+struct device_alloc {
+    const char *name;
+    uint64_t bytes;
+    uint32_t align;
+    uint64_t offset; /* see struct job_buffer */
+    uint32_t elem_bytes;
+    enum job_buffer_role role;
+    uint32_t rank;
+    int64_t dims[8];
+};
+
+struct device_info {
+    char name[128], driver[64];
+    uint32_t sm; /* 90 */
+    uint32_t sms;
+    uint64_t mem_bytes, l2_bytes;
+    uint32_t smem_per_block_optin;
+};
+
+struct launch_stat {
+    double time_ns; /* <0: not timed */
+    bool is_model;
+};
+
+VEC_DECL(finding_vec, struct result_finding);
+VEC_DECL(counter_vec, struct result_counter);
+
+struct device_ops {
+    const char *name;
+    void (*close)(struct device *d);
+    int (*info)(struct device *d, struct device_info *out, struct err *err);
+
+    /* Memory. alloc surrounds the buffer with guard zones; guards_ok says whether they are whole.
+     */
+    int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
+                 struct err *err);
+    int (*free)(struct device *d, uint64_t addr, struct err *err);
+    int (*write)(struct device *d, uint64_t addr, const void *src, uint64_t n, struct err *err);
+    int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
+    int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
+                    struct err *err);
+    /* Poison: NaN patterns for floats, random words from `pattern` for others. On emu the bytes are
+     * also marked uninitialised for the sanitizer. */
+    int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
+                  struct err *err);
+    int (*zero)(struct device *d, uint64_t addr, uint64_t n, struct err *err);
+    int (*hash)(struct device *d, uint64_t addr, uint64_t n, uint64_t *out, struct err *err);
+    int (*guards_ok)(struct device *d, uint64_t addr, bool *ok, uint64_t *first_bad,
+                     struct err *err);
+    int (*flush_l2)(struct device *d, struct err *err);
+
+    /* Code. reset puts __device__ variables back to their initial values (module reload). */
+    enum result_status (*load)(struct device *d, const struct job_module *m, const char *bundle_dir,
+                               struct device_module **out, struct err *err);
+    void (*unload)(struct device *d, struct device_module *m);
+
+    /* Tensor maps are encoded to 128 bytes for the address given. */
+    enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
+                                    uint8_t out[128], struct err *err);
+    /* args[i] points at launch->args[i].size bytes. */
+    enum result_status (*launch)(struct device *d, struct device_module *m,
+                                 const struct job_launch *l, void *const *args, struct err *err);
+    enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
+    /* Time of the launches between begin and end; cuda: events, emu: the cost model. */
+    int (*time_begin)(struct device *d, struct err *err);
+    int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
+
+    /* What was seen since the last call; strings live until close. */
+    void (*findings)(struct device *d, struct finding_vec *out);
+    void (*counters)(struct device *d, struct counter_vec *out);
+    const char *(*printf_text)(struct device *d);
+};
+
+struct device {
+    const struct device_ops *ops;
+};
+
+/* Each backend's one entry. */
+int cuda_open(struct device **out, const struct job *job, struct err *err);
+int emu_open(struct device **out, const struct job *job, struct err *err);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * eval.h - one candidate to its verdict: extract, compile, emulate, run and check, time, profile.
+ *
+ *     struct eval_config cfg = EVAL_CONFIG_INIT;
+ *     struct verdict v;
+ *     if (eval_run(ev, task, source, len, &cfg, &v, err) < 0) ...   only for Hone's own failures
+ *
+ * A candidate that fails is a verdict. -1 means Hone could not even begin (no compiler, no disk).
+ */
+#ifndef EVAL_EVAL_H
+#define EVAL_EVAL_H
+
+#include "base/err.h"
+#include "compile/compile.h"
+#include "task/task.h"
+#include "verdict/verdict.h"
+
+struct evaluator; /* owns the compiler and the scheduler */
+
+struct eval_options {
+    const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
+    const char *on;       /* "local", "spool:DIR"; NULL = local */
+    const char *gpu;      /* the GPU the emulator models; NULL = "h200" */
+    const char *arch;     /* NULL = the device's own, else sm_90a */
+    const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
+    const char *cache_dir;
+};
+
+enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
+
+struct eval_config {
+    enum eval_depth depth; /* how far a passing candidate goes */
+    uint64_t seed;         /* 0 = unpredictable, recorded in the verdict */
+    bool sanitize;
+    const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
+    bool baselines;             /* the task's own */
+    uint64_t measure_ns;        /* time budget of measuring; 0 = 2 s */
+    const char *parent_key;     /* compile key of the parent, for the family PCH */
+};
+#define EVAL_CONFIG_INIT                                        \
+    {                                                           \
+        .depth = EVAL_TIME, .sanitize = true, .baselines = true \
+    }
+
+int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);
+void evaluator_close(struct evaluator *e);
+/* "emu" or "cuda": what was chosen. */
+const char *evaluator_device(const struct evaluator *e);
+
+int eval_run(struct evaluator *e, const struct task *t, const char *source, size_t len,
+             const struct eval_config *cfg, struct verdict *out, struct err *err);
+
+/* Several at once: submit, then wait for any. Compiling overlaps with running. */
+int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
+                const struct eval_config *cfg, uint64_t *ticket, struct err *err);
+/* The next finished one; timeout_ns 0 = poll. Returns 1 with a verdict, 0 if none yet, -1. */
+int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
+              struct err *err);
+
+#endif

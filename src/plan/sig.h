@@ -1,0 +1,41 @@
+/*
+ * sig.h - a kernel's parameter types, as the compiler saw them.
+ *
+ * PTX cannot tell a pointer from an int64. Hone compiles a trailer after the candidate's source
+ * that derives each kernel's parameter types from decltype(&kernel) and exports them as data;
+ * compile/ reads them back into these.
+ */
+#ifndef PLAN_SIG_H
+#define PLAN_SIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/vec.h"
+
+enum sig_kind {
+    SIG_POINTER,
+    SIG_INT,   /* signed or unsigned, see is_signed */
+    SIG_FLOAT, /* float, double */
+    SIG_BOOL,
+    SIG_STRUCT /* by value: a tensor map is 128 bytes, 64-aligned */
+};
+
+struct sig_param {
+    enum sig_kind kind;
+    uint32_t size, align; /* of the parameter */
+    bool is_signed;
+    bool is_const;      /* pointer: points to const */
+    enum dtype elem;    /* pointer: element type if it is one we know, else DT_NONE */
+    uint32_t elem_size; /* pointer: sizeof element; 0 = void or incomplete */
+};
+
+struct sig {
+    const char *kernel; /* the extern "C" name */
+    uint32_t nparams;
+    struct sig_param *params;
+};
+VEC_DECL(sig_vec, struct sig);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * asset.h - data files embedded at build time: tasks, prompts, playbooks, schema, gpus, kernels.
+ *
+ *     const struct asset *a = asset_find("tasks/softmax/task.json");
+ *     if (a) use(a->data, a->len);
+ *
+ * data[len] is NUL, so text can be used as a string. The table is sorted by path.
+ */
+#ifndef SYS_ASSET_H
+#define SYS_ASSET_H
+
+#include <stddef.h>
+
+struct asset {
+    const char *path;
+    const char *data;
+    size_t len;
+};
+
+extern const struct asset assets[];
+extern const size_t nassets;
+
+const struct asset *asset_find(const char *path);
+/* The first asset whose path starts with prefix; the rest of them follow it in the table. */
+const struct asset *asset_first(const char *prefix);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * hone_ref.h - the only header a task's reference.c includes.
+ *
+ * reference.c is written in the common subset of C17 and C++17 and computes one *unit* per call, in
+ * double. Hone puts the enumerators HT_x (tensors), HA_N (axes), HS_eps (scalars) of the task in
+ * front of it. The same text is compiled by cc into a shared object (CPU) and by NVRTC into device
+ * code (one thread per unit).
+ *
+ *     #include "hone_ref.h"
+ *     PHASE(rowsum)                       // units: R
+ *     {
+ *         double s = 0;
+ *         for (int64_t j = 0; j < AX(C); j++)
+ *             s += IN(x, unit * AX(C) + j);
+ *         SCRATCH(unit) = s;
+ *     }
+ *     PHASE(reference)                    // units: R*C
+ *     {
+ *         OUT(y, unit, IN(x, unit) / SCRATCH(unit / AX(C)));
+ *     }
+ *
+ * OUT_MAG(y, i, value, magnitude) also says how large the terms were that were added up (for a dot
+ * product: the sum of |a*b|), so that the judge can tell cancellation from a wrong answer;
+ * OUT uses |value|. IN reads the ORIGINAL input, also of a tensor updated in place.
+ */
+#ifndef HONE_REF_H
+#define HONE_REF_H
+
+#ifdef __CUDACC_RTC__
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+typedef unsigned int uint32_t;
+typedef unsigned short uint16_t;
+typedef unsigned char uint8_t;
+typedef int int32_t;
+typedef signed char int8_t;
+typedef short int16_t;
+#define HONE_FN __device__ static inline
+#else
+#include <math.h>
+#include <stdint.h>
+#define HONE_FN static inline
+#endif
+
+/* What the runner hands to every unit; filled by worker/oracle.c and the GPU's service code. */
+struct hone_ref_ctx {
+    const void *in[64];    /* one per tensor, NULL for pure outputs */
+    uint8_t in_type[64];   /* enum dtype */
+    double *out_value[64]; /* NULL for pure inputs */
+    double *out_mag[64];
+    const int64_t *axis;
+    const double *scalar;
+    double *scratch;
+};
+
+HONE_FN double hone_ref_load(uint8_t type, const void *p, int64_t i);
+
+#define IN(t, i) hone_ref_load(hone->in_type[HT_##t], hone->in[HT_##t], (i))
+#define AX(a) (hone->axis[HA_##a])
+#define SC(s) (hone->scalar[HS_##s])
+#define SCRATCH(i) (hone->scratch[i])
+#define OUT_MAG(t, i, v, m) (hone->out_value[HT_##t][i] = (v), hone->out_mag[HT_##t][i] = (m))
+#define OUT(t, i, v)                           \
+    do {                                       \
+        double hone_v_ = (v);                  \
+        OUT_MAG(t, i, hone_v_, fabs(hone_v_)); \
+    } while (0)
+
+#ifdef __CUDACC_RTC__
+#define PHASE(name)                                                                         \
+    __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
+    extern "C" __global__ void name(const __grid_constant__ struct hone_ref_ctx ctx,        \
+                                    int64_t first, int64_t count)                           \
+    {                                                                                       \
+        for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;         \
+             i += (int64_t)gridDim.x * blockDim.x)                                          \
+            hone_unit_##name(&ctx, first + i);                                              \
+    }                                                                                       \
+    __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
+#else
+#define PHASE(name)                                                              \
+    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
+    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count);    \
+    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count)     \
+    {                                                                            \
+        for (int64_t i = 0; i < count; i++)                                      \
+            hone_unit_##name(hone, first + i);                                   \
+    }                                                                            \
+    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
+#endif
+
+/* Type codes are enum dtype's (base/dtype.h); a test holds the two against each other. */
+HONE_FN float hone_ref_f32_bits(uint32_t b)
+{
+    union {
+        uint32_t u;
+        float f;
+    } x;
+    x.u = b;
+    return x.f;
+}
+
+HONE_FN double hone_ref_f16(uint16_t h)
+{
+    int e = h >> 10 & 31;
+    double m = h & 0x3ff;
+    double v = e == 31 ? (m != 0 ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+    return h & 0x8000 ? -v : v;
+}
+
+HONE_FN double hone_ref_f8(uint8_t b, int mant, int bias, int has_inf)
+{
+    int emax = (1 << (7 - mant)) - 1, e = b >> mant & emax, m = b & ((1 << mant) - 1);
+    double v =
+        e ? ldexp((double)((1 << mant) + m), e - bias - mant) : ldexp((double)m, 1 - bias - mant);
+    if (has_inf && e == emax)
+        v = m ? NAN : INFINITY;
+    if (!has_inf && (b & 0x7f) == 0x7f)
+        v = NAN;
+    return b & 0x80 ? -v : v;
+}
+
+HONE_FN double hone_ref_load(uint8_t type, const void *p, int64_t i)
+{
+    switch (type) {
+    case 1:
+        return ((const double *)p)[i];
+    case 2:
+        return ((const float *)p)[i];
+    case 3:
+        return hone_ref_f16(((const uint16_t *)p)[i]);
+    case 4:
+        return hone_ref_f32_bits((uint32_t)((const uint16_t *)p)[i] << 16);
+    case 5:
+        return hone_ref_f8(((const uint8_t *)p)[i], 3, 7, 0);
+    case 6:
+        return hone_ref_f8(((const uint8_t *)p)[i], 2, 15, 1);
+    case 7:
+        return (double)((const int64_t *)p)[i];
+    case 8:
+        return (double)((const int32_t *)p)[i];
+    case 9:
+        return (double)((const int16_t *)p)[i];
+    case 10:
+        return (double)((const int8_t *)p)[i];
+    case 11:
+        return (double)((const uint64_t *)p)[i];
+    case 12:
+        return (double)((const uint32_t *)p)[i];
+    case 13:
+        return (double)((const uint16_t *)p)[i];
+    default:
+        return (double)((const uint8_t *)p)[i];
+    }
+}
+
+#endif

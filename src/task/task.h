@@ -1,0 +1,133 @@
+/*
+ * task.h - what must be computed: tensors, shapes, dtypes, oracle, tolerances, workloads.
+ *
+ * tasks/NAME/task.json follows FlashInfer-Bench's Definition; Hone's own keys are described in
+ * docs/task.md. task_load reports ALL problems of a file, each with file:line:column:
+ *
+ *     struct task *t = task_load(path, &problems);
+ *     if (!t) vec_each (struct problem, p, &problems) fprintf(stderr, "%s\n", p->text);
+ *
+ * A task is immutable once loaded and owns everything it points to.
+ */
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/dtype.h"
+#include "base/err.h"
+#include "base/expr.h"
+#include "base/gen.h"
+#include "base/vec.h"
+
+enum task_class {
+    CLASS_NONE,
+    CLASS_ELEMENTWISE,
+    CLASS_REDUCTION,
+    CLASS_NORM,
+    CLASS_SOFTMAX,
+    CLASS_GEMM,
+    CLASS_ATTENTION,
+    CLASS_CONV,
+    CLASS_SCAN,
+    CLASS_TRANSPOSE,
+    CLASS_GATHER,
+    CLASS_CHAIN,
+    CLASS_COUNT
+};
+
+enum workload_role { ROLE_SMOKE, ROLE_CHECK, ROLE_TIME, ROLE_HELDOUT, ROLE_COUNT };
+
+struct problem {
+    char *text; /* "file:line:col: what; what to do" */
+};
+VEC_DECL(problem_vec, struct problem);
+
+struct task_axis {
+    const char *name;
+    bool is_const;
+    int64_t value; /* const axes */
+};
+
+struct task_scalar {
+    const char *name;
+    enum dtype dtype;
+    double value;
+};
+
+struct task_tensor {
+    const char *name;
+    enum dtype dtype;
+    uint32_t rank;
+    struct expr *shape[8];        /* over axes */
+    bool is_input, is_output;     /* both: updated in place */
+    struct gen_spec init;         /* inputs; a and b may depend on axes: */
+    struct expr *init_a, *init_b; /* NULL = the constants in init */
+    double rtol, atol, budget;    /* outputs */
+    const char *why;              /* the written reason of the tolerance */
+};
+
+struct task_phase {
+    const char *fn;
+    struct expr *units;
+};
+
+struct axis_range {
+    bool given;
+    int64_t lo, hi;   /* lo == hi: a value */
+    int64_t multiple; /* drawn values are multiples of this; 1 by default */
+};
+
+struct task_workload {
+    enum workload_role role;
+    const char *name;        /* "" or a label */
+    struct axis_range *axes; /* one per task axis */
+    uint32_t align_bytes;    /* alignment of every tensor's address; 0 = 256 */
+    uint32_t offset_elems;   /* elements added to every address */
+};
+
+struct task {
+    struct arena arena;
+    const char *name, *description, *dir; /* dir: "" for a built-in task */
+    enum task_class class;
+    VEC(struct task_axis) axes;
+    VEC(struct task_scalar) scalars;
+    VEC(struct task_tensor) tensors; /* inputs in order, then outputs that are not inputs */
+    VEC(struct task_workload) workloads;
+    VEC(struct task_phase) phases;
+    VEC(const char *) constraints;       /* as written */
+    VEC(struct expr *) constraint_exprs; /* those in our expression language */
+    struct expr *scratch;                /* NULL = none */
+    struct expr *flops, *bytes;
+    enum dtype compute; /* declared compute precision; DT_F32 by default */
+    bool allow_tf32;
+    bool nondeterministic_ok;
+    const char *reference_c; /* source text; NULL if the task has only a Python reference */
+    const char *reference_py;
+    VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
+    const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
+};
+
+/* One workload at one shape: every axis has its value. */
+struct shape {
+    const struct task *task;
+    const struct task_workload *workload;
+    int64_t *axes;   /* one per task axis */
+    uint64_t *elems; /* one per task tensor */
+};
+
+struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
+struct task *task_find(const char *name_or_path, struct problem_vec *problems); /* or built-in */
+void task_free(struct task *t);
+const char *task_class_name(enum task_class c);
+const char *workload_role_name(enum workload_role r);
+
+/* Resolves a workload; held-out ranges are drawn from `seed`, satisfying the constraints. */
+int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
+                  uint64_t seed, struct arena *a, struct err *err);
+/* The names an expression may use for this shape: axes, then integer scalars. */
+int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
+
+#endif
