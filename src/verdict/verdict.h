@@ -90,6 +90,8 @@ enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 json_t *verdict_to_json(const struct verdict *v);
 /* Validates completely; for stores, replays and anything else that was once written. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
+/* Fills `score` from the kind, and the error or time within it. */
+void verdict_set_score(struct verdict *v);
 /* Orders by worth: <0 if a is worse than b. */
 int verdict_cmp(const struct verdict *a, const struct verdict *b);
 void verdict_release(struct verdict *v);

@@ -1,0 +1,105 @@
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+enum { RESAMPLES = 400 };
+
+static int cmp_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double stats_median(double *v, size_t n)
+{
+    if (!n)
+        return 0;
+    qsort(v, n, sizeof *v, cmp_double);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* splitmix64: enough to pick indices. */
+static uint64_t next_random(uint64_t *s)
+{
+    uint64_t z = (*s += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static void interval(double *medians, struct summary *s)
+{
+    qsort(medians, RESAMPLES, sizeof *medians, cmp_double);
+    s->lo = medians[(int)(RESAMPLES * 0.025)];
+    s->hi = medians[(int)(RESAMPLES * 0.975)];
+    s->rel = s->median != 0 ? (s->hi - s->lo) / fabs(s->median) : 0;
+}
+
+static void describe(const double *v, size_t n, double *scratch, struct summary *s)
+{
+    memcpy(scratch, v, n * sizeof *v);
+    s->n = n;
+    s->median = stats_median(scratch, n);
+    s->min = scratch[0];
+    s->max = scratch[n - 1];
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fabs(v[i] - s->median);
+    s->mad = stats_median(scratch, n);
+    s->lo = s->min;
+    s->hi = s->max;
+    s->rel = s->median != 0 ? (s->hi - s->lo) / fabs(s->median) : 0;
+}
+
+struct summary stats_summary(const double *v, size_t n, uint64_t seed)
+{
+    struct summary s = {0};
+    if (!n)
+        return s;
+    double *scratch = xmalloc(n * sizeof *scratch);
+    describe(v, n, scratch, &s);
+    if (n >= 3) {
+        double medians[RESAMPLES];
+        for (int r = 0; r < RESAMPLES; r++) {
+            for (size_t i = 0; i < n; i++)
+                scratch[i] = v[next_random(&seed) % n];
+            medians[r] = stats_median(scratch, n);
+        }
+        interval(medians, &s);
+    }
+    free(scratch);
+    return s;
+}
+
+/*
+ * Pairs are resampled together: what disturbed one call of a pair disturbed the other, and cancels.
+ */
+struct summary stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
+{
+    struct summary s = {0};
+    if (!n)
+        return s;
+    double *x = xmalloc(n * sizeof *x), *y = xmalloc(n * sizeof *y);
+    memcpy(x, a, n * sizeof *x);
+    memcpy(y, b, n * sizeof *y);
+    s.n = n;
+    s.median = s.lo = s.hi = s.min = s.max = stats_median(x, n) / stats_median(y, n);
+    if (n >= 3) {
+        double medians[RESAMPLES];
+        for (int r = 0; r < RESAMPLES; r++) {
+            for (size_t i = 0; i < n; i++) {
+                size_t k = next_random(&seed) % n;
+                x[i] = a[k];
+                y[i] = b[k];
+            }
+            medians[r] = stats_median(x, n) / stats_median(y, n);
+        }
+        interval(medians, &s);
+    }
+    free(x);
+    free(y);
+    return s;
+}

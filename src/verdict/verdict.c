@@ -1,0 +1,73 @@
+#include "verdict/verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+
+static const char *const kind_names[] = {
+    [V_NO_CODE] = "no_code",
+    [V_REJECTED] = "rejected",
+    [V_CHEAT] = "cheat",
+    [V_COMPILE_ERROR] = "compile_error",
+    [V_PLAN_ERROR] = "plan_error",
+    [V_OOM] = "oom",
+    [V_HANG] = "hang",
+    [V_FAULT] = "fault",
+    [V_MISMATCH] = "mismatch",
+    [V_UNSAFE] = "unsafe",
+    [V_PASS] = "pass",
+    [V_UNJUDGED] = "unjudged",
+};
+
+const char *verdict_kind_name(enum verdict_kind k)
+{
+    return kind_names[k];
+}
+
+enum verdict_kind verdict_kind_from(const char *name, bool *ok)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
+        if (str_eq(kind_names[i], name)) {
+            *ok = true;
+            return (enum verdict_kind)i;
+        }
+    *ok = false;
+    return V_UNJUDGED;
+}
+
+void verdict_set_score(struct verdict *v)
+{
+    if (v->kind == V_UNJUDGED) {
+        v->score = -1;
+        return;
+    }
+    /* Within a kind: a smaller error or a smaller time is worth more; both map into (0, 1). */
+    double part = 0.5;
+    if (v->kind == V_PASS && v->time_ns > 0)
+        part = 1 / (1 + log1p(v->time_ns));
+    if (v->kind == V_MISMATCH) {
+        double worst = 0;
+        vec_each (struct verdict_workload, w, &v->workloads)
+            if (!w->ok && !(w->max_ratio <= worst))
+                worst = isfinite(w->max_ratio) ? w->max_ratio : 1e30;
+        part = 1 / (1 + log1p(worst));
+    }
+    v->score = v->kind + part;
+}
+
+int verdict_cmp(const struct verdict *a, const struct verdict *b)
+{
+    return a->score < b->score ? -1 : a->score > b->score;
+}
+
+void verdict_release(struct verdict *v)
+{
+    vec_release(&v->workloads);
+    vec_release(&v->times);
+    vec_release(&v->findings);
+    vec_release(&v->counters);
+    vec_release(&v->warnings);
+    arena_release(&v->arena);
+    memset(v, 0, sizeof *v);
+}

@@ -1,0 +1,309 @@
+/*
+ * verdict_json.c - the verdict's JSON, one table per struct so that writing and reading cannot
+ * drift apart. schema/verdict.json says the same for people and other programs.
+ *
+ * JSON has no infinities: a number that is not finite travels as "inf", "-inf" or "nan".
+ */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "verdict/verdict.h"
+
+enum field_type { F_STR, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
+
+struct field {
+    const char *key;
+    enum field_type type;
+    size_t offset;
+};
+
+#define FIELD(s, k, t)               \
+    {                                \
+#k, t, offsetof(struct s, k) \
+    }
+
+static const struct field workload_fields[] = {
+    FIELD(verdict_workload, name, F_STR),      FIELD(verdict_workload, role, F_STR),
+    FIELD(verdict_workload, shape, F_STR),     FIELD(verdict_workload, ok, F_BOOL),
+    FIELD(verdict_workload, max_ratio, F_F64), FIELD(verdict_workload, rms_ratio, F_F64),
+    FIELD(verdict_workload, output, F_STR),    FIELD(verdict_workload, note, F_STR),
+};
+
+static const struct field time_fields[] = {
+    FIELD(verdict_time, workload, F_STR),
+    FIELD(verdict_time, shape, F_STR),
+    FIELD(verdict_time, who, F_STR),
+    FIELD(verdict_time, is_model, F_BOOL),
+    FIELD(verdict_time, median_ns, F_F64),
+    FIELD(verdict_time, mad_ns, F_F64),
+    FIELD(verdict_time, lo_ns, F_F64),
+    FIELD(verdict_time, hi_ns, F_F64),
+    FIELD(verdict_time, n, F_U32),
+    FIELD(verdict_time, ratio, F_F64),
+    FIELD(verdict_time, ratio_lo, F_F64),
+    FIELD(verdict_time, ratio_hi, F_F64),
+    FIELD(verdict_time, roofline_pct, F_F64),
+};
+
+static const struct field finding_fields[] = {
+    FIELD(result_finding, kernel, F_STR),   FIELD(result_finding, file, F_STR),
+    FIELD(result_finding, line, F_U32),     FIELD(result_finding, block, F_U32X3),
+    FIELD(result_finding, thread, F_U32X3), FIELD(result_finding, object, F_STR),
+    FIELD(result_finding, index, F_I64),    FIELD(result_finding, text, F_STR),
+    FIELD(result_finding, other, F_STR),    FIELD(result_finding, count, F_U64),
+};
+
+static const struct field counter_fields[] = {
+    FIELD(verdict_counter, kernel, F_STR), FIELD(verdict_counter, name, F_STR),
+    FIELD(verdict_counter, unit, F_STR),   FIELD(verdict_counter, line, F_U32),
+    FIELD(verdict_counter, value, F_F64),
+};
+
+static const struct field verdict_fields[] = {
+    FIELD(verdict, stage, F_STR),      FIELD(verdict, detector, F_STR),
+    FIELD(verdict, summary, F_STR),    FIELD(verdict, detail, F_STR),
+    FIELD(verdict, score, F_F64),      FIELD(verdict, time_ns, F_F64),
+    FIELD(verdict, speedup, F_F64),    FIELD(verdict, time_is_model, F_BOOL),
+    FIELD(verdict, bottleneck, F_STR), FIELD(verdict, device, F_STR),
+    FIELD(verdict, gpu, F_STR),        FIELD(verdict, driver, F_STR),
+    FIELD(verdict, arch, F_STR),       FIELD(verdict, compiler, F_STR),
+    FIELD(verdict, source_sha, F_STR), FIELD(verdict, task, F_STR),
+    FIELD(verdict, seed, F_U64),       FIELD(verdict, compile_ns, F_U64),
+    FIELD(verdict, run_ns, F_U64),     FIELD(verdict, total_ns, F_U64),
+};
+
+/* ---- writing ---- */
+
+static json_t *number(double d)
+{
+    if (isfinite(d))
+        return json_real(d);
+    return json_string(isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
+}
+
+/* Text may come from a compiler or a kernel's printf: what is not UTF-8 is replaced. */
+static json_t *text(const char *s)
+{
+    if (!s)
+        s = "";
+    json_t *j = json_string(s);
+    if (j)
+        return j;
+    char *clean = xstrdup(s);
+    for (char *p = clean; *p; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    j = json_string(clean);
+    free(clean);
+    return j;
+}
+
+static json_t *write_field(const struct field *f, const void *base)
+{
+    const char *p = (const char *)base + f->offset;
+    const uint32_t *u3 = (const void *)p;
+    switch (f->type) {
+    case F_STR:
+        return text(*(const char *const *)p);
+    case F_F64:
+        return number(*(const double *)p);
+    case F_U64: /* as a string: JSON integers are signed here */
+        return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
+    case F_I64:
+        return json_integer(*(const int64_t *)p);
+    case F_U32:
+        return json_integer(*(const uint32_t *)p);
+    case F_BOOL:
+        return json_boolean(*(const bool *)p);
+    case F_U32X3:
+        return json_pack("[i,i,i]", (int)u3[0], (int)u3[1], (int)u3[2]);
+    }
+    BUG("field type %d", (int)f->type);
+}
+
+static json_t *write_fields(const struct field *f, size_t n, const void *base)
+{
+    json_t *j = json_object();
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(j, f[i].key, write_field(&f[i], base));
+    return j;
+}
+
+static json_t *write_array(const struct field *f, size_t nf, const void *items, size_t n,
+                           size_t size)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, write_fields(f, nf, (const char *)items + i * size));
+    return a;
+}
+
+#define WRITE_ARRAY(fields, v) \
+    write_array(fields, ARRAY_LEN(fields), (v).items, (v).n, sizeof *(v).items)
+
+json_t *verdict_to_json(const struct verdict *v)
+{
+    json_t *j = write_fields(verdict_fields, ARRAY_LEN(verdict_fields), v);
+    json_object_set_new(j, "version", json_integer(VERDICT_VERSION));
+    json_object_set_new(j, "kind", json_string(verdict_kind_name(v->kind)));
+    json_object_set_new(j, "workloads", WRITE_ARRAY(workload_fields, v->workloads));
+    json_object_set_new(j, "times", WRITE_ARRAY(time_fields, v->times));
+    json_object_set_new(j, "counters", WRITE_ARRAY(counter_fields, v->counters));
+    json_t *findings = WRITE_ARRAY(finding_fields, v->findings);
+    for (size_t i = 0; i < v->findings.n; i++)
+        json_object_set_new(json_array_get(findings, i), "kind",
+                            json_string(finding_kind_name(v->findings.items[i].kind)));
+    json_object_set_new(j, "findings", findings);
+    json_t *warnings = json_array();
+    for (size_t i = 0; i < v->warnings.n; i++)
+        json_array_append_new(warnings, text(v->warnings.items[i]));
+    json_object_set_new(j, "warnings", warnings);
+    return j;
+}
+
+/* ---- reading ---- */
+
+static int read_number(const json_t *j, double *out)
+{
+    if (json_is_number(j)) {
+        *out = json_number_value(j);
+        return 0;
+    }
+    const char *s = json_string_value(j);
+    if (s && str_eq(s, "nan"))
+        *out = NAN;
+    else if (s && str_eq(s, "inf"))
+        *out = INFINITY;
+    else if (s && str_eq(s, "-inf"))
+        *out = -INFINITY;
+    else
+        return -1;
+    return 0;
+}
+
+static int read_u64(const json_t *j, uint64_t *out)
+{
+    const char *s = json_string_value(j);
+    if (!s || !*s || strlen(s) > 20)
+        return -1;
+    uint64_t v = 0;
+    for (; *s; s++)
+        if (*s < '0' || *s > '9' || __builtin_mul_overflow(v, 10u, &v) ||
+            __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+            return -1;
+    *out = v;
+    return 0;
+}
+
+static int read_u32(const json_t *j, uint32_t *out)
+{
+    json_int_t v = json_integer_value(j);
+    if (!json_is_integer(j) || v < 0 || v > UINT32_MAX)
+        return -1;
+    *out = (uint32_t)v;
+    return 0;
+}
+
+static int read_value(const struct field *f, const json_t *j, void *base, struct arena *a)
+{
+    char *p = (char *)base + f->offset;
+    switch (f->type) {
+    case F_STR:
+        if (!json_is_string(j))
+            return -1;
+        *(const char **)p = arena_strdup(a, json_string_value(j));
+        return 0;
+    case F_F64:
+        return read_number(j, (double *)p);
+    case F_U64:
+        return read_u64(j, (uint64_t *)p);
+    case F_I64:
+        *(int64_t *)p = json_integer_value(j);
+        return json_is_integer(j) ? 0 : -1;
+    case F_U32:
+        return read_u32(j, (uint32_t *)p);
+    case F_BOOL:
+        *(bool *)p = json_is_true(j);
+        return json_is_boolean(j) ? 0 : -1;
+    case F_U32X3:
+        if (json_array_size(j) != 3)
+            return -1;
+        for (size_t i = 0; i < 3; i++)
+            if (read_u32(json_array_get(j, i), (uint32_t *)p + i) < 0)
+                return -1;
+        return 0;
+    }
+    BUG("field type %d", (int)f->type);
+}
+
+static int read_fields(const struct field *f, size_t n, const json_t *j, void *base,
+                       struct arena *a, const char *what, struct err *err)
+{
+    if (!json_is_object(j))
+        return err_set(err, ERR_INPUT, "verdict: %s is not an object", what);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *x = json_object_get(j, f[i].key);
+        if (!x)
+            return err_set(err, ERR_INPUT, "verdict: %s lacks '%s'", what, f[i].key);
+        if (read_value(&f[i], x, base, a) < 0)
+            return err_set(err, ERR_INPUT, "verdict: %s has a bad '%s'", what, f[i].key);
+    }
+    return 0;
+}
+
+static int finding_kind_from(const char *name)
+{
+    for (int k = 0; name && k < FIND_COUNT; k++)
+        if (str_eq(finding_kind_name((enum finding_kind)k), name))
+            return k;
+    return -1;
+}
+
+#define READ_ARRAY(fields, vec, key)                                                           \
+    for (size_t i = 0; i < json_array_size(json_object_get(j, key)); i++)                      \
+        if (read_fields(fields, ARRAY_LEN(fields), json_array_get(json_object_get(j, key), i), \
+                        vec_push(vec), &v->arena, key, err) < 0)                               \
+            goto fail;
+
+int verdict_from_json(struct verdict *v, const json_t *j, struct err *err)
+{
+    static const char *const arrays[] = {"workloads", "times", "counters", "findings", "warnings"};
+    memset(v, 0, sizeof *v);
+    if (json_integer_value(json_object_get(j, "version")) != VERDICT_VERSION)
+        return err_set(err, ERR_INPUT, "verdict: not a version %d verdict", VERDICT_VERSION);
+    const char *kind = json_string_value(json_object_get(j, "kind"));
+    bool ok = false;
+    v->kind = verdict_kind_from(kind ? kind : "", &ok);
+    if (!ok)
+        return err_set(err, ERR_INPUT, "verdict: unknown kind '%.40s'", kind ? kind : "(none)");
+    for (size_t i = 0; i < ARRAY_LEN(arrays); i++)
+        if (!json_is_array(json_object_get(j, arrays[i])))
+            return err_set(err, ERR_INPUT, "verdict: '%s' is not an array", arrays[i]);
+    if (read_fields(verdict_fields, ARRAY_LEN(verdict_fields), j, v, &v->arena, "the verdict",
+                    err) < 0)
+        goto fail;
+    READ_ARRAY(workload_fields, &v->workloads, "workloads")
+    READ_ARRAY(time_fields, &v->times, "times")
+    READ_ARRAY(counter_fields, &v->counters, "counters")
+    READ_ARRAY(finding_fields, &v->findings, "findings")
+    for (size_t i = 0; i < v->findings.n; i++) {
+        const json_t *f = json_array_get(json_object_get(j, "findings"), i);
+        int k = finding_kind_from(json_string_value(json_object_get(f, "kind")));
+        if (k < 0) {
+            err_set(err, ERR_INPUT, "verdict: finding %zu has no known kind", i);
+            goto fail;
+        }
+        v->findings.items[i].kind = (enum finding_kind)k;
+    }
+    const json_t *warnings = json_object_get(j, "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++) {
+        const char *s = json_string_value(json_array_get(warnings, i));
+        *vec_push(&v->warnings) = arena_strdup(&v->arena, s ? s : "");
+    }
+    return 0;
+fail:
+    verdict_release(v);
+    return -1;
+}

@@ -1,0 +1,54 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/stats.h"
+
+static void median_of_even_and_odd(void **state)
+{
+    (void)state;
+    assert_true(stats_median((double[]){3, 1, 2}, 3) == 2);
+    assert_true(stats_median((double[]){4, 1, 2, 3}, 4) == 2.5);
+    assert_true(stats_median(NULL, 0) == 0);
+}
+
+static void summary_ignores_an_outlier(void **state)
+{
+    (void)state;
+    double v[41];
+    for (int i = 0; i < 41; i++)
+        v[i] = 100 + i % 5;
+    v[7] = 1e9;
+    struct summary s = stats_summary(v, 41, 1);
+    assert_true(s.median == 102);
+    assert_true(s.mad == 1);
+    assert_true(s.lo >= 100 && s.hi <= 104 && s.lo <= s.median && s.hi >= s.median);
+    assert_true(s.max == 1e9);
+}
+
+static void pairing_cancels_a_common_drift(void **state)
+{
+    (void)state;
+    double a[30], b[30];
+    for (int i = 0; i < 30; i++) {
+        b[i] = 100 + 10 * i;
+        a[i] = 2 * b[i];
+    }
+    struct summary r = stats_ratio(a, b, 30, 3);
+    assert_true(fabs(r.lo - 2) < 1e-12 && fabs(r.hi - 2) < 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(median_of_even_and_odd),
+        cmocka_unit_test(summary_ignores_an_outlier),
+        cmocka_unit_test(pairing_cancels_a_common_drift),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
