@@ -4,7 +4,8 @@
  *     const struct asset *a = asset_find("tasks/softmax/task.json");
  *     if (a) use(a->data, a->len);
  *
- * data[len] is NUL, so text can be used as a string. The table is sorted by path.
+ * Paths are those of the source tree. data[len] is NUL, so text can be used as a string. The table
+ * is sorted by path and ends with an entry whose path is NULL. tools/embed writes it.
  */
 #ifndef SYS_ASSET_H
 #define SYS_ASSET_H

@@ -1,0 +1,128 @@
+/*
+ * options.h - a command's options, declared as a table.
+ *
+ *     bool json = false;
+ *     const char *gpu = "h200";
+ *     const struct option opts[] = {
+ *         OPT_FLAG('j', "json", &json, "print JSON"),
+ *         OPT_STR(0, "gpu", &gpu, "NAME", "the GPU to model (default h200)"),
+ *         OPT_END(),
+ *     };
+ *     const struct options spec = {
+ *         .usage = "hone emu [options] TASK kernel.cu",
+ *         .about = "Runs a kernel on the emulator.",
+ *         .example = "hone emu softmax kernels/softmax.cu",
+ *         .opts = opts,
+ *     };
+ *     switch (options_parse(&spec, &argc, argv, err)) ...
+ *
+ * --name VALUE, --name=VALUE, -nVALUE, bundled short flags and --no-FLAG are understood; "--" ends
+ * the options; options and operands may be mixed. An unknown option suggests the nearest one.
+ */
+#ifndef BASE_OPTIONS_H
+#define BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+enum option_type {
+    OPTION_END,
+    OPTION_GROUP,
+    OPTION_FLAG,  /* bool */
+    OPTION_COUNT, /* int, once more for each time it is given */
+    OPTION_STR,   /* const char *, borrowed from argv */
+    OPTION_STRS,  /* struct str_vec, one element for each time it is given */
+    OPTION_INT,   /* int64_t */
+    OPTION_UINT,  /* uint64_t */
+    OPTION_REAL,  /* double, finite */
+    OPTION_BYTES, /* uint64_t: 512, 64K, 2M, 6G (powers of 1024) */
+    OPTION_TIME   /* uint64_t in ns: 10ms, 2s (also bare 2), 5m, 1h */
+};
+
+VEC_DECL(str_vec, const char *);
+
+struct option {
+    enum option_type type;
+    char letter;      /* 0 = none */
+    const char *name; /* long name, without dashes; a group's title */
+    void *value;
+    const char *arg; /* placeholder in --help */
+    const char *help;
+};
+
+#define OPT_FLAG(c, name, v, help)                    \
+    {                                                 \
+        OPTION_FLAG, c, name, (bool *){v}, NULL, help \
+    }
+#define OPT_COUNT(c, name, v, help)                   \
+    {                                                 \
+        OPTION_COUNT, c, name, (int *){v}, NULL, help \
+    }
+#define OPT_STR(c, name, v, arg, help)                     \
+    {                                                      \
+        OPTION_STR, c, name, (const char **){v}, arg, help \
+    }
+#define OPT_STRS(c, name, v, arg, help)                        \
+    {                                                          \
+        OPTION_STRS, c, name, (struct str_vec *){v}, arg, help \
+    }
+#define OPT_INT(c, name, v, arg, help)                 \
+    {                                                  \
+        OPTION_INT, c, name, (int64_t *){v}, arg, help \
+    }
+#define OPT_UINT(c, name, v, arg, help)                  \
+    {                                                    \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help \
+    }
+#define OPT_REAL(c, name, v, arg, help)                \
+    {                                                  \
+        OPTION_REAL, c, name, (double *){v}, arg, help \
+    }
+#define OPT_BYTES(c, name, v, arg, help)                  \
+    {                                                     \
+        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help \
+    }
+#define OPT_TIME(c, name, v, arg, help)                  \
+    {                                                    \
+        OPTION_TIME, c, name, (uint64_t *){v}, arg, help \
+    }
+#define OPT_GROUP(title)                         \
+    {                                            \
+        OPTION_GROUP, 0, title, NULL, NULL, NULL \
+    }
+#define OPT_END()                             \
+    {                                         \
+        OPTION_END, 0, NULL, NULL, NULL, NULL \
+    }
+
+struct options {
+    const char *usage;   /* one form per line, each beginning with the program's name */
+    const char *about;   /* a sentence or a short paragraph; lines broken as they shall be shown */
+    const char *example; /* one per line */
+    const struct option *opts;
+    bool stop_at_operand; /* the first operand ends the options: for a command with subcommands */
+};
+
+enum options_status { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
+
+/*
+ * argv[0] is skipped. On OPTIONS_OK, argv[0..*argc) holds the operands alone (argv[0] is the first
+ * operand). On OPTIONS_HELP the caller prints options_help(); OPTIONS_BAD has its story in err.
+ */
+enum options_status options_parse(const struct options *spec, int *argc, const char **argv,
+                                  struct err *err);
+void options_help(const struct options *spec, FILE *out);
+
+/* The word nearest to a mistyped one, or NULL if none is near. */
+const char *suggest_word(const char *typed, const char *const *words, size_t n);
+
+/* "64K" and "10ms", as the options take them; 0 or -1. */
+int parse_bytes(const char *s, uint64_t *out);
+int parse_time_ns(const char *s, uint64_t *out);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * command.h - what a subcommand is. To add one: write cmd/NAME.c that ends in
+ *
+ *     const struct command cmd_NAME = {"name", "one line for `hone --help`", run};
+ *
+ * declare it in commands.h and give it a row in the table of main.c. In it:
+ *
+ *     static int run(int argc, const char **argv)
+ *     {
+ *         ...
+ *         cmd_parse(&spec, &argc, argv);            exits for --help and bad usage
+ *         if (argc != 1)
+ *             return cmd_usage(&spec, "give one TASK");
+ *         if (task_load(...) < 0)
+ *             return cmd_fail(&err);
+ *         return HONE_OK;
+ *     }
+ *
+ * Results go to stdout, everything else to stderr.
+ */
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include "base/err.h"
+#include "base/options.h"
+
+enum hone_exit {
+    HONE_OK = 0,
+    HONE_NEGATIVE = 1, /* the answer is no: the kernel is wrong, the task is broken */
+    HONE_USAGE = 2,
+    HONE_ENV = 3, /* this machine lacks something, or failed */
+    HONE_INTERRUPTED = 130
+};
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, const char **argv); /* argv[0] is the command's name */
+};
+
+/* Runs the one of a table that argv[0] names; `of` is "" or the command these are parts of. */
+int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
+                 const char **argv);
+
+/* Parses options in place, leaving the operands; exits 0 after --help, 2 on bad usage. */
+void cmd_parse(const struct options *spec, int *argc, const char **argv);
+/* Says what is wrong with the way the command was called, and returns HONE_USAGE. */
+int cmd_usage(const struct options *spec, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints the error; returns the exit code that fits its kind. */
+int cmd_fail(const struct err *err);
+
+#endif

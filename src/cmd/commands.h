@@ -1,0 +1,11 @@
+/*
+ * commands.h - every subcommand's one entry, each defined at the end of cmd/NAME.c.
+ */
+#ifndef CMD_COMMANDS_H
+#define CMD_COMMANDS_H
+
+#include "cmd/command.h"
+
+extern const struct command cmd_doctor;
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * main.c - the program `hone`: a table of commands and the way into one of them.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+
+#ifndef HONE_VERSION
+#define HONE_VERSION "0.1.0"
+#endif
+
+/* In the order of --help. */
+static const struct command *const table[] = {
+    &cmd_doctor,
+};
+
+static void help(void)
+{
+    puts("usage: hone COMMAND [options]\n\n"
+         "Turns what must be computed into a fast, verified GPU kernel.\n");
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        printf("  %-10s %s\n", table[i]->name, table[i]->summary);
+    puts("\nhone COMMAND --help explains one, with an example. --json prints JSON on stdout.\n"
+         "Exit status: 0 good, 1 a negative result, 2 usage, 3 environment, 130 interrupted.\n"
+         "HONE_LOG=debug (or AREA:debug) says more on stderr.");
+}
+
+/* A full disk or a closed pipe must not look like success. */
+static int finish(int status)
+{
+    bool failed = ferror(stdout) != 0;
+    if (fclose(stdout) != 0 && errno != EBADF)
+        failed = true;
+    if (failed && status == HONE_OK) {
+        fprintf(stderr, "hone: cannot write to standard output: %s\n", strerror(errno));
+        return HONE_ENV;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        help();
+        fflush(stdout);
+        return HONE_USAGE;
+    }
+    const char **args = (const char **)argv + 1;
+    if (str_eq(args[0], "--help") || str_eq(args[0], "-h") || str_eq(args[0], "help")) {
+        /* `hone help COMMAND` is `hone COMMAND --help`. */
+        if (argc > 2 && str_eq(args[0], "help")) {
+            const char *ask[] = {args[1], "--help", NULL};
+            return finish(cmd_dispatch("", table, ARRAY_LEN(table), 2, ask));
+        }
+        help();
+        return finish(HONE_OK);
+    }
+    if (str_eq(args[0], "--version")) {
+        puts("hone " HONE_VERSION);
+        return finish(HONE_OK);
+    }
+    return finish(cmd_dispatch("", table, ARRAY_LEN(table), argc - 1, args));
+}
