@@ -36,7 +36,7 @@ bin/hone: $(B)/hone
 bin/hone-worker: $(B)/hone-worker
 	@mkdir -p bin && cp $< $@
 
-$(B)/hone: $(call obj,$(HONE_SRC)) $(B)/assets.o
+$(B)/hone: $(B)/cmd/main.o $(B)/libhone.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(HONE_LIBS)
 $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 	$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
