@@ -10,6 +10,7 @@
  *     [flush L2]                                    -- timed calls
  *     launch the program                            -- timed calls: between events
  *     check guard zones and that inputs are intact  -- hash against regenerated data
+ *     check that __device__ variables are as at load -- nothing may be carried between calls
  *     [keep the outputs]                            -- verified calls
  *
  * Only after ALL candidate calls of the job have run and its module is gone does the worker load
@@ -114,10 +115,12 @@ struct job_program {
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
-    JOB_CALL_VERIFY = 2, /* keep outputs, compare with the oracle */
-    JOB_CALL_REPEAT = 4, /* same data as the call before: outputs must be bit-identical */
-    JOB_CALL_COUNT = 8,  /* collect counters */
-    JOB_CALL_SAMPLE = 16 /* emulator: a sample of blocks only, for the cost model */
+    JOB_CALL_VERIFY = 2,      /* keep outputs, compare with the oracle */
+    JOB_CALL_REPEAT = 4,      /* same data as the call before: outputs must be bit-identical */
+    JOB_CALL_COUNT = 8,       /* collect counters */
+    JOB_CALL_KEEP_STATE = 32, /* do not reload the module before this call: state left behind by the
+                               * calls before is visible to it, as it would be to a user */
+    JOB_CALL_SAMPLE = 16      /* emulator: a sample of blocks only, for the cost model */
 };
 
 struct job_call {
@@ -127,6 +130,19 @@ struct job_call {
     uint64_t poison;        /* of the poison patterns */
     int32_t perturb_buffer; /* -1 = none */
     uint64_t perturb_elem;  /* this element is replaced by another draw */
+};
+
+/*
+ * Timing beyond the listed calls: after a case's own calls, the worker goes on with rounds of
+ * A B B A ... over all programs (fresh seeds derived from `seed`), until every program has
+ * min_calls, and the 95% interval of each median is under target_rel, or max_calls or
+ * limits.measure_ns is reached. Of these a random sample of `verify` candidate calls is verified.
+ */
+struct job_timing {
+    uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
+    uint32_t verify;
+    double target_rel;
+    uint64_t seed;
 };
 
 struct job_phase {
@@ -142,6 +158,7 @@ struct job_case {
     struct job_program *programs;
     uint32_t ncalls;
     struct job_call *calls;
+    struct job_timing timing;
     /* oracle */
     uint32_t nphases;
     struct job_phase *phases;

@@ -88,12 +88,14 @@ struct result_compare {
 };
 
 struct result_call {
+    uint32_t program, flags; /* of the job's call, or of one that adaptive timing added */
     enum result_status status;
     double time_ns; /* <0 = none */
     bool time_is_model;
     bool inputs_intact, guards_intact;
-    bool repeat_equal;  /* REPEAT calls: outputs bit-identical to the call before */
-    const char *damage; /* which buffer was hurt and where, "" if none */
+    bool globals_intact; /* the module's __device__ variables are as they were at load */
+    bool repeat_equal;   /* REPEAT calls: outputs bit-identical to the call before */
+    const char *damage;  /* which buffer was hurt and where, "" if none */
     uint32_t ncompares;
     struct result_compare *compares;
 };
