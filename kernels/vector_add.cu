@@ -1,0 +1,12 @@
+/* hone-plan
+{ "launches": [ { "kernel": "vector_add", "grid": ["cdiv(N, 256)"], "block": [256],
+                  "args": ["a", "b", "c", "N"] } ] }
+*/
+// One thread per element; neighbouring threads touch neighbouring addresses, so every warp reads
+// and writes whole 128-byte lines.
+extern "C" __global__ void vector_add(const float *a, const float *b, float *c, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        c[i] = a[i] + b[i];
+}
