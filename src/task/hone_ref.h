@@ -2,9 +2,9 @@
  * hone_ref.h - the only header a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17 and computes one *unit* per call, in
- * double. Hone puts the enumerators HT_x (tensors), HA_N (axes), HS_eps (scalars) of the task in
- * front of it. The same text is compiled by cc into a shared object (CPU) and by NVRTC into device
- * code (one thread per unit).
+ * double. Hone puts a prelude in front of it (oracle_source in task/oracle.h): the enumerators HT_x
+ * (tensors), HD_x (their dtypes), HA_N (axes), HS_eps (scalars) of the task. The same text is
+ * compiled by cc into a shared object (CPU) and by NVRTC into device code (one thread per unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -26,6 +26,12 @@
 #ifndef HONE_REF_H
 #define HONE_REF_H
 
+#ifdef __CUDACC__
+#define HONE_FN __device__ static inline
+#else
+#define HONE_FN static inline
+#endif
+
 #ifdef __CUDACC_RTC__
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
@@ -35,17 +41,16 @@ typedef unsigned char uint8_t;
 typedef int int32_t;
 typedef signed char int8_t;
 typedef short int16_t;
-#define HONE_FN __device__ static inline
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
 #else
 #include <math.h>
 #include <stdint.h>
-#define HONE_FN static inline
 #endif
 
 /* What the runner hands to every unit; filled by worker/oracle.c and the GPU's service code. */
 struct hone_ref_ctx {
     const void *in[64];    /* one per tensor, NULL for pure outputs */
-    uint8_t in_type[64];   /* enum dtype */
     double *out_value[64]; /* NULL for pure inputs */
     double *out_mag[64];
     const int64_t *axis;
@@ -53,9 +58,10 @@ struct hone_ref_ctx {
     double *scratch;
 };
 
-HONE_FN double hone_ref_load(uint8_t type, const void *p, int64_t i);
+/* The dtype is a constant here, so that the compiler keeps one case of the switch. */
+HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
 
-#define IN(t, i) hone_ref_load(hone->in_type[HT_##t], hone->in[HT_##t], (i))
+#define IN(t, i) hone_ref_load(HD_##t, hone->in[HT_##t], (i))
 #define AX(a) (hone->axis[HA_##a])
 #define SC(s) (hone->scalar[HS_##s])
 #define SCRATCH(i) (hone->scratch[i])
@@ -66,7 +72,7 @@ HONE_FN double hone_ref_load(uint8_t type, const void *p, int64_t i);
         OUT_MAG(t, i, hone_v_, fabs(hone_v_)); \
     } while (0)
 
-#ifdef __CUDACC_RTC__
+#ifdef __CUDACC__
 #define PHASE(name)                                                                         \
     __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
     extern "C" __global__ void name(const __grid_constant__ struct hone_ref_ctx ctx,        \
@@ -102,9 +108,9 @@ HONE_FN float hone_ref_f32_bits(uint32_t b)
 
 HONE_FN double hone_ref_f16(uint16_t h)
 {
-    int e = h >> 10 & 31;
-    double m = h & 0x3ff;
-    double v = e == 31 ? (m != 0 ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+    uint32_t e = h >> 10 & 31, m = h & 0x3ff;
+    double v = e == 0 ? m * (1.0 / (1 << 24))
+                      : (double)hone_ref_f32_bits((e == 31 ? 255 : e + 112) << 23 | m << 13);
     return h & 0x8000 ? -v : v;
 }
 
@@ -120,9 +126,9 @@ HONE_FN double hone_ref_f8(uint8_t b, int mant, int bias, int has_inf)
     return b & 0x80 ? -v : v;
 }
 
-HONE_FN double hone_ref_load(uint8_t type, const void *p, int64_t i)
+HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i)
 {
-    switch (type) {
+    switch (dtype) {
     case 1:
         return ((const double *)p)[i];
     case 2:
