@@ -8,8 +8,10 @@
  *     int64_t v;
  *     if (expr_eval(e, &(struct expr_env){.values = axes}, &v, err) < 0) ...
  *
- * Division truncates as in C. Overflow, division by zero and an unknown name are errors that name
- * the column. Depth and length are bounded: 10,000 parentheses are an error, not a crash.
+ * Division truncates as in C; cdiv and align round up and take a positive second argument; min and
+ * max take two or more. && || ?: evaluate only what they need. Comparisons do not chain. Overflow,
+ * division by zero and an unknown name are errors that name the column. Depth and length are
+ * bounded: 10,000 parentheses are an error, not a crash.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H
@@ -41,5 +43,7 @@ int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, st
 const char *expr_text(const struct expr *e);
 /* Does the expression mention name number i? */
 bool expr_uses(const struct expr *e, size_t i);
+/* The NAME of the i-th alignof(NAME), and its column; NULL past the last. */
+const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col);
 
 #endif
