@@ -1,0 +1,344 @@
+#include "check/check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+
+const char *const check_detectors[] = {
+    "status",       /* the launch failed: fault, hang, out of memory, refused */
+    "compare",      /* an output element is further from the truth than allowed */
+    "budget",       /* errors are typical of a lower precision than the task declares */
+    "unwritten",    /* an output element was never written */
+    "perturb",      /* one input element changed, the output did not follow */
+    "state",        /* right with a fresh module, wrong after earlier calls */
+    "timed-sample", /* right when checked, wrong when timed */
+    "heldout",      /* right on the shapes an author can see, wrong on others */
+    "input-hash",   /* an input was written to */
+    "guard",        /* memory around a buffer was written to */
+    "device-state", /* __device__ variables changed: data carried between calls */
+    "determinism",  /* the same input gave two results */
+    "sanitizer",    /* the emulator saw an illegal or unordered access */
+    "floor",        /* faster than physics allows */
+    "plan",         /* the plan does not fit the task or the kernels */
+    "compile",      /* the source does not compile, or is refused */
+};
+const size_t check_ndetectors = ARRAY_LEN(check_detectors);
+
+static bool switched_off(const struct check_input *in, const char *detector)
+{
+    for (const char *const *p = in ? in->off : NULL; p && *p; p++)
+        if (str_eq(*p, detector))
+            return true;
+    return false;
+}
+
+void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
+                 const char *stage, const char *detector, const char *fmt, ...)
+{
+    if (switched_off(in, detector) || v->kind <= kind)
+        return;
+    char text[1500];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    v->kind = kind;
+    v->stage = arena_strdup(&v->arena, stage);
+    v->detector = arena_strdup(&v->arena, detector);
+    v->summary = arena_strdup(&v->arena, text);
+}
+
+/* "smoke:0 (M=4 N=7)"; a held-out shape is not named. */
+static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
+{
+    const struct check_case *k = &in->cases[c];
+    if (k->role == ROLE_HELDOUT)
+        return "a held-out shape (not shown: it differs from the listed ones in size or alignment)";
+    return arena_printf(&v->arena, "%s (%s)", in->job->cases[c].name, k->shape);
+}
+
+/* ---- one call ---- */
+
+struct call_ctx {
+    const struct check_input *in;
+    uint32_t c, k; /* case, call */
+    const struct result_call *r;
+    const struct job_case *jc;
+    bool first_ok; /* the case's first verified call was right */
+    struct verdict_workload *w;
+};
+
+/* Which accusation a wrong output is depends on what was special about the call. */
+static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
+                        const char *story)
+{
+    const struct check_input *in = x->in;
+    bool first = !x->first_ok;
+    bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
+    if (!first && (x->r->flags & JOB_CALL_TIMED))
+        check_blame(v, in, V_CHEAT, "time", "timed-sample",
+                    "right when checked but wrong in a timed call on %s: %s", where(v, in, x->c),
+                    story);
+    else if (!first && (x->r->flags & JOB_CALL_KEEP_STATE))
+        check_blame(v, in, V_CHEAT, "check", "state",
+                    "right in a fresh process but wrong after earlier calls on %s: results or "
+                    "counters are carried from call to call: %s",
+                    where(v, in, x->c), story);
+    else if (!first && perturbed)
+        check_blame(v, in, V_CHEAT, "check", "perturb",
+                    "one element of '%s' was changed and the output did not follow on %s: %s",
+                    x->jc->buffers[x->jc->calls[x->k].perturb_buffer].name, where(v, in, x->c),
+                    story);
+    else
+        check_blame(v, in, V_MISMATCH, "check",
+                    in->cases[x->c].role == ROLE_HELDOUT && str_eq(detector, "compare") ? "heldout"
+                                                                                        : detector,
+                    "wrong on %s: %s", where(v, in, x->c), story);
+}
+
+static void note_workload(struct call_ctx *x, struct verdict *v, const struct result_compare *cmp,
+                          const char *story)
+{
+    struct verdict_workload *w = x->w;
+    const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
+    if (!w->output || !(cmp->max_ratio <= w->max_ratio)) {
+        w->max_ratio = cmp->max_ratio;
+        w->rms_ratio = cmp->rms_ratio;
+        w->output = arena_strdup(&v->arena, b->name);
+    }
+    if (story && w->ok) {
+        w->ok = false;
+        w->note = story;
+    }
+}
+
+/* Element number to "[3, 17]". */
+static void add_index(struct strbuf *sb, const struct job_buffer *b, uint64_t elem)
+{
+    int64_t idx[8] = {0};
+    for (uint32_t d = b->rank; d-- > 0;) {
+        int64_t n = b->dims[d] > 0 ? b->dims[d] : 1;
+        idx[d] = (int64_t)(elem % (uint64_t)n);
+        elem /= (uint64_t)n;
+    }
+    strbuf_addc(sb, '[');
+    for (uint32_t d = 0; d < b->rank; d++)
+        strbuf_addf(sb, d ? ", %lld" : "%lld", (long long)idx[d]);
+    strbuf_addc(sb, ']');
+}
+
+static const char *tell_mismatch(struct verdict *v, const struct call_ctx *x,
+                                 const struct result_compare *cmp)
+{
+    const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
+    bool hidden = x->in->cases[x->c].role == ROLE_HELDOUT;
+    struct strbuf sb = STRBUF_INIT(1200);
+    strbuf_addf(&sb, "%.3g%% of '%s' is wrong",
+                cmp->n ? 100.0 * (double)cmp->bad / (double)cmp->n : 0, b->name);
+    if (isfinite(cmp->max_ratio))
+        strbuf_addf(&sb, ", at worst %.3g times the allowed error", cmp->max_ratio);
+    if (!hidden) {
+        strbuf_adds(&sb, " at ");
+        add_index(&sb, b, cmp->worst_elem);
+    }
+    strbuf_addf(&sb, " (got %.9g, want %.9g)", cmp->worst_got, cmp->worst_want);
+    if (cmp->pattern && *cmp->pattern && !hidden)
+        strbuf_addf(&sb, "; pattern: %s", cmp->pattern);
+    char *s = arena_strdup(&v->arena, sb.buf);
+    strbuf_release(&sb);
+    return s;
+}
+
+/* Returns whether the output was right. */
+static bool check_compare(struct verdict *v, struct call_ctx *x, const struct result_compare *cmp)
+{
+    const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
+    const char *story = NULL, *detector = NULL;
+    if (cmp->unwritten) {
+        detector = "unwritten";
+        story = arena_printf(&v->arena, "%llu of %llu elements of '%s' were never written%s%s",
+                             (unsigned long long)cmp->unwritten, (unsigned long long)cmp->n,
+                             b->name, cmp->pattern && *cmp->pattern ? "; pattern: " : "",
+                             cmp->pattern && x->in->cases[x->c].role != ROLE_HELDOUT ? cmp->pattern
+                                                                                     : "");
+    } else if (cmp->bad || !(cmp->max_ratio <= 1)) {
+        detector = "compare";
+        story = tell_mismatch(v, x, cmp);
+    } else if (b->budget > 0 && !(cmp->rms_ratio <= b->budget)) {
+        detector = "budget";
+        story = arena_printf(&v->arena,
+                             "errors of '%s' are %.3g times those of an ideal implementation in "
+                             "the declared precision (%.3g allowed): a lower precision was used",
+                             b->name, cmp->rms_ratio, b->budget);
+    }
+    note_workload(x, v, cmp, story);
+    if (!story)
+        return true;
+    blame_wrong(v, x, detector, story);
+    return false;
+}
+
+static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
+{
+    const struct check_input *in = x->in;
+    const struct result_call *r = x->r;
+    if (r->status != RESULT_OK)
+        return; /* the job's own status tells this story */
+    if (!r->inputs_intact)
+        check_blame(v, in, V_CHEAT, "check", "input-hash", "an input was modified on %s: %s",
+                    where(v, in, x->c), r->damage ? r->damage : "");
+    if (!r->guards_intact)
+        check_blame(v, in, V_FAULT, "check", "guard",
+                    "memory outside the buffers was written on %s: %s", where(v, in, x->c),
+                    r->damage ? r->damage : "");
+    if (!r->globals_intact)
+        check_blame(v, in, V_CHEAT, "check", "device-state",
+                    "__device__ variables are not as they were before the call on %s: data could "
+                    "be carried from call to call; use the plan's workspace instead",
+                    where(v, in, x->c));
+    if ((r->flags & JOB_CALL_REPEAT) && !r->repeat_equal && !in->task->nondeterministic_ok)
+        check_blame(v, in, V_UNSAFE, "check", "determinism",
+                    "the same input gave two different results on %s: a race or uninitialised data",
+                    where(v, in, x->c));
+    bool ok = true;
+    for (uint32_t i = 0; i < r->ncompares; i++)
+        ok = check_compare(v, x, &r->compares[i]) && ok;
+    if (r->ncompares && !*verified) {
+        *verified = true;
+        x->first_ok = ok;
+    }
+}
+
+static void check_case(struct verdict *v, const struct check_input *in, uint32_t c)
+{
+    const struct job_case *jc = &in->job->cases[c];
+    const struct result_case *rc = &in->result->cases[c];
+    struct verdict_workload *w = vec_push(&v->workloads);
+    *w = (struct verdict_workload){
+        .name = arena_strdup(&v->arena, jc->name),
+        .role = workload_role_name(in->cases[c].role),
+        .shape = arena_strdup(&v->arena, in->cases[c].shape),
+        .ok = true,
+        .output = NULL,
+        .note = "",
+    };
+    struct call_ctx x = {.in = in, .c = c, .jc = jc, .w = w};
+    bool verified = false, ran = false;
+    for (uint32_t k = 0; k < rc->ncalls; k++) {
+        if (rc->calls[k].program != 0)
+            continue;
+        x.k = k;
+        x.r = &rc->calls[k];
+        ran = ran || x.r->status == RESULT_OK;
+        if (x.r->status != RESULT_OK && x.r->status != RESULT_NOT_RUN)
+            w->ok = false;
+        check_call(v, &x, &verified);
+    }
+    if (!ran) {
+        w->ok = false;
+        w->note = "did not run";
+    }
+    if (!w->output)
+        w->output = "";
+}
+
+/* ---- the whole job ---- */
+
+static void check_status(struct verdict *v, const struct check_input *in)
+{
+    const struct result *r = in->result;
+    static const enum verdict_kind kinds[] = {
+        [RESULT_OK] = V_PASS,
+        [RESULT_NOT_RUN] = V_UNJUDGED,
+        [RESULT_LOAD_FAILED] = V_PLAN_ERROR,
+        [RESULT_PLAN] = V_PLAN_ERROR,
+        [RESULT_OOM] = V_OOM,
+        [RESULT_HANG] = V_HANG,
+        [RESULT_FAULT] = V_FAULT,
+        [RESULT_UNSUPPORTED] = V_UNJUDGED,
+        [RESULT_MACHINE] = V_UNJUDGED,
+    };
+    enum verdict_kind k = kinds[r->status];
+    if (k == V_PASS)
+        return;
+    if (k == V_UNJUDGED) {
+        v->kind = V_UNJUDGED;
+        v->stage = "run";
+        v->detector = "status";
+        v->summary =
+            arena_strdup(&v->arena, r->message && *r->message ? r->message : "the worker failed");
+        return;
+    }
+    const char *at =
+        r->where_case < in->job->ncases ? where(v, in, r->where_case) : "an unknown case";
+    check_blame(v, in, k, "run", "status", "%s on %s: %s", result_status_name(r->status), at,
+                r->message ? r->message : "");
+}
+
+static enum verdict_kind kind_of_finding(enum finding_kind k)
+{
+    switch (k) {
+    case FIND_OOB:
+    case FIND_MISALIGNED:
+    case FIND_TRAP:
+    case FIND_ASSERT:
+        return V_FAULT;
+    case FIND_DEADLOCK:
+        return V_HANG;
+    case FIND_UNWRITTEN:
+        return V_MISMATCH;
+    default:
+        return V_UNSAFE;
+    }
+}
+
+static void check_findings(struct verdict *v, const struct check_input *in)
+{
+    const struct result *r = in->result;
+    for (uint32_t i = 0; i < r->nfindings; i++) {
+        const struct result_finding *f = &r->findings[i];
+        struct result_finding *mine = vec_push(&v->findings);
+        *mine = *f;
+        mine->kernel = arena_strdup(&v->arena, f->kernel);
+        mine->file = arena_strdup(&v->arena, f->file);
+        mine->object = arena_strdup(&v->arena, f->object);
+        mine->text = arena_strdup(&v->arena, f->text);
+        mine->other = arena_strdup(&v->arena, f->other);
+        if (f->kind == FIND_UNSUPPORTED)
+            continue;
+        check_blame(v, in, kind_of_finding(f->kind), "emulate", "sanitizer",
+                    "%s at line %u of kernel '%s': %s", finding_kind_name(f->kind), f->line,
+                    f->kernel, f->text);
+    }
+}
+
+/* The probes judge Hone's own data: if zeros would pass, the check is blind, and says so. */
+static void check_probes(struct verdict *v, const struct check_input *in)
+{
+    for (uint32_t c = 0; c < in->result->ncases; c++) {
+        const struct result_case *rc = &in->result->cases[c];
+        for (uint32_t k = 0; k < rc->ncalls; k++)
+            for (uint32_t i = 0; i < rc->calls[k].ncompares; i++)
+                if (rc->calls[k].compares[i].n > 64 && rc->calls[k].compares[i].zero_ratio <= 1) {
+                    *vec_push(&v->warnings) = arena_printf(
+                        &v->arena, "an all-zero '%s' would pass on %s: the task's data is too weak",
+                        in->job->cases[c].buffers[rc->calls[k].compares[i].buffer].name,
+                        in->job->cases[c].name);
+                    return;
+                }
+    }
+}
+
+void check_facts(struct verdict *v, const struct check_input *in)
+{
+    check_status(v, in);
+    if (v->kind == V_UNJUDGED)
+        return;
+    check_findings(v, in);
+    for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
+        check_case(v, in, c);
+    check_probes(v, in);
+}

@@ -1,0 +1,44 @@
+/*
+ * check.h - from the facts of a run to what is wrong with a candidate.
+ *
+ * Every accusation goes through check_blame with the name of its detector, so that the verdict says
+ * which check decided and a test can prove that each check is needed by switching it off.
+ *
+ *     v->kind = V_PASS;
+ *     check_facts(v, &(struct check_input){...});     lowers v->kind, fills workloads and findings
+ *
+ * The lowest kind that applies wins; among equals the first one seen.
+ */
+#ifndef CHECK_CHECK_H
+#define CHECK_CHECK_H
+
+#include "base/job.h"
+#include "base/result.h"
+#include "task/task.h"
+#include "verdict/verdict.h"
+
+struct check_case {
+    enum workload_role role;
+    const char *shape; /* "M=256 N=512" */
+};
+
+struct check_input {
+    const struct task *task;
+    const struct job *job;
+    const struct result *result;
+    const struct check_case *cases; /* one per job case */
+    const char *const *off;         /* detectors switched off (tests only); NULL-terminated */
+};
+
+void check_facts(struct verdict *v, const struct check_input *in);
+
+/* Lowers the verdict to `kind` unless it is there or lower already; the first story stays. */
+void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
+                 const char *stage, const char *detector, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* Names of all detectors, for docs, tests and `hone eval --disable-detector`. */
+extern const char *const check_detectors[];
+extern const size_t check_ndetectors;
+
+#endif

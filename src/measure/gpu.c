@@ -1,0 +1,151 @@
+#include "measure/gpu.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "sys/asset.h"
+
+struct field {
+    const char *key;
+    size_t offset;
+    bool is_int;
+};
+
+#define U32(k)                                \
+    {                                         \
+#k, offsetof(struct job_gpu, k), true \
+    }
+#define F64(k)                                 \
+    {                                          \
+#k, offsetof(struct job_gpu, k), false \
+    }
+static const struct field fields[] = {
+    U32(sms),
+    U32(cores_per_sm),
+    U32(max_threads_per_sm),
+    U32(max_blocks_per_sm),
+    U32(regs_per_sm),
+    U32(smem_per_sm),
+    U32(smem_per_block),
+    U32(l2_bytes),
+    U32(warp_schedulers),
+    F64(clock_ghz),
+    F64(dram_gbps),
+    F64(l2_gbps),
+    F64(smem_bytes_clk),
+    F64(launch_us),
+    F64(fp32_tflops),
+    F64(fp64_tflops),
+    F64(f16_tensor_tflops),
+    F64(tf32_tensor_tflops),
+    F64(f8_tensor_tflops),
+    F64(s8_tensor_tops),
+    F64(sfu_per_clk),
+    F64(dram_latency_ns),
+};
+
+static int read_field(const struct field *f, const json_t *j, struct job_gpu *g, const char *name,
+                      struct err *err)
+{
+    const json_t *x = json_object_get(j, f->key);
+    double v = json_number_value(x);
+    if (!json_is_number(x) || !(v >= 0) || v > 1e12)
+        return err_set(err, ERR_INPUT, "gpu '%s': \"%s\" must be a number >= 0", name, f->key);
+    char *p = (char *)g + f->offset;
+    if (f->is_int)
+        *(uint32_t *)(void *)p = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+    else
+        *(double *)(void *)p = v;
+    return 0;
+}
+
+static json_t *load_json(const char *name, struct err *err)
+{
+    json_error_t je;
+    char path[128];
+    snprintf(path, sizeof path, "gpus/%.100s.json", name);
+    const struct asset *a = asset_find(path);
+    json_t *j = a ? json_loadb(a->data, a->len, JSON_REJECT_DUPLICATES, &je)
+                  : json_load_file(name, JSON_REJECT_DUPLICATES, &je);
+    if (j)
+        return j;
+    struct strbuf known = STRBUF_INIT(256);
+    for (const struct asset *k = asset_first("gpus/"); k && k < assets + nassets; k++) {
+        if (!str_starts(k->path, "gpus/"))
+            break;
+        strbuf_addf(&known, " %.*s", (int)strlen(k->path) - 10, k->path + 5);
+    }
+    err_set(err, ERR_INPUT, "gpu '%s': %s (line %d); built in:%s; or give a JSON file like them",
+            name, je.text, je.line, known.buf);
+    strbuf_release(&known);
+    return NULL;
+}
+
+int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct arena *a,
+             struct err *err)
+{
+    json_t *j = load_json(name, err);
+    if (!j)
+        return -1;
+    int rc = 0;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < ARRAY_LEN(fields) && rc == 0; i++)
+        rc = read_field(&fields[i], j, out, name, err);
+    const char *n = json_string_value(json_object_get(j, "name"));
+    const char *s = json_string_value(json_object_get(j, "arch"));
+    out->name = arena_strdup(a, n ? n : name);
+    if (arch)
+        *arch = arena_strdup(a, s ? s : "sm_90a");
+    json_decref(j);
+    return rc;
+}
+
+/* "NVIDIA H200" contains "h200", "NVIDIA GeForce RTX 4090" contains "rtx4090" without the blank. */
+const char *gpu_for_device(const char *device_name, struct arena *a)
+{
+    struct strbuf flat = STRBUF_INIT(256);
+    for (const char *p = device_name; *p; p++)
+        if (isalnum((unsigned char)*p))
+            strbuf_addc(&flat, (char)tolower((unsigned char)*p));
+    const char *found = NULL;
+    for (const struct asset *k = asset_first("gpus/"); k && k < assets + nassets && !found; k++) {
+        if (!str_starts(k->path, "gpus/"))
+            break;
+        char *name = arena_strndup(a, k->path + 5, strlen(k->path) - 10);
+        if (strstr(flat.buf, name))
+            found = name;
+    }
+    strbuf_release(&flat);
+    return found;
+}
+
+double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, enum dtype operand)
+{
+    double rate = 0; /* TFLOP/s of the fastest unit that takes this operand */
+    switch (operand) {
+    case DT_F64:
+        rate = 2 * g->fp64_tflops; /* tensor cores double it */
+        break;
+    case DT_F32:
+        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops); /* split products use these */
+        break;
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+        rate = MAX(g->f8_tensor_tflops, g->f16_tensor_tflops);
+        break;
+    case DT_I8:
+    case DT_U8:
+        rate = g->s8_tensor_tops;
+        break;
+    default:
+        rate = g->f16_tensor_tflops;
+    }
+    double math = rate > 0 ? flops / rate / 1e3 : 0;
+    /* Data that fits the L2 may never reach DRAM: then the L2 is the limit. */
+    double gbps = min_bytes <= g->l2_bytes ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
+    double mem = gbps > 0 ? min_bytes / gbps : 0;
+    return fmax(math, mem);
+}

@@ -1,0 +1,145 @@
+#include "measure/timing.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/stats.h"
+#include "base/util.h"
+#include "measure/gpu.h"
+
+struct series {
+    double *ns;
+    size_t n;
+    bool is_model;
+};
+
+static struct series collect(const struct result_case *rc, uint32_t program)
+{
+    struct series s = {xmalloc((rc->ncalls + 1) * sizeof(double)), 0, false};
+    for (uint32_t k = 0; k < rc->ncalls; k++) {
+        const struct result_call *r = &rc->calls[k];
+        if (r->program == program && (r->flags & JOB_CALL_TIMED) && r->status == RESULT_OK &&
+            r->time_ns > 0) {
+            s.ns[s.n++] = r->time_ns;
+            s.is_model = r->time_is_model;
+        }
+    }
+    return s;
+}
+
+/* The better of what bytes and arithmetic allow, as a share of the ceilings. */
+static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns)
+{
+    struct job_gpu g = in->job->gpu;
+    if (in->ceilings && in->ceilings->dram_gbps > 0)
+        g.dram_gbps = in->ceilings->dram_gbps;
+    if (in->ceilings && in->ceilings->f16_tflops > 0)
+        g.f16_tensor_tflops = in->ceilings->f16_tflops;
+    if (in->ceilings && in->ceilings->tf32_tflops > 0)
+        g.tf32_tensor_tflops = in->ceilings->tf32_tflops;
+    double floor = gpu_floor_ns(&g, jc->flops, jc->min_bytes, in->operand);
+    return ns > 0 ? 100 * floor / ns : 0;
+}
+
+static void add_warning(struct verdict *v, const struct verdict_time *t)
+{
+    if (t->is_model || t->n < 3)
+        return;
+    double rel = (t->hi_ns - t->lo_ns) / t->median_ns;
+    if (rel > 0.05)
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "%s on %s: the interval is %.0f%% wide; try --measure-time 10s",
+                         t->who, t->workload, 100 * rel);
+    if (t->roofline_pct > 100)
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena,
+                         "%s on %s: %.0f%% of the measured ceiling; look before "
+                         "you believe it",
+                         t->who, t->workload, t->roofline_pct);
+}
+
+static struct verdict_time *time_program(struct verdict *v, const struct measure_input *in,
+                                         uint32_t c, uint32_t p, const struct series *s,
+                                         const struct series *cand)
+{
+    const struct job_case *jc = &in->job->cases[c];
+    struct summary sum = stats_summary(s->ns, s->n, in->job->seed);
+    struct verdict_time *t = vec_push(&v->times);
+    *t = (struct verdict_time){
+        .workload = arena_strdup(&v->arena, jc->name),
+        .shape = arena_strdup(&v->arena, in->shapes[c]),
+        .who = arena_strdup(&v->arena, in->job->modules[jc->programs[p].module].name),
+        .is_model = s->is_model,
+        .median_ns = sum.median,
+        .mad_ns = sum.mad,
+        .lo_ns = sum.lo,
+        .hi_ns = sum.hi,
+        .n = (uint32_t)sum.n,
+        .roofline_pct = roofline_pct(in, jc, sum.median),
+    };
+    if (p && cand->n) {
+        struct summary r = stats_ratio(s->ns, cand->ns, MIN(s->n, cand->n), in->job->seed);
+        t->ratio = r.median;
+        t->ratio_lo = r.lo;
+        t->ratio_hi = r.hi;
+    }
+    return t;
+}
+
+void measure_times(struct verdict *v, const struct measure_input *in)
+{
+    double log_time = 0, log_ratio = 0;
+    unsigned ntime = 0, nratio = 0;
+    for (uint32_t c = 0; c < in->result->ncases; c++) {
+        const struct job_case *jc = &in->job->cases[c];
+        struct series cand = collect(&in->result->cases[c], 0);
+        if (!cand.n) {
+            free(cand.ns);
+            continue;
+        }
+        double base_ratio = 0;
+        for (uint32_t p = 0; p < jc->nprograms; p++) {
+            struct series s = collect(&in->result->cases[c], p);
+            if (s.n) {
+                size_t before = v->times.n;
+                struct verdict_time t = *time_program(v, in, c, p, &s, &cand);
+                if (p == 1)
+                    base_ratio = t.ratio;
+                if (before < v->times.n)
+                    add_warning(v, &v->times.items[before]);
+            }
+            free(s.ns);
+        }
+        double *copy = xmalloc(cand.n * sizeof *copy);
+        for (size_t i = 0; i < cand.n; i++)
+            copy[i] = cand.ns[i];
+        log_time += log(stats_median(copy, cand.n));
+        ntime++;
+        if (base_ratio > 0) {
+            log_ratio += log(base_ratio);
+            nratio++;
+        }
+        v->time_is_model = cand.is_model;
+        free(copy);
+        free(cand.ns);
+    }
+    v->time_ns = ntime ? exp(log_time / ntime) : 0;
+    v->speedup = nratio ? exp(log_ratio / nratio) : 0;
+}
+
+int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)
+{
+    for (uint32_t c = 0; c < in->result->ncases; c++) {
+        const struct job_case *jc = &in->job->cases[c];
+        struct series s = collect(&in->result->cases[c], 0);
+        double median = s.n && !s.is_model ? stats_median(s.ns, s.n) : 0;
+        free(s.ns);
+        double floor = gpu_floor_ns(&in->job->gpu, jc->flops, jc->min_bytes, in->operand);
+        if (median > 0 && median < floor) {
+            *got_ns = median;
+            *floor_ns = floor;
+            return (int)c;
+        }
+    }
+    return -1;
+}

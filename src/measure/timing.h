@@ -1,0 +1,34 @@
+/*
+ * timing.h - from the raw times of a run to medians, intervals and ratios people can trust.
+ *
+ * Every case with timing becomes one verdict_time per program; ratios are baseline / candidate over
+ * calls paired in the order they were interleaved, so drift cancels. A candidate faster than
+ * physics allows is reported by measure_below_floor; the caller decides what that makes it.
+ */
+#ifndef MEASURE_TIMING_H
+#define MEASURE_TIMING_H
+
+#include "base/job.h"
+#include "base/result.h"
+#include "verdict/verdict.h"
+
+struct ceilings {
+    double dram_gbps; /* measured copy bandwidth; 0 = unknown */
+    double f16_tflops, tf32_tflops, f32_tflops;
+};
+
+struct measure_input {
+    const struct job *job;
+    const struct result *result;
+    const char *const *shapes;       /* per case */
+    const struct ceilings *ceilings; /* NULL = the data sheet */
+    enum dtype operand; /* the dtype of the task's first input: which unit could do it */
+};
+
+/* Fills v->times, time_ns, speedup, time_is_model and the warnings about them. */
+void measure_times(struct verdict *v, const struct measure_input *in);
+
+/* The case in which the candidate beat the physical floor, or -1; *floor_ns is what it beat. */
+int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
+
+#endif
