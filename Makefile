@@ -14,7 +14,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 OPT_release := -O2 -g
 OPT_debug := -O0 -g
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-CFLAGS_ALL := -std=gnu17 -D_GNU_SOURCE -Isrc -I$(B)/gen $(WARN) $(OPT_$(MODE)) -MMD -MP $(CFLAGS)
+CFLAGS_ALL := -std=gnu17 -D_GNU_SOURCE -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) -MMD -MP $(CFLAGS)
 LDFLAGS_ALL := $(OPT_$(MODE)) $(LDFLAGS)
 
 WORKER_ROOMS := base device emu worker

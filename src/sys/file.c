@@ -1,0 +1,345 @@
+#include "sys/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out, struct err *err)
+{
+    char buf[65536];
+    size_t total = 0;
+    for (;;) {
+        ssize_t n = read(fd, buf, sizeof buf);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno(err, "cannot read '%s'", name);
+        if (n == 0)
+            break;
+        total += (size_t)n;
+        if (total <= max)
+            strbuf_add(out, buf, (size_t)n);
+        if (total > max || out->truncated)
+            return err_set(err, ERR_LIMIT, "'%s' is larger than the limit of %zu bytes", name,
+                           MIN(max, out->max));
+    }
+    return 0;
+}
+
+int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
+{
+    /* O_NONBLOCK: a FIFO in a task's directory must not hang us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return err_errno(err, "cannot open '%s'", path);
+    struct stat st;
+    int r = 0;
+    if (fstat(fd, &st) < 0)
+        r = err_errno(err, "cannot read '%s'", path);
+    else if (!S_ISREG(st.st_mode))
+        r = err_set(err, ERR_INPUT, "'%s' is %s, not a file", path,
+                    S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
+    else if ((uint64_t)st.st_size > max)
+        r = err_set(err, ERR_LIMIT, "'%s' has %lld bytes, more than the limit of %zu", path,
+                    (long long)st.st_size, max);
+    else
+        r = file_read_fd(fd, path, max, out, err);
+    close(fd);
+    return r;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static int write_all(int fd, const void *data, size_t len)
+{
+    const char *p = data;
+    while (len) {
+        ssize_t n = write(fd, p, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        p += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err)
+{
+    char *tmp = xasprintf("%s.XXXXXX", path);
+    int fd = mkostemp(tmp, O_CLOEXEC);
+    int r = 0;
+    if (fd < 0) {
+        r = err_errno(err, "cannot write '%s'", path);
+        goto out;
+    }
+    if (write_all(fd, data, len) < 0 || fchmod(fd, (mode_t)mode) < 0 || fsync(fd) < 0)
+        r = err_errno(err, "cannot write '%s'", path);
+    if (close(fd) < 0 && r == 0)
+        r = err_errno(err, "cannot write '%s'", path);
+    if (r == 0 && rename(tmp, path) < 0)
+        r = err_errno(err, "cannot write '%s'", path);
+    if (r < 0)
+        unlink(tmp);
+out:
+    free(tmp);
+    return r;
+}
+
+int file_write(const char *path, const void *data, size_t len, struct err *err)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return file_write_mode(path, data, len, 0666 & ~mask, err);
+}
+
+int file_copy(const char *from, const char *to, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT((size_t)4 << 30);
+    struct stat st;
+    int r = file_read(from, sb.max, &sb, err);
+    if (r == 0 && stat(from, &st) == 0)
+        r = file_write_mode(to, sb.buf, sb.len, st.st_mode & 0777, err);
+    strbuf_release(&sb);
+    return r;
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool file_is_dir(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool file_is_executable(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+int dir_make(const char *path, struct err *err)
+{
+    char *p = xstrdup(path);
+    int r = 0;
+    for (char *s = p + 1; r == 0; s++) {
+        if (*s && *s != '/')
+            continue;
+        char was = *s;
+        *s = '\0';
+        if (mkdir(p, 0777) < 0 && errno != EEXIST)
+            r = err_errno(err, "cannot make directory '%s'", p);
+        *s = was;
+        if (!was)
+            break;
+    }
+    if (r == 0 && !file_is_dir(path))
+        r = err_set(err, ERR_ENV, "'%s' is in the way: it is not a directory", path);
+    free(p);
+    return r;
+}
+
+/* Removes what is in the directory fd (closed on return). */
+static int remove_inside(int fd, unsigned depth)
+{
+    DIR *d = depth > 200 ? NULL : fdopendir(fd);
+    if (!d) {
+        close(fd);
+        return -1;
+    }
+    int r = 0;
+    struct dirent *e;
+    while ((e = readdir(d))) {
+        if (str_eq(e->d_name, ".") || str_eq(e->d_name, ".."))
+            continue;
+        if (unlinkat(fd, e->d_name, 0) == 0 || errno == ENOENT)
+            continue;
+        int sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub < 0 || remove_inside(sub, depth + 1) < 0 ||
+            unlinkat(fd, e->d_name, AT_REMOVEDIR) < 0)
+            r = -1;
+    }
+    closedir(d);
+    return r;
+}
+
+int dir_remove(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 || remove_inside(fd, 0) < 0 || rmdir(path) < 0)
+        return err_errno(err, "cannot remove '%s'", path);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int dir_list(const char *path, struct name_vec *out, struct err *err)
+{
+    DIR *d = opendir(path);
+    if (!d)
+        return err_errno(err, "cannot list '%s'", path);
+    struct dirent *e;
+    while ((e = readdir(d)))
+        if (!str_eq(e->d_name, ".") && !str_eq(e->d_name, ".."))
+            *vec_push(out) = xstrdup(e->d_name);
+    closedir(d);
+    if (out->n)
+        qsort(out->items, out->n, sizeof *out->items, by_name);
+    return 0;
+}
+
+void name_vec_release(struct name_vec *v)
+{
+    vec_each (char *, p, v)
+        free(*p);
+    vec_release(v);
+}
+
+/* ---- temporary directories ---------------------------------------------------------------- */
+
+static const char temp_prefix[] = "hone-tmp.";
+
+static const char *temp_root(void)
+{
+    const char *t = getenv("TMPDIR");
+    return t && *t ? t : "/tmp";
+}
+
+int temp_dir_make(struct temp_dir *t, struct err *err)
+{
+    *t = (struct temp_dir)TEMP_DIR_INIT;
+    char *path = xasprintf("%s/%sXXXXXX", temp_root(), temp_prefix);
+    if (!mkdtemp(path)) {
+        err_errno(err, "cannot make a temporary directory in '%s'", temp_root());
+        free(path);
+        return -1;
+    }
+    t->path = path;
+    t->lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (t->lock_fd >= 0)
+        flock(t->lock_fd, LOCK_SH | LOCK_NB);
+    return 0;
+}
+
+void temp_dir_release(struct temp_dir *t)
+{
+    if (t->path)
+        dir_remove(t->path, NULL);
+    if (t->lock_fd >= 0)
+        close(t->lock_fd);
+    free(t->path);
+    *t = (struct temp_dir)TEMP_DIR_INIT;
+}
+
+/* One that nobody holds, of this user, and old enough not to be just being made. */
+static bool is_left_behind(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    bool left = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == getuid() &&
+                st.st_mtime + 60 < time(NULL) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    return left;
+}
+
+void temp_dir_sweep(void)
+{
+    struct name_vec names = VEC_INIT;
+    if (dir_list(temp_root(), &names, NULL) == 0) {
+        vec_each (char *, name, &names) {
+            if (!str_starts(*name, temp_prefix))
+                continue;
+            char *path = xasprintf("%s/%s", temp_root(), *name);
+            if (is_left_behind(path))
+                dir_remove(path, NULL);
+            free(path);
+        }
+    }
+    name_vec_release(&names);
+}
+
+/* ---- well-known places -------------------------------------------------------------------- */
+
+static int user_dir(const char *own, const char *xdg, const char *home_sub, struct strbuf *out,
+                    struct err *err)
+{
+    const char *v;
+    strbuf_clear(out);
+    if ((v = getenv(own)) && *v)
+        strbuf_adds(out, v);
+    else if ((v = getenv(xdg)) && *v == '/')
+        strbuf_addf(out, "%s/hone", v);
+    else if ((v = getenv("HOME")) && *v)
+        strbuf_addf(out, "%s/%s/hone", v, home_sub);
+    else
+        return err_set(err, ERR_ENV, "no place for files: set HOME or %s", own);
+    return dir_make(out->buf, err);
+}
+
+int user_cache_dir(struct strbuf *out, struct err *err)
+{
+    return user_dir("HONE_CACHE_DIR", "XDG_CACHE_HOME", ".cache", out, err);
+}
+
+int user_state_dir(struct strbuf *out, struct err *err)
+{
+    return user_dir("HONE_STATE_DIR", "XDG_STATE_HOME", ".local/state", out, err);
+}
+
+int self_dir(struct strbuf *out, struct err *err)
+{
+    char buf[4096];
+    ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
+    if (n <= 0)
+        return err_errno(err, "cannot tell where this program is");
+    buf[n] = '\0';
+    char *slash = strrchr(buf, '/');
+    if (slash && slash != buf)
+        *slash = '\0';
+    strbuf_clear(out);
+    strbuf_adds(out, buf);
+    return 0;
+}
+
+bool find_program(const char *name, struct strbuf *out)
+{
+    if (strchr(name, '/')) {
+        strbuf_clear(out);
+        strbuf_adds(out, name);
+        return file_is_executable(name);
+    }
+    const char *path = getenv("PATH");
+    for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        strbuf_clear(out);
+        strbuf_addf(out, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+        if (file_is_executable(out->buf))
+            return true;
+        p += n + (p[n] == ':');
+    }
+    strbuf_clear(out);
+    return false;
+}

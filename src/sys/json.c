@@ -1,0 +1,272 @@
+#include "sys/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "sys/file.h"
+
+/*
+ * jansson recurses and its own depth limit is fixed and high, so nesting is counted first. Only
+ * brackets outside of strings matter here; what else is wrong with the text is jansson's to say.
+ */
+static int check_depth(const char *text, size_t len, const char *name, unsigned max,
+                       struct err *err)
+{
+    unsigned depth = 0, line = 1;
+    size_t line_start = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (c == '\n') {
+            line++;
+            line_start = i + 1;
+        }
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"' || c == '\n')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > max)
+                return err_set(err, ERR_LIMIT, "%s:%u:%zu: nested more than %u deep", name, line,
+                               i - line_start + 1, max);
+        } else if ((c == ']' || c == '}') && depth) {
+            depth--;
+        }
+    }
+    return 0;
+}
+
+json_t *json_read_text(const char *text, size_t len, const char *name, const struct json_caps *caps,
+                       struct err *err)
+{
+    size_t max_bytes = caps && caps->max_bytes ? caps->max_bytes : JSON_READ_MAX_BYTES;
+    unsigned max_depth = caps && caps->max_depth ? caps->max_depth : JSON_READ_MAX_DEPTH;
+    if (len > max_bytes) {
+        err_set(err, ERR_LIMIT, "%s: %zu bytes of JSON, more than the limit of %zu", name, len,
+                max_bytes);
+        return NULL;
+    }
+    if (check_depth(text, len, name, max_depth, err) < 0)
+        return NULL;
+    json_error_t je;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
+    if (root)
+        return root;
+    if (len == 0)
+        err_set(err, ERR_INPUT, "%s: empty, expected JSON", name);
+    else if (je.line > 0)
+        err_set(err, ERR_INPUT, "%s:%d:%d: %s", name, je.line, je.column > 0 ? je.column : 1,
+                je.text);
+    else
+        err_set(err, ERR_INPUT, "%s: %s", name, je.text);
+    return NULL;
+}
+
+json_t *json_read_file(const char *path, const struct json_caps *caps, struct err *err)
+{
+    size_t max = caps && caps->max_bytes ? caps->max_bytes : JSON_READ_MAX_BYTES;
+    struct strbuf sb = STRBUF_INIT(max);
+    json_t *root = NULL;
+    if (file_read(path, max, &sb, err) == 0)
+        root = json_read_text(sb.buf, sb.len, path, caps, err);
+    strbuf_release(&sb);
+    return root;
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+/* A scanner over text known to be valid JSON; still bounded by end everywhere. */
+struct scan {
+    const char *p, *end;
+};
+
+static void skip_space(struct scan *s)
+{
+    while (s->p < s->end && strchr(" \t\r\n", *s->p) && *s->p)
+        s->p++;
+}
+
+static void skip_string(struct scan *s)
+{
+    for (s->p++; s->p < s->end && *s->p != '"'; s->p++)
+        if (*s->p == '\\')
+            s->p++;
+    if (s->p < s->end)
+        s->p++;
+    s->p = MIN(s->p, s->end);
+}
+
+/* Iterative, so that depth costs nothing. */
+static void skip_value(struct scan *s)
+{
+    size_t depth = 0;
+    do {
+        skip_space(s);
+        if (s->p >= s->end)
+            return;
+        char c = *s->p;
+        if (c == '"') {
+            skip_string(s);
+        } else if (c == '[' || c == '{') {
+            depth++;
+            s->p++;
+        } else if (c == ']' || c == '}') {
+            if (!depth)
+                return;
+            depth--;
+            s->p++;
+        } else if (c == ',' || c == ':') {
+            s->p++;
+        } else {
+            while (s->p < s->end && !strchr(" \t\r\n,]}:", *s->p))
+                s->p++;
+        }
+        skip_space(s);
+    } while (depth && s->p < s->end);
+}
+
+/* One step of a JSON pointer, unescaped, into buf; returns what follows it. */
+static const char *pointer_step(const char *pointer, char *buf, size_t size)
+{
+    size_t n = 0;
+    const char *p = pointer + 1;
+    for (; *p && *p != '/'; p++) {
+        char c = *p;
+        if (c == '~' && (p[1] == '0' || p[1] == '1'))
+            c = *++p == '0' ? '~' : '/';
+        if (n + 1 < size)
+            buf[n++] = c;
+    }
+    buf[n] = '\0';
+    return p;
+}
+
+/* Is the string at s (a quote) equal to key? A key with escapes is decoded by jansson. */
+static bool key_is(const struct scan *at, const char *key)
+{
+    struct scan s = *at;
+    skip_string(&s);
+    size_t n = (size_t)(s.p - at->p);
+    if (n >= 2 && !memchr(at->p, '\\', n))
+        return n - 2 == strlen(key) && memcmp(at->p + 1, key, n - 2) == 0;
+    json_t *j = json_loadb(at->p, n, JSON_DECODE_ANY, NULL);
+    bool same = j && json_is_string(j) && str_eq(json_string_value(j), key);
+    json_decref(j);
+    return same;
+}
+
+/* Moves s to the member or element that step names; *key is where its key stands. */
+static bool descend(struct scan *s, const char *step, const char **key)
+{
+    skip_space(s);
+    if (s->p >= s->end || (*s->p != '{' && *s->p != '['))
+        return false;
+    bool object = *s->p++ == '{';
+    unsigned long want = strtoul(step, NULL, 10);
+    for (unsigned long i = 0;; i++) {
+        skip_space(s);
+        if (s->p >= s->end || *s->p == '}' || *s->p == ']')
+            return false;
+        bool found = object ? key_is(s, step) : i == want;
+        *key = s->p;
+        if (object) {
+            skip_string(s);
+            skip_space(s);
+            s->p += s->p < s->end; /* the colon */
+            skip_space(s);
+        }
+        if (found)
+            return true;
+        skip_value(s);
+        if (s->p < s->end && *s->p == ',')
+            s->p++;
+    }
+}
+
+bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
+                     struct json_place *out)
+{
+    struct scan s = {text, text + len};
+    skip_space(&s);
+    const char *key = s.p;
+    char step[512];
+    while (*pointer == '/') {
+        pointer = pointer_step(pointer, step, sizeof step);
+        if (!descend(&s, step, &key))
+            return false;
+    }
+    const char *at = at_key ? key : s.p;
+    *out = (struct json_place){1, 1};
+    for (const char *p = text; p < at; p++) {
+        out->column++;
+        if (*p == '\n')
+            *out = (struct json_place){out->line + 1, 1};
+    }
+    return true;
+}
+
+/* ---- numbers and output ------------------------------------------------------------------- */
+
+json_t *json_from_double(double v)
+{
+    if (isnan(v))
+        return json_string("nan");
+    if (isinf(v))
+        return json_string(v > 0 ? "inf" : "-inf");
+    return json_real(v);
+}
+
+int json_get_double(const json_t *j, double *out)
+{
+    if (json_is_number(j)) {
+        *out = json_number_value(j);
+        return 0;
+    }
+    const char *s = json_string_value(j);
+    if (!s)
+        return -1;
+    if (str_eq(s, "nan"))
+        *out = NAN;
+    else if (str_eq(s, "inf"))
+        *out = INFINITY;
+    else if (str_eq(s, "-inf"))
+        *out = -INFINITY;
+    else
+        return -1;
+    return 0;
+}
+
+static int add_chunk(const char *data, size_t n, void *ctx)
+{
+    strbuf_add(ctx, data, n);
+    return 0;
+}
+
+void json_add_text(struct strbuf *sb, const json_t *j, bool pretty)
+{
+    size_t flags = JSON_ENCODE_ANY | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
+    if (json_dump_callback(j, add_chunk, sb, flags) < 0)
+        BUG("a JSON value that cannot be written");
+    if (pretty)
+        strbuf_addc(sb, '\n');
+}
+
+void json_print(FILE *f, const json_t *j)
+{
+    json_dumpf(j, f, JSON_ENCODE_ANY | JSON_INDENT(2));
+    fputc('\n', f);
+}
+
+int json_write_file(const char *path, const json_t *j, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT((size_t)1 << 30);
+    json_add_text(&sb, j, true);
+    int r = file_write(path, sb.buf, sb.len, err);
+    strbuf_release(&sb);
+    return r;
+}
