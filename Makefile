@@ -45,7 +45,8 @@ $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 # file that goes away or appears rebuilds the table.
 ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -type f \
              ! -name '.*' 2>/dev/null) \
-            $(wildcard src/task/hone_ref.h src/base/gen_core.h src/worker/*.cu src/device/*.cu))
+            $(wildcard src/task/hone_ref.h src/base/gen_core.h src/base/poison.h \
+              src/base/compare_core.h src/worker/*.py src/device/*.cu))
 $(B)/assets.S: FORCE
 	@mkdir -p $(@D) && tools/embed $(ASSETS) >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi

@@ -18,7 +18,8 @@
  * Nothing of the oracle's is in the process while the candidate can run.
  *
  * Invariants a reader may rely on after job_read(): every index is in range, every count is under
- * its cap, strings are NUL-terminated, sizes do not overflow. Everything else is hostile.
+ * its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain name
+ * inside the bundle, a REPEAT call follows a call of the same program. Everything else is hostile.
  */
 #ifndef BASE_JOB_H
 #define BASE_JOB_H
@@ -43,6 +44,9 @@
 #define JOB_MAX_ARGS 64
 #define JOB_MAX_CALLS 65536
 #define JOB_MAX_NAME 256
+#define JOB_MAX_SPEC 65536
+#define JOB_MAX_PHASES 64
+#define JOB_MAX_ELEMS (UINT64_C(1) << 44)
 
 enum job_device { JOB_EMU, JOB_CUDA };
 
@@ -221,5 +225,7 @@ struct job {
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
+/* Ties a result to the job it answers: equal bytes, equal hash. Never 0. */
+uint64_t job_hash(const void *data, size_t len);
 
 #endif

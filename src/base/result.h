@@ -1,8 +1,9 @@
 /*
  * result.h - result.bin: the facts a worker saw. `hone` judges; nothing here is an opinion.
  *
- * Written incrementally enough that a killed worker still leaves what was known: the worker
- * rewrites the file (atomically) after each case and before each launch of a case that could hang.
+ * result.bin appears once, complete, by rename. Until then `progress.bin` (the same format, status
+ * RESULT_NOT_RUN) is rewritten before every call that could hang or kill the worker, so that its
+ * death still leaves what was known, and where it happened.
  * Read as hostile: a worker on another machine may have been anything.
  */
 #ifndef BASE_RESULT_H
@@ -18,7 +19,11 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 1
+#define RESULT_STATUS_AT 16 /* byte of the status: the watchdog rewrites it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
+#define RESULT_MAX_TEXT 65536
+#define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's and those adaptive timing added */
+#define RESULT_MAX_SAMPLES 64        /* bad elements reported per compare */
 
 /* How a call, and so the job, ended. */
 enum result_status {
@@ -101,11 +106,18 @@ struct result_call {
 };
 
 struct result_case {
-    uint32_t ncalls;
+    uint32_t ncalls; /* the job's calls in order, then those adaptive timing added */
     struct result_call *calls;
 };
 
+/* One of the job's modules: a baseline that cannot run here is a fact, not a failure of the job. */
+struct result_module {
+    enum result_status status;
+    const char *message; /* why it failed, or what it is: "cuBLASLt 13.0, algorithm 3 of 8" */
+};
+
 struct result {
+    uint64_t job_hash; /* job_hash() of the job.bin this answers */
     enum result_status status;
     const char *message; /* what is known of the failure: kernel, launch, address, limit */
     uint32_t where_case, where_call;
@@ -116,6 +128,8 @@ struct result {
     uint64_t throttle;   /* NVML reasons seen */
     double empty_launch_ns;
     uint64_t setup_ns, run_ns, verify_ns; /* where the worker's own time went */
+    uint32_t nmodules;
+    struct result_module *modules;
     uint32_t ncases;
     struct result_case *cases;
     uint32_t nfindings;

@@ -58,6 +58,31 @@ uint32_t wire_get_count(struct wire_reader *r, uint32_t max, const char *what)
     return r->bad ? 0 : n;
 }
 
+void wire_require(struct wire_reader *r, bool ok, const char *what)
+{
+    if (!ok && !r->bad)
+        r->bad = what;
+}
+
+uint32_t wire_get_array(struct wire_reader *r, uint32_t max, size_t min_bytes, const char *what)
+{
+    uint32_t n = wire_get_count(r, max, what);
+    wire_require(r, n <= (r->len - r->pos) / min_bytes, what);
+    return r->bad ? 0 : n;
+}
+
+uint8_t wire_get_enum(struct wire_reader *r, uint8_t count, const char *what)
+{
+    uint8_t v = wire_get_u8(r, what);
+    wire_require(r, v < count, what);
+    return r->bad ? 0 : v;
+}
+
+bool wire_get_bool(struct wire_reader *r, const char *what)
+{
+    return wire_get_enum(r, 2, what) != 0;
+}
+
 void *wire_get_bytes(struct wire_reader *r, struct arena *a, uint32_t max, uint32_t *n,
                      const char *what)
 {

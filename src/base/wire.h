@@ -12,6 +12,7 @@
 #ifndef BASE_WIRE_H
 #define BASE_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,13 @@ int64_t wire_get_i64(struct wire_reader *r, const char *what);
 double wire_get_f64(struct wire_reader *r, const char *what);
 /* A u32 that must be <= max. */
 uint32_t wire_get_count(struct wire_reader *r, uint32_t max, const char *what);
+/* A count of elements that take at least min_bytes each: no more than the bytes left can hold, so
+ * that a short input cannot ask for a large allocation. */
+uint32_t wire_get_array(struct wire_reader *r, uint32_t max, size_t min_bytes, const char *what);
+uint8_t wire_get_enum(struct wire_reader *r, uint8_t count, const char *what); /* 0..count-1 */
+bool wire_get_bool(struct wire_reader *r, const char *what);
+/* Turns bad with `what` unless ok; the first complaint stays. */
+void wire_require(struct wire_reader *r, bool ok, const char *what);
 /* Length-prefixed bytes, copied into the arena with a NUL after them. */
 char *wire_get_str(struct wire_reader *r, struct arena *a, uint32_t max, const char *what);
 void *wire_get_bytes(struct wire_reader *r, struct arena *a, uint32_t max, uint32_t *n,

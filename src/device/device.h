@@ -70,8 +70,8 @@ struct device_ops {
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* Poison: NaN patterns for floats, random words from `pattern` for others. On emu the bytes are
-     * also marked uninitialised for the sanitizer. */
+    /* Poison: every element gets base/poison.h's bits. On emu the bytes are also marked
+     * uninitialised for the sanitizer. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);
     int (*zero)(struct device *d, uint64_t addr, uint64_t n, struct err *err);
@@ -80,10 +80,16 @@ struct device_ops {
                      struct err *err);
     int (*flush_l2)(struct device *d, struct err *err);
 
-    /* Code. reset puts __device__ variables back to their initial values (module reload). */
+    /* Code. Loading again puts __device__ variables back to their initial values. Only
+     * JOB_MODULE_KERNEL, and on cuda JOB_MODULE_LIBRARY, reach a device. */
     enum result_status (*load)(struct device *d, const struct job_module *m, const char *bundle_dir,
                                struct device_module **out, struct err *err);
     void (*unload)(struct device *d, struct device_module *m);
+
+    /* Whether the module's __device__ variables are as they were at load; `which` names one that is
+     * not and lives until the module goes. NULL: unknown, taken as intact. */
+    int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
+                          struct err *err);
 
     /* Tensor maps are encoded to 128 bytes for the address given. */
     enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
@@ -95,6 +101,9 @@ struct device_ops {
     /* Time of the launches between begin and end; cuda: events, emu: the cost model. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
+
+    /* Before each call of a job: its flags say whether to count or sample. May be NULL. */
+    void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* What was seen since the last call; strings live until close. */
     void (*findings)(struct device *d, struct finding_vec *out);
