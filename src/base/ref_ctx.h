@@ -13,7 +13,6 @@
 
 struct ref_ctx {
     const void *in[REF_MAX_TENSORS];
-    uint8_t in_type[REF_MAX_TENSORS];
     double *out_value[REF_MAX_TENSORS];
     double *out_mag[REF_MAX_TENSORS];
     const int64_t *axis;
