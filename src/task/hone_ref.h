@@ -21,7 +21,9 @@
  *
  * OUT_MAG(y, i, value, magnitude) also says how large the terms were that were added up (for a dot
  * product: the sum of |a*b|), so that the judge can tell cancellation from a wrong answer;
- * OUT uses |value|. IN reads the ORIGINAL input, also of a tensor updated in place.
+ * OUT uses |value|. OUT_ADD(y, i, dv, dm) adds to what the same unit put there before, for a unit
+ * that fills many elements from one pass over its inputs. IN reads the ORIGINAL input, also of a
+ * tensor updated in place.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -66,6 +68,7 @@ HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
 #define SC(s) (hone->scalar[HS_##s])
 #define SCRATCH(i) (hone->scratch[i])
 #define OUT_MAG(t, i, v, m) (hone->out_value[HT_##t][i] = (v), hone->out_mag[HT_##t][i] = (m))
+#define OUT_ADD(t, i, dv, dm) (hone->out_value[HT_##t][i] += (dv), hone->out_mag[HT_##t][i] += (dm))
 #define OUT(t, i, v)                           \
     do {                                       \
         double hone_v_ = (v);                  \
