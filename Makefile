@@ -55,7 +55,7 @@ $(B)/assets.o: $(B)/assets.S $(ASSETS)
 .PHONY: FORCE
 FORCE:
 
-$(B)/emu/%.o: OPT_release := -O3 -g
+$(B)/emu/%.o $(B)/base/gen.o: OPT_release := -O3 -g
 $(B)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<

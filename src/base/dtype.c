@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/gen_core.h"
 #include "base/util.h"
 
 static const struct {
@@ -55,42 +56,12 @@ int dtype_mantissa_bits(enum dtype t)
     return types[t].mantissa;
 }
 
-/*
- * Rounds |d| to a small float with `mant` explicit mantissa bits and exponent range
- * [emin, emax], returning exponent-and-mantissa bits (no sign); overflow returns UINT32_MAX.
- * Works on the 53-bit significand as an integer, so there is exactly one rounding.
- */
-static uint32_t round_small(double d, int mant, int emin, int emax)
-{
-    uint64_t bits;
-    memcpy(&bits, &d, sizeof bits);
-    int e = (int)(bits >> 52 & 0x7ff) - 1023;
-    uint64_t sig = bits & ((UINT64_C(1) << 52) - 1);
-    if (e == -1023)
-        return 0; /* a double denormal is far below every type here */
-    sig |= UINT64_C(1) << 52;
-    int drop = 52 - mant;
-    if (e < emin)
-        drop += emin - e;
-    if (drop > 54)
-        return 0;
-    uint64_t kept = sig >> drop, rest = sig & ((UINT64_C(1) << drop) - 1);
-    uint64_t half = UINT64_C(1) << (drop - 1);
-    if (rest > half || (rest == half && (kept & 1)))
-        kept++;
-    /* Normal: kept includes the hidden bit, so adding it carries into the exponent field. */
-    uint64_t out = e < emin ? kept : kept + ((uint64_t)(e - emin) << mant);
-    uint64_t limit = (uint64_t)(emax - emin + 2) << mant; /* first pattern past the largest */
-    return out >= limit ? UINT32_MAX : (uint32_t)out;
-}
-
 uint16_t f16_from_f64(double d)
 {
     uint16_t sign = signbit(d) ? 0x8000 : 0;
     if (isnan(d))
         return 0x7fff;
-    uint32_t r = isinf(d) ? UINT32_MAX : round_small(d, 10, -14, 15);
-    return (uint16_t)(sign | (r == UINT32_MAX ? 0x7c00 : r));
+    return (uint16_t)(sign | (isinf(d) ? 0x7c00 : gen_round(d, 10, -14, 15)));
 }
 
 uint16_t f16_from_f32(float f)
@@ -121,8 +92,7 @@ uint16_t bf16_from_f64(double d)
     uint16_t sign = signbit(d) ? 0x8000 : 0;
     if (isnan(d))
         return 0x7fff;
-    uint32_t r = isinf(d) ? UINT32_MAX : round_small(d, 7, -126, 127);
-    return (uint16_t)(sign | (r == UINT32_MAX ? 0x7f80 : r));
+    return (uint16_t)(sign | (isinf(d) ? 0x7f80 : gen_round(d, 7, -126, 127)));
 }
 
 uint16_t bf16_from_f32(float f)
@@ -144,8 +114,8 @@ uint8_t f8e4m3_from_f64(double d, bool satfinite)
     if (isnan(d))
         return 0x7f;
     /* The all-ones pattern is NaN, so the largest finite value (448) is one pattern earlier. */
-    uint32_t r = isinf(d) ? UINT32_MAX : round_small(d, 3, -6, 8);
-    if (r == UINT32_MAX || r >= 0x7f)
+    uint64_t r = isinf(d) ? 0x7f : gen_round(d, 3, -6, 8);
+    if (r >= 0x7f)
         return (uint8_t)(satfinite ? sign | 0x7e : sign | 0x7f);
     return (uint8_t)(sign | r);
 }
@@ -164,8 +134,8 @@ uint8_t f8e5m2_from_f64(double d, bool satfinite)
     uint8_t sign = signbit(d) ? 0x80 : 0;
     if (isnan(d))
         return 0x7f;
-    uint32_t r = isinf(d) ? UINT32_MAX : round_small(d, 2, -14, 15);
-    if (r == UINT32_MAX)
+    uint64_t r = isinf(d) ? 0x7c : gen_round(d, 2, -14, 15);
+    if (r >= 0x7c)
         return (uint8_t)(sign | (satfinite ? 0x7b : 0x7c));
     return (uint8_t)(sign | r);
 }

@@ -1,0 +1,28 @@
+/*
+ * rng.h - a sequence of random numbers for Hone's own choices: shapes, samples, orders.
+ *
+ *     struct rng r = rng_of(seed, STREAM_SHAPES);
+ *     int64_t m = rng_range(&r, lo, hi);
+ *
+ * Counter-based (the Philox of gen_core.h), so equal seeds and streams give equal sequences on
+ * every machine, and different streams are independent. Not for secrets.
+ */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+
+#include <stdint.h>
+
+struct rng {
+    uint64_t seed, block;
+    uint32_t stream;
+    uint64_t spare;
+    int has_spare;
+};
+
+struct rng rng_of(uint64_t seed, uint32_t stream);
+uint64_t rng_u64(struct rng *r);
+uint64_t rng_below(struct rng *r, uint64_t n);            /* 0..n-1, unbiased; n > 0 */
+int64_t rng_range(struct rng *r, int64_t lo, int64_t hi); /* lo..hi inclusive */
+double rng_unit(struct rng *r);                           /* [0, 1), 53 bits */
+
+#endif

@@ -1,0 +1,46 @@
+#!/bin/sh
+# gen_core.h gives the same bits whatever compiles it.
+cd "$(dirname "$0")/.." || exit 1
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+src=t/cases/gen_core.c
+n=0
+check() { # name, command...
+    name=$1
+    shift
+    n=$((n + 1))
+    if "$@" >"$tmp/log" 2>&1; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        sed 's/^/# /' "$tmp/log"
+    fi
+}
+same() { # compiler and options
+    "$@" -Wall -Werror -Isrc -o "$tmp/got" && "$tmp/got" >"$tmp/got.txt" && cmp "$tmp/want.txt" "$tmp/got.txt"
+}
+${CC:-cc} -std=c17 -O0 -ffp-contract=off -Isrc -o "$tmp/want" $src && "$tmp/want" >"$tmp/want.txt"
+check "the reference ran" test "$(wc -l <"$tmp/want.txt")" -eq 120
+check "C17, optimised, contracted" same ${CC:-cc} -std=c17 -O3 -ffp-contract=fast -march=native $src
+check "C++17" same ${CXX:-c++} -std=c++17 -x c++ -O2 -ffp-contract=fast -march=native $src
+if command -v clang >/dev/null || command -v clang-14 >/dev/null; then
+    clang=$(command -v clang || command -v clang-14)
+    check "clang" same "$clang" -std=c17 -O3 -ffp-contract=fast $src
+else
+    n=$((n + 1)) && echo "ok $n # SKIP no clang"
+fi
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+if [ -n "$nvcc" ]; then
+    cat >"$tmp/k.cu" <<'CU'
+#include "base/gen_core.h"
+extern "C" __global__ void k(struct gen_spec s, int t, uint64_t *out)
+{
+    struct gen_plan p = gen_prepare(&s, t, 1, 2);
+    uint64_t i = blockIdx.x;
+    out[i] = gen_element(&p, i) + gen_perturbed(&p, i) + gen_poison(t, 3, i) + gen_hash_word(i, i);
+}
+CU
+    check "device code compiles" "$nvcc" -std=c++17 -arch=sm_90 -ptx -Isrc -o "$tmp/k.ptx" "$tmp/k.cu"
+else
+    n=$((n + 1)) && echo "ok $n # SKIP no nvcc"
+fi
+echo "1..$n"
