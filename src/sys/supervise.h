@@ -1,0 +1,44 @@
+/*
+ * supervise.h - the supervisor's side of proc.h: what runs between Hone and a program.
+ *
+ * supervise() runs in a process forked from Hone, which may have had threads: it allocates nothing
+ * and calls only what is safe after fork. It talks to Hone over a SOCK_SEQPACKET socket:
+ *
+ *     supervisor -> Hone   SUPER_STARTED | SUPER_FAILED, then (after STARTED) SUPER_ENDED, once
+ *     Hone -> supervisor   any message = end it (gracefully if so asked); closed = end it now
+ *
+ * Private to proc.c.
+ */
+#ifndef SYS_SUPERVISE_H
+#define SYS_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct super_spec {
+    const char *path;
+    char *const *argv;
+    char *const *envp;
+    const char *dir;
+    int fds[4]; /* to become 0..3 of the program, all >= 10; fds[3] may be -1 */
+    int control;
+    uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
+    bool no_aslr;
+};
+
+enum super_kind { SUPER_STARTED, SUPER_FAILED, SUPER_ENDED };
+
+struct super_msg {
+    int32_t kind;   /* enum super_kind */
+    int32_t pid;    /* STARTED */
+    int32_t error;  /* FAILED: errno */
+    int32_t step;   /* FAILED: 0 fork, 1 chdir, 2 exec */
+    int32_t end;    /* ENDED: enum child_end */
+    int32_t status; /* ENDED: exit status or signal */
+    uint64_t cpu_ns, peak_bytes;
+};
+
+_Noreturn void supervise(const struct super_spec *s);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * term.h - one line of progress on stderr, rewritten in place; plain lines when not a terminal.
+ *
+ *     struct progress p;
+ *     progress_init(&p, stderr);
+ *     progress_show(&p, "compiled %d/%d", i, n);     at most ten times a second
+ *     progress_say(&p, "kernel 3 fails to compile"); a line that stays, above the progress line
+ *     progress_end(&p);
+ *
+ * Where stderr is not a terminal, progress is a plain line, at most one every ten seconds.
+ */
+#ifndef SYS_TERM_H
+#define SYS_TERM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct progress {
+    FILE *out;
+    bool tty, shown;
+    uint64_t last_ns;
+};
+
+void progress_init(struct progress *p, FILE *out);
+void progress_show(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void progress_end(struct progress *p); /* clears the line */
+
+unsigned term_width(FILE *f); /* 80 where unknown */
+bool term_colour(FILE *f);    /* a terminal, TERM is not dumb and NO_COLOR is not set */
+
+/* Makes a line safe to show: control characters become '?', at most `width` columns with "..." in
+ * place of the rest; UTF-8 is kept whole. In place. */
+void term_clean(char *s, unsigned width);
+
+#endif
