@@ -1,5 +1,6 @@
 /* hone-plan
-{ "launches": [ { "kernel": "matvec", "grid": ["M"], "block": [256], "args": ["A", "x", "y", "K"] } ] }
+{ "launches": [ { "kernel": "matvec", "grid": ["M"], "block": [256],
+                  "args": ["A", "x", "y", "K"] } ] }
 */
 // One block per row of A: 256 threads stride over the row and add products, a shared-memory tree
 // joins their sums. x is read by every block and stays in L2.

@@ -1,0 +1,278 @@
+/*
+ * oracle.c - see oracle.h.
+ *
+ * A phase is a function `void fn(const struct hone_ref_ctx *, int64_t first, int64_t count)` of
+ * the shared object. The threads of oracle_run take blocks of units from a common counter and meet
+ * between phases; what a unit computes does not depend on which thread runs it.
+ */
+#include "task/oracle.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/ref_ctx.h"
+#include "base/util.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "sys/proc.h"
+
+#define SOURCE_MAX_BYTES (4u << 20)
+#define COMPILE_LIMIT_NS (60ull * 1000 * 1000 * 1000)
+#define COMPILE_LIMIT_BYTES (2ull << 30)
+#define SO_MAX_BYTES (64ull << 20)
+#define MAX_THREADS 256
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+static void add_enum(struct strbuf *out, const char *prefix, const char *name, size_t value)
+{
+    strbuf_addf(out, "enum { %s_%s = %zu };\n", prefix, name, value);
+}
+
+static void add_prelude(struct strbuf *out, const struct task *t)
+{
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        add_enum(out, "HT", t->tensors.items[i].name, i);
+        add_enum(out, "HD", t->tensors.items[i].name, t->tensors.items[i].dtype);
+    }
+    for (size_t i = 0; i < t->axes.n; i++)
+        add_enum(out, "HA", t->axes.items[i].name, i);
+    for (size_t i = 0; i < t->scalars.n; i++)
+        add_enum(out, "HS", t->scalars.items[i].name, i);
+}
+
+/* Length of the directive `#include "hone_ref.h"` if the line is that; 0 for a line that is no
+ * include; -1 for any other include. */
+static int include_kind(const char *line, const char *end)
+{
+    static const char own[] = "\"hone_ref.h\"";
+    while (line < end && isblank((unsigned char)*line))
+        line++;
+    if (line == end || *line++ != '#')
+        return 0;
+    while (line < end && isblank((unsigned char)*line))
+        line++;
+    if (end - line < 7 || memcmp(line, "include", 7) != 0)
+        return 0;
+    line += 7;
+    while (line < end && isblank((unsigned char)*line))
+        line++;
+    return (size_t)(end - line) >= sizeof own - 1 && memcmp(line, own, sizeof own - 1) == 0 ? 1
+                                                                                            : -1;
+}
+
+/* reference.c with its include taken out (hone_ref.h stands above), line numbers kept. */
+static int add_reference(struct strbuf *out, const struct task *t, struct err *err)
+{
+    unsigned lineno = 1;
+    strbuf_adds(out, "#line 1 \"reference.c\"\n");
+    for (const char *p = t->reference_c; *p; lineno++) {
+        const char *end = strchrnul(p, '\n');
+        int kind = include_kind(p, end);
+        if (kind < 0)
+            return err_set(err, ERR_INPUT,
+                           "reference.c:%u: only \"hone_ref.h\" may be included: %.*s", lineno,
+                           (int)MIN(end - p, 100), p);
+        if (!kind)
+            strbuf_add(out, p, (size_t)(end - p));
+        strbuf_addc(out, '\n');
+        p = *end ? end + 1 : end;
+    }
+    return 0;
+}
+
+static int source_text(const struct task *t, const char *header, struct strbuf *out,
+                       struct err *err)
+{
+    if (!t->reference_c)
+        return err_set(err, ERR_INPUT,
+                       "task '%s' has no reference.c; its truth needs the PyTorch sidecar",
+                       t->name);
+    add_prelude(out, t);
+    strbuf_adds(out, "#line 1 \"hone_ref.h\"\n");
+    strbuf_adds(out, header);
+    if (add_reference(out, t, err) < 0)
+        return err_prefix(err, "task '%s'", t->name);
+    if (out->truncated)
+        return err_set(err, ERR_LIMIT, "task '%s': the oracle's source is too long", t->name);
+    return 0;
+}
+
+int oracle_source(const struct task *t, struct strbuf *out, struct err *err)
+{
+    const struct asset *header = asset_find("src/task/hone_ref.h");
+    if (!header)
+        BUG("hone_ref.h is not embedded");
+    return source_text(t, header->data, out, err);
+}
+
+/* ---- the shared object ----------------------------------------------------------------------- */
+
+static int run_cc(const char *c_path, const char *so_path, const char *name, struct err *err)
+{
+    const char *cc = getenv("CC");
+    const char *argv[] = {cc && *cc && !strchr(cc, ' ') ? cc : "cc",
+                          "-std=gnu17",
+                          "-shared",
+                          "-fPIC",
+                          "-O2",
+                          "-ffp-contract=off", /* the same truth on every CPU */
+                          "-o",
+                          so_path,
+                          c_path,
+                          "-lm",
+                          NULL};
+    struct child_process c = CHILD_INIT;
+    c.argv = argv;
+    c.merge = true;
+    c.limit_ns = COMPILE_LIMIT_NS;
+    c.limit_bytes = COMPILE_LIMIT_BYTES;
+    c.limit_file_bytes = SO_MAX_BYTES;
+    int rc = child_run(&c, err);
+    if (rc < 0) {
+        err_prefix(err, "compiling the oracle of task '%s' (set CC, or install a C compiler)",
+                   name);
+    } else if (c.end != CHILD_EXITED || c.code != 0) {
+        struct strbuf how = STRBUF_INIT(256);
+        child_describe(&c, &how);
+        rc = err_set(err, ERR_INPUT, "task '%s': %s could not compile reference.c (%s):\n%.1500s",
+                     name, argv[0], how.buf, c.out.buf);
+        strbuf_release(&how);
+    }
+    child_release(&c);
+    return rc;
+}
+
+static int build_with_cc(const struct task *t, const char *so_path, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(SOURCE_MAX_BYTES);
+    struct temp_dir dir = TEMP_DIR_INIT;
+    char *c_path = NULL;
+    int rc = oracle_source(t, &text, err);
+    if (rc == 0)
+        rc = temp_dir_make(&dir, err);
+    if (rc == 0) {
+        c_path = xasprintf("%s/oracle.c", dir.path);
+        rc = file_write(c_path, text.buf, text.len, err);
+    }
+    if (rc == 0)
+        rc = run_cc(c_path, so_path, t->name, err);
+    free(c_path);
+    temp_dir_release(&dir);
+    strbuf_release(&text);
+    return rc;
+}
+
+int oracle_build(const struct task *t, const char *so_path, struct err *err)
+{
+    if (!*t->dir) {
+        char *path = xasprintf("oracles/%s.so", t->name);
+        const struct asset *so = asset_find(path);
+        free(path);
+        if (so)
+            return file_write_mode(so_path, so->data, so->len, 0755, err);
+    }
+    return build_with_cc(t, so_path, err);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+typedef void (*phase_fn)(const struct ref_ctx *, int64_t first, int64_t count);
+
+struct crew {
+    const struct ref_ctx *ctx;
+    phase_fn fn;
+    int64_t units, block;
+    atomic_int_least64_t next;
+};
+
+static void *crew_work(void *arg)
+{
+    struct crew *crew = arg;
+    for (;;) {
+        int64_t first = atomic_fetch_add(&crew->next, crew->block);
+        if (first >= crew->units)
+            return NULL;
+        crew->fn(crew->ctx, first, MIN(crew->block, crew->units - first));
+    }
+}
+
+static void run_phase(const struct ref_ctx *ctx, phase_fn fn, int64_t units, unsigned threads)
+{
+    struct crew crew = {.ctx = ctx, .fn = fn, .units = units};
+    pthread_t ids[MAX_THREADS];
+    unsigned started = 0;
+    crew.block = MAX(units / (16 * (int64_t)threads), 1);
+    atomic_init(&crew.next, 0);
+    while (started + 1 < threads && pthread_create(&ids[started], NULL, crew_work, &crew) == 0)
+        started++;
+    crew_work(&crew);
+    while (started > 0)
+        pthread_join(ids[--started], NULL);
+}
+
+static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsigned threads,
+                      struct err *err)
+{
+    const struct task *t = s->task;
+    for (size_t i = 0; i < t->phases.n; i++) {
+        const struct task_phase *p = &t->phases.items[i];
+        struct err e = ERR_INIT;
+        int64_t units = shape_eval(s, p->units, &e);
+        if (e.kind != ERR_NONE || units < 0)
+            return err_set(err, ERR_INPUT, "units of phase '%s': %s", p->fn,
+                           e.kind != ERR_NONE ? e.msg : "negative");
+        phase_fn fn = NULL;
+        *(void **)&fn = dlsym(so, p->fn);
+        if (!fn)
+            return err_set(err, ERR_INPUT, "reference.c has no PHASE(%s)", p->fn);
+        run_phase(ctx, fn, units, threads);
+    }
+    return 0;
+}
+
+int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
+               double *const *out_value, double *const *out_mag, unsigned threads, struct err *err)
+{
+    const struct task *t = s->task;
+    struct ref_ctx ctx = {.axis = s->axes};
+    if (t->tensors.n > REF_MAX_TENSORS)
+        return err_set(err, ERR_LIMIT, "task '%s': more than %d tensors", t->name, REF_MAX_TENSORS);
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        ctx.in[i] = inputs[i];
+        ctx.out_value[i] = out_value[i];
+        ctx.out_mag[i] = out_mag[i];
+    }
+    struct err e = ERR_INIT;
+    int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
+    if (e.kind != ERR_NONE || scratch < 0 || scratch > INT64_MAX / 8)
+        return err_set(err, ERR_INPUT, "task '%s': scratch: %s", t->name,
+                       e.kind != ERR_NONE ? e.msg : "out of range");
+    if (!threads)
+        threads = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    threads = MIN(threads, MAX_THREADS);
+
+    void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        return err_set(err, ERR_SYSTEM, "loading the oracle of task '%s': %s", t->name, dlerror());
+    double *scalars = xcalloc(t->scalars.n + 1, sizeof *scalars);
+    for (size_t i = 0; i < t->scalars.n; i++)
+        scalars[i] = t->scalars.items[i].value;
+    ctx.scalar = scalars;
+    int rc = -1;
+    ctx.scratch = malloc(scratch ? (size_t)scratch * sizeof *ctx.scratch : 1);
+    if (!ctx.scratch)
+        err_set(err, ERR_LIMIT, "task '%s': no memory for %lld doubles of scratch", t->name,
+                (long long)scratch);
+    else
+        rc = run_phases(so, s, &ctx, threads, err);
+    free(ctx.scratch);
+    free(scalars);
+    dlclose(so);
+    return rc == 0 ? 0 : err_prefix(err, "oracle of task '%s'", t->name);
+}
