@@ -1,0 +1,225 @@
+#include "author/author.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/util.h"
+
+const struct author_ops *const author_table[] = {
+    &author_openai, &author_anthropic, &author_exec, &author_mailbox, &author_replay, NULL,
+};
+
+static void set_defaults(struct author_config *c)
+{
+#define DEFAULT(field, value) c->field = c->field ? c->field : (value)
+    DEFAULT(total_ns, 900000000000ull);
+    DEFAULT(stall_ns, 120000000000ull);
+    DEFAULT(wait_ns, 7ull * 24 * 3600 * 1000000000);
+    DEFAULT(backoff_ns, 1000000000ull);
+    DEFAULT(backoff_max_ns, 60000000000ull);
+    DEFAULT(retry_after_max_ns, 600000000000ull);
+    DEFAULT(retries, 6);
+    DEFAULT(continues, 6);
+    DEFAULT(max_tokens, 32000);
+    DEFAULT(jitter_seed, now_ns() | 1);
+#undef DEFAULT
+}
+
+static int unknown_author(const char *spec, struct err *err)
+{
+    struct strbuf list = STRBUF_INIT(1024);
+    for (size_t i = 0; author_table[i]; i++)
+        strbuf_addf(&list, "%s%s", i ? ", " : "", author_table[i]->usage);
+    err_set(err, ERR_INPUT, "there is no author '%s'; the authors are: %s", spec, list.buf);
+    strbuf_release(&list);
+    return -1;
+}
+
+int author_open(struct author **out, const char *spec, const struct author_config *cfg,
+                struct err *err)
+{
+    size_t n = strcspn(spec, ":");
+    const char *arg = spec[n] ? spec + n + 1 : "";
+    for (size_t i = 0; author_table[i]; i++) {
+        const struct author_ops *ops = author_table[i];
+        if (strlen(ops->scheme) != n || memcmp(ops->scheme, spec, n) != 0)
+            continue;
+        struct author *a = xcalloc(1, sizeof *a);
+        a->ops = ops;
+        a->spec = xstrdup(spec);
+        a->model = xstrdup(arg);
+        if (cfg)
+            a->cfg = *cfg;
+        set_defaults(&a->cfg);
+        if (ops->open(a, arg, err) < 0) {
+            free(a->spec);
+            free(a->model);
+            free(a);
+            return err_prefix(err, "author '%s'", spec);
+        }
+        *out = a;
+        return 0;
+    }
+    return unknown_author(spec, err);
+}
+
+void author_close(struct author *a)
+{
+    if (!a)
+        return;
+    a->ops->close(a);
+    free(a->spec);
+    free(a->model);
+    free(a);
+}
+
+const char *author_spec(const struct author *a)
+{
+    return a->spec;
+}
+
+const char *author_scheme(const struct author *a)
+{
+    return a->ops->scheme;
+}
+
+const char *author_model(const struct author *a)
+{
+    return a->model;
+}
+
+int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
+                 struct err *err)
+{
+    struct author_call *c = xcalloc(1, sizeof *c);
+    c->author = a;
+    c->run = xstrdup(rq->run ? rq->run : "");
+    c->role = xstrdup(rq->role);
+    c->stable = xstrdup(rq->stable ? rq->stable : "");
+    c->turn = xstrdup(rq->turn ? rq->turn : "");
+    c->resume = rq->handle && *rq->handle ? xstrdup(rq->handle) : NULL;
+    c->index = rq->index;
+    c->temperature = rq->temperature;
+    c->max_tokens = rq->max_tokens ? rq->max_tokens : a->cfg.max_tokens;
+    c->facts = rq->facts ? json_deep_copy(rq->facts) : NULL;
+    c->started_ns = now_ns();
+    strbuf_init(&c->reply.text, AUTHOR_MAX_REPLY);
+    strbuf_init(&c->reply.notes, 16 << 10);
+    snprintf(c->reply.model, sizeof c->reply.model, "%s", a->model);
+    if (a->ops->start(c, err) < 0) {
+        author_call_free(c);
+        return err_prefix(err, "author '%s'", a->spec);
+    }
+    *out = c;
+    return 0;
+}
+
+const char *author_call_handle(const struct author_call *c)
+{
+    return c->handle;
+}
+
+bool author_poll(struct author_call *c)
+{
+    if (!c->done)
+        c->author->ops->step(c);
+    return c->done;
+}
+
+void author_wait(struct author *a, uint64_t timeout_ns)
+{
+    a->ops->wait(a, timeout_ns);
+}
+
+const struct author_reply *author_reply(const struct author_call *c)
+{
+    return &c->reply;
+}
+
+void author_call_free(struct author_call *c)
+{
+    if (!c)
+        return;
+    if (c->priv)
+        c->author->ops->end(c);
+    strbuf_release(&c->reply.text);
+    strbuf_release(&c->reply.notes);
+    json_decref(c->facts);
+    free(c->run);
+    free(c->role);
+    free(c->stable);
+    free(c->turn);
+    free(c->resume);
+    free(c);
+}
+
+/* English and code both average a little under four bytes per token; CUDA has many short ones. */
+uint64_t author_estimate_tokens(const char *text, size_t len)
+{
+    uint64_t words = 0, other = 0;
+    for (size_t i = 0; i < len;) {
+        unsigned char ch = (unsigned char)text[i];
+        if (ch == ' ' || ch == '\n' || ch == '\t' || ch == '\r') {
+            i++;
+            continue;
+        }
+        size_t j = i;
+        while (j < len &&
+               ((text[j] >= 'a' && text[j] <= 'z') || (text[j] >= 'A' && text[j] <= 'Z') ||
+                (text[j] >= '0' && text[j] <= '9') || text[j] == '_'))
+            j++;
+        if (j > i) {
+            words += 1 + (j - i - 1) / 6;
+            i = j;
+        } else {
+            other += 2;
+            i++;
+        }
+    }
+    return words + other / 3;
+}
+
+static void finish(struct author_call *c)
+{
+    struct author_reply *r = &c->reply;
+    r->latency_ns = now_ns() - c->started_ns;
+    c->done = true;
+    log_info("author", "%s %s %llu: %s, %llu in, %llu out, %.1f s", c->author->spec, c->role,
+             (unsigned long long)c->index, r->ok ? r->finish : r->err.msg,
+             (unsigned long long)r->in_tokens, (unsigned long long)r->out_tokens,
+             (double)r->latency_ns / 1e9);
+}
+
+void author_succeed(struct author_call *c, const char *how)
+{
+    c->reply.ok = true;
+    snprintf(c->reply.finish, sizeof c->reply.finish, "%s", how);
+    finish(c);
+}
+
+void author_fail(struct author_call *c, enum err_kind kind, const char *fmt, ...)
+{
+    struct err *e = &c->reply.err;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    va_end(ap);
+    e->kind = kind;
+    c->reply.ok = false;
+    snprintf(c->reply.finish, sizeof c->reply.finish, "failed");
+    finish(c);
+}
+
+void author_note(struct author_call *c, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    strbuf_addf(&c->reply.notes, "%s\n", line);
+    log_info("author", "%s %s %llu: %s", c->author->spec, c->role, (unsigned long long)c->index,
+             line);
+}

@@ -1,0 +1,140 @@
+/*
+ * author.h - whoever writes: a model behind an API, a program, a person at a mailbox, a recording.
+ *
+ *     struct author *a;
+ *     author_open(&a, "anthropic:claude-sonnet-4-5", &cfg, err);
+ *     struct author_call *c;
+ *     author_start(a, &(struct author_request){.role = "code", .stable = s, .turn = t}, &c, err);
+ *     while (!author_poll(c))
+ *         author_wait(a, 1000000000);
+ *     const struct author_reply *r = author_reply(c);      r->ok, r->text, r->out_tokens, ...
+ *     author_call_free(c);
+ *
+ * Several calls may be under way at once. A call never falls back to another author; it ends with
+ * a text, or with an error that says what happened and what to do. docs/authors.md shows how to
+ * add one: a `const struct author_ops` and a row in the table of author.c.
+ */
+#ifndef AUTHOR_AUTHOR_H
+#define AUTHOR_AUTHOR_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+#define AUTHOR_MAX_REPLY (4u << 20)
+
+struct author;
+struct author_call;
+
+/* Limits; zero means the default in brackets. */
+struct author_config {
+    uint64_t total_ns;           /* one request [15 min]; exec: the command's life */
+    uint64_t stall_ns;           /* silence [120 s] */
+    uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
+    uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
+    uint64_t backoff_max_ns;     /* [60 s] */
+    uint64_t retry_after_max_ns; /* a longer Retry-After is a failure [10 min] */
+    uint32_t retries;            /* failures in a row before giving up [6] */
+    uint32_t continues;          /* of a reply that was cut off [6] */
+    uint32_t max_tokens;         /* of one reply, when the request does not say [32000] */
+    uint64_t jitter_seed;        /* 0 = from the clock */
+};
+
+struct author_request {
+    const char *run;  /* for people who read a mailbox; may be "" */
+    const char *role; /* "code", "plan", ... */
+    uint64_t index;   /* among the role's calls of this run */
+    const char
+        *stable;      /* the part that is the same in the role's next calls: cached by providers */
+    const char *turn; /* the rest */
+    double temperature; /* <0 = the provider's default */
+    uint32_t max_tokens;
+    const json_t *facts; /* what the prompt says, for programs; borrowed, may be NULL */
+    const char *handle;  /* what author_call_handle() gave for this call before a crash; or NULL */
+};
+
+struct author_reply {
+    bool ok;
+    struct strbuf text;
+    struct err err;  /* when !ok */
+    char model[128]; /* as the provider names it */
+    char finish[32]; /* "stop", "cap", ... */
+    uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
+    bool estimated;    /* some of them are Hone's estimate, not the provider's count */
+    uint32_t requests; /* sent over the network */
+    uint32_t continued;
+    bool drift; /* replay: the prompt is not the one recorded */
+    uint64_t latency_ns;
+    struct strbuf notes; /* what went wrong on the way, one line each */
+};
+
+int author_open(struct author **out, const char *spec, const struct author_config *cfg,
+                struct err *err);
+void author_close(struct author *a);
+const char *author_spec(const struct author *a);
+const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
+const char *author_model(const struct author *a);  /* what prices are looked up by */
+
+int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
+                 struct err *err);
+/* A text that lets a later process take up this very call ("0007" of a mailbox); "" if none. */
+const char *author_call_handle(const struct author_call *c);
+/* Moves the call on without waiting; true when it has ended. */
+bool author_poll(struct author_call *c);
+/* Sleeps until one of the author's calls may have moved, at most timeout_ns. */
+void author_wait(struct author *a, uint64_t timeout_ns);
+const struct author_reply *author_reply(const struct author_call *c);
+void author_call_free(struct author_call *c); /* cancels it if it still runs */
+
+/* Hone's own estimate, for authors that count nothing. */
+uint64_t author_estimate_tokens(const char *text, size_t len);
+
+/* ---- for authors ---------------------------------------------------------------------------- */
+
+struct author {
+    const struct author_ops *ops;
+    char *spec;  /* "openai:gpt-5" */
+    char *model; /* "gpt-5"; what follows the scheme */
+    struct author_config cfg;
+    void *priv;
+};
+
+struct author_call {
+    struct author *author;
+    char *run, *role, *stable, *turn, *resume;
+    uint64_t index;
+    double temperature;
+    uint32_t max_tokens;
+    json_t *facts;
+    char handle[64];
+    bool done;
+    uint64_t started_ns;
+    struct author_reply reply;
+    void *priv;
+};
+
+struct author_ops {
+    const char *scheme, *usage, *about;
+    int (*open)(struct author *a, const char *arg, struct err *err);
+    void (*close)(struct author *a);
+    int (*start)(struct author_call *c, struct err *err);
+    void (*step)(struct author_call *c); /* ends the call with author_succeed or author_fail */
+    void (*wait)(struct author *a, uint64_t timeout_ns);
+    void (*end)(struct author_call *c); /* frees priv */
+};
+
+extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,
+    author_replay;
+/* NULL-terminated; `hone optimize --help` lists them. */
+extern const struct author_ops *const author_table[];
+
+void author_succeed(struct author_call *c, const char *finish);
+void author_fail(struct author_call *c, enum err_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void author_note(struct author_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

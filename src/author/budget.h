@@ -1,0 +1,51 @@
+/*
+ * budget.h - what a run may spend, and what tokens cost.
+ *
+ * Prices are data: the embedded prompts/prices.json, overridden model by model by the file
+ * HONE_PRICES names, else ~/.config/hone/prices.json. A model without a price costs "unknown",
+ * never zero; a run with a money budget refuses such a model before it starts.
+ */
+#ifndef AUTHOR_BUDGET_H
+#define AUTHOR_BUDGET_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+struct price {
+    double in, cached, cache_write, out; /* US dollars per million tokens */
+};
+
+struct prices;
+int prices_load(struct prices **out, struct err *err);
+void prices_free(struct prices *p);
+/* False if no entry matches. Free authors (playbook, replay, exec, mailbox) cost 0. */
+bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
+double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
+                uint64_t out);
+
+/* Zero = no limit. */
+struct budget {
+    uint64_t tokens;
+    double usd;
+    uint64_t wall_ns;
+    uint64_t steps; /* judged candidates */
+};
+struct spent {
+    uint64_t in_tokens, cached_tokens, out_tokens;
+    bool estimated; /* some of the tokens */
+    double usd;
+    bool usd_unknown; /* some calls had no price */
+    uint64_t wall_ns;
+    uint64_t steps, calls;
+};
+
+/* True if nothing is left; `why` (may be NULL) then says which limit it was. */
+bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
+/* "tokens 12k of 200k, $0.31 of $2.00": what is left, for the live line. */
+void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * mailbox.c - prompts as files out, replies as files in: for people, and for programs that are not
+ * there yet.
+ *
+ * DIR/NNNN.prompt.md appears whole (linked into place under a number nobody else has, so several
+ * runs may share DIR); the reply is DIR/NNNN.reply.md. A reply is best renamed into place; one that
+ * is written slowly counts as complete once it has stayed the same for a moment. A run that was
+ * killed finds its own prompt again by its first line.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "author/author.h"
+#include "base/util.h"
+#include "sys/file.h"
+
+#define SETTLE_NS 400000000ull
+
+struct letter {
+    char *reply_path;
+    off_t size;
+    struct timespec mtime;
+    uint64_t same_since_ns;
+};
+
+static int open_mailbox(struct author *a, const char *arg, struct err *err)
+{
+    if (!*arg)
+        return err_set(err, ERR_INPUT, "name a directory, as in mailbox:DIR");
+    if (dir_make(arg, err) < 0)
+        return -1;
+    a->priv = xstrdup(arg);
+    return 0;
+}
+
+static void close_mailbox(struct author *a)
+{
+    free(a->priv);
+}
+
+/* The number of NNNN.prompt.md, or -1. */
+static long prompt_number(const char *name)
+{
+    char *end;
+    if (name[0] < '0' || name[0] > '9')
+        return -1;
+    long n = strtol(name, &end, 10);
+    return str_eq(end, ".prompt.md") && n >= 0 && n < 100000000 ? n : -1;
+}
+
+static void first_line(const struct author_call *c, char *out, size_t n)
+{
+    snprintf(out, n, "<!-- hone: run %s, role %s, call %llu -->", c->run, c->role,
+             (unsigned long long)c->index);
+}
+
+static bool has_first_line(const char *dir, const char *name, const char *want)
+{
+    char path[4096], line[512] = "";
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    bool same = fgets(line, sizeof line, f) && strncmp(line, want, strlen(want)) == 0;
+    fclose(f);
+    return same;
+}
+
+/* The highest number in use, or with `want` the one whose first line that is; -1 if none. */
+static long scan(const char *dir, const char *want)
+{
+    long best = -1;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        long n = prompt_number(e->d_name);
+        if (n > best && (!want || has_first_line(dir, e->d_name, want)))
+            best = n;
+    }
+    if (d)
+        closedir(d);
+    return best;
+}
+
+/* Gives the finished file its number; the first number from `n` on that is free. */
+static long link_into_place(const char *dir, const char *tmp, long n, struct err *err)
+{
+    for (int tries = 0; tries < 100000; tries++, n++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%04ld.prompt.md", dir, n);
+        if (link(tmp, path) == 0)
+            return n;
+        if (errno == EEXIST)
+            continue;
+        /* no hard links here: a rename that replaces nothing does as well */
+        if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+            return n;
+        if (errno != EEXIST)
+            return err_errno(err, "cannot place '%s'", path);
+    }
+    return err_set(err, ERR_SYSTEM, "no free number in mailbox '%s'", dir);
+}
+
+static long post(const char *dir, const struct author_call *c, struct err *err)
+{
+    char line[512], tmp[4096];
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    first_line(c, line, sizeof line);
+    strbuf_addf(&sb, "%s\n\n%s%s", line, c->stable, c->turn);
+    snprintf(tmp, sizeof tmp, "%s/.prompt.%ld.%s.%llu.tmp", dir, (long)getpid(), c->role,
+             (unsigned long long)c->index);
+    long n = -1;
+    if (sb.truncated)
+        err_set(err, ERR_LIMIT, "the prompt is larger than 16 MiB");
+    else if (file_write(tmp, sb.buf, sb.len, err) == 0)
+        n = link_into_place(dir, tmp, scan(dir, NULL) + 1, err);
+    unlink(tmp);
+    strbuf_release(&sb);
+    return n;
+}
+
+static int start(struct author_call *c, struct err *err)
+{
+    const char *dir = c->author->priv;
+    char line[512];
+    long n = -1;
+    first_line(c, line, sizeof line);
+    if (c->resume)
+        n = scan(dir, line);
+    if (n < 0)
+        n = post(dir, c, err);
+    if (n < 0)
+        return -1;
+    struct letter *l = xcalloc(1, sizeof *l);
+    snprintf(c->handle, sizeof c->handle, "%04ld", n);
+    l->reply_path = xasprintf("%s/%04ld.reply.md", dir, n);
+    c->priv = l;
+    return 0;
+}
+
+static void take_reply(struct author_call *c, struct letter *l)
+{
+    struct err err = ERR_INIT;
+    if (file_read(l->reply_path, AUTHOR_MAX_REPLY, &c->reply.text, &err) < 0) {
+        author_fail(c, err.kind, "%s", err.msg);
+        return;
+    }
+    c->reply.in_tokens = author_estimate_tokens(c->stable, strlen(c->stable)) +
+                         author_estimate_tokens(c->turn, strlen(c->turn));
+    c->reply.out_tokens = author_estimate_tokens(c->reply.text.buf, c->reply.text.len);
+    c->reply.estimated = true;
+    author_succeed(c, "stop");
+}
+
+static void step(struct author_call *c)
+{
+    struct letter *l = c->priv;
+    struct stat st;
+    uint64_t now = now_ns();
+    if (stat(l->reply_path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        bool same = st.st_size == l->size && st.st_mtim.tv_sec == l->mtime.tv_sec &&
+                    st.st_mtim.tv_nsec == l->mtime.tv_nsec;
+        struct timespec wall;
+        clock_gettime(CLOCK_REALTIME, &wall);
+        double age = difftime(wall.tv_sec, st.st_mtim.tv_sec);
+        if (!same) {
+            l->size = st.st_size;
+            l->mtime = st.st_mtim;
+            l->same_since_ns = now;
+        }
+        if (age >= 2 || (same && now - l->same_since_ns >= SETTLE_NS))
+            take_reply(c, l);
+    } else if (now - c->started_ns > c->author->cfg.wait_ns) {
+        author_fail(c, ERR_LIMIT, "no reply at '%s' within %.0f s", l->reply_path,
+                    (double)c->author->cfg.wait_ns / 1e9);
+    }
+}
+
+static void wait_a_moment(struct author *a, uint64_t timeout_ns)
+{
+    poll(NULL, 0, (int)(MIN(timeout_ns, 200000000u) / 1000000));
+}
+
+static void end(struct author_call *c)
+{
+    struct letter *l = c->priv;
+    free(l->reply_path);
+    free(l);
+    c->priv = NULL;
+}
+
+const struct author_ops author_mailbox = {
+    .scheme = "mailbox",
+    .usage = "mailbox:DIR",
+    .about = "NNNN.prompt.md out, NNNN.reply.md in",
+    .open = open_mailbox,
+    .close = close_mailbox,
+    .start = start,
+    .step = step,
+    .wait = wait_a_moment,
+    .end = end,
+};

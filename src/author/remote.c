@@ -1,0 +1,579 @@
+#include "author/remote.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "author/key.h"
+#include "author/sse.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "sys/http.h"
+
+#define MAX_EMPTY 2
+#define MAX_ADAPT 6
+
+struct remote {
+    const struct remote_protocol *p;
+    struct http *http;
+    char *url;
+    struct strbuf key;
+    struct remote_quirks quirks;
+    uint64_t rng;
+};
+
+struct remote_call {
+    struct http_transfer *t;
+    size_t seen;
+    struct sse sse;
+    struct remote_answer answer;
+    bool streaming;
+    uint64_t resume_ns; /* pausing until then; 0 = not */
+    uint32_t failures;  /* in a row */
+    uint32_t empties, adapted;
+};
+
+const char *remote_str(const json_t *obj, const char *key)
+{
+    const char *s = json_string_value(json_object_get(obj, key));
+    return s ? s : "";
+}
+
+bool remote_uint(const json_t *obj, const char *key, uint64_t *out)
+{
+    const json_t *v = json_object_get(obj, key);
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > 1000000000)
+        return false;
+    *out = (uint64_t)json_integer_value(v);
+    return true;
+}
+
+void remote_set_error(struct remote_answer *a, const json_t *e)
+{
+    a->error = true;
+    const char *type = remote_str(e, "code");
+    type = *type ? type : remote_str(e, "type");
+    snprintf(a->error_type, sizeof a->error_type, "%s", type);
+    const char *text = json_is_string(e) ? json_string_value(e) : remote_str(e, "message");
+    snprintf(a->error_text, sizeof a->error_text, "%s", text);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+int remote_open(struct author *a, const char *model, const struct remote_protocol *p,
+                struct err *err)
+{
+    if (!*model || strlen(model) > 100)
+        return err_set(err, ERR_INPUT, "name a model after the colon, as in %s:MODEL",
+                       a->ops->scheme);
+    for (const char *s = model; *s; s++)
+        if (!isgraph((unsigned char)*s))
+            return err_set(err, ERR_INPUT, "a model's name has no blanks or control characters");
+    struct remote *r = xcalloc(1, sizeof *r);
+    r->p = p;
+    strbuf_init(&r->key, 4096);
+    r->rng = a->cfg.jitter_seed;
+    const char *base = getenv(p->base_env);
+    base = base && *base ? base : p->default_base;
+    size_t n = strlen(base);
+    while (n && base[n - 1] == '/')
+        n--;
+    r->url = xasprintf("%.*s%s", (int)n, base, p->path);
+    a->priv = r;
+    if (key_find(p->key_env, &r->key, err) < 0 || http_open(&r->http, err) < 0) {
+        remote_close(a);
+        return -1;
+    }
+    return 0;
+}
+
+void remote_close(struct author *a)
+{
+    struct remote *r = a->priv;
+    if (!r)
+        return;
+    http_close(r->http);
+    explicit_bzero(r->key.buf, r->key.len);
+    strbuf_release(&r->key);
+    free(r->url);
+    free(r);
+    a->priv = NULL;
+}
+
+/* ---- one request ---------------------------------------------------------------------------- */
+
+static void on_event(void *ctx, const char *event, const char *data, size_t len)
+{
+    struct author_call *c = ctx;
+    struct remote_call *rc = c->priv;
+    struct remote *r = c->author->priv;
+    struct remote_answer *a = &rc->answer;
+    if (len == 6 && memcmp(data, "[DONE]", 6) == 0) {
+        a->ended = true;
+        return;
+    }
+    json_t *j = json_loadb(data, len, 0, NULL);
+    if (!json_is_object(j))
+        a->malformed++;
+    else
+        r->p->event(a, event, j);
+    json_decref(j);
+}
+
+static void answer_reset(struct remote_call *rc)
+{
+    strbuf_release(&rc->answer.text);
+    memset(&rc->answer, 0, sizeof rc->answer);
+    strbuf_init(&rc->answer.text, AUTHOR_MAX_REPLY);
+}
+
+static int send_request(struct author_call *c, struct err *err)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    json_t *body = r->p->body(c, &r->quirks, c->reply.text.len ? c->reply.text.buf : NULL);
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    json_decref(body);
+    if (!text)
+        return err_set(err, ERR_INPUT, "the prompt is not valid UTF-8 and cannot be sent");
+    char lines[4][4352];
+    char *const slots[4] = {lines[0], lines[1], lines[2], lines[3]};
+    for (int i = 0; i < 4; i++)
+        lines[i][0] = '\0';
+    r->p->headers(r->key.buf, slots, sizeof lines[0]);
+    const char *headers[8] = {"Content-Type: application/json", "Accept: text/event-stream"};
+    size_t n = 2;
+    for (int i = 0; i < 4; i++)
+        if (lines[i][0])
+            headers[n++] = lines[i];
+    headers[n] = NULL;
+    answer_reset(rc);
+    sse_release(&rc->sse);
+    sse_init(&rc->sse, on_event, c);
+    rc->seen = 0;
+    rc->streaming = false;
+    int e = http_start(r->http,
+                       &(struct http_request){.url = r->url,
+                                              .headers = headers,
+                                              .body = text,
+                                              .body_len = strlen(text),
+                                              .total_ns = c->author->cfg.total_ns,
+                                              .stall_ns = c->author->cfg.stall_ns,
+                                              .max_bytes = 32u << 20},
+                       &rc->t, err);
+    explicit_bzero(lines, sizeof lines);
+    free(text);
+    if (e == 0)
+        c->reply.requests++;
+    return e;
+}
+
+/* ---- pausing -------------------------------------------------------------------------------- */
+
+static uint64_t next_random(struct remote *r)
+{
+    r->rng ^= r->rng << 13;
+    r->rng ^= r->rng >> 7;
+    r->rng ^= r->rng << 17;
+    return r->rng;
+}
+
+/* Seconds, or an HTTP date; -1 if it is neither. */
+static double parse_retry_after(const char *s)
+{
+    if (!*s)
+        return -1;
+    char *end;
+    errno = 0;
+    double v = strtod(s, &end);
+    if (end != s && *end == '\0' && isfinite(v) && v >= 0)
+        return v;
+    struct tm tm = {0};
+    const char *rest = strptime(s, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    if (!rest || *rest)
+        return -1;
+    double d = difftime(timegm(&tm), time(NULL));
+    return d < 0 ? 0 : d;
+}
+
+static void pause_and_retry(struct author_call *c, const char *why, const char *retry_after)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    const struct author_config *cfg = &c->author->cfg;
+    if (++rc->failures > cfg->retries) {
+        author_fail(c, ERR_ENV, "gave up after %u attempts in a row; the last: %s", rc->failures,
+                    why);
+        return;
+    }
+    double asked = parse_retry_after(retry_after);
+    if (asked * 1e9 > (double)cfg->retry_after_max_ns) {
+        author_fail(c, ERR_ENV,
+                    "%s; the server asks to wait %.0f s, longer than the %.0f s allowed: run "
+                    "`hone resume` later",
+                    why, asked, (double)cfg->retry_after_max_ns / 1e9);
+        return;
+    }
+    uint64_t pause = cfg->backoff_ns;
+    for (uint32_t i = 1; i < rc->failures && pause < cfg->backoff_max_ns; i++)
+        pause *= 2;
+    pause = MIN(pause, cfg->backoff_max_ns);
+    pause = pause / 2 + next_random(r) % (pause / 2 + 1);
+    if (asked >= 0)
+        pause = MAX((uint64_t)(asked * 1e9), pause / 8);
+    author_note(c, "%s; again in %.2f s (%u of %u)", why, (double)pause / 1e9, rc->failures,
+                cfg->retries);
+    rc->resume_ns = now_ns() + pause;
+}
+
+/* ---- judging an answer ---------------------------------------------------------------------- */
+
+/* Drops at the seam what the continuation says again, and a code fence it opened anew. */
+static void append_continuation(struct strbuf *text, const char *more, size_t n)
+{
+    size_t most = MIN(MIN(text->len, n), 2000);
+    for (size_t k = most; k >= 24; k--) {
+        if (memcmp(text->buf + text->len - k, more, k) == 0) {
+            more += k;
+            n -= k;
+            break;
+        }
+    }
+    if (n > 3 && memcmp(more, "```", 3) == 0) {
+        unsigned fences = 0;
+        for (const char *p = text->buf; (p = strstr(p, "```")); p += 3)
+            fences++;
+        const char *eol = memchr(more, '\n', n);
+        if (fences % 2 == 1 && eol && eol - more > 3) {
+            n -= (size_t)(eol + 1 - more);
+            more = eol + 1;
+        }
+    }
+    strbuf_add(text, more, n);
+}
+
+/* Adds what this answer cost to the call, and its text to the reply. */
+static void take_answer(struct author_call *c, bool keep_text)
+{
+    struct remote_call *rc = c->priv;
+    struct remote_answer *a = &rc->answer;
+    struct author_reply *r = &c->reply;
+    if (a->have_usage) {
+        r->in_tokens += a->in_tokens;
+        r->cached_tokens += a->cached_tokens;
+        r->cache_write_tokens += a->cache_write_tokens;
+        r->out_tokens += a->out_tokens;
+    } else if (a->text.len) {
+        r->in_tokens += author_estimate_tokens(c->stable, strlen(c->stable)) +
+                        author_estimate_tokens(c->turn, strlen(c->turn)) +
+                        author_estimate_tokens(r->text.buf, r->text.len);
+        r->out_tokens += author_estimate_tokens(a->text.buf, a->text.len);
+        r->estimated = true;
+    }
+    if (a->model[0])
+        snprintf(r->model, sizeof r->model, "%s", a->model);
+    if (keep_text) {
+        struct remote *rem = c->author->priv;
+        if (r->text.len)
+            append_continuation(&r->text, a->text.buf, a->text.len);
+        else
+            strbuf_add(&r->text, a->text.buf, a->text.len);
+        key_redact(r->text.buf, r->text.len, rem->key.buf);
+    }
+}
+
+static void continue_reply(struct author_call *c, const char *why)
+{
+    struct remote_call *rc = c->priv;
+    if (c->reply.continued >= c->author->cfg.continues) {
+        author_fail(c, ERR_LIMIT,
+                    "the reply was cut off %u times (%s) and is still not complete; %zu bytes of "
+                    "it came",
+                    c->reply.continued + 1, why, c->reply.text.len);
+        return;
+    }
+    c->reply.continued++;
+    author_note(c, "%s after %zu bytes; asking for the rest", why, c->reply.text.len);
+    rc->failures = 0;
+    rc->resume_ns = now_ns();
+}
+
+static bool names(const char *text, const char *word)
+{
+    return strcasestr(text, word) != NULL;
+}
+
+/* A 400 that blames one parameter: leave it out and say so. Returns false if it does not. */
+static bool adapt(struct author_call *c)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    const char *m = rc->answer.error_text;
+    struct remote_quirks before = r->quirks, *q = &r->quirks;
+    if (rc->adapted++ >= MAX_ADAPT)
+        return false;
+    if (names(m, "max_completion_tokens") && !names(m, "instead") && !q->legacy_max_tokens)
+        q->legacy_max_tokens = true;
+    else if (names(m, "max_tokens") && names(m, "max_completion_tokens"))
+        q->legacy_max_tokens = false;
+    else if (names(m, "max_tokens") && q->legacy_max_tokens)
+        q->no_max_tokens = true;
+    else if (names(m, "temperature"))
+        q->no_temperature = true;
+    else if (names(m, "stream_options"))
+        q->no_stream_options = true;
+    else if (names(m, "cache_control"))
+        q->no_cache_control = true;
+    else if (names(m, "system") && names(m, "role"))
+        q->no_system = true;
+    if (memcmp(&before, q, sizeof before) == 0)
+        return false;
+    author_note(c, "the server refuses a parameter (%.200s); asking without it", m);
+    rc->resume_ns = now_ns();
+    return true;
+}
+
+static bool is_quota(const struct remote_answer *a)
+{
+    return names(a->error_type, "insufficient_quota") || names(a->error_type, "billing") ||
+           names(a->error_text, "credit balance") ||
+           names(a->error_text, "exceeded your current quota");
+}
+
+static void judge_status(struct author_call *c, int status)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    struct remote_answer *a = &rc->answer;
+    char why[512];
+    snprintf(why, sizeof why, "HTTP %d%s%s", status, a->error_text[0] ? ": " : "", a->error_text);
+    key_redact(why, strlen(why), r->key.buf);
+    if (status == 401 || status == 403) {
+        author_fail(c, ERR_ENV, "%s; the key in %s is wrong, expired or lacks permission", why,
+                    r->p->key_env);
+    } else if (status == 402 || is_quota(a)) {
+        author_fail(c, ERR_ENV, "%s; the account has no credit left: waiting will not help", why);
+    } else if (status == 404) {
+        author_fail(c, ERR_ENV, "%s; check the model '%s' and %s", why, c->author->model,
+                    r->p->base_env);
+    } else if (status == 413 || names(a->error_type, "context_length") ||
+               names(a->error_text, "context length") ||
+               names(a->error_text, "prompt is too long")) {
+        author_fail(c, ERR_LIMIT, "%s; the prompt is too long for this model", why);
+    } else if (status == 400 || status == 422) {
+        if (!adapt(c))
+            author_fail(c, ERR_ENV, "%s; the server refuses the request", why);
+    } else if (status >= 300 && status < 400) {
+        author_fail(c, ERR_ENV,
+                    "%s; redirects are not followed with a key: set %s to the final address", why,
+                    r->p->base_env);
+    } else if (status == 408 || status == 409 || status == 425 || status == 429 || status >= 500) {
+        pause_and_retry(c, why, http_header_retry_after(rc->t));
+    } else {
+        author_fail(c, ERR_ENV, "%s: not an answer Hone knows", why);
+    }
+}
+
+static void judge_error_event(struct author_call *c)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    struct remote_answer *a = &rc->answer;
+    char why[448];
+    snprintf(why, sizeof why, "the server broke off: %s%s%s", a->error_type,
+             a->error_text[0] ? ": " : "", a->error_text);
+    key_redact(why, strlen(why), r->key.buf);
+    bool got = a->text.len > 0;
+    take_answer(c, got);
+    if (names(a->error_type, "authentication") || names(a->error_type, "permission") ||
+        names(a->error_type, "invalid_api_key"))
+        author_fail(c, ERR_ENV, "%s; the key in %s is wrong or expired", why, r->p->key_env);
+    else if (is_quota(a))
+        author_fail(c, ERR_ENV, "%s; the account has no credit left", why);
+    else if (names(a->error_type, "invalid_request"))
+        author_fail(c, ERR_ENV, "%s", why);
+    else if (got)
+        continue_reply(c, why);
+    else
+        pause_and_retry(c, why, "");
+}
+
+static void judge_empty(struct author_call *c, const char *why)
+{
+    struct remote_call *rc = c->priv;
+    if (c->reply.text.len && c->reply.continued) {
+        author_note(c, "nothing more came; the reply is taken as complete");
+        author_succeed(c, "stop");
+    } else if (++rc->empties > MAX_EMPTY) {
+        author_fail(c, ERR_ENV, "%s, %u times", why, rc->empties);
+    } else {
+        pause_and_retry(c, why, "");
+    }
+}
+
+static void judge_stream(struct author_call *c)
+{
+    struct remote_call *rc = c->priv;
+    struct remote_answer *a = &rc->answer;
+    enum http_outcome o = http_outcome(rc->t);
+    uint32_t damaged = a->malformed + rc->sse.dropped;
+    char why[400];
+    if (a->error) {
+        judge_error_event(c);
+    } else if (a->text.truncated || o == HTTP_TOO_BIG) {
+        take_answer(c, false);
+        author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes: not a kernel",
+                    AUTHOR_MAX_REPLY);
+    } else if (strcmp(a->finish, "refused") == 0) {
+        take_answer(c, false);
+        author_fail(c, ERR_ENV, "the model refused to answer (content filter or refusal)");
+    } else if (damaged) {
+        /* A piece of text may be missing: what came cannot be trusted. */
+        take_answer(c, false);
+        snprintf(why, sizeof why, "%u events of the stream were garbage", damaged);
+        pause_and_retry(c, why, "");
+    } else if (!a->text.len) {
+        take_answer(c, false);
+        if (o == HTTP_COMPLETE && a->finish[0]) {
+            judge_empty(c, strcmp(a->finish, "length") == 0
+                               ? "the model spent its whole token limit without writing an answer"
+                               : "the reply was empty");
+        } else {
+            snprintf(why, sizeof why, "the stream ended before any text%s%s",
+                     o == HTTP_COMPLETE ? "" : ": ", http_outcome_text(rc->t));
+            pause_and_retry(c, why, "");
+        }
+    } else if (strcmp(a->finish, "stop") == 0) {
+        take_answer(c, true);
+        author_succeed(c, "stop");
+    } else {
+        take_answer(c, true);
+        snprintf(why, sizeof why, "%s",
+                 strcmp(a->finish, "length") == 0 ? "cut off at the token limit"
+                 : o == HTTP_COMPLETE             ? "the stream ended without its last event"
+                                                  : http_outcome_text(rc->t));
+        continue_reply(c, why);
+    }
+}
+
+static void judge_plain(struct author_call *c)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    char why[256];
+    const struct strbuf *body = http_body(rc->t);
+    json_t *j =
+        strstr(http_content_type(rc->t), "json") ? json_loadb(body->buf, body->len, 0, NULL) : NULL;
+    if (json_is_object(j)) {
+        const json_t *e = json_object_get(j, "error");
+        if (e && !json_is_null(e))
+            remote_set_error(&rc->answer, e);
+        else
+            r->p->whole(&rc->answer, j);
+        json_decref(j);
+        judge_stream(c);
+        return;
+    }
+    json_decref(j);
+    snprintf(why, sizeof why, "the answer is %s, not an event stream",
+             http_content_type(rc->t)[0] ? http_content_type(rc->t) : "of no declared type");
+    pause_and_retry(c, why, "");
+}
+
+static void judge_answer(struct author_call *c)
+{
+    struct remote_call *rc = c->priv;
+    int status = http_status(rc->t);
+    enum http_outcome o = http_outcome(rc->t);
+    char why[400];
+    if (rc->streaming)
+        sse_end(&rc->sse);
+    if (status == 0 || o == HTTP_CONNECT) {
+        snprintf(why, sizeof why, "no connection: %s", http_outcome_text(rc->t));
+        pause_and_retry(c, why, "");
+    } else if (status != 200) {
+        const struct strbuf *body = http_body(rc->t);
+        json_t *j = json_loadb(body->buf, body->len, 0, NULL);
+        const json_t *e = json_object_get(j, "error");
+        if (e)
+            remote_set_error(&rc->answer, e);
+        json_decref(j);
+        judge_status(c, status);
+    } else if (o == HTTP_BAD_ENCODING) {
+        take_answer(c, false);
+        snprintf(why, sizeof why, "the answer's encoding is broken: %s", http_outcome_text(rc->t));
+        pause_and_retry(c, why, "");
+    } else if (rc->streaming) {
+        judge_stream(c);
+    } else if (o == HTTP_COMPLETE) {
+        judge_plain(c);
+    } else {
+        snprintf(why, sizeof why, "no usable answer: %s", http_outcome_text(rc->t));
+        pause_and_retry(c, why, "");
+    }
+    http_transfer_free(rc->t);
+    rc->t = NULL;
+}
+
+/* ---- the call ------------------------------------------------------------------------------- */
+
+int remote_start(struct author_call *c, struct err *err)
+{
+    struct remote_call *rc = xcalloc(1, sizeof *rc);
+    strbuf_init(&rc->answer.text, AUTHOR_MAX_REPLY);
+    sse_init(&rc->sse, on_event, c);
+    c->priv = rc;
+    return send_request(c, err);
+}
+
+static void feed(struct author_call *c)
+{
+    struct remote_call *rc = c->priv;
+    const struct strbuf *body = http_body(rc->t);
+    if (http_status(rc->t) != 200 || rc->seen >= body->len)
+        return;
+    rc->streaming = str_starts(http_content_type(rc->t), "text/event-stream");
+    if (rc->streaming) {
+        size_t from = rc->seen;
+        rc->seen = body->len;
+        sse_feed(&rc->sse, body->buf + from, body->len - from);
+    }
+}
+
+void remote_step(struct author_call *c)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    struct err err = ERR_INIT;
+    if (!rc->t) {
+        if (now_ns() < rc->resume_ns)
+            return;
+        if (send_request(c, &err) < 0) {
+            author_fail(c, err.kind, "%s", err.msg);
+            return;
+        }
+    }
+    http_wait(r->http, 0);
+    feed(c);
+    if (http_done(rc->t))
+        judge_answer(c);
+}
+
+void remote_wait(struct author *a, uint64_t timeout_ns)
+{
+    struct remote *r = a->priv;
+    http_wait(r->http, MIN(timeout_ns, 50000000u));
+}
+
+void remote_end(struct author_call *c)
+{
+    struct remote_call *rc = c->priv;
+    http_transfer_free(rc->t);
+    sse_release(&rc->sse);
+    strbuf_release(&rc->answer.text);
+    free(rc);
+    c->priv = NULL;
+}

@@ -1,0 +1,70 @@
+/*
+ * remote.h - what the HTTP authors share: one call as a series of requests until it has its text.
+ *
+ *      start ──> REQUEST ──answer──> judge the answer
+ *                   ^                  │ complete text ................... done
+ *                   │                  │ cut off, or the stream broke .... continue (keep the text)
+ *                   │                  │ 429, 5xx, stall, empty, garbage . PAUSE, then again
+ *                   └──── PAUSE <──────┤ a parameter this model refuses .. again without it
+ *                                      └ key, model, quota, refusal ...... fail, saying what to do
+ *
+ * A protocol says how to build a request and how to read one event; it never retries by itself.
+ */
+#ifndef AUTHOR_REMOTE_H
+#define AUTHOR_REMOTE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "author/author.h"
+#include "base/strbuf.h"
+
+/* What one model turned out not to accept; remembered for the author's later calls. */
+struct remote_quirks {
+    bool legacy_max_tokens; /* openai: max_tokens instead of max_completion_tokens */
+    bool no_max_tokens;
+    bool no_temperature;
+    bool no_stream_options;
+    bool no_cache_control;
+    bool no_system; /* the stable part goes into the user's message */
+};
+
+/* What one answer held. Numbers are set, never added: a repeated event changes nothing. */
+struct remote_answer {
+    struct strbuf text;
+    uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
+    bool have_usage;
+    bool ended;      /* the protocol's last event came */
+    char finish[32]; /* "stop", "length", "refused", or "" */
+    char model[128];
+    bool error;
+    char error_type[64];
+    char error_text[320];
+    uint32_t malformed; /* events that were not what they should be */
+};
+
+struct remote_protocol {
+    const char *key_env, *base_env, *default_base, *path;
+    /* Adds its headers (with the key) to a list of at most 4. */
+    void (*headers)(const char *key, char *const lines[4], size_t line_size);
+    json_t *(*body)(const struct author_call *c, const struct remote_quirks *q,
+                    const char *partial);
+    void (*event)(struct remote_answer *a, const char *event, const json_t *j);
+    void (*whole)(struct remote_answer *a, const json_t *j); /* an answer that was not streamed */
+};
+
+int remote_open(struct author *a, const char *model, const struct remote_protocol *p,
+                struct err *err);
+void remote_close(struct author *a);
+int remote_start(struct author_call *c, struct err *err);
+void remote_step(struct author_call *c);
+void remote_wait(struct author *a, uint64_t timeout_ns);
+void remote_end(struct author_call *c);
+
+/* Helpers for protocols: NULL-safe reads. */
+const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */
+bool remote_uint(const json_t *obj, const char *key, uint64_t *out);
+void remote_set_error(struct remote_answer *a, const json_t *error_object);
+
+#endif

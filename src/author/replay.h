@@ -1,0 +1,43 @@
+/*
+ * replay.h - a recorded run: its replies and its verdicts, keyed by role and index.
+ *
+ * A replay file is JSON lines, in this order:
+ *
+ *     {"hone-replay": 1, "run": {...}}          task, strategy, configuration
+ *     {"call": {"role": "code", "index": 0, "prompt_sha": "...", "reply": "...", ...}}
+ *     {"verdict": {"index": 0, "source_sha": "...", "verdict": {...}}}
+ *     {"node": {"index": 0, "parent": -1, ...}}  the lineage a replay must arrive at
+ *
+ * Nothing is looked up by a prompt's text: a prompt that has changed since is drift, reported and
+ * not a failure. The file is from outside: every line is checked as it is read.
+ */
+#ifndef AUTHOR_REPLAY_H
+#define AUTHOR_REPLAY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define REPLAY_VERSION 1
+#define REPLAY_MAX_BYTES (256u << 20)
+
+struct replay;
+
+int replay_load(struct replay **out, const char *path, struct err *err);
+void replay_free(struct replay *r);
+const json_t *replay_run(const struct replay *r);
+/* NULL if the recording has none; borrowed. */
+const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
+const json_t *replay_verdict(const struct replay *r, uint64_t index);
+const json_t *replay_node(const struct replay *r, uint64_t index);
+size_t replay_calls(const struct replay *r);
+size_t replay_verdicts(const struct replay *r);
+size_t replay_nodes(const struct replay *r);
+
+/* The hash a prompt is recorded by. */
+void replay_prompt_sha(const char *stable, const char *turn, char hex[65]);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * sse.h - server-sent events, fed in pieces of any size, from a server that may be anything.
+ *
+ *     struct sse p;
+ *     sse_init(&p, on_event, ctx);
+ *     sse_feed(&p, bytes, n);      as they arrive
+ *     sse_end(&p);                 the stream is over: an unfinished event is dropped
+ *     sse_release(&p);
+ *
+ * Lines end in LF, CRLF or CR; a byte order mark is skipped; an event is at most SSE_MAX_EVENT
+ * bytes, a longer one is dropped and counted. An event whose id repeats the one before is a
+ * duplicate and is dropped too.
+ */
+#ifndef AUTHOR_SSE_H
+#define AUTHOR_SSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define SSE_MAX_EVENT (8u << 20)
+
+typedef void (*sse_event_fn)(void *ctx, const char *event, const char *data, size_t len);
+
+struct sse {
+    sse_event_fn on_event;
+    void *ctx;
+    struct strbuf line, data;
+    char event[64];
+    char id[128], last_id[128];
+    bool has_data, saw_cr, started, line_too_long;
+    uint32_t dropped, duplicates, unfinished;
+};
+
+void sse_init(struct sse *p, sse_event_fn fn, void *ctx);
+void sse_feed(struct sse *p, const char *bytes, size_t n);
+void sse_end(struct sse *p);
+void sse_release(struct sse *p);
+
+#endif

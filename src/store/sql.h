@@ -1,0 +1,54 @@
+/*
+ * sql.h - SQLite in as few words as the store needs: one statement, bound and read by position.
+ *
+ *     struct stmt q = sql_begin(s, "SELECT name FROM run WHERE id = ?", err);
+ *     sql_int(&q, run);
+ *     while (sql_row(&q))
+ *         name = sql_get_text(&q, 0, arena);
+ *     if (sql_end(&q) < 0) return -1;
+ *
+ * Errors stick: after the first, everything else does nothing and sql_end returns -1.
+ */
+#ifndef STORE_SQL_H
+#define STORE_SQL_H
+
+#include <sqlite3.h>
+
+#include "store/store.h"
+
+struct store {
+    sqlite3 *db;
+    char *path;
+    int lock_fd;
+    uint64_t writes;
+    void (*hook)(void *ctx, uint64_t n, bool after);
+    void *hook_ctx;
+};
+
+struct stmt {
+    struct store *s;
+    sqlite3_stmt *st;
+    int bound;
+    bool failed;
+    struct err *err;
+};
+
+struct stmt sql_begin(struct store *s, const char *sql, struct err *err);
+void sql_int(struct stmt *q, int64_t v);
+void sql_opt(struct stmt *q, int64_t v);          /* negative = NULL */
+void sql_real(struct stmt *q, double v);          /* NaN and infinities become 0: STRICT columns */
+void sql_text(struct stmt *q, const char *v);     /* NULL = "" */
+void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" = NULL */
+void sql_blob(struct stmt *q, const void *p, size_t n);
+bool sql_row(struct stmt *q);
+int sql_end(struct stmt *q);   /* after the rows */
+int sql_write(struct stmt *q); /* runs a statement without rows, through the hook */
+
+int64_t sql_get_int(struct stmt *q, int col);
+double sql_get_real(struct stmt *q, int col);
+const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */
+
+int sql_exec(struct store *s, const char *sql, struct err *err);
+int64_t wall_ms(void);
+
+#endif

@@ -1,0 +1,353 @@
+/* store.c - opening, migrating, checking; blobs; runs and who may carry them on. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "store/schema.h"
+#include "store/sql.h"
+#include "sys/file.h"
+#include "sys/hash.h"
+
+_Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
+
+static int schema_version(struct store *s, int64_t *out, struct err *err)
+{
+    struct stmt q = sql_begin(s, "PRAGMA user_version", err);
+    *out = sql_row(&q) ? sql_get_int(&q, 0) : 0;
+    return sql_end(&q);
+}
+
+static int migrate(struct store *s, struct err *err)
+{
+    int64_t v = 0;
+    if (schema_version(s, &v, err) < 0)
+        return -1;
+    if (v == STORE_SCHEMA)
+        return 0;
+    /* Another process may be migrating: look again with the write lock held. */
+    if (sql_exec(s, "BEGIN IMMEDIATE", err) < 0 || schema_version(s, &v, err) < 0)
+        return -1;
+    if (v > STORE_SCHEMA) {
+        sql_exec(s, "ROLLBACK", NULL);
+        return err_set(err, ERR_INPUT,
+                       "store '%s' was written by a newer Hone (schema %lld, this one knows %d)",
+                       s->path, (long long)v, STORE_SCHEMA);
+    }
+    for (; v < STORE_SCHEMA; v++) {
+        char pragma[64];
+        snprintf(pragma, sizeof pragma, "PRAGMA user_version = %lld", (long long)v + 1);
+        if (sql_exec(s, schema_steps[v], err) < 0 || sql_exec(s, pragma, err) < 0) {
+            sql_exec(s, "ROLLBACK", NULL);
+            return -1;
+        }
+    }
+    return sql_exec(s, "COMMIT", err);
+}
+
+int store_open(struct store **out, const char *path, struct err *err)
+{
+    struct store *s = xcalloc(1, sizeof *s);
+    s->path = xstrdup(path);
+    s->lock_fd = -1;
+    const char *slash = strrchr(path, '/');
+    if (slash && slash != path) {
+        char *dir = xstrndup(path, (size_t)(slash - path));
+        int rc = dir_make(dir, err);
+        free(dir);
+        if (rc < 0)
+            goto fail;
+    }
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK) {
+        err_set(err, ERR_SYSTEM, "store '%s': %s", path,
+                s->db ? sqlite3_errmsg(s->db) : "out of memory");
+        goto fail;
+    }
+    sqlite3_busy_timeout(s->db, 30000);
+    if (sql_exec(s,
+                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+                 "PRAGMA trusted_schema = OFF",
+                 err) < 0 ||
+        migrate(s, err) < 0)
+        goto fail;
+    *out = s;
+    return 0;
+fail:
+    store_close(s);
+    return -1;
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    store_run_unlock(s);
+    sqlite3_close(s->db);
+    free(s->path);
+    free(s);
+}
+
+const char *store_path(const struct store *s)
+{
+    return s->path;
+}
+
+void store_set_hook(struct store *s, void (*hook)(void *ctx, uint64_t n, bool after), void *ctx)
+{
+    s->hook = hook;
+    s->hook_ctx = ctx;
+}
+
+/* ---- blobs ---------------------------------------------------------------------------------- */
+
+int store_blob_put(struct store *s, const void *data, size_t len, char sha[STORE_SHA],
+                   struct err *err)
+{
+    hash_hex(data, len, sha);
+    struct stmt q = sql_begin(s, "SELECT 1 FROM blob WHERE sha = ?", err);
+    sql_text(&q, sha);
+    bool there = sql_row(&q);
+    if (sql_end(&q) < 0)
+        return -1;
+    if (there)
+        return 0;
+    q = sql_begin(s, "INSERT INTO blob(sha, data) VALUES(?, ?) ON CONFLICT DO NOTHING", err);
+    sql_text(&q, sha);
+    sql_blob(&q, data, len);
+    return sql_write(&q);
+}
+
+int store_blob_get(struct store *s, const char *sha, struct strbuf *out, struct err *err)
+{
+    struct stmt q = sql_begin(s, "SELECT data FROM blob WHERE sha = ?", err);
+    sql_text(&q, sha);
+    bool found = sql_row(&q);
+    if (found) {
+        size_t n = (size_t)sqlite3_column_bytes(q.st, 0);
+        strbuf_add(out, n ? sqlite3_column_blob(q.st, 0) : "", n);
+    }
+    if (sql_end(&q) < 0)
+        return -1;
+    if (!found)
+        return err_set(err, ERR_INPUT, "store '%s' has no blob '%s'", s->path, sha);
+    return 0;
+}
+
+static int check_pragma(struct store *s, const char *sql, const char *good, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct strbuf bad = STRBUF_INIT(1024);
+    struct stmt q = sql_begin(s, sql, err);
+    while (sql_row(&q)) {
+        const char *t = sql_get_text(&q, 0, &a);
+        if (!good || !str_eq(t, good))
+            strbuf_addf(&bad, " %s;", t);
+    }
+    int rc = sql_end(&q);
+    if (rc == 0 && bad.len)
+        rc = err_set(err, ERR_SYSTEM, "store '%s' is damaged:%s", s->path, bad.buf);
+    strbuf_release(&bad);
+    arena_release(&a);
+    return rc;
+}
+
+int store_check(struct store *s, struct err *err)
+{
+    if (check_pragma(s, "PRAGMA integrity_check", "ok", err) < 0 ||
+        check_pragma(s, "PRAGMA foreign_key_check", NULL, err) < 0)
+        return -1;
+    struct arena a = ARENA_INIT;
+    struct stmt q = sql_begin(s, "SELECT sha, data FROM blob", err);
+    int rc = 0;
+    while (rc == 0 && sql_row(&q)) {
+        char sha[HASH_HEX];
+        hash_hex(sqlite3_column_blob(q.st, 1), (size_t)sqlite3_column_bytes(q.st, 1), sha);
+        if (!str_eq(sha, sql_get_text(&q, 0, &a)))
+            rc = err_set(err, ERR_SYSTEM, "store '%s': blob '%s' is damaged", s->path,
+                         sql_get_text(&q, 0, &a));
+    }
+    if (sql_end(&q) < 0)
+        rc = -1;
+    arena_release(&a);
+    return rc;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+static void run_name(char *out, size_t n, const char *task, const char *strategy)
+{
+    uint16_t r = 0;
+    if (getrandom(&r, sizeof r, 0) != sizeof r)
+        r = (uint16_t)now_ns();
+    size_t k = 0;
+    for (const char *p = task; *p && k < 48; p++, k++)
+        out[k] = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')
+                     ? *p
+                     : '_';
+    snprintf(out + k, n - k, "-%.16s-%04x", strategy, r);
+}
+
+int store_run_create(struct store *s, const char *task, const char *strategy, const char *config,
+                     const char *source, int64_t *id, struct err *err)
+{
+    for (int tries = 0; tries < 50; tries++) {
+        char name[96];
+        run_name(name, sizeof name, task, strategy);
+        struct stmt q = sql_begin(s,
+                                  "INSERT INTO run(name, task, strategy, config, source, "
+                                  "created_ms, updated_ms) VALUES(?, ?, ?, ?, ?, ?, ?) "
+                                  "ON CONFLICT DO NOTHING",
+                                  err);
+        int64_t now = wall_ms();
+        sql_text(&q, name);
+        sql_text(&q, task);
+        sql_text(&q, strategy);
+        sql_text(&q, config);
+        sql_text(&q, source);
+        sql_int(&q, now);
+        sql_int(&q, now);
+        if (sql_write(&q) < 0)
+            return -1;
+        if (sqlite3_changes(s->db) == 1) {
+            *id = sqlite3_last_insert_rowid(s->db);
+            return 0;
+        }
+    }
+    return err_set(err, ERR_SYSTEM, "store '%s': no free name for a run of '%s'", s->path, task);
+}
+
+#define RUN_COLUMNS                                                                   \
+    "SELECT r.id, r.name, r.task, r.strategy, r.state, r.reason, r.config, r.source," \
+    " r.created_ms, r.updated_ms, r.wall_ns, r.best,"                                 \
+    " (SELECT count(*) FROM call c WHERE c.run = r.id AND c.ended),"                  \
+    " (SELECT count(*) FROM node n WHERE n.run = r.id),"                              \
+    " (SELECT count(*) FROM node n WHERE n.run = r.id AND n.kind = 'pass'),"          \
+    " (SELECT coalesce(sum(in_tokens), 0) FROM call c WHERE c.run = r.id),"           \
+    " (SELECT coalesce(sum(out_tokens), 0) FROM call c WHERE c.run = r.id),"          \
+    " (SELECT coalesce(sum(max(usd, 0)), 0) FROM call c WHERE c.run = r.id),"         \
+    " b.time_ns, b.speedup, b.is_model"                                               \
+    " FROM run r LEFT JOIN node b ON b.run = r.id AND b.idx = r.best "
+
+static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
+{
+    r->id = sql_get_int(q, 0);
+    r->name = sql_get_text(q, 1, a);
+    r->task = sql_get_text(q, 2, a);
+    r->strategy = sql_get_text(q, 3, a);
+    r->state = sql_get_text(q, 4, a);
+    r->reason = sql_get_text(q, 5, a);
+    r->config = sql_get_text(q, 6, a);
+    r->source = sql_get_text(q, 7, a);
+    r->created_ms = sql_get_int(q, 8);
+    r->updated_ms = sql_get_int(q, 9);
+    r->wall_ns = (uint64_t)sql_get_int(q, 10);
+    r->best = sql_get_int(q, 11);
+    r->calls = (uint64_t)sql_get_int(q, 12);
+    r->nodes = (uint64_t)sql_get_int(q, 13);
+    r->passes = (uint64_t)sql_get_int(q, 14);
+    r->in_tokens = (uint64_t)sql_get_int(q, 15);
+    r->out_tokens = (uint64_t)sql_get_int(q, 16);
+    r->usd = sql_get_real(q, 17);
+    r->best_time_ns = sql_get_real(q, 18);
+    r->best_speedup = sql_get_real(q, 19);
+    r->best_is_model = sql_get_int(q, 20) == 1;
+}
+
+int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
+                   struct err *err)
+{
+    bool last = str_eq(which, "last");
+    size_t found = 0;
+    struct stmt q = sql_begin(s,
+                              last ? RUN_COLUMNS "ORDER BY r.id DESC LIMIT 1"
+                                   : RUN_COLUMNS "WHERE r.name = ?1 OR cast(r.id AS TEXT) = ?1 OR "
+                                                 "substr(r.name, 1, length(?1)) = ?1 "
+                                                 "ORDER BY r.name != ?1 LIMIT 2",
+                              err);
+    if (!last)
+        sql_text(&q, which);
+    while (sql_row(&q)) {
+        struct run_rec r;
+        read_run(&q, &r, a);
+        if (found++ == 0)
+            *out = r;
+        else if (str_eq(out->name, which))
+            found = 1; /* an exact name beats longer ones that begin with it */
+    }
+    if (sql_end(&q) < 0)
+        return -1;
+    if (!found)
+        return err_set(err, ERR_INPUT, "store '%s' has no run '%s'; `hone runs` lists them",
+                       s->path, which);
+    if (found > 1)
+        return err_set(err, ERR_INPUT, "'%s' begins the names of several runs", which);
+    return 0;
+}
+
+int store_run_list(struct store *s, struct run_vec *out, struct arena *a, struct err *err)
+{
+    struct stmt q = sql_begin(s, RUN_COLUMNS "ORDER BY r.id", err);
+    while (sql_row(&q))
+        read_run(&q, vec_push(out), a);
+    return sql_end(&q);
+}
+
+int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
+                  struct err *err)
+{
+    struct stmt q =
+        sql_begin(s, "UPDATE run SET state = ?, reason = ?, updated_ms = ? WHERE id = ?", err);
+    sql_text(&q, state);
+    sql_text(&q, reason);
+    sql_int(&q, wall_ms());
+    sql_int(&q, run);
+    return sql_write(&q);
+}
+
+int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
+                       struct err *err)
+{
+    struct stmt q =
+        sql_begin(s, "UPDATE run SET wall_ns = ?, best = ?, updated_ms = ? WHERE id = ?", err);
+    sql_int(&q, (int64_t)wall_ns);
+    sql_int(&q, best);
+    sql_int(&q, wall_ms());
+    sql_int(&q, run);
+    return sql_write(&q);
+}
+
+/* One file for all runs: a run is the byte at its number, locked until the process is gone. */
+int store_run_lock(struct store *s, int64_t run, struct err *err)
+{
+    char *path = xasprintf("%s-runs.lock", s->path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run, .l_len = 1};
+    int rc = 0;
+    if (fd < 0)
+        rc = err_errno(err, "cannot open '%s'", path);
+    else if (fcntl(fd, F_OFD_SETLK, &range) < 0)
+        rc = errno == EAGAIN || errno == EACCES
+                 ? err_set(err, ERR_INPUT, "another process is carrying this run on")
+                 : err_errno(err, "cannot lock '%s'", path);
+    if (rc < 0 && fd >= 0)
+        close(fd);
+    if (rc == 0) {
+        store_run_unlock(s);
+        s->lock_fd = fd;
+    }
+    free(path);
+    return rc;
+}
+
+void store_run_unlock(struct store *s)
+{
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    s->lock_fd = -1;
+}

@@ -1,0 +1,178 @@
+/*
+ * store.h - what happened: runs, calls, verdicts, the lineage tree, ideas, events; in SQLite.
+ *
+ *     struct store *s;
+ *     store_open(&s, "hone-out/hone.db", err);
+ *     int64_t run;
+ *     store_run_create(s, "softmax", "refine", config_json, &run, err);
+ *     store_call_begin(s, run, &call, err);     before the author is asked
+ *     store_call_end(s, run, &call, err);       before anything is done with the reply
+ *
+ * Invariants:
+ *  1. A record is written before the step after it begins; each write is one transaction, synced.
+ *  2. Records have keys that do not depend on time: a call is (run, role, index), a verdict and a
+ *     node (run, index), an event (run, key). Writing the same record again changes nothing, so
+ *     a run that is carried on after kill -9 can walk over what it already did.
+ *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
+ *  4. Two processes may have the store open; one of them carries on a run (store_run_lock).
+ *  5. No key of a provider is ever in it.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+#define STORE_SCHEMA 1
+#define STORE_SHA 65
+
+struct store;
+
+int store_open(struct store **out, const char *path, struct err *err); /* made if absent */
+void store_close(struct store *s);
+const char *store_path(const struct store *s);
+/* SQLite's own integrity and foreign key checks, and every blob against its name. */
+int store_check(struct store *s, struct err *err);
+
+int store_blob_put(struct store *s, const void *data, size_t len, char sha[STORE_SHA],
+                   struct err *err);
+/* Appends; an unknown or "" name is an error. */
+int store_blob_get(struct store *s, const char *sha, struct strbuf *out, struct err *err);
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+struct run_rec {
+    int64_t id;
+    const char *name, *task, *strategy;
+    const char *state;  /* "running", "done", "stopped", "failed" */
+    const char *reason; /* why it ended */
+    const char *config; /* JSON */
+    const char *source; /* "mailbox:...", ...: who wrote; never a key */
+    int64_t created_ms, updated_ms;
+    uint64_t wall_ns;
+    int64_t best; /* node, -1 = none */
+    uint64_t calls, nodes, passes, in_tokens, out_tokens;
+    double usd, best_time_ns, best_speedup;
+    bool best_is_model;
+};
+VEC_DECL(run_vec, struct run_rec);
+
+/* The name is TASK-STRATEGY-xxxx, new. */
+int store_run_create(struct store *s, const char *task, const char *strategy, const char *config,
+                     const char *source, int64_t *id, struct err *err);
+/* By name, unique beginning of a name, number, or "last". */
+int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
+                   struct err *err);
+int store_run_list(struct store *s, struct run_vec *out, struct arena *a, struct err *err);
+int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
+                  struct err *err);
+int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
+                       struct err *err);
+/* Held until the process ends or store_run_unlock; an error if another process has it. */
+int store_run_lock(struct store *s, int64_t run, struct err *err);
+void store_run_unlock(struct store *s);
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+struct call_rec {
+    const char *role;
+    uint64_t index;
+    bool ended, ok;
+    const char *author, *model;
+    const char *prompt_sha; /* as replay_prompt_sha: of both parts */
+    const char *stable_sha, *turn_sha, *reply_sha;
+    uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
+    bool estimated, drift;
+    double usd; /* <0 = no price is known */
+    uint64_t latency_ns;
+    uint32_t requests, continued;
+    const char *finish, *handle, *error, *notes;
+    int64_t at_ms;
+};
+VEC_DECL(call_vec, struct call_rec);
+
+int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
+int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
+                      const char *handle, struct err *err);
+int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
+/* 1 if there is such a call (ended or not), 0 if not. */
+int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
+                   struct call_rec *out, struct arena *a, struct err *err);
+int store_call_list(struct store *s, int64_t run, struct call_vec *out, struct arena *a,
+                    struct err *err);
+
+/* ---- verdicts ------------------------------------------------------------------------------- */
+
+struct verdict_rec {
+    uint64_t index;
+    const char *source_sha, *json_sha; /* the verdict's JSON */
+    const char *kind;
+    double score, time_ns, speedup;
+    int64_t at_ms;
+};
+VEC_DECL(verdict_vec, struct verdict_rec);
+
+int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err);
+int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdict_rec *out,
+                      struct arena *a, struct err *err); /* 1 or 0 */
+int store_verdict_list(struct store *s, int64_t run, struct verdict_vec *out, struct arena *a,
+                       struct err *err);
+
+/* ---- the lineage tree ----------------------------------------------------------------------- */
+
+struct node_rec {
+    uint64_t index;
+    int64_t parent;  /* -1 = a root */
+    int64_t verdict; /* index, -1 = none */
+    const char *source_sha;
+    const char *role;  /* who wrote it: "code", "debug", "port", "given" */
+    const char *stage; /* structure, movement, pipelining, tuning, repair, ... */
+    const char *move;  /* the idea in a few words */
+    const char *fate;  /* "best", "kept", "rejected", "failed", "pruned", ... */
+    const char *kind;  /* the verdict's */
+    double time_ns, speedup, roofline_pct;
+    bool is_model;
+};
+VEC_DECL(node_vec, struct node_rec);
+
+int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struct err *err);
+int store_node_list(struct store *s, int64_t run, struct node_vec *out, struct arena *a,
+                    struct err *err);
+
+/* ---- ideas and events ----------------------------------------------------------------------- */
+
+struct idea_rec {
+    uint64_t index;
+    int64_t node;     /* that tried it, -1 = none yet */
+    const char *kind; /* kind of move, for the summary */
+    const char *text;
+    const char *outcome; /* "gain", "regression", "failed", "no change", "" */
+    double gain;         /* parent's time / its time; 0 = none */
+};
+VEC_DECL(idea_vec, struct idea_rec);
+
+int store_idea_put(struct store *s, int64_t run, const struct idea_rec *i, struct err *err);
+int store_idea_list(struct store *s, int64_t run, struct idea_vec *out, struct arena *a,
+                    struct err *err);
+
+struct event_rec {
+    const char *key, *kind, *text;
+    int64_t at_ms;
+};
+VEC_DECL(event_vec, struct event_rec);
+
+int store_event_put(struct store *s, int64_t run, const char *key, const char *kind,
+                    const char *text, struct err *err);
+int store_event_list(struct store *s, int64_t run, struct event_vec *out, struct arena *a,
+                     struct err *err);
+
+/* For torture tests: called before and after every write with a running number. */
+void store_set_hook(struct store *s, void (*hook)(void *ctx, uint64_t n, bool after), void *ctx);
+
+#endif
