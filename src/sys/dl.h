@@ -1,0 +1,25 @@
+/*
+ * dl.h - libraries loaded at run time, so that Hone runs without them and says what is off.
+ *
+ *     static const char *const names[] = {"libcurl.so.4", "libcurl.so", NULL};
+ *     struct dl_symbol syms[] = {{"curl_easy_init", &f.easy_init}, ..., {NULL, NULL}};
+ *     if (dl_load(&handle, names, syms, "talking to model servers", "libcurl4", err) < 0) ...
+ *         "libcurl.so.4 is not here: talking to model servers is off (Debian: libcurl4)"
+ */
+#ifndef SYS_DL_H
+#define SYS_DL_H
+
+#include "base/err.h"
+
+struct dl_symbol {
+    const char *name; /* a leading '?' makes it optional: NULL where the library lacks it */
+    void *where;      /* the address of a function pointer */
+};
+
+/* The first of names (NULL-terminated) that loads and has all symbols. ERR_ENV says what is
+ * missing, what that turns off, and the Debian package that has it. */
+int dl_load(void **handle, const char *const *names, const struct dl_symbol *syms,
+            const char *purpose, const char *package, struct err *err);
+void dl_close(void *handle);
+
+#endif
