@@ -1,0 +1,142 @@
+#include "worker/compare.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/poison.h"
+#include "base/util.h"
+#include "worker/pattern.h"
+
+struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)
+{
+    return (struct compare_rule){.rtol = b->rtol,
+                                 .atol = b->atol,
+                                 .acc_eps = b->acc_eps,
+                                 .poison = poison,
+                                 .dtype = (uint32_t)b->dtype,
+                                 .poisoned = b->role == JOB_OUTPUT};
+}
+
+uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i)
+{
+    uint64_t v = 0;
+    memcpy(&v, (const char *)p + i * elem_bytes, elem_bytes);
+    return v;
+}
+
+struct slice {
+    const struct compare_input *in;
+    uint64_t first, end;
+    uint8_t *bad;
+    struct compare_sum sum;
+    pthread_t thread;
+    bool started;
+};
+
+static void *compare_slice(void *arg)
+{
+    struct slice *s = arg;
+    const struct compare_input *in = s->in;
+    struct compare_rule r = compare_rule_of(in->b, in->poison);
+    uint64_t size = dtype_bytes(in->b->dtype);
+    uint64_t mask = size == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * size)) - 1;
+    compare_sum_clear(&s->sum);
+    for (uint64_t i = s->first; i < s->end; i++) {
+        if (in->mag[i] == COMPARE_SKIPPED)
+            continue;
+        uint64_t poison = poison_bits((uint8_t)r.dtype, r.poison, i) & mask;
+        struct compare_elem e =
+            compare_element(&r, compare_load(in->got, size, i), poison, in->want[i], in->mag[i]);
+        s->bad[i] = (uint8_t)(e.bad || e.unwritten);
+        compare_sum_add(&s->sum, &e, i);
+    }
+    return NULL;
+}
+
+static struct compare_sum compare_all(const struct compare_input *in, unsigned nthreads,
+                                      uint8_t *bad)
+{
+    enum { MAX_SLICES = 64 };
+    struct slice s[MAX_SLICES] = {0};
+    uint64_t n = in->b->elems;
+    unsigned k = MAX(1u, MIN(nthreads, (unsigned)MAX_SLICES));
+    if (n < 65536)
+        k = 1;
+    for (unsigned t = 0; t < k; t++) {
+        s[t] = (struct slice){.in = in, .first = n / k * t, .end = n / k * (t + 1), .bad = bad};
+        if (t == k - 1)
+            s[t].end = n;
+        if (t + 1 < k)
+            s[t].started = pthread_create(&s[t].thread, NULL, compare_slice, &s[t]) == 0;
+        if (!s[t].started)
+            compare_slice(&s[t]);
+    }
+    struct compare_sum sum;
+    compare_sum_clear(&sum);
+    for (unsigned t = 0; t < k; t++) {
+        if (s[t].started)
+            pthread_join(s[t].thread, NULL);
+        compare_sum_merge(&sum, &s[t].sum);
+    }
+    return sum;
+}
+
+void compare_from_sum(const struct compare_sum *s, struct result_compare *out)
+{
+    out->n = s->n;
+    out->bad = s->bad;
+    out->unwritten = s->unwritten;
+    out->max_ratio = s->max_ratio;
+    out->zero_ratio = s->zero_ratio;
+    out->max_abs = s->max_abs;
+    out->worst_elem = s->worst_elem;
+    out->rms_ratio = s->err2 <= 0 ? 0 : s->ideal2 > 0 ? sqrt(s->err2 / s->ideal2) : INFINITY;
+    out->pattern = "";
+}
+
+/* At most RESULT_MAX_SAMPLES bad elements, evenly spaced among the bad ones, ascending. */
+static void take_samples(const struct compare_input *in, const uint8_t *bad, uint64_t nbad,
+                         struct arena *a, struct result_compare *out)
+{
+    uint64_t want = MIN(nbad, (uint64_t)RESULT_MAX_SAMPLES), seen = 0;
+    uint64_t size = dtype_bytes(in->b->dtype);
+    out->sample_elem = arena_alloc(a, want * sizeof *out->sample_elem);
+    out->sample_got = arena_alloc(a, want * sizeof *out->sample_got);
+    out->sample_want = arena_alloc(a, want * sizeof *out->sample_want);
+    for (uint64_t i = 0; i < in->b->elems && out->nsamples < want; i++) {
+        if (!bad[i])
+            continue;
+        if (seen++ * want / nbad < out->nsamples)
+            continue;
+        out->sample_elem[out->nsamples] = i;
+        out->sample_got[out->nsamples] =
+            compare_decode((uint32_t)in->b->dtype, compare_load(in->got, size, i));
+        out->sample_want[out->nsamples++] = in->want[i];
+    }
+}
+
+void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
+                    struct result_compare *out)
+{
+    uint8_t *bad = xcalloc(in->b->elems, 1);
+    struct compare_sum sum = compare_all(in, nthreads, bad);
+    compare_from_sum(&sum, out);
+    if (sum.n) {
+        uint64_t size = dtype_bytes(in->b->dtype);
+        out->worst_got =
+            compare_decode((uint32_t)in->b->dtype, compare_load(in->got, size, sum.worst_elem));
+        out->worst_want = in->want[sum.worst_elem];
+    }
+    uint64_t nbad = 0;
+    if (sum.bad || sum.unwritten)
+        for (uint64_t i = 0; i < in->b->elems; i++)
+            nbad += bad[i];
+    if (nbad) {
+        take_samples(in, bad, nbad, a, out);
+        out->pattern =
+            pattern_words(&(struct pattern_input){in, bad, nbad, sum.unwritten, sum.n}, a);
+    }
+    free(bad);
+}

@@ -1,0 +1,37 @@
+/*
+ * compare.h - a kept output against the oracle's values, on the CPU.
+ *
+ *     struct compare_input in = {.b = buffer, .got = bytes, .want = v, .mag = m, .poison = p};
+ *     struct result_compare out = {.buffer = index};
+ *     compare_output(&in, nthreads, &arena, &out);
+ *
+ * The arithmetic is base/compare_core.h's, shared with the device. `out` owns nothing: its arrays
+ * and its words live in the arena.
+ */
+#ifndef WORKER_COMPARE_H
+#define WORKER_COMPARE_H
+
+#include "base/arena.h"
+#include "base/compare_core.h"
+#include "base/job.h"
+#include "base/result.h"
+
+struct compare_input {
+    const struct job_buffer *b;
+    const void *got;          /* b->bytes */
+    const double *want, *mag; /* b->elems; mag -1: not computed by the oracle */
+    uint64_t poison;          /* pattern the output held before the call */
+};
+
+struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison);
+
+/* Statistics, samples of bad elements and, if any are bad, the pattern in words. */
+void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
+                    struct result_compare *out);
+/* From sums alone (a device made them): everything but samples, worst values and pattern. */
+void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
+
+/* The bits of element i, zero-extended. */
+uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * pattern.h - what a mismatch looks like, in words: where the bad elements lie, and what they hold.
+ *
+ *     "rows 64..76, the last 13 of 77; they are all zero"
+ *     "every 4th column, from column 1"
+ *     "the values are those of the transposed matrix"
+ *
+ * Written for an author (a person or a model) who has to find the bug. Only recognisable structure
+ * is told: "" if there is none.
+ */
+#ifndef WORKER_PATTERN_H
+#define WORKER_PATTERN_H
+
+#include "base/arena.h"
+#include "worker/compare.h"
+
+struct pattern_input {
+    const struct compare_input *in;
+    const uint8_t *bad; /* one byte per element */
+    uint64_t nbad, nunwritten, ncompared;
+};
+
+const char *pattern_words(const struct pattern_input *p, struct arena *a);
+
+#endif
