@@ -32,11 +32,12 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 if [ -n "$nvcc" ]; then
     cat >"$tmp/k.cu" <<'CU'
 #include "base/gen_core.h"
+#include "base/poison.h"
 extern "C" __global__ void k(struct gen_spec s, int t, uint64_t *out)
 {
     struct gen_plan p = gen_prepare(&s, t, 1, 2);
     uint64_t i = blockIdx.x;
-    out[i] = gen_element(&p, i) + gen_perturbed(&p, i) + gen_poison(t, 3, i) + gen_hash_word(i, i);
+    out[i] = gen_element(&p, i) + gen_perturbed(&p, i) + poison_bits(t, 3, i) + gen_hash_word(i, i);
 }
 CU
     check "device code compiles" "$nvcc" -std=c++17 -arch=sm_90 -ptx -Isrc -o "$tmp/k.ptx" "$tmp/k.cu"

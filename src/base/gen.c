@@ -104,14 +104,6 @@ void gen_fill_perturbed(const struct gen_spec *spec, enum dtype t, uint64_t seed
     store_bits(dst, dtype_bytes(t), gen_perturbed(&p, elem));
 }
 
-void gen_fill_poison(enum dtype t, uint64_t pattern, uint64_t first, uint64_t count, void *dst)
-{
-    size_t bytes = dtype_bytes(t);
-    char *out = dst;
-    for (uint64_t i = 0; i < count; i++)
-        store_bits(out + i * bytes, bytes, gen_poison((int)t, pattern, first + i));
-}
-
 uint64_t gen_hash(const void *p, size_t n, uint64_t offset)
 {
     const unsigned char *b = p;

@@ -26,9 +26,6 @@ void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t
 void gen_fill_perturbed(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
                         uint64_t elem, void *dst);
 
-/* Poison for elements [first, first+count). */
-void gen_fill_poison(enum dtype t, uint64_t pattern, uint64_t first, uint64_t count, void *dst);
-
 /* The part of a buffer's content hash that [offset, offset+n) contributes; offset is a multiple of
  * 8, and so is n unless the buffer ends there. The parts' sum is the hash of the whole. */
 uint64_t gen_hash(const void *p, size_t n, uint64_t offset);

@@ -505,27 +505,7 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
     return now;
 }
 
-/* ---- poison and hash ------------------------------------------------------------------------- */
-
-/* Word k of the random bytes of a pattern. */
-GEN_FN uint64_t gen_poison_word(uint64_t pattern, uint64_t k)
-{
-    return gen_mix64(pattern + (k + 1) * 0x9e3779b97f4a7c15u);
-}
-
-/*
- * What element i of a poisoned buffer holds: floats a NaN with random payload and sign; other types
- * the bytes of the pattern, so that an integer buffer is just the words above, one after another.
- */
-GEN_FN uint64_t gen_poison(int t, uint64_t pattern, uint64_t i)
-{
-    struct gen_float f = gen_float_of(t);
-    if (f.mant)
-        return f.nan | (gen_poison_word(pattern, i) & f.nan_free);
-    uint64_t bytes = gen_type_bytes(t), per = 8 / bytes;
-    uint64_t w = gen_poison_word(pattern, i / per) >> (i % per * bytes * 8);
-    return bytes == 8 ? w : w & (((uint64_t)1 << bytes * 8) - 1);
-}
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 /*
  * A content hash that is a sum over 8-byte little-endian words (the last one padded with zeros), so

@@ -14,10 +14,14 @@
 #ifdef __CUDACC_RTC__
 typedef unsigned long long uint64_t;
 typedef unsigned char uint8_t;
-#define POISON_FN __device__ static inline
 #else
 #include <stdint.h>
-#define POISON_FN static inline
+#endif
+
+#ifdef __CUDACC__
+#define POISON_FN __device__ static inline
+#else
+#define POISON_FN static inline __attribute__((unused))
 #endif
 
 /* A finaliser with full avalanche (splitmix64). */
@@ -61,7 +65,7 @@ POISON_FN int poison_is_proof(uint8_t dtype)
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-#ifndef __CUDACC_RTC__
+#ifndef __CUDACC__
 #include "base/dtype.h"
 
 /* Fills `bytes` bytes at dst; a tail shorter than an element takes the element's low bytes. */

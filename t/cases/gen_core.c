@@ -1,6 +1,7 @@
 /* Compiled as C17 and as C++17, with and without fused multiply-adds: the output must not differ.
  */
 #include "base/gen_core.h"
+#include "base/poison.h"
 
 #include <stdio.h>
 
@@ -35,7 +36,7 @@ int main(void)
             for (uint64_t i = 0; i < 5001; i++) {
                 h += gen_hash_word(gen_element(&p, i), i);
                 h += gen_hash_word(gen_perturbed(&p, i), i + 10000);
-                h += gen_hash_word(gen_poison(t, s, i), i + 20000);
+                h += gen_hash_word(poison_bits((uint8_t)t, s, i), i + 20000);
             }
             printf("%u %d %016llx\n", s, t, (unsigned long long)h);
         }

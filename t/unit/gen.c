@@ -281,25 +281,6 @@ static void a_perturbed_element_differs(void **state)
     assert_false(gen_can_perturb(&(struct gen_spec){.dist = GEN_INT, .a = 1, .b = 1}));
 }
 
-static void poison_is_nan_or_random(void **state)
-{
-    for (int t = DT_F64; t < DT_COUNT; t++) {
-        size_t bytes = dtype_bytes((enum dtype)t);
-        unsigned char a[800], b[800];
-        gen_fill_poison((enum dtype)t, 1, 5, 100, a);
-        gen_fill_poison((enum dtype)t, 2, 5, 100, b);
-        assert_memory_not_equal(a, b, 100 * bytes);
-        for (uint64_t i = 0; i < 100 && dtype_is_float((enum dtype)t); i++)
-            assert_true(isnan(dtype_load((enum dtype)t, a + i * bytes)));
-    }
-    uint64_t words[4];
-    uint8_t tail[19];
-    gen_fill_poison(DT_U8, 77, 0, 32, words);
-    assert_int_equal(words[3], gen_poison_word(77, 3));
-    gen_fill_poison(DT_U8, 77, 13, 19, tail);
-    assert_memory_equal(tail, (char *)words + 13, 19);
-}
-
 static void hashes_of_parts_add_up(void **state)
 {
     unsigned char x[1003];
@@ -373,7 +354,6 @@ int main(void)
         cmocka_unit_test(row_pointers_rise_unevenly),
         cmocka_unit_test(permutations_are_permutations),
         cmocka_unit_test(a_perturbed_element_differs),
-        cmocka_unit_test(poison_is_nan_or_random),
         cmocka_unit_test(hashes_of_parts_add_up),
         cmocka_unit_test(data_of_a_seed_is_fixed),
         cmocka_unit_test(sequences_are_uniform_and_repeatable),
