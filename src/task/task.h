@@ -22,6 +22,16 @@
 #include "base/gen.h"
 #include "base/vec.h"
 
+#define TASK_MAX_TEXT (4u << 20)             /* bytes of task.json */
+#define TASK_MAX_REFERENCE (1u << 20)        /* bytes of reference.c */
+#define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
+#define TASK_MAX_SCRATCH (UINT64_C(1) << 32) /* doubles */
+#define TASK_MAX_TENSORS 48                  /* job buffers also hold workspace */
+#define TASK_MAX_AXES 32
+#define TASK_MAX_SCALARS 32
+#define TASK_MAX_RANK 8
+#define TASK_DEFAULT_ALIGN 256
+
 enum task_class {
     CLASS_NONE,
     CLASS_ELEMENTWISE,
@@ -44,6 +54,7 @@ struct problem {
     char *text; /* "file:line:col: what; what to do" */
 };
 VEC_DECL(problem_vec, struct problem);
+void problems_release(struct problem_vec *v);
 
 struct task_axis {
     const char *name;
@@ -55,6 +66,7 @@ struct task_scalar {
     const char *name;
     enum dtype dtype;
     double value;
+    bool has_value; /* a FlashInfer scalar has none in its definition; value is then 1 */
 };
 
 struct task_tensor {
@@ -91,14 +103,18 @@ struct task_workload {
 struct task {
     struct arena arena;
     const char *name, *description, *dir; /* dir: "" for a built-in task */
+    const char *file;                     /* what problems name: the path, or the asset's */
+    bool is_definition;                   /* a FlashInfer-Bench definition: no Hone keys needed */
     enum task_class class;
     VEC(struct task_axis) axes;
     VEC(struct task_scalar) scalars;
     VEC(struct task_tensor) tensors; /* inputs in order, then outputs that are not inputs */
     VEC(struct task_workload) workloads;
     VEC(struct task_phase) phases;
+    VEC(const char *) names;             /* in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* as written */
     VEC(struct expr *) constraint_exprs; /* those in our expression language */
+    VEC(const char *) unchecked;         /* the others: a definition's Python, kept as text */
     struct expr *scratch;                /* NULL = none */
     struct expr *flops, *bytes;
     enum dtype compute; /* declared compute precision; DT_F32 by default */
@@ -114,20 +130,36 @@ struct task {
 struct shape {
     const struct task *task;
     const struct task_workload *workload;
-    int64_t *axes;   /* one per task axis */
+    int64_t *axes;   /* one per task name: the axes, then the integer scalars */
     uint64_t *elems; /* one per task tensor */
 };
 
 struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
-struct task *task_find(const char *name_or_path, struct problem_vec *problems); /* or built-in */
+/* A task's text from memory; reference_c may be NULL. `file` stands in the problems. */
+struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
+                        struct problem_vec *problems);
+/* A built-in task by its name, or a path. */
+struct task *task_find(const char *name_or_path, struct problem_vec *problems);
+/* The built-in tasks' names, sorted, in the arena; returns how many. */
+size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
+int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 
-/* Resolves a workload; held-out ranges are drawn from `seed`, satisfying the constraints. */
+/* Resolves a workload; held-out ranges are drawn from `seed`, satisfying the constraints and with a
+ * bias towards edges: least, largest, odd, not a multiple of anything handy. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
-/* The names an expression may use for this shape: axes, then integer scalars. */
+/* An expression over the task's names; -1 with err set where it has no value or a negative one. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
+/* The extents of tensor i. */
+int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
+/* How tensor i's address is aligned in this workload, in bytes: exactly, no higher power of two. */
+uint32_t shape_align(const struct shape *s, size_t i);
+/* The generator of input i at this shape: its expressions evaluated and checked. */
+int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
+/* "M=256 N=512". */
+const char *shape_text(const struct shape *s, struct arena *a);
 
 #endif

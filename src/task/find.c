@@ -1,0 +1,107 @@
+/*
+ * find.c - tasks by path and by name: files, directories, and those embedded in the binary.
+ */
+#include <string.h>
+
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "task/task.h"
+
+static struct task *fail(struct problem_vec *problems, const struct err *err)
+{
+    vec_push(problems)->text = xstrdup(err->msg);
+    return NULL;
+}
+
+static struct task *load_file(const char *file, const char *dir, struct problem_vec *problems)
+{
+    struct err err = ERR_INIT;
+    struct strbuf text = STRBUF_INIT(TASK_MAX_TEXT), ref = STRBUF_INIT(TASK_MAX_REFERENCE);
+    char *ref_path = xasprintf("%s/reference.c", dir);
+    struct task *t = NULL;
+    if (file_read(file, TASK_MAX_TEXT, &text, &err) < 0 ||
+        (file_exists(ref_path) && file_read(ref_path, TASK_MAX_REFERENCE, &ref, &err) < 0)) {
+        fail(problems, &err);
+    } else {
+        bool has_ref = file_exists(ref_path);
+        if (has_ref && memchr(ref.buf, '\0', ref.len)) {
+            err_set(&err, ERR_INPUT, "%s: holds a NUL byte; expected C source", ref_path);
+            fail(problems, &err);
+        } else {
+            t = task_parse(text.buf, text.len, file, has_ref ? ref.buf : NULL, problems);
+        }
+    }
+    if (t)
+        t->dir = arena_strdup(&t->arena, dir);
+    free(ref_path);
+    strbuf_release(&text);
+    strbuf_release(&ref);
+    return t;
+}
+
+struct task *task_load(const char *path, struct problem_vec *problems)
+{
+    struct task *t;
+    if (file_is_dir(path)) {
+        char *file = xasprintf("%s%stask.json", path, str_ends(path, "/") ? "" : "/");
+        t = load_file(file, path, problems);
+        free(file);
+        return t;
+    }
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+    t = load_file(path, *dir ? dir : "/", problems);
+    free(dir);
+    return t;
+}
+
+size_t task_builtin_names(struct arena *a, const char ***out)
+{
+    VEC(const char *) names = VEC_INIT;
+    const struct asset *p = asset_first("tasks/");
+    for (; p && p->path && str_starts(p->path, "tasks/"); p++) {
+        const char *name = p->path + strlen("tasks/"), *slash = strchr(name, '/');
+        if (slash && str_eq(slash, "/task.json"))
+            *vec_push(&names) = arena_strndup(a, name, (size_t)(slash - name));
+    }
+    size_t n = names.n;
+    *out = arena_alloc(a, n * sizeof **out);
+    if (n)
+        memcpy(*out, names.items, n * sizeof **out);
+    vec_release(&names);
+    return n;
+}
+
+static struct task *no_such_task(const char *name, struct problem_vec *problems)
+{
+    struct arena a = ARENA_INIT;
+    const char **names;
+    size_t n = task_builtin_names(&a, &names);
+    const char *near = strlen(name) < 100 ? suggest_word(name, names, n) : NULL;
+    vec_push(problems)->text =
+        near ? xasprintf("no task '%s'; did you mean '%s'?", name, near)
+             : xasprintf("no task '%.200s'; `hone task list` shows the built-in ones, or give the "
+                         "path of a task.json",
+                         name);
+    arena_release(&a);
+    return NULL;
+}
+
+struct task *task_find(const char *name, struct problem_vec *problems)
+{
+    if (!strchr(name, '/') && strlen(name) < 100) {
+        char path[160];
+        snprintf(path, sizeof path, "tasks/%s/reference.c", name);
+        const struct asset *ref = asset_find(path);
+        snprintf(path, sizeof path, "tasks/%s/task.json", name);
+        const struct asset *json = asset_find(path);
+        if (json)
+            return task_parse(json->data, json->len, path, ref ? ref->data : NULL, problems);
+    }
+    if (file_exists(name))
+        return task_load(name, problems);
+    return no_such_task(name, problems);
+}

@@ -1,0 +1,486 @@
+/*
+ * load.c - task.json to struct task: the document's frame, axes, tensors, scalars, constraints.
+ *
+ * Reading goes on after a problem wherever that makes sense; what depends on a broken part is
+ * skipped, so that one mistake is one problem. A task comes out only if there was none.
+ */
+#include "task/load.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+
+#define TEXT_MAX 65536
+
+static const char *const class_names[CLASS_COUNT] = {
+    [CLASS_NONE] = "none",           [CLASS_ELEMENTWISE] = "elementwise",
+    [CLASS_REDUCTION] = "reduction", [CLASS_NORM] = "norm",
+    [CLASS_SOFTMAX] = "softmax",     [CLASS_GEMM] = "gemm",
+    [CLASS_ATTENTION] = "attention", [CLASS_CONV] = "conv",
+    [CLASS_SCAN] = "scan",           [CLASS_TRANSPOSE] = "transpose",
+    [CLASS_GATHER] = "gather",       [CLASS_CHAIN] = "chain",
+};
+
+const char *task_class_name(enum task_class c)
+{
+    return class_names[c];
+}
+
+int task_tensor_index(const struct task *t, const char *name)
+{
+    for (size_t i = 0; i < t->tensors.n; i++)
+        if (str_eq(t->tensors.items[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+void task_free(struct task *t)
+{
+    if (!t)
+        return;
+    vec_release(&t->axes);
+    vec_release(&t->scalars);
+    vec_release(&t->tensors);
+    vec_release(&t->workloads);
+    vec_release(&t->phases);
+    vec_release(&t->names);
+    vec_release(&t->constraints);
+    vec_release(&t->constraint_exprs);
+    vec_release(&t->unchecked);
+    vec_release(&t->baselines);
+    arena_release(&t->arena);
+    free(t);
+}
+
+bool load_expr(struct loader *l, const struct node *n, struct expr **out)
+{
+    return node_expr(n, l->t->names.items, l->t->names.n, out);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *kind_of_name(const struct task *t, const char *name)
+{
+    for (size_t i = 0; i < t->axes.n; i++)
+        if (str_eq(t->axes.items[i].name, name))
+            return "an axis";
+    for (size_t i = 0; i < t->scalars.n; i++)
+        if (str_eq(t->scalars.items[i].name, name))
+            return "a scalar";
+    return task_tensor_index(t, name) >= 0 ? "a tensor" : NULL;
+}
+
+/* Axes, scalars and tensors share one space of names, because plans mention them by name alone. */
+static bool name_is_free(struct loader *l, const struct node *n, const char *name)
+{
+    const char *kind = kind_of_name(l->t, name);
+    if (!node_name_ok(n, name))
+        return false;
+    if (kind)
+        node_bad_key(n, "\"%s\" is already the name of %s", name, kind);
+    return !kind;
+}
+
+/* ---- axes and scalars ------------------------------------------------------------------------ */
+
+static void load_axis(struct loader *l, const struct node *n, const char *name)
+{
+    static const char *const keys[] = {"type", "value", "parent", "description"};
+    static const char *const types[] = {"const", "var"};
+    struct node c;
+    size_t type;
+    int64_t value = 0;
+    if (!name_is_free(l, n, name) || !node_object(n, 16))
+        return;
+    node_only(n, keys, ARRAY_LEN(keys));
+    if (!node_need(n, "type", &c) || !node_word(&c, types, 2, &type))
+        return;
+    bool is_const = type == 0;
+    if (is_const && (!node_need(n, "value", &c) || !node_int(&c, 1, INT64_C(1) << 40, &value)))
+        return;
+    if (!is_const && node_get(n, "value", &c))
+        node_bad_key(&c, "a var axis has no value; workloads give it one");
+    *vec_push(&l->t->axes) = (struct task_axis){arena_strdup(&l->t->arena, name), is_const, value};
+}
+
+static void load_axes(struct loader *l)
+{
+    struct node n;
+    const char *key;
+    json_t *value;
+    if (!node_need(&l->root, "axes", &n) || !node_object(&n, TASK_MAX_AXES))
+        return;
+    json_object_foreach((json_t *)n.j, key, value)
+    {
+        struct node c = node_member(&n, key, value);
+        load_axis(l, &c, key);
+    }
+}
+
+static bool load_dtype(const struct node *obj, enum dtype *out)
+{
+    struct node n;
+    const char *name;
+    if (!node_need(obj, "dtype", &n) || !node_str(&n, 64, &name))
+        return false;
+    if (str_eq(name, "float8_e4m3")) /* FlashInfer-Bench's other name for it */
+        name = "float8_e4m3fn";
+    *out = dtype_from_name(name);
+    if (*out != DT_NONE)
+        return true;
+    if (str_eq(name, "float4_e2m1"))
+        node_bad(&n, "float4_e2m1 is not supported: elements must be whole bytes");
+    else
+        node_bad(&n,
+                 "unknown dtype \"%s\"; float64, float32, float16, bfloat16, float8_e4m3fn, "
+                 "float8_e5m2, int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool",
+                 name);
+    return false;
+}
+
+static void add_scalar(struct loader *l, const char *name, enum dtype dtype, double value, bool has)
+{
+    *vec_push(&l->t->scalars) =
+        (struct task_scalar){arena_strdup(&l->t->arena, name), dtype, value, has};
+}
+
+static void load_scalar(struct loader *l, const struct node *n, const char *name)
+{
+    static const char *const keys[] = {"dtype", "value", "description"};
+    struct node c;
+    enum dtype dtype;
+    double value;
+    if (!name_is_free(l, n, name) || !node_object(n, 8))
+        return;
+    node_only(n, keys, ARRAY_LEN(keys));
+    bool ok = load_dtype(n, &dtype);
+    if (!node_need(n, "value", &c) || !node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
+        return;
+    if (!dtype_is_float(dtype)) {
+        uint64_t bits = 0;
+        dtype_store(dtype, &bits, value);
+        if (dtype_load(dtype, &bits) != value) {
+            node_bad(&c, "%g is no %s", value, dtype_name(dtype));
+            return;
+        }
+    }
+    add_scalar(l, name, dtype, value, true);
+}
+
+static void load_scalars(struct loader *l)
+{
+    struct node n;
+    const char *key;
+    json_t *value;
+    if (!node_get(&l->root, "scalars", &n) || !node_object(&n, TASK_MAX_SCALARS))
+        return;
+    json_object_foreach((json_t *)n.j, key, value)
+    {
+        struct node c = node_member(&n, key, value);
+        load_scalar(l, &c, key);
+    }
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static bool load_shape(struct loader *l, const struct node *n, struct task_tensor *t)
+{
+    if (!node_array(n, TASK_MAX_RANK))
+        return false;
+    t->rank = (uint32_t)json_array_size(n->j);
+    bool ok = true;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        struct node c = node_item(n, d);
+        ok = load_expr(l, &c, &t->shape[d]) && ok;
+    }
+    return ok;
+}
+
+/* The second mention of an in-place tensor must say the same as the first. */
+static void load_in_place(const struct node *n, struct task_tensor *was,
+                          const struct task_tensor *t)
+{
+    struct node c;
+    bool same = was->rank == t->rank;
+    for (uint32_t d = 0; same && d < t->rank; d++)
+        same = str_eq(expr_text(was->shape[d]), expr_text(t->shape[d]));
+    if (was->dtype != t->dtype && node_get(n, "dtype", &c))
+        node_bad(&c, "\"%s\" is updated in place, but its input is %s", was->name,
+                 dtype_name(was->dtype));
+    else if (!same && node_get(n, "shape", &c))
+        node_bad(&c, "\"%s\" is updated in place, but its input has another shape", was->name);
+    was->is_output = true;
+}
+
+static void load_tensor(struct loader *l, const struct node *n, const char *name, bool output)
+{
+    static const char *const keys[] = {"shape", "dtype", "description", "optional", "param"};
+    struct task_tensor t = {.is_input = !output, .is_output = output};
+    struct node shape;
+    if (!node_object(n, 16))
+        return;
+    node_only(n, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 2));
+    bool typed = load_dtype(n, &t.dtype), shaped = node_need(n, "shape", &shape);
+    int was = task_tensor_index(l->t, name);
+    if (shaped && json_is_null(shape.j)) {
+        if (output)
+            node_bad(&shape, "a scalar output is not supported; give it the shape [1]");
+        else if (typed && name_is_free(l, n, name) && l->t->scalars.n < TASK_MAX_SCALARS)
+            add_scalar(l, name, t.dtype, 1, false);
+        return;
+    }
+    shaped = shaped && load_shape(l, &shape, &t);
+    if (!typed || !shaped)
+        return;
+    if (output && was >= 0) {
+        load_in_place(n, &l->t->tensors.items[was], &t);
+        return;
+    }
+    if (!name_is_free(l, n, name))
+        return;
+    t.name = arena_strdup(&l->t->arena, name);
+    *vec_push(&l->t->tensors) = t;
+}
+
+static void load_tensors(struct loader *l, const char *what, bool output)
+{
+    struct node n;
+    const char *key;
+    json_t *value;
+    if (!node_need(&l->root, what, &n) || !node_object(&n, TASK_MAX_TENSORS / 2))
+        return;
+    if (json_object_size(n.j) == 0)
+        node_bad(&n, "a task needs at least one of its %s", what);
+    json_object_foreach((json_t *)n.j, key, value)
+    {
+        struct node c = node_member(&n, key, value);
+        load_tensor(l, &c, key, output);
+    }
+}
+
+/* FlashInfer's scalars stand among the inputs and are names in expressions, too. */
+static void load_names(struct loader *l)
+{
+    struct task *t = l->t;
+    for (size_t i = 0; i < t->axes.n; i++)
+        *vec_push(&t->names) = t->axes.items[i].name;
+    for (size_t i = 0; i < t->scalars.n; i++)
+        if (!dtype_is_float(t->scalars.items[i].dtype))
+            *vec_push(&t->names) = t->scalars.items[i].name;
+}
+
+/* ---- the rest of the frame ------------------------------------------------------------------- */
+
+/* A definition's constraints are Python: what is not in our language is kept, unchecked. */
+static void load_constraints(struct loader *l)
+{
+    struct node n;
+    if (!node_get(&l->root, "constraints", &n) || json_is_null(n.j) || !node_array(&n, 64))
+        return;
+    for (size_t i = 0; i < json_array_size(n.j); i++) {
+        struct node c = node_item(&n, i);
+        const char *text;
+        struct expr *e = NULL;
+        if (!node_str(&c, EXPR_MAX_LEN, &text))
+            continue;
+        *vec_push(&l->t->constraints) = text;
+        if (l->t->is_definition)
+            e = expr_parse(text, strlen(text), l->t->names.items, l->t->names.n, &l->t->arena, NULL,
+                           NULL);
+        else if (!load_expr(l, &c, &e))
+            continue;
+        if (e)
+            *vec_push(&l->t->constraint_exprs) = e;
+        else
+            *vec_push(&l->t->unchecked) = text;
+    }
+}
+
+/* Hone's tasks need the key; a definition does without. */
+static bool own_key(struct loader *l, const char *key, struct node *out)
+{
+    return l->t->is_definition ? node_get(&l->root, key, out) : node_need(&l->root, key, out);
+}
+
+static void load_name(struct loader *l)
+{
+    struct node n;
+    const char *name;
+    if (!node_need(&l->root, "name", &n) || !node_str(&n, 128, &name))
+        return;
+    size_t ok = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+    if (!*name || name[ok] || name[0] == '.' || name[0] == '-')
+        node_bad(&n, "a task's name is made of letters, digits, _ - and .");
+    else
+        l->t->name = name;
+}
+
+static enum task_class class_of_op(const char *op)
+{
+    static const struct {
+        const char *prefix;
+        enum task_class class;
+    } table[] = {
+        {"gemm", CLASS_GEMM},          {"grouped_gemm", CLASS_GEMM},
+        {"rmsnorm", CLASS_NORM},       {"fused_add", CLASS_NORM},
+        {"layernorm", CLASS_NORM},     {"gqa", CLASS_ATTENTION},
+        {"mla", CLASS_ATTENTION},      {"mha", CLASS_ATTENTION},
+        {"dsa", CLASS_ATTENTION},      {"nsa", CLASS_ATTENTION},
+        {"embedding", CLASS_GATHER},   {"softmax", CLASS_SOFTMAX},
+        {"sampling", CLASS_REDUCTION}, {"rope", CLASS_ELEMENTWISE},
+        {"moe", CLASS_CHAIN},          {"activation", CLASS_ELEMENTWISE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (str_starts(op, table[i].prefix))
+            return table[i].class;
+    return CLASS_NONE;
+}
+
+static void load_class(struct loader *l)
+{
+    struct node n;
+    size_t class = CLASS_NONE;
+    const char *op = "";
+    if (node_get(&l->root, "op_type", &n) || node_get(&l->root, "type", &n))
+        node_str(&n, 128, &op);
+    l->t->class = class_of_op(op);
+    if (own_key(l, "class", &n) && node_word(&n, class_names + 1, CLASS_COUNT - 1, &class))
+        l->t->class = (enum task_class)(class + 1);
+}
+
+static void load_flags(struct loader *l)
+{
+    static const char *const flags[] = {"nondeterministic_ok", "allow_tf32"};
+    struct node n;
+    if (!node_get(&l->root, "flags", &n) || !node_array(&n, 16))
+        return;
+    for (size_t i = 0; i < json_array_size(n.j); i++) {
+        struct node c = node_item(&n, i);
+        size_t flag;
+        if (!node_word(&c, flags, ARRAY_LEN(flags), &flag))
+            continue;
+        if (flag == 0)
+            l->t->nondeterministic_ok = true;
+        else
+            l->t->allow_tf32 = true;
+    }
+}
+
+static void load_baselines(struct loader *l)
+{
+    static const char *const known[] = {"naive", "torch", "torch.compile", "cublaslt", "cudnn"};
+    struct node n;
+    if (!own_key(l, "baselines", &n) || !node_array(&n, 16))
+        return;
+    for (size_t i = 0; i < json_array_size(n.j); i++) {
+        struct node c = node_item(&n, i);
+        size_t which;
+        if (!node_word(&c, known, ARRAY_LEN(known), &which))
+            continue;
+        if (str_starts(known[which], "torch") && !l->t->torch_src && !l->t->reference_py)
+            node_bad(&c, "baseline \"%s\" needs \"torch\", the expression to run", known[which]);
+        *vec_push(&l->t->baselines) = known[which];
+    }
+}
+
+static void load_compute(struct loader *l)
+{
+    static const char *const types[] = {"float64", "float32", "float16", "bfloat16"};
+    struct node n;
+    size_t which = 1;
+    if (own_key(l, "compute", &n))
+        node_word(&n, types, ARRAY_LEN(types), &which);
+    l->t->compute = dtype_from_name(types[which]);
+}
+
+static void load_texts(struct loader *l)
+{
+    struct node n;
+    struct task *t = l->t;
+    t->description = "";
+    if (own_key(l, "description", &n) && !json_is_null(n.j) &&
+        node_str(&n, TEXT_MAX, &t->description) && !*t->description && !t->is_definition)
+        node_bad(&n, "the description is empty");
+    if (node_get(&l->root, "torch", &n))
+        node_str(&n, TEXT_MAX, &t->torch_src);
+    if (node_get(&l->root, "reference", &n))
+        node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
+}
+
+static void load_document(struct loader *l)
+{
+    static const char *const keys[] = {
+        "name",
+        "description",
+        "op_type",
+        "class",
+        "axes",
+        "inputs",
+        "outputs",
+        "scalars",
+        "constraints",
+        "compute",
+        "flops",
+        "bytes",
+        "init",
+        "tolerance",
+        "oracle",
+        "workloads",
+        "torch",
+        "baselines",
+        "flags",
+        "tags",
+        /* FlashInfer-Bench's own */
+        "reference",
+        "type",
+        "custom_inputs_entrypoint",
+        "hf_id",
+    };
+    struct node n;
+    l->t->is_definition = node_get(&l->root, "reference", &n);
+    node_only(&l->root, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 4));
+    load_name(l);
+    load_texts(l);
+    load_class(l);
+    load_flags(l);
+    load_compute(l);
+    load_baselines(l);
+    load_axes(l);
+    load_scalars(l);
+    load_names(l); /* once for the shapes */
+    load_tensors(l, "inputs", false);
+    load_tensors(l, "outputs", true);
+    l->t->names.n = 0;
+    load_names(l); /* and again with the scalars among a definition's inputs */
+    load_constraints(l);
+    if (own_key(l, "flops", &n))
+        load_expr(l, &n, &l->t->flops);
+    if (own_key(l, "bytes", &n))
+        load_expr(l, &n, &l->t->bytes);
+    load_init(l);
+    load_tolerance(l);
+    load_oracle(l);
+    load_workloads(l);
+    if (l->r.n == 0)
+        load_verify(l);
+}
+
+struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
+                        struct problem_vec *problems)
+{
+    struct task *t = xcalloc(1, sizeof *t);
+    struct loader l = {.t = t};
+    t->file = arena_strdup(&t->arena, file);
+    t->dir = "";
+    t->reference_c = reference_c ? arena_strdup(&t->arena, reference_c) : NULL;
+    l.r = (struct report){.file = t->file, .text = text, .len = len, .out = problems};
+    if (node_root(&l.root, &l.r, &t->arena)) {
+        load_document(&l);
+        node_root_release(&l.root);
+    }
+    if (l.r.n == 0)
+        return t;
+    task_free(t);
+    return NULL;
+}

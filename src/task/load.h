@@ -1,0 +1,27 @@
+/*
+ * load.h - what the files of the loader share; nothing outside task/ includes this.
+ */
+#ifndef TASK_LOAD_H
+#define TASK_LOAD_H
+
+#include "task/reader.h"
+#include "task/task.h"
+
+struct loader {
+    struct task *t;
+    struct report r;
+    struct node root;
+};
+
+/* load_init.c: "init" of inputs, "tolerance" of outputs. */
+void load_init(struct loader *l);
+void load_tolerance(struct loader *l);
+
+/* load_work.c: "oracle" and "workloads", and what must hold over all workloads. */
+void load_oracle(struct loader *l);
+void load_workloads(struct loader *l);
+void load_verify(struct loader *l);
+
+bool load_expr(struct loader *l, const struct node *n, struct expr **out);
+
+#endif

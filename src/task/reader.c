@@ -1,0 +1,317 @@
+#include "task/reader.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "sys/json.h"
+
+#define NAME_MAX_LEN 64
+
+static void add_problem(struct report *r, const char *place, const char *text)
+{
+    if (r->n++ < REPORT_MAX)
+        vec_push(r->out)->text = xasprintf("%s%s: %s", r->file, place, text);
+    else if (r->n == REPORT_MAX + 1)
+        vec_push(r->out)->text = xasprintf("%s: more problems follow; fix these first", r->file);
+}
+
+static void report_va(struct report *r, const char *pointer, bool at_key, size_t within,
+                      const char *fmt, va_list ap)
+{
+    struct json_place place = {0, 0};
+    struct strbuf text = STRBUF_INIT(1500), where = STRBUF_INIT(64);
+    if (r->n < REPORT_MAX && json_find_place(r->text, r->len, pointer, at_key, &place))
+        strbuf_addf(&where, ":%u:%zu", place.line, place.column + within);
+    strbuf_vaddf(&text, fmt, ap);
+    add_problem(r, where.buf, text.buf);
+    strbuf_release(&text);
+    strbuf_release(&where);
+}
+
+void report_at(struct report *r, const char *pointer, bool at_key, size_t within, const char *fmt,
+               ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report_va(r, pointer, at_key, within, fmt, ap);
+    va_end(ap);
+}
+
+void report_err(struct report *r, const struct err *err)
+{
+    r->n++;
+    vec_push(r->out)->text = xstrdup(err->msg);
+}
+
+bool node_root(struct node *out, struct report *r, struct arena *a)
+{
+    struct err err = ERR_INIT;
+    struct json_caps caps = {.max_bytes = TASK_MAX_TEXT, .max_depth = 32};
+    json_t *j = json_read_text(r->text, r->len, r->file, &caps, &err);
+    *out = (struct node){r, a, j, ""};
+    if (!j) {
+        report_err(r, &err);
+        return false;
+    }
+    if (!json_is_object(j)) {
+        node_bad(out, "expected an object in braces");
+        node_root_release(out);
+        return false;
+    }
+    return true;
+}
+
+void node_root_release(struct node *root)
+{
+    json_decref((json_t *)root->j);
+    root->j = NULL;
+}
+
+void node_bad(const struct node *n, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report_va(n->r, n->path, false, 0, fmt, ap);
+    va_end(ap);
+}
+
+void node_bad_key(const struct node *n, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report_va(n->r, n->path, true, 0, fmt, ap);
+    va_end(ap);
+}
+
+/* Pointer syntax: '~' and '/' are escaped. Overlong keys never get here with children. */
+static const char *path_join(const struct node *n, const char *key)
+{
+    struct strbuf sb = STRBUF_INIT(64 << 10);
+    strbuf_adds(&sb, n->path);
+    strbuf_addc(&sb, '/');
+    for (; *key; key++) {
+        if (*key == '~')
+            strbuf_adds(&sb, "~0");
+        else if (*key == '/')
+            strbuf_adds(&sb, "~1");
+        else
+            strbuf_addc(&sb, *key);
+    }
+    const char *path = arena_strdup(n->arena, sb.buf);
+    strbuf_release(&sb);
+    return path;
+}
+
+struct node node_member(const struct node *obj, const char *key, const json_t *value)
+{
+    return (struct node){obj->r, obj->arena, value, path_join(obj, key)};
+}
+
+struct node node_item(const struct node *arr, size_t i)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%zu", i);
+    return node_member(arr, key, json_array_get(arr->j, i));
+}
+
+bool node_get(const struct node *obj, const char *key, struct node *out)
+{
+    const json_t *j = json_object_get(obj->j, key);
+    if (!j)
+        return false;
+    *out = node_member(obj, key, j);
+    return true;
+}
+
+bool node_need(const struct node *obj, const char *key, struct node *out)
+{
+    if (node_get(obj, key, out))
+        return true;
+    node_bad(obj, "missing \"%s\"", key);
+    return false;
+}
+
+bool node_only(const struct node *obj, const char *const *known, size_t n)
+{
+    bool ok = true;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)obj->j, key, value)
+    {
+        bool found = false;
+        for (size_t i = 0; i < n && !found; i++)
+            found = str_eq(known[i], key);
+        if (found)
+            continue;
+        ok = false;
+        struct node at = node_member(obj, key, value);
+        const char *near = strlen(key) <= NAME_MAX_LEN ? suggest_word(key, known, n) : NULL;
+        if (near)
+            node_bad_key(&at, "unknown key \"%.64s\"; did you mean \"%s\"?", key, near);
+        else
+            node_bad_key(&at, "unknown key \"%.64s\"", key);
+    }
+    return ok;
+}
+
+static const char *type_word(const json_t *j)
+{
+    static const char *const words[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a string",
+        [JSON_INTEGER] = "a number", [JSON_REAL] = "a number",  [JSON_TRUE] = "true",
+        [JSON_FALSE] = "false",      [JSON_NULL] = "null",
+    };
+    return words[json_typeof(j)];
+}
+
+bool node_object(const struct node *n, size_t max_members)
+{
+    if (!json_is_object(n->j))
+        node_bad(n, "expected an object, found %s", type_word(n->j));
+    else if (json_object_size(n->j) > max_members)
+        node_bad(n, "%zu members, more than the limit of %zu", json_object_size(n->j), max_members);
+    else
+        return true;
+    return false;
+}
+
+bool node_array(const struct node *n, size_t max_items)
+{
+    if (!json_is_array(n->j))
+        node_bad(n, "expected an array, found %s", type_word(n->j));
+    else if (json_array_size(n->j) > max_items)
+        node_bad(n, "%zu items, more than the limit of %zu", json_array_size(n->j), max_items);
+    else
+        return true;
+    return false;
+}
+
+bool node_str(const struct node *n, size_t max, const char **out)
+{
+    if (!json_is_string(n->j)) {
+        node_bad(n, "expected a string, found %s", type_word(n->j));
+        return false;
+    }
+    if (json_string_length(n->j) > max) {
+        node_bad(n, "string of %zu bytes, more than the limit of %zu", json_string_length(n->j),
+                 max);
+        return false;
+    }
+    *out = arena_strdup(n->arena, json_string_value(n->j));
+    return true;
+}
+
+bool node_int(const struct node *n, int64_t lo, int64_t hi, int64_t *out)
+{
+    if (!json_is_integer(n->j)) {
+        node_bad(n, "expected an integer, found %s",
+                 json_is_real(n->j) ? "a number with a fraction" : type_word(n->j));
+        return false;
+    }
+    int64_t v = json_integer_value(n->j);
+    if (v < lo || v > hi) {
+        node_bad(n, "%lld is out of range: %lld to %lld", (long long)v, (long long)lo,
+                 (long long)hi);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool node_real(const struct node *n, double lo, double hi, double *out)
+{
+    if (!json_is_number(n->j)) {
+        node_bad(n, "expected a number, found %s", type_word(n->j));
+        return false;
+    }
+    double v = json_number_value(n->j);
+    if (!(v >= lo && v <= hi)) {
+        node_bad(n, "%g is out of range: %g to %g", v, lo, hi);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool node_flag(const struct node *n, bool *out)
+{
+    if (!json_is_boolean(n->j)) {
+        node_bad(n, "expected true or false, found %s", type_word(n->j));
+        return false;
+    }
+    *out = json_is_true(n->j);
+    return true;
+}
+
+bool node_word(const struct node *n, const char *const *words, size_t nwords, size_t *out)
+{
+    if (!json_is_string(n->j)) {
+        node_bad(n, "expected a string, found %s", type_word(n->j));
+        return false;
+    }
+    const char *s = json_string_value(n->j);
+    for (size_t i = 0; i < nwords; i++)
+        if (str_eq(words[i], s)) {
+            *out = i;
+            return true;
+        }
+    struct strbuf all = STRBUF_INIT(600);
+    for (size_t i = 0; i < nwords; i++)
+        strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    node_bad(n, "unknown \"%.64s\"; one of: %s", s, all.buf);
+    strbuf_release(&all);
+    return false;
+}
+
+bool node_expr(const struct node *n, const char *const *names, size_t nnames, struct expr **out)
+{
+    char digits[32];
+    const char *text = digits;
+    bool is_text = json_is_string(n->j);
+    if (is_text) {
+        text = json_string_value(n->j);
+    } else if (json_is_integer(n->j)) {
+        long long v = json_integer_value(n->j);
+        if (v < 0) {
+            node_bad(n, "%lld is negative", v);
+            return false;
+        }
+        snprintf(digits, sizeof digits, "%lld", v);
+    } else {
+        node_bad(n, "expected an expression (a string or an integer), found %s", type_word(n->j));
+        return false;
+    }
+    struct err err = ERR_INIT;
+    size_t col = 0;
+    *out = expr_parse(text, strlen(text), names, nnames, n->arena, &col, &err);
+    if (!*out)
+        report_at(n->r, n->path, false, is_text ? col + 1 : 0, "%s", err.msg);
+    return *out != NULL;
+}
+
+bool node_name_ok(const struct node *n, const char *name)
+{
+    size_t len = strlen(name), i;
+    for (i = 0; i < len && i <= NAME_MAX_LEN; i++) {
+        char c = name[i];
+        bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!alpha && !(i && c >= '0' && c <= '9'))
+            break;
+    }
+    if (len && i == len && len <= NAME_MAX_LEN)
+        return true;
+    node_bad_key(n, "\"%.64s\" is no name: letters, digits and _, at most %d, no digit first", name,
+                 NAME_MAX_LEN);
+    return false;
+}
+
+void problems_release(struct problem_vec *v)
+{
+    vec_each (struct problem, p, v)
+        free(p->text);
+    vec_release(v);
+}
