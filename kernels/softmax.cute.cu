@@ -1,0 +1,167 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "softmax_1k", "when": "C % 4 == 0 && alignof(x) % 16 == 0 && alignof(y) % 16 == 0 && C <= 1024",
+      "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
+    { "kernel": "softmax_8k", "when": "C % 4 == 0 && alignof(x) % 16 == 0 && alignof(y) % 16 == 0 && C > 1024 && C <= 8192",
+      "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
+    { "kernel": "softmax_long", "when": "C % 4 == 0 && alignof(x) % 16 == 0 && alignof(y) % 16 == 0 && C > 8192",
+      "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
+    { "kernel": "softmax_scalar", "when": "C % 4 != 0 || alignof(x) % 16 != 0 || alignof(y) % 16 != 0",
+      "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] } ] }
+*/
+// Row-wise softmax in CuTe, one block of 256 threads per row, in two forms.
+//
+// A row of up to 8192 columns is read once into registers: the row is a tensor of tiles of 1024
+// (256 threads times a vector of four), a thread's share a fragment of up to eight vectors. Maximum
+// and sum are joined by warp shuffles, then across the eight warps through shared memory.
+//
+// A longer row, or one that is not aligned for vectors, is read twice. The first pass keeps a
+// running (maximum, sum) per thread and rescales the sum by exp(old - new) when the maximum grows;
+// the second writes. Entries of -inf are masked: exp(-inf - m) = 0, and a maximum that is still
+// -inf must not be subtracted from itself, hence `scale`.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+#define MINUS_INF (-__int_as_float(0x7f800000))
+
+struct state {
+    float m, sum; // sum of exp(x - m)
+};
+
+// exp(from - to) for from <= to, where both may be -inf.
+__device__ float scale(float from, float to)
+{
+    return from == to ? 1.f : __expf(from - to);
+}
+
+__device__ state join(state a, state b)
+{
+    float m = fmaxf(a.m, b.m);
+    return {m, a.sum * scale(a.m, m) + b.sum * scale(b.m, m)};
+}
+
+// All threads of the block get the join of all their states.
+__device__ state block_join(state s)
+{
+    __shared__ float ms[8], sums[8];
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        s = join(s, {__shfl_xor_sync(~0u, s.m, d), __shfl_xor_sync(~0u, s.sum, d)});
+    if (threadIdx.x % 32 == 0) {
+        ms[threadIdx.x / 32] = s.m;
+        sums[threadIdx.x / 32] = s.sum;
+    }
+    __syncthreads();
+    s = {ms[0], sums[0]};
+    CUTE_UNROLL
+    for (int w = 1; w < 8; w++)
+        s = join(s, {ms[w], sums[w]});
+    return s;
+}
+
+// This block's row as (tile of 256 * kVec, tiles), dealt out in vectors: (V, 1, tiles).
+template <int kVec, class Vector, class T>
+__device__ auto partition_row(T *p, int rows, int cols)
+{
+    Tensor m = make_tensor(make_gmem_ptr(p), make_shape(rows, cols), LayoutRight{});
+    Tensor g = local_tile(m(blockIdx.x, _), Shape<Int<256 * kVec>>{}, make_coord(_));
+    auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<Vector>, float>{}, Layout<_256>{},
+                                 Layout<Int<kVec>>{});
+    return tiled.get_slice(threadIdx.x).partition_S(g);
+}
+
+// The row in registers: kTiles vectors of four per thread.
+template <int kTiles>
+__device__ void softmax_registers(const float *x, float *y, int rows, int cols)
+{
+    using Vec4 = Copy_Atom<UniversalCopy<uint128_t>, float>;
+    Tensor tX = partition_row<4, uint128_t>(x, rows, cols);
+    Tensor tY = partition_row<4, uint128_t>(y, rows, cols);
+    Tensor r = make_tensor<float>(Shape<_4, Int<kTiles>>{});
+    fill(r, MINUS_INF);
+    CUTE_UNROLL
+    for (int k = 0; k < kTiles; k++)
+        if (k * 1024 + threadIdx.x * 4 < cols)
+            copy(Vec4{}, tX(_, 0, k), r(_, k));
+
+    float m = MINUS_INF;
+    CUTE_UNROLL
+    for (int i = 0; i < size(r); i++)
+        m = fmaxf(m, r(i));
+    float sum = 0;
+    float base = m == MINUS_INF ? 0.f : m; // nothing to add for a thread with masked entries only
+    CUTE_UNROLL
+    for (int i = 0; i < size(r); i++)
+        sum += __expf(r(i) - base);
+    state s = block_join({m, sum});
+
+    float inv = 1.f / s.sum;
+    CUTE_UNROLL
+    for (int i = 0; i < size(r); i++)
+        r(i) = __expf(r(i) - s.m) * inv;
+    CUTE_UNROLL
+    for (int k = 0; k < kTiles; k++)
+        if (k * 1024 + threadIdx.x * 4 < cols)
+            copy(Vec4{}, r(_, k), tY(_, 0, k));
+}
+
+// The row read twice, in vectors of kVec.
+template <int kVec, class Vector>
+__device__ void softmax_twice(const float *x, float *y, int rows, int cols)
+{
+    using Atom = Copy_Atom<UniversalCopy<Vector>, float>;
+    Tensor tX = partition_row<kVec, Vector>(x, rows, cols);
+    Tensor tY = partition_row<kVec, Vector>(y, rows, cols);
+    Tensor r = make_tensor<float>(Shape<Int<kVec>>{});
+    int mine = (cols - (int)threadIdx.x * kVec + 256 * kVec - 1) / (256 * kVec);
+
+    state s = {MINUS_INF, 0};
+    for (int k = 0; k < mine; k++) {
+        copy(Atom{}, tX(_, 0, k), r);
+        float m = s.m;
+        CUTE_UNROLL
+        for (int i = 0; i < kVec; i++)
+            m = fmaxf(m, r(i));
+        float base = m == MINUS_INF ? 0.f : m;
+        s.sum *= scale(s.m, m);
+        CUTE_UNROLL
+        for (int i = 0; i < kVec; i++)
+            s.sum += __expf(r(i) - base);
+        s.m = m;
+    }
+    s = block_join(s);
+
+    float inv = 1.f / s.sum;
+    for (int k = 0; k < mine; k++) {
+        copy(Atom{}, tX(_, 0, k), r);
+        CUTE_UNROLL
+        for (int i = 0; i < kVec; i++)
+            r(i) = __expf(r(i) - s.m) * inv;
+        copy(Atom{}, r, tY(_, 0, k));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    softmax_1k(const float *x, float *y, int rows, int cols)
+{
+    softmax_registers<1>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    softmax_8k(const float *x, float *y, int rows, int cols)
+{
+    softmax_registers<8>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    softmax_long(const float *x, float *y, int rows, int cols)
+{
+    softmax_twice<4, uint128_t>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    softmax_scalar(const float *x, float *y, int rows, int cols)
+{
+    softmax_twice<1, uint32_t>(x, y, rows, cols);
+}
