@@ -1,94 +1,162 @@
 # Hone. `make help` lists the targets; `make demo` and `make test` are all a newcomer needs.
 #
-# One non-recursive Makefile: every src/*/*.c is compiled once per MODE (release, debug, asan) into
-# build/$(MODE)/. `hone` links all of it but the worker's rooms; `hone-worker` links only
-# base/ device/ emu/ worker/ and nothing beyond libc.
+# One non-recursive Makefile: every src/*/*.c is compiled once per MODE (release, debug, asan, fuzz,
+# dist-ARCH, lint-CC) into build/$(MODE)/. `hone` links what it uses of everything; `hone-worker`
+# only base/ device/ emu/ worker/, and needs nothing beyond libc. V=1 shows the commands.
 
+VERSION := 0.1.0
 MODE ?= release
-CC ?= gcc
 B := build/$(MODE)
 DEPS ?= .deps
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 30
+PROVE_FLAGS ?= -j2
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
         -Wno-unused-parameter $(WERROR)
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_release := -O2 -g
 OPT_debug := -O0 -g
-OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-CFLAGS_ALL := -std=gnu17 -D_GNU_SOURCE -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) -MMD -MP $(CFLAGS)
-LDFLAGS_ALL := $(OPT_$(MODE)) $(LDFLAGS)
+OPT_asan := -O1 -g $(SAN)
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link $(SAN)
+OPT_dist-x86_64 := -O2
+OPT_dist-aarch64 := -O2
+OPT_lint-gcc := -O1
+OPT_lint-clang := -O1
+CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) \
+             -MMD -MP $(CFLAGS)
+LDFLAGS_ALL = $(OPT_$(MODE)) $(LDFLAGS)
 
 WORKER_ROOMS := base device emu worker
-WORKER_SRC := $(foreach r,$(WORKER_ROOMS),$(wildcard src/$(r)/*.c))
 HONE_ROOMS := base sys task plan verdict compile check measure prof store report prompt author \
               sched eval agent mcp serve cmd
+WORKER_SRC := $(foreach r,$(WORKER_ROOMS),$(wildcard src/$(r)/*.c))
 HONE_SRC := $(foreach r,$(HONE_ROOMS),$(wildcard src/$(r)/*.c))
 obj = $(patsubst src/%.c,$(B)/%.o,$(1))
 
 HONE_LIBS := -ljansson -lsqlite3 -lcrypto -ldl -lpthread -lm
 WORKER_LIBS := -ldl -lpthread -lm
 
-.DEFAULT_GOAL := all
-.PHONY: all
-all: $(if $(wildcard src/cmd/main.c),bin/hone) $(if $(wildcard src/worker/main.c),bin/hone-worker) ## build bin/hone and bin/hone-worker (release)
+Q := $(if $(V),,@)
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-5s %s\n' $(1) $(2))
 
-bin/hone: $(B)/hone
-	@mkdir -p bin && cp $< $@
-bin/hone-worker: $(B)/hone-worker
-	@mkdir -p bin && cp $< $@
+# ---- the two programs ------------------------------------------------------------------------
+.DEFAULT_GOAL := all
+.PHONY: all worker
+PROGRAMS := hone $(if $(wildcard src/worker/main.c),hone-worker)
+all: $(PROGRAMS:%=bin/%) ## build bin/hone and bin/hone-worker
+worker: bin/hone-worker ## build only hone-worker: needs cc and libc, for a bare GPU box
+
+bin/%: $(B)/%
+	@mkdir -p bin && cp $< $@.tmp && mv $@.tmp $@
 
 $(B)/hone: $(B)/cmd/main.o $(B)/libhone.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(HONE_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(HONE_LIBS)
 $(B)/hone-worker: $(call obj,$(WORKER_SRC))
-	$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
+
+# Everything but the two main()s; hone, the unit tests and the fuzz targets take from it.
+LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/worker/main.o, \
+             $(sort $(call obj,$(HONE_SRC)) $(call obj,$(WORKER_SRC)))) $(B)/assets.o
+$(B)/libhone.a: $(LIB_OBJ)
+	@rm -f $@ && ar rcs $@ $^
+
+$(B)/emu/%.o $(B)/base/gen.o: OPT_release := -O3 -g
+$(B)/emu/%.o $(B)/base/gen.o: OPT_dist-x86_64 := -O3
+$(B)/emu/%.o $(B)/base/gen.o: OPT_dist-aarch64 := -O3
+$(B)/cmd/main.o: CFLAGS += -DHONE_VERSION='"$(VERSION)"'
+$(B)/%.o: src/%.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+# A change of compiler or flags recompiles; the file changes only when they do.
+$(B)/flags: FORCE
+	@mkdir -p $(@D) && printf '%s\n' '$(CC) $(subst ','\'',$(CFLAGS_ALL))' >$@.tmp && \
+	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+.PHONY: FORCE
+FORCE:
 
 # Data files travel in the binary: see src/sys/asset.h. The list is part of the rule's input, so a
 # file that goes away or appears rebuilds the table.
 ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -type f \
              ! -name '.*' 2>/dev/null) \
             $(wildcard src/task/hone_ref.h src/base/gen_core.h src/base/poison.h \
-              src/base/compare_core.h src/worker/*.py src/device/*.cu))
+              src/base/compare_core.h src/worker/*.py src/worker/*.cu src/device/*.cu))
 $(B)/assets.S: FORCE
 	@mkdir -p $(@D) && tools/embed $(ASSETS) >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 $(B)/assets.o: $(B)/assets.S $(ASSETS)
-	$(CC) -c -o $@ $<
-.PHONY: FORCE
-FORCE:
-
-$(B)/emu/%.o $(B)/base/gen.o: OPT_release := -O3 -g
-$(B)/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(Q)$(CC) -c -o $@ $<
 
 # ---- tests -----------------------------------------------------------------------------------
-# A unit test t/unit/NAME.c links everything but the two main()s.
 UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(wildcard t/unit/*.c))
-LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/worker/main.o, \
-             $(sort $(call obj,$(HONE_SRC)) $(call obj,$(WORKER_SRC)))) $(B)/assets.o
-
-$(B)/libhone.a: $(LIB_OBJ)
-	@rm -f $@ && ar rcs $@ $^
 $(B)/t/%: t/unit/%.c $(B)/libhone.a
+	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) -rdynamic -lcmocka $(HONE_LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) -rdynamic -lcmocka $(HONE_LIBS)
 
-.PHONY: test check-unit
+export MODE
+export HONE := $(CURDIR)/$(B)/hone
+export ASAN_OPTIONS := abort_on_error=0:$(ASAN_OPTIONS)
+export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
+.PHONY: test check check-unit asan torture bench
 test: setup ## install what is missing, build, run all tests
-	$(MAKE) check
-.PHONY: check
-check: all check-unit
-	@$(if $(wildcard t/*.sh),MODE=$(MODE) prove $(PROVE_FLAGS) $(wildcard t/*.sh),:)
+	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
+check: check-unit $(PROGRAMS:%=$(B)/%) ## the tests alone, without set-up
+	@prove $(PROVE_FLAGS) $(filter-out t/lib.sh,$(sort $(wildcard t/*.sh)))
 check-unit: $(UNIT)
-	@$(if $(UNIT),prove --exec '' $(PROVE_FLAGS) $(sort $(UNIT)),:)
+	@$(if $(UNIT),prove $(PROVE_FLAGS) --exec '' $(sort $(UNIT)))
+asan: ## the same tests under ASan and UBSan
+	@$(MAKE) -s -j2 MODE=asan check
+torture: all ## the long fault tests
+	@$(if $(wildcard t/torture/*.sh),prove $(sort $(wildcard t/torture/*.sh)))
+bench: all ## speed of compiling, emulating and searching: prints tables
+	@for b in $(sort $(wildcard bench/*.sh)); do echo "== $$b"; $$b || exit 1; done
 
-.PHONY: setup
+# t/fuzz/NAME.c is a libFuzzer target; t/fuzz/corpus/NAME its seeds; findings stay in build/fuzz/.
+FUZZ := $(patsubst t/fuzz/%.c,$(B)/fuzz/%,$(wildcard t/fuzz/*.c))
+$(B)/fuzz/%: t/fuzz/%.c $(B)/libhone.a
+	$(call say,FUZZ,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) $(HONE_LIBS)
+.PHONY: fuzz fuzz-build
+fuzz: ## fuzz each target of t/fuzz for FUZZ_SECONDS (30)
+	@$(MAKE) -s -j2 MODE=fuzz CC=clang fuzz-build
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz build/fuzz/fuzz $(ONLY)
+fuzz-build: $(FUZZ)
+
+# ---- quality ---------------------------------------------------------------------------------
+.PHONY: lint format
+lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
+	@tools/setup lint && tools/lint
+format: ## clang-format all C sources
+	@clang-format -i $(wildcard src/*/*.[ch] t/*/*.[ch])
+
+# ---- for people ------------------------------------------------------------------------------
+.PHONY: setup demo dist install clean help
 setup:
-	@tools/setup
+	@DEPS=$(DEPS) tools/setup
+demo: setup ## install what is missing, build, and show Hone at work
+	@$(MAKE) -s -j2 all && tools/demo
 
-.PHONY: clean help
+ARCH ?= $(shell uname -m)
+dist: ## self-contained programs for ARCH=x86_64 or aarch64, in dist/
+	@VERSION=$(VERSION) tools/dist $(ARCH)
+
+install: all ## copy the programs and what they need under PREFIX (/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/hone
+	install -m 755 $(PROGRAMS:%=bin/%) $(DESTDIR)$(PREFIX)/bin
+	for d in $(wildcard $(DEPS)/cutlass $(DEPS)/cuda $(DEPS)/bin); do \
+	    cp -r $$d $(DESTDIR)$(PREFIX)/share/hone/; done
 clean: ## remove build output (keeps .deps/)
 	rm -rf build bin dist
 help: ## this list
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

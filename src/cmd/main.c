@@ -27,7 +27,7 @@ static void help(void)
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         printf("  %-10s %s\n", table[i]->name, table[i]->summary);
     puts("\nhone COMMAND --help explains one, with an example. --json prints JSON on stdout.\n"
-         "Exit status: 0 good, 1 a negative result, 2 usage, 3 environment, 130 interrupted.\n"
+         "Exit status: 0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.\n"
          "HONE_LOG=debug (or AREA:debug) says more on stderr.");
 }
 

@@ -1,0 +1,55 @@
+# t/lib.sh - TAP for shell tests. A test is t/NAME.sh, executable:
+#
+#     #!/usr/bin/env bash
+#     . "$(dirname "$0")/lib.sh"
+#     runs 0 "doctor runs" "$HONE" doctor
+#     out_has "says what is missing" "would enable"
+#     runs 2 "a typo is a usage error" "$HONE" doctr
+#     err_has "and suggests the right word" "did you mean"
+#     done_testing
+#
+# The test runs in an empty directory of its own; $ROOT is the source tree, $HONE the program.
+# After `runs`, $T/out and $T/err hold what the command printed.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+HONE=${HONE:-$ROOT/build/${MODE:-release}/hone}
+T=$(mktemp -d "${TMPDIR:-/tmp}/hone-test.XXXXXX")
+trap 'cd /; rm -rf "$T"' EXIT
+mkdir "$T/cwd" && cd "$T/cwd" || exit 1
+export HONE_CACHE_DIR=$T/cache HONE_STATE_DIR=$T/state
+tests=0 failures=0
+
+pass() { printf 'ok %d - %s\n' $((++tests)) "$1"; }
+fail() { # fail DESCRIPTION [DETAIL]
+    printf 'not ok %d - %s\n' $((++tests)) "$1"
+    failures=$((failures + 1))
+    [ -z "${2-}" ] || printf '%s\n' "$2" | head -40 | sed 's/^/# /' >&2
+}
+skip() { printf 'ok %d - %s # SKIP %s\n' $((++tests)) "$1" "$2"; }
+skip_all() { printf '1..0 # SKIP %s\n' "$1"; exit 0; }
+
+ok() { # ok DESCRIPTION COMMAND...
+    local what=$1
+    shift
+    if "$@" >"$T/out" 2>"$T/err"; then pass "$what"; else fail "$what" "$*: $(cat "$T/out" "$T/err")"; fi
+}
+runs() { # runs STATUS DESCRIPTION COMMAND...
+    local want=$1 what=$2 got
+    shift 2
+    "$@" >"$T/out" 2>"$T/err" </dev/null
+    got=$?
+    if [ $got = "$want" ]; then pass "$what"; else
+        fail "$what" "exit status $got, not $want: $*"$'\n'"$(cat "$T/out" "$T/err")"
+    fi
+}
+is() { # is DESCRIPTION GOT WANTED
+    if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "got:  $2"$'\n'"want: $3"; fi
+}
+out_has() { if grep -qF -- "$2" "$T/out"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$T/out")"; fi; }
+err_has() { if grep -qF -- "$2" "$T/err"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$T/err")"; fi; }
+out_lacks() { if grep -qF -- "$2" "$T/out"; then fail "$1" "'$2' is in the output"; else pass "$1"; fi; }
+err_empty() { if [ -s "$T/err" ]; then fail "$1" "$(cat "$T/err")"; else pass "$1"; fi; }
+done_testing() {
+    printf '1..%d\n' $tests
+    exit $((failures > 0))
+}
