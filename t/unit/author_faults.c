@@ -46,8 +46,13 @@ static int start_server(void **state)
     close(in[0]);
     close(out[1]);
     server_in = in[1];
-    if (read(out[0], line, sizeof line - 1) <= 0)
-        return -1;
+    /* The whole line: closing the pipe in the middle of it would kill the server. */
+    for (size_t n = 0; n < sizeof line - 1 && !strchr(line, '\n');) {
+        ssize_t got = read(out[0], line + n, sizeof line - 1 - n);
+        if (got <= 0)
+            return -1;
+        n += (size_t)got;
+    }
     port = atoi(line);
     close(out[0]);
     setenv("OPENAI_API_KEY", KEY, 1);
