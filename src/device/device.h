@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compare_core.h"
 #include "base/err.h"
 #include "base/job.h"
 #include "base/result.h"
@@ -48,6 +49,11 @@ struct device_info {
     uint32_t smem_per_block_optin;
 };
 
+struct device_health {
+    double clock_mhz, max_clock_mhz; /* SM clock; 0 = unknown */
+    uint64_t throttle;               /* NVML reasons */
+};
+
 struct launch_stat {
     double time_ns; /* <0: not timed */
     bool is_model;
@@ -61,8 +67,9 @@ struct device_ops {
     void (*close)(struct device *d);
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
-    /* Memory. alloc surrounds the buffer with guard zones; guards_ok says whether they are whole.
-     */
+    /* Memory. alloc surrounds the buffer with guard zones; guards_ok says whether they are whole,
+     * and if not, the address of the first damaged byte. alloc fails with ERR_LIMIT when there is
+     * no room. Addresses should not repeat from call to call. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -98,7 +105,10 @@ struct device_ops {
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
-    /* Time of the launches between begin and end; cuda: events, emu: the cost model. */
+    /* Time of the launches between begin and end; cuda: events, emu: the cost model. The order is
+     * time_begin, launches, time_end, sync: on cuda the launches are held back until time_end, so
+     * that no host delay falls between them. A launch that failed or hangs has time_ns < 0, and
+     * sync tells why. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
@@ -109,6 +119,28 @@ struct device_ops {
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
+
+    /* ---- optional: NULL where a device has no such thing ---- */
+
+    /* Truth on the device. open loads the oracle (after every candidate module is gone); compute
+     * regenerates a call's inputs and runs the phases, on a sample of units if the case asks for
+     * one; compare takes a kept output's bytes; fetch brings the truth to the host. Without these
+     * the worker runs the oracle's shared object on the CPU. */
+    int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
+                      struct err *err);
+    int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
+                         uint64_t sample_seed, struct err *err);
+    int (*truth_compare)(struct device *d, uint32_t buffer, const void *got, uint64_t poison,
+                         struct compare_sum *out, struct err *err);
+    int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,
+                       struct err *err);
+
+    /* A handle by which another process opens the memory around addr; the buffer is at offset. */
+    int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
+                 struct err *err);
+    void (*health)(struct device *d, struct device_health *out);
+    /* Before the first timed call: brings clocks up and measures an empty launch. */
+    int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);
 };
 
 struct device {
@@ -116,7 +148,7 @@ struct device {
 };
 
 /* Each backend's one entry. */
-int cuda_open(struct device **out, const struct job *job, struct err *err);
+int cuda_open(struct device **out, const struct job *job, const char *bundle_dir, struct err *err);
 int emu_open(struct device **out, const struct job *job, struct err *err);
 
 #endif

@@ -1,0 +1,167 @@
+#include "worker/oracle.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/compare_core.h"
+#include "base/gen.h"
+#include "base/ref_ctx.h"
+#include "base/sample.h"
+#include "base/util.h"
+
+typedef void (*phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
+
+struct oracle {
+    void *lib;
+};
+
+int oracle_open(struct oracle **out, const char *path, struct err *err)
+{
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        return err_set(err, ERR_ENV, "cannot load the oracle: %s", dlerror());
+    struct oracle *o = xcalloc(1, sizeof *o);
+    o->lib = lib;
+    *out = o;
+    return 0;
+}
+
+void oracle_close(struct oracle *o)
+{
+    if (!o)
+        return;
+    dlclose(o->lib);
+    free(o);
+}
+
+/* ---- work shared by threads ------------------------------------------------------------------ */
+
+struct crew {
+    void (*work)(struct crew *w, uint64_t first, uint64_t count);
+    uint64_t first, units, grain;
+    atomic_uint_fast64_t next;
+    /* of a phase */
+    phase_fn fn;
+    const struct ref_ctx *ctx;
+    /* of filling an input */
+    const struct job_buffer *b;
+    uint64_t seed;
+    char *dst;
+};
+
+static void *crew_member(void *arg)
+{
+    struct crew *w = arg;
+    uint64_t at;
+    while ((at = atomic_fetch_add(&w->next, w->grain)) < w->units)
+        w->work(w, w->first + at, MIN(w->grain, w->units - at));
+    return NULL;
+}
+
+static void crew_run(struct crew *w, unsigned nthreads)
+{
+    enum { MAX_CREW = 256 };
+    pthread_t t[MAX_CREW];
+    unsigned n = MAX(1u, MIN(nthreads, (unsigned)MAX_CREW)), started = 0;
+    w->grain = MAX(w->units / (n * 16u), UINT64_C(1));
+    atomic_init(&w->next, 0);
+    while (started + 1 < n && w->units > 1 && started + 1 < w->units &&
+           pthread_create(&t[started], NULL, crew_member, w) == 0)
+        started++;
+    crew_member(w);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void work_phase(struct crew *w, uint64_t first, uint64_t count)
+{
+    w->fn(w->ctx, (int64_t)first, (int64_t)count);
+}
+
+static void work_fill(struct crew *w, uint64_t first, uint64_t count)
+{
+    gen_fill(&w->b->gen, w->b->dtype, w->seed, w->b->stream, first, count,
+             w->dst + first * dtype_bytes(w->b->dtype));
+}
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+static void *regenerate(const struct job_buffer *b, const struct job_call *call, bool perturbed,
+                        unsigned nthreads)
+{
+    char *p = xmalloc(b->bytes);
+    struct crew w = {.work = work_fill, .units = b->elems, .b = b, .seed = call->seed, .dst = p};
+    crew_run(&w, b->elems > 100000 ? nthreads : 1);
+    if (perturbed)
+        gen_fill_perturbed(&b->gen, b->dtype, call->seed, b->stream, call->perturb_elem,
+                           p + call->perturb_elem * dtype_bytes(b->dtype));
+    return p;
+}
+
+static int run_phases(struct oracle *o, const struct job_case *c, const struct ref_ctx *ctx,
+                      uint64_t sample_seed, unsigned nthreads, struct err *err)
+{
+    for (uint32_t i = 0; i < c->nphases; i++) {
+        void *sym = dlsym(o->lib, c->phases[i].fn);
+        if (!sym)
+            return err_set(err, ERR_INPUT, "the oracle has no phase '%s'", c->phases[i].fn);
+        bool last = i + 1 == c->nphases;
+        struct sample_range ranges[SAMPLE_MAX_RANGES];
+        uint32_t n = sample_units(c->phases[i].units, last ? c->max_units : 0, sample_seed, ranges);
+        for (uint32_t k = 0; k < n; k++) {
+            struct crew w = {
+                .work = work_phase, .first = ranges[k].first, .units = ranges[k].count, .ctx = ctx};
+            *(void **)&w.fn = sym;
+            crew_run(&w, nthreads);
+        }
+    }
+    return 0;
+}
+
+static bool fits_in_memory(const struct job_case *c)
+{
+    uint64_t need = c->scratch_elems * 8;
+    for (uint32_t i = 0; i < c->nbuffers; i++)
+        need +=
+            c->buffers[i].bytes + (c->buffers[i].role == JOB_INPUT ? 0 : c->buffers[i].elems * 16);
+    return need < UINT64_C(1) << 40;
+}
+
+int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
+                   uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err)
+{
+    struct ref_ctx ctx = {.axis = c->axes, .scalar = c->scalars};
+    *out = (struct truth){0};
+    if (!fits_in_memory(c))
+        return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        const struct job_buffer *b = &c->buffers[i];
+        if (b->role == JOB_INPUT || b->role == JOB_INOUT)
+            ctx.in[i] = regenerate(b, call, call->perturb_buffer == (int32_t)i, nthreads);
+        if (b->role == JOB_OUTPUT || b->role == JOB_INOUT) {
+            out->want[i] = ctx.out_value[i] = xcalloc(b->elems, sizeof(double));
+            out->mag[i] = ctx.out_mag[i] = xmalloc(b->elems * sizeof(double));
+            for (uint64_t k = 0; k < b->elems; k++)
+                out->mag[i][k] = COMPARE_SKIPPED;
+        }
+    }
+    ctx.scratch = xcalloc(c->scratch_elems, sizeof(double));
+    int rc = run_phases(o, c, &ctx, sample_seed, nthreads, err);
+    free(ctx.scratch);
+    for (uint32_t i = 0; i < c->nbuffers; i++)
+        free((void *)ctx.in[i]);
+    if (rc < 0)
+        truth_release(out);
+    return rc;
+}
+
+void truth_release(struct truth *t)
+{
+    for (size_t i = 0; i < ARRAY_LEN(t->want); i++) {
+        free(t->want[i]);
+        free(t->mag[i]);
+    }
+    *t = (struct truth){0};
+}

@@ -1,0 +1,32 @@
+/*
+ * oracle.h - the truth of one call on the CPU: inputs regenerated, phases run over threads.
+ *
+ *     struct oracle *o;
+ *     oracle_open(&o, "bundle/oracle.so", err);
+ *     oracle_compute(o, jcase, call, sample_seed, nthreads, &truth, err);
+ *     truth.want[buffer], truth.mag[buffer]
+ *     truth_release(&truth);
+ *     oracle_close(o);
+ *
+ * The library is Hone's own code (a task's reference.c), opened only after the candidate is gone.
+ */
+#ifndef WORKER_ORACLE_H
+#define WORKER_ORACLE_H
+
+#include "base/err.h"
+#include "base/job.h"
+
+struct oracle;
+
+struct truth {
+    double *want[JOB_MAX_BUFFERS], *mag[JOB_MAX_BUFFERS]; /* NULL for inputs and workspace */
+};
+
+int oracle_open(struct oracle **out, const char *path, struct err *err);
+void oracle_close(struct oracle *o);
+/* Elements no unit wrote have mag COMPARE_SKIPPED. */
+int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
+                   uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err);
+void truth_release(struct truth *t);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * Adaptive timing. A round calls every program once, in an order that turns around from round to
+ * round (A B C, C B A, ...), so that drift falls on all alike; data, poison and addresses are fresh
+ * for every call. Rounds go on until the medians are known well enough or the budget is spent.
+ *
+ * Which candidate calls are verified is decided as they come (reservoir sampling): neither the
+ * candidate nor the job knows beforehand.
+ */
+#include <stdlib.h>
+
+#include "base/poison.h"
+#include "base/stats.h"
+#include "base/util.h"
+#include "worker/run.h"
+
+struct rounds {
+    struct run *r;
+    uint32_t c;
+    const struct job_case *jc;
+    const struct job_timing *t;
+    uint64_t rng;
+    uint64_t end_ns;
+    uint32_t ncand;  /* candidate calls so far */
+    size_t *sampled; /* result indices of the reservoir */
+    uint32_t nsampled;
+    bool is_model;
+};
+
+static uint64_t draw(struct rounds *s)
+{
+    return s->rng = poison_mix(s->rng);
+}
+
+/* Should the coming candidate call be kept? If so, a member of a full reservoir makes room. */
+static bool take_sample(struct rounds *s)
+{
+    uint32_t i = s->ncand++;
+    uint32_t slot = i < s->t->verify ? i : (uint32_t)(draw(s) % (i + 1));
+    if (slot >= s->t->verify)
+        return false;
+    size_t k = s->r->calls[s->c].n;
+    if (slot < s->nsampled) {
+        for (size_t j = 0; j < s->r->kept.n; j++)
+            if (s->r->kept.items[j].c == s->c && s->r->kept.items[j].k == s->sampled[slot]) {
+                run_drop_kept(s->r, j);
+                break;
+            }
+        s->r->calls[s->c].items[s->sampled[slot]].flags &= ~(uint32_t)JOB_CALL_VERIFY;
+    } else {
+        s->nsampled++;
+    }
+    s->sampled[slot] = k;
+    return true;
+}
+
+static enum result_status one_call(struct rounds *s, uint32_t program)
+{
+    struct job_call call = {.program = program,
+                            .flags = JOB_CALL_TIMED,
+                            .seed = draw(s),
+                            .poison = draw(s),
+                            .perturb_buffer = -1};
+    if (program == 0 && take_sample(s))
+        call.flags |= JOB_CALL_VERIFY;
+    enum result_status st = run_call(s->r, s->c, &call);
+    struct call_vec *v = &s->r->calls[s->c];
+    s->is_model = v->items[v->n - 1].time_is_model;
+    return st;
+}
+
+/* The times of one program, in order; the caller frees. */
+static double *times_of(const struct rounds *s, uint32_t program, size_t *n)
+{
+    const struct call_vec *v = &s->r->calls[s->c];
+    double *t = xmalloc((v->n + 1) * sizeof *t);
+    *n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->items[i].program == program && v->items[i].time_ns > 0)
+            t[(*n)++] = v->items[i].time_ns;
+    return t;
+}
+
+static bool known_well(const struct rounds *s)
+{
+    for (uint32_t p = 0; p < s->jc->nprograms; p++) {
+        size_t n;
+        if (s->r->mods[s->jc->programs[p].module].status != RESULT_OK)
+            continue;
+        double *t = times_of(s, p, &n);
+        bool good = n >= 3 && stats_summary(t, n, s->t->seed).rel <= s->t->target_rel;
+        free(t);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns)
+{
+    struct rounds s = {.r = r,
+                       .c = c,
+                       .jc = &r->job->cases[c],
+                       .t = &r->job->cases[c].timing,
+                       .rng = r->job->cases[c].timing.seed,
+                       .end_ns = now_ns() + budget_ns};
+    uint64_t wall_end = r->job->limits.wall_ns ? r->start_ns + r->job->limits.wall_ns / 10 * 7 : 0;
+    enum result_status st = RESULT_OK;
+    uint32_t round = 0, n = s.jc->nprograms, check_at = MAX(s.t->min_calls, 4u);
+    s.sampled = xcalloc(s.t->verify, sizeof *s.sampled);
+    for (; round < s.t->max_calls && st == RESULT_OK; round++) {
+        uint64_t now = now_ns();
+        bool late = now > s.end_ns || (wall_end && now > wall_end);
+        if (round >= s.t->min_calls && (late || s.is_model))
+            break;
+        if (wall_end && now > wall_end && round >= 3)
+            break;
+        if (round >= check_at) {
+            if (known_well(&s))
+                break;
+            check_at = round + MAX(round / 8, 2u);
+        }
+        for (uint32_t i = 0; i < n && st == RESULT_OK; i++)
+            st = one_call(&s, round % 2 ? n - 1 - i : i);
+    }
+    free(s.sampled);
+    return st;
+}

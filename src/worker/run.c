@@ -1,0 +1,647 @@
+#include "worker/run.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/gen.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "worker/bundle.h"
+#include "worker/sidecar.h"
+
+enum { TELL_NS = 50 * 1000 * 1000, GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
+
+/* ---- what is known so far ------------------------------------------------------------------- */
+
+static void serialize(struct run *r)
+{
+    for (uint32_t c = 0; c < r->res.ncases; c++) {
+        r->res.cases[c].ncalls = (uint32_t)r->calls[c].n;
+        r->res.cases[c].calls = r->calls[c].items;
+    }
+    r->res.nfindings = (uint32_t)r->findings.n;
+    r->res.findings = r->findings.items;
+    r->res.ncounters = (uint32_t)r->counters.n;
+    r->res.counters = r->counters.items;
+    strbuf_clear(&r->bytes);
+    result_write(&r->res, &r->bytes);
+}
+
+void run_tell(struct run *r, const char *where, bool now)
+{
+    uint64_t t = now_ns();
+    if (!now && t - r->told_ns < TELL_NS)
+        return;
+    r->told_ns = t;
+    const char *was = r->res.message;
+    r->res.status = RESULT_NOT_RUN;
+    r->res.message = where;
+    serialize(r);
+    r->res.status = RESULT_OK;
+    r->res.message = was;
+    watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len);
+    bundle_write(r->dir, "progress.bin", r->bytes.buf, r->bytes.len, false, NULL);
+}
+
+enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, uint32_t k,
+                            const char *fmt, ...)
+{
+    char text[sizeof((struct err *)0)->msg + 512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    r->res.status = st;
+    r->res.message = arena_strdup(&r->arena, text);
+    r->res.where_case = c;
+    r->res.where_call = k;
+    return st;
+}
+
+unsigned run_threads(const struct run *r)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned cores = n > 0 ? (unsigned)n : 1;
+    return r->job->nthreads ? r->job->nthreads : cores;
+}
+
+static void collect(struct run *r, bool count)
+{
+    struct finding_vec f = VEC_INIT;
+    struct counter_vec n = VEC_INIT;
+    r->dev->ops->findings(r->dev, &f);
+    vec_each (struct result_finding, p, &f) {
+        struct result_finding *same = NULL;
+        vec_each (struct result_finding, q, &r->findings)
+            if (q->kind == p->kind && q->line == p->line && str_eq(q->kernel, p->kernel))
+                same = q;
+        if (same)
+            same->count += p->count;
+        else if (r->findings.n < MAX_FINDINGS)
+            *vec_push(&r->findings) = *p;
+    }
+    if (count) {
+        r->dev->ops->counters(r->dev, &n);
+        vec_each (struct result_counter, p, &n)
+            if (r->counters.n < 1u << 19)
+                *vec_push(&r->counters) = *p;
+    }
+    vec_release(&f);
+    vec_release(&n);
+}
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+struct call_ctx {
+    uint32_t c, k;
+    const struct job_case *jc;
+    const struct job_call *call;
+    const struct job_program *prog;
+    const struct job_module *mod;
+    struct module_state *ms;
+    struct result_call out;
+    bool used[JOB_MAX_BUFFERS];
+    uint64_t addr[JOB_MAX_BUFFERS];
+    uint64_t hash[JOB_MAX_BUFFERS]; /* of inputs, before */
+    uint8_t maps[JOB_MAX_BUFFERS][128];
+};
+
+static bool is_output(const struct job_buffer *b)
+{
+    return b->role == JOB_OUTPUT || b->role == JOB_INOUT;
+}
+
+static bool is_input(const struct job_buffer *b)
+{
+    return b->role == JOB_INPUT || b->role == JOB_INOUT;
+}
+
+/* Tensors always exist; a workspace only for the program that uses it. */
+static void find_used(struct call_ctx *x)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        x->used[i] = x->jc->buffers[i].role != JOB_WORKSPACE;
+    for (uint32_t l = 0; l < x->prog->nlaunches; l++)
+        for (uint32_t a = 0; a < x->prog->launches[l].nargs; a++)
+            if (x->prog->launches[l].args[a].kind == JOB_ARG_BUFFER)
+                x->used[x->prog->launches[l].args[a].index] = true;
+    for (uint32_t t = 0; t < x->prog->ntensormaps; t++)
+        x->used[x->prog->tensormaps[t].buffer] = true;
+}
+
+static enum result_status alloc_buffers(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!x->used[i])
+            continue;
+        struct device_alloc spec = {.name = b->name,
+                                    .bytes = b->bytes,
+                                    .align = b->align,
+                                    .offset = b->offset,
+                                    .elem_bytes = b->dtype ? (uint32_t)dtype_bytes(b->dtype) : 1,
+                                    .role = b->role,
+                                    .rank = b->rank};
+        for (uint32_t d = 0; d < b->rank; d++)
+            spec.dims[d] = b->dims[d];
+        if (r->dev->ops->alloc(r->dev, &spec, &x->addr[i], err) < 0) {
+            x->addr[i] = 0;
+            bool theirs = b->role == JOB_WORKSPACE && err->kind == ERR_LIMIT;
+            return theirs ? RESULT_OOM : RESULT_MACHINE;
+        }
+    }
+    return RESULT_OK;
+}
+
+static void free_buffers(struct run *r, struct call_ctx *x)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        if (x->addr[i])
+            r->dev->ops->free(r->dev, x->addr[i], NULL);
+}
+
+static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!x->addr[i] || !b->bytes)
+            continue;
+        if (!is_input(b)) {
+            if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
+                return -1;
+            continue;
+        }
+        if (ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
+            return -1;
+        if (x->call->perturb_buffer == (int32_t)i) {
+            uint8_t elem[8];
+            uint64_t size = dtype_bytes(b->dtype), e = x->call->perturb_elem;
+            gen_fill_perturbed(&b->gen, b->dtype, x->call->seed, b->stream, e, elem);
+            if (ops->write(r->dev, x->addr[i] + e * size, elem, size, err) < 0)
+                return -1;
+        }
+        if (b->role == JOB_INPUT && ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A fresh module for every call, so that nothing is carried over, unless the call asks to keep. */
+static enum result_status load_module(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    if (x->ms->m && !(x->call->flags & JOB_CALL_KEEP_STATE)) {
+        ops->unload(r->dev, x->ms->m);
+        x->ms->m = NULL;
+    }
+    if (x->ms->m)
+        return RESULT_OK;
+    return ops->load(r->dev, x->mod, r->dir, &x->ms->m, err);
+}
+
+static enum result_status launch_one(struct run *r, struct call_ctx *x, const struct job_launch *l,
+                                     struct err *err)
+{
+    void *args[JOB_MAX_ARGS];
+    for (uint32_t a = 0; a < l->nargs; a++) {
+        struct job_arg *arg = &l->args[a];
+        args[a] = arg->kind == JOB_ARG_BUFFER      ? (void *)&x->addr[arg->index]
+                  : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
+                                                   : (void *)arg->bytes;
+    }
+    enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, l, args, err);
+    if (st != RESULT_OK)
+        err_prefix(err, "kernel '%s'", l->kernel);
+    return st;
+}
+
+static enum result_status launch_all(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (x->addr[i] && b->role == JOB_WORKSPACE && b->zero_init && b->bytes &&
+            r->dev->ops->zero(r->dev, x->addr[i], b->bytes, err) < 0)
+            return RESULT_MACHINE;
+    }
+    enum result_status st = RESULT_OK;
+    for (uint32_t l = 0; l < x->prog->nlaunches && st == RESULT_OK; l++)
+        st = launch_one(r, x, &x->prog->launches[l], err);
+    return st;
+}
+
+/* Launches between the clocks if the call is timed; returns how it ended on the device. */
+static enum result_status execute(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    bool timed = x->call->flags & JOB_CALL_TIMED;
+    struct launch_stat stat = {.time_ns = -1};
+    for (uint32_t t = 0; t < x->prog->ntensormaps; t++) {
+        const struct job_tensormap *m = &x->prog->tensormaps[t];
+        enum result_status st = ops->tensormap(r->dev, m, x->addr[m->buffer], x->maps[t], err);
+        if (st != RESULT_OK)
+            return st;
+    }
+    if (timed && (ops->flush_l2(r->dev, err) < 0 || ops->time_begin(r->dev, err) < 0))
+        return RESULT_MACHINE;
+    enum result_status st = launch_all(r, x, err);
+    if (timed && ops->time_end(r->dev, &stat, st == RESULT_OK ? err : NULL) < 0 && st == RESULT_OK)
+        return RESULT_MACHINE;
+    if (st == RESULT_OK)
+        st = ops->sync(r->dev, r->job->limits.call_ns, err);
+    if (st == RESULT_OK && timed) {
+        x->out.time_ns = stat.time_ns;
+        x->out.time_is_model = stat.is_model;
+    }
+    return st;
+}
+
+static void damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    x->out.damage = *x->out.damage ? arena_printf(&r->arena, "%s; %s", x->out.damage, text)
+                                   : arena_strdup(&r->arena, text);
+}
+
+static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+{
+    const struct job_buffer *b = &x->jc->buffers[i];
+    bool ok = true;
+    uint64_t at = 0;
+    if (r->dev->ops->guards_ok(r->dev, x->addr[i], &ok, &at, err) < 0)
+        return -1;
+    if (ok)
+        return 0;
+    x->out.guards_intact = false;
+    if (at < x->addr[i])
+        damage(r, x, "memory was written %" PRIu64 " bytes before the start of '%s'",
+               x->addr[i] - at, b->name);
+    else
+        damage(r, x, "memory was written %" PRIu64 " bytes past the end of '%s'",
+               at - x->addr[i] - b->bytes + 1, b->name);
+    return 0;
+}
+
+/* What the call left behind: guards, inputs, module variables. */
+static int inspect(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!x->addr[i])
+            continue;
+        if (check_guard(r, x, i, err) < 0)
+            return -1;
+        uint64_t h = 0;
+        if (b->role != JOB_INPUT || !b->bytes)
+            continue;
+        if (ops->hash(r->dev, x->addr[i], b->bytes, &h, err) < 0)
+            return -1;
+        if (h != x->hash[i]) {
+            x->out.inputs_intact = false;
+            damage(r, x, "the input '%s' was changed", b->name);
+        }
+    }
+    if (ops->globals_intact && x->ms->m) {
+        const char *which = NULL;
+        if (ops->globals_intact(r->dev, x->ms->m, &x->out.globals_intact, &which, err) < 0)
+            return -1;
+        if (!x->out.globals_intact)
+            damage(r, x, "the __device__ variable '%s' was changed", which ? which : "?");
+    }
+    return 0;
+}
+
+void run_drop_kept(struct run *r, size_t index)
+{
+    struct kept *k = &r->kept.items[index];
+    for (uint32_t i = 0; i < r->job->cases[k->c].nbuffers; i++)
+        if (k->out[i]) {
+            r->kept_bytes -= r->job->cases[k->c].buffers[i].bytes;
+            free(k->out[i]);
+        }
+    r->kept.items[index] = r->kept.items[--r->kept.n];
+}
+
+static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        total += is_output(&x->jc->buffers[i]) ? x->jc->buffers[i].bytes : 0;
+    if (r->kept_bytes + total > r->kept_max) {
+        log_warn("worker", "no memory left to keep the outputs of call %u: it stays unverified",
+                 x->k);
+        return 0;
+    }
+    struct kept *k = vec_push(&r->kept);
+    k->c = x->c;
+    k->k = x->k;
+    k->call = *x->call;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!is_output(b))
+            continue;
+        k->out[i] = xmalloc(b->bytes);
+        r->kept_bytes += b->bytes;
+        if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Hashes of outputs: compared with the call before for REPEAT, kept for the call after. */
+static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    bool repeat = x->call->flags & JOB_CALL_REPEAT;
+    const struct job_call *next = x->call + 1, *end = x->jc->calls + x->jc->ncalls;
+    bool listed = x->call >= x->jc->calls && x->call < end;
+    bool wanted = repeat || (listed && next < end && (next->flags & JOB_CALL_REPEAT));
+    for (uint32_t i = 0; wanted && i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        uint64_t h = 0;
+        if (!is_output(b) || !b->bytes)
+            continue;
+        if (r->dev->ops->hash(r->dev, x->addr[i], b->bytes, &h, err) < 0)
+            return -1;
+        if (repeat && h != r->out_hash[i]) {
+            x->out.repeat_equal = false;
+            damage(r, x, "'%s' differs from the result of the call before on the same data",
+                   b->name);
+        }
+        r->out_hash[i] = h;
+    }
+    return 0;
+}
+
+/* A baseline's answer must not be lying around when the candidate's turn comes. */
+static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        if (x->addr[i] && is_output(&x->jc->buffers[i]) && x->jc->buffers[i].bytes &&
+            r->dev->ops->poison(r->dev, x->addr[i], &x->jc->buffers[i], ~x->call->poison, err) < 0)
+            return -1;
+    return 0;
+}
+
+static enum result_status run_on_device(struct run *r, struct call_ctx *x, struct err *err)
+{
+    enum result_status st = x->mod->kind == JOB_MODULE_TORCH ? RESULT_OK : load_module(r, x, err);
+    if (st == RESULT_OK)
+        st = alloc_buffers(r, x, err);
+    if (st == RESULT_OK && fill_buffers(r, x, err) < 0)
+        st = RESULT_MACHINE;
+    if (st != RESULT_OK)
+        return st;
+    if (r->dev->ops->begin_call)
+        r->dev->ops->begin_call(r->dev, x->call);
+    if (x->mod->kind == JOB_MODULE_TORCH)
+        st = sidecar_call(r, x->ms, x->c, x->call, x->addr, &x->out.time_ns, err);
+    else
+        st = execute(r, x, err);
+    collect(r, x->call->flags & JOB_CALL_COUNT);
+    if (st != RESULT_OK)
+        return st;
+    if (inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ||
+        ((x->call->flags & JOB_CALL_VERIFY) && keep_outputs(r, x, err) < 0) ||
+        (x->call->program && scrub_outputs(r, x, err) < 0))
+        return RESULT_MACHINE;
+    return RESULT_OK;
+}
+
+static void announce(struct run *r, const struct call_ctx *x)
+{
+    struct strbuf sb = STRBUF_INIT(900);
+    strbuf_addf(&sb, "did not finish: case '%s', call %u of '%s'", x->jc->name, x->k, x->mod->name);
+    for (uint32_t l = 0; l < x->prog->nlaunches; l++)
+        strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels", x->prog->launches[l].kernel);
+    r->res.where_case = x->c;
+    r->res.where_call = x->k;
+    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED));
+    strbuf_release(&sb);
+}
+
+/* The first timed call of a job: clocks up, and what an empty launch costs. */
+static void prepare_timing(struct run *r)
+{
+    const struct device_ops *ops = r->dev->ops;
+    struct err err = ERR_INIT;
+    if (r->timing_ready)
+        return;
+    r->timing_ready = true;
+    if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
+        log_warn("worker", "%s", err.msg);
+}
+
+enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call)
+{
+    struct call_ctx x = {.c = c,
+                         .k = (uint32_t)r->calls[c].n,
+                         .jc = &r->job->cases[c],
+                         .call = call,
+                         .prog = &r->job->cases[c].programs[call->program]};
+    struct err err = ERR_INIT;
+    x.mod = &r->job->modules[x.prog->module];
+    x.ms = &r->mods[x.prog->module];
+    x.out = (struct result_call){.program = call->program,
+                                 .flags = call->flags,
+                                 .status = RESULT_NOT_RUN,
+                                 .time_ns = -1,
+                                 .inputs_intact = true,
+                                 .guards_intact = true,
+                                 .globals_intact = true,
+                                 .repeat_equal = true,
+                                 .damage = ""};
+    if (x.ms->status != RESULT_OK) { /* a baseline that failed before */
+        x.out.status = x.ms->status;
+        *vec_push(&r->calls[c]) = x.out;
+        return RESULT_OK;
+    }
+    if (call->flags & JOB_CALL_TIMED)
+        prepare_timing(r);
+    find_used(&x);
+    announce(r, &x);
+    /* The device has its own limit on a call; the dog is for what ignores it. */
+    if (x.mod->kind != JOB_MODULE_TORCH && r->job->limits.call_ns)
+        watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
+    enum result_status st = run_on_device(r, &x, &err);
+    free_buffers(r, &x);
+    watchdog_disarm(r->dog);
+    x.out.status = st;
+    *vec_push(&r->calls[c]) = x.out;
+    if (st == RESULT_OK)
+        return st;
+    if (call->program == 0)
+        return run_fail(r, st, c, x.k, "%s", err.msg);
+    x.ms->status = st;
+    r->res.modules[x.prog->module].status = st;
+    r->res.modules[x.prog->module].message = arena_strdup(&r->arena, err.msg);
+    if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the context is lost with it */
+        return run_fail(r, RESULT_MACHINE, c, x.k, "baseline '%s' failed: %s", x.mod->name,
+                        err.msg);
+    return RESULT_OK;
+}
+
+/* ---- the whole job --------------------------------------------------------------------------- */
+
+static uint32_t timed_cases_from(const struct job *j, uint32_t c)
+{
+    uint32_t n = 0;
+    for (; c < j->ncases; c++)
+        n += j->cases[c].timing.max_calls > 0;
+    return n;
+}
+
+static enum result_status run_cases(struct run *r)
+{
+    enum result_status st = RESULT_OK;
+    uint64_t spent = 0;
+    for (uint32_t c = 0; c < r->job->ncases && st == RESULT_OK; c++) {
+        const struct job_case *jc = &r->job->cases[c];
+        for (uint32_t k = 0; k < jc->ncalls && st == RESULT_OK; k++)
+            st = run_call(r, c, &jc->calls[k]);
+        if (st == RESULT_OK && jc->timing.max_calls) {
+            uint64_t left =
+                r->job->limits.measure_ns > spent ? r->job->limits.measure_ns - spent : 0;
+            uint64_t t = now_ns();
+            st = run_rounds(r, c, left / timed_cases_from(r->job, c));
+            spent += now_ns() - t;
+        }
+    }
+    return st;
+}
+
+static void unload_all(struct run *r)
+{
+    for (uint32_t m = 0; m < r->job->nmodules; m++) {
+        if (r->mods[m].m)
+            r->dev->ops->unload(r->dev, r->mods[m].m);
+        r->mods[m].m = NULL;
+        sidecar_stop(r->mods[m].sidecar);
+        r->mods[m].sidecar = NULL;
+    }
+}
+
+static uint64_t memory_to_keep(void)
+{
+    long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t avail = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 1u << 30;
+    return MIN(avail / 2, UINT64_C(64) << 30);
+}
+
+static void describe_device(struct run *r)
+{
+    struct device_info info = {0};
+    if (r->dev->ops->info(r->dev, &info, NULL) < 0)
+        return;
+    r->res.device = arena_strdup(&r->arena, info.name);
+    r->res.driver = arena_strdup(&r->arena, info.driver);
+    r->res.sm = info.sm;
+}
+
+static void note_health(struct run *r, int slot)
+{
+    struct device_health h = {0};
+    if (!r->dev->ops->health)
+        return;
+    r->dev->ops->health(r->dev, &h);
+    r->res.clock_mhz[slot] = h.clock_mhz;
+    r->res.clock_mhz[2] = h.max_clock_mhz;
+    r->res.throttle |= h.throttle;
+}
+
+static void run_phases(struct run *r, open_device_fn open_device)
+{
+    struct err err = ERR_INIT;
+    uint64_t t0 = now_ns();
+    if (open_device(&r->dev, r->job, r->dir, &err) < 0) {
+        run_fail(r, RESULT_MACHINE, 0, 0, "%s", err.msg);
+        return;
+    }
+    describe_device(r);
+    note_health(r, 0);
+    uint64_t t1 = now_ns();
+    enum result_status st = run_cases(r);
+    note_health(r, 1);
+    unload_all(r);
+    uint64_t t2 = now_ns();
+    r->res.setup_ns = t1 - t0;
+    r->res.run_ns = t2 - t1;
+    if (st == RESULT_OK && r->kept.n) {
+        run_tell(r, "did not finish: computing the truth after all calls had run", true);
+        if (run_verify(r, &err) < 0)
+            run_fail(r, RESULT_MACHINE, 0, 0, "verifying: %s", err.msg);
+    }
+    r->res.verify_ns = now_ns() - t2;
+    const char *text = r->dev->ops->printf_text ? r->dev->ops->printf_text(r->dev) : NULL;
+    r->res.printf_text = text ? text : "";
+}
+
+static void run_init(struct run *r, const char *dir, const struct job *job, uint64_t hash)
+{
+    *r = (struct run){.dir = dir, .job = job, .start_ns = now_ns(), .kept_max = memory_to_keep()};
+    strbuf_init(&r->bytes, RESULT_MAX_BYTES);
+    r->res = (struct result){.job_hash = hash,
+                             .status = RESULT_OK,
+                             .message = "",
+                             .device = "",
+                             .driver = "",
+                             .printf_text = "",
+                             .nmodules = job->nmodules,
+                             .ncases = job->ncases};
+    r->res.modules = arena_alloc(&r->arena, job->nmodules * sizeof *r->res.modules);
+    r->res.cases = arena_alloc(&r->arena, job->ncases * sizeof *r->res.cases);
+    for (uint32_t m = 0; m < job->nmodules; m++)
+        r->res.modules[m].message = "";
+}
+
+static void run_release(struct run *r)
+{
+    while (r->kept.n)
+        run_drop_kept(r, r->kept.n - 1);
+    vec_release(&r->kept);
+    for (uint32_t c = 0; c < r->job->ncases; c++)
+        vec_release(&r->calls[c]);
+    vec_release(&r->findings);
+    vec_release(&r->counters);
+    strbuf_release(&r->bytes);
+    arena_release(&r->arena);
+}
+
+int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
+{
+    char *data = NULL;
+    size_t len = 0;
+    struct arena a = ARENA_INIT;
+    struct job job;
+    if (bundle_read(dir, "job.bin", JOB_MAX_BYTES, &data, &len, err) < 0)
+        return -1;
+    int rc = job_read(&job, data, len, &a, err);
+    uint64_t hash = job_hash(data, len);
+    free(data);
+    struct run *r = xcalloc(1, sizeof *r); /* too large for the stack */
+    if (rc == 0)
+        run_init(r, dir, &job, hash);
+    if (rc == 0 && (rc = watchdog_start(&r->dog, dir, job.limits.wall_ns, err)) == 0) {
+        run_phases(r, open_device);
+        watchdog_stop(r->dog);
+        serialize(r);
+        rc = bundle_write(dir, "result.bin", r->bytes.buf, r->bytes.len, true, err);
+        if (r->dev)
+            r->dev->ops->close(r->dev);
+        char *progress = bundle_path(dir, "progress.bin");
+        unlink(progress);
+        free(progress);
+        run_release(r);
+    }
+    free(r);
+    arena_release(&a);
+    return rc;
+}

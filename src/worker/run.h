@@ -1,0 +1,87 @@
+/*
+ * run.h - one job from beginning to end, and what the worker's own files share about it.
+ *
+ *     run_bundle(dir, open_device, err)      reads job.bin, obeys it, writes result.bin
+ *
+ * The order is the one job.h promises: first every call of every case (run.c, rounds.c), then, with
+ * the candidate's module gone, the oracle and the comparison of what was kept (verify.c).
+ *
+ * Who owns what: `struct run` lives in run_bundle()'s frame and belongs to the main thread. Strings
+ * in the result live in its arena, or in the device until it is closed, which is after result.bin
+ * has been written. The watchdog has only a copy of the serialized result.
+ */
+#ifndef WORKER_RUN_H
+#define WORKER_RUN_H
+
+#include "base/arena.h"
+#include "base/job.h"
+#include "base/result.h"
+#include "base/vec.h"
+#include "device/device.h"
+#include "worker/watchdog.h"
+
+VEC_DECL(call_vec, struct result_call);
+
+struct sidecar;
+
+struct module_state {
+    struct device_module *m; /* NULL: not loaded */
+    struct sidecar *sidecar; /* JOB_MODULE_TORCH, once started */
+    enum result_status status;
+};
+
+/* Outputs of a verified call, kept until the oracle may be loaded. */
+struct kept {
+    uint32_t c;                 /* case */
+    uint32_t k;                 /* index of the call in the result */
+    struct job_call call;       /* with its seeds */
+    void *out[JOB_MAX_BUFFERS]; /* per buffer; NULL if it is no output */
+};
+VEC_DECL(kept_vec, struct kept);
+
+struct run {
+    const char *dir;
+    const struct job *job;
+    struct device *dev;
+    struct arena arena;
+    struct result res;
+    struct call_vec calls[JOB_MAX_CASES];
+    struct module_state mods[JOB_MAX_PROGRAMS];
+    struct kept_vec kept;
+    uint64_t kept_bytes, kept_max;
+    uint64_t out_hash[JOB_MAX_BUFFERS]; /* of the call before, for REPEAT */
+    struct finding_vec findings;
+    struct counter_vec counters;
+    struct watchdog *dog;
+    struct strbuf bytes; /* the result serialized, reused */
+    uint64_t start_ns, told_ns;
+    bool timing_ready;
+};
+
+/* How a job's device is opened; main.c knows the real ones, tests bring their own. */
+typedef int (*open_device_fn)(struct device **out, const struct job *job, const char *bundle_dir,
+                              struct err *err);
+
+/* 0: result.bin was written, whatever it says. */
+int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
+
+/* ---- between the worker's own files -------------------------------------------------------- */
+
+/* Runs one call and appends its result to the case. RESULT_OK, or what ends the job: the reason is
+ * then in r->res. A baseline that fails is marked in r->mods and does not end anything. */
+enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call);
+/* The adaptive rounds of a case (rounds.c). */
+enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns);
+/* Loads the oracle and compares all that was kept (verify.c). */
+int run_verify(struct run *r, struct err *err);
+/* Forgets a kept call (the sample of timed calls is drawn as it goes). */
+void run_drop_kept(struct run *r, size_t index);
+/* Ends the job: status, message, place. Returns the status. */
+enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, uint32_t k,
+                            const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Serializes the result so far to progress.bin and to the watchdog; at most every 50 ms unless
+ * `now`. */
+void run_tell(struct run *r, const char *where, bool now);
+unsigned run_threads(const struct run *r);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * After the last call, with every candidate module gone: the truth of each kept call is computed
+ * (on the device if it can, else on the CPU) and compared with what was kept. Calls on the same
+ * data share one truth.
+ */
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "worker/bundle.h"
+#include "worker/compare.h"
+#include "worker/oracle.h"
+#include "worker/run.h"
+
+struct verifier {
+    struct run *r;
+    struct oracle *oracle; /* NULL: the device has it */
+    struct truth truth;
+    const struct kept *at; /* whose truth this is; NULL = none yet */
+};
+
+static int open_truth(struct verifier *v, struct err *err)
+{
+    const struct device_ops *ops = v->r->dev->ops;
+    if (!*v->r->job->oracle)
+        return err_set(err, ERR_INPUT, "calls are to be verified but the job names no oracle");
+    if (ops->truth_open)
+        return ops->truth_open(v->r->dev, v->r->dir, v->r->job->oracle, err);
+    char *path = bundle_path(v->r->dir, v->r->job->oracle);
+    int rc = oracle_open(&v->oracle, path, err);
+    free(path);
+    return rc;
+}
+
+static bool same_data(const struct kept *a, const struct kept *b)
+{
+    return a && a->c == b->c && a->call.seed == b->call.seed &&
+           a->call.perturb_buffer == b->call.perturb_buffer &&
+           a->call.perturb_elem == b->call.perturb_elem;
+}
+
+static int compute(struct verifier *v, const struct kept *k, struct err *err)
+{
+    struct run *r = v->r;
+    const struct job_case *c = &r->job->cases[k->c];
+    uint64_t seed = r->job->seed ^ k->call.seed;
+    if (same_data(v->at, k))
+        return 0;
+    truth_release(&v->truth);
+    v->at = k;
+    if (!v->oracle)
+        return r->dev->ops->truth_compute(r->dev, c, &k->call, seed, err);
+    return oracle_compute(v->oracle, c, &k->call, seed, run_threads(r), &v->truth, err);
+}
+
+/* The device only counts; where something is wrong the host looks at every element. */
+static int compare_on_device(struct verifier *v, const struct kept *k, uint32_t i,
+                             struct result_compare *out, struct err *err)
+{
+    struct device *d = v->r->dev;
+    const struct job_buffer *b = &v->r->job->cases[k->c].buffers[i];
+    struct compare_sum sum;
+    compare_sum_clear(&sum);
+    if (d->ops->truth_compare(d, i, k->out[i], k->call.poison + i, &sum, err) < 0)
+        return -1;
+    compare_from_sum(&sum, out);
+    if (!sum.n)
+        return 0;
+    uint64_t size = dtype_bytes(b->dtype);
+    out->worst_got =
+        compare_decode((uint32_t)b->dtype, compare_load(k->out[i], size, sum.worst_elem));
+    if (!sum.bad && !sum.unwritten)
+        return 0;
+    double *want = xmalloc(b->elems * sizeof *want), *mag = xmalloc(b->elems * sizeof *mag);
+    int rc = d->ops->truth_fetch(d, i, want, mag, err);
+    if (rc == 0)
+        compare_output(&(struct compare_input){b, k->out[i], want, mag, k->call.poison + i},
+                       run_threads(v->r), &v->r->arena, out);
+    free(want);
+    free(mag);
+    return rc;
+}
+
+static int verify_call(struct verifier *v, const struct kept *k, struct err *err)
+{
+    struct run *r = v->r;
+    const struct job_case *c = &r->job->cases[k->c];
+    struct result_call *call = &r->calls[k->c].items[k->k];
+    if (compute(v, k, err) < 0)
+        return -1;
+    call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        if (!k->out[i])
+            continue;
+        struct result_compare *out = &call->compares[call->ncompares++];
+        out->buffer = i;
+        if (v->oracle)
+            compare_output(&(struct compare_input){&c->buffers[i], k->out[i], v->truth.want[i],
+                                                   v->truth.mag[i], k->call.poison + i},
+                           run_threads(r), &r->arena, out);
+        else if (compare_on_device(v, k, i, out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int by_case_and_data(const void *pa, const void *pb)
+{
+    const struct kept *a = pa, *b = pb;
+    if (a->c != b->c)
+        return a->c < b->c ? -1 : 1;
+    if (a->call.seed != b->call.seed)
+        return a->call.seed < b->call.seed ? -1 : 1;
+    return a->k < b->k ? -1 : a->k > b->k;
+}
+
+int run_verify(struct run *r, struct err *err)
+{
+    struct verifier v = {.r = r};
+    int rc = open_truth(&v, err);
+    qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
+    for (size_t i = 0; i < r->kept.n && rc == 0; i++)
+        rc = verify_call(&v, &r->kept.items[i], err);
+    truth_release(&v.truth);
+    oracle_close(v.oracle);
+    return rc;
+}

@@ -1,0 +1,118 @@
+#include "worker/watchdog.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "worker/bundle.h"
+
+struct watchdog {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    char *dir;
+    char *snapshot; /* NULL until the first */
+    size_t len;
+    uint64_t wall_end, call_end; /* now_ns(); 0 = none */
+    enum result_status status;
+    bool stop;
+};
+
+/* Ends the process. _exit: no destructor of the driver's may wait for the kernel that hangs. */
+static void bark(struct watchdog *w, enum result_status status)
+{
+    if (w->snapshot && w->len > RESULT_STATUS_AT) {
+        w->snapshot[RESULT_STATUS_AT] = (char)status;
+        bundle_write(w->dir, "result.bin", w->snapshot, w->len, true, NULL);
+        _exit(0);
+    }
+    _exit(3);
+}
+
+static void *watch(void *arg)
+{
+    struct watchdog *w = arg;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop) {
+        uint64_t now = now_ns();
+        if (w->call_end && now >= w->call_end)
+            bark(w, w->status);
+        if (w->wall_end && now >= w->wall_end)
+            bark(w, RESULT_MACHINE);
+        uint64_t next = w->wall_end;
+        if (w->call_end && (!next || w->call_end < next))
+            next = w->call_end;
+        if (!next) {
+            pthread_cond_wait(&w->changed, &w->lock);
+        } else {
+            struct timespec ts = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+            pthread_cond_timedwait(&w->changed, &w->lock, &ts);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, struct err *err)
+{
+    struct watchdog *w = xcalloc(1, sizeof *w);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&w->lock, NULL);
+    w->dir = xstrdup(dir);
+    w->wall_end = wall_ns ? now_ns() + wall_ns : 0;
+    if (pthread_create(&w->thread, NULL, watch, w) != 0) {
+        free(w->dir);
+        free(w);
+        return err_set(err, ERR_SYSTEM, "cannot start the watchdog thread");
+    }
+    *out = w;
+    return 0;
+}
+
+void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len)
+{
+    char *copy = xmalloc(len);
+    memcpy(copy, bytes, len);
+    pthread_mutex_lock(&w->lock);
+    free(w->snapshot);
+    w->snapshot = copy;
+    w->len = len;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status)
+{
+    pthread_mutex_lock(&w->lock);
+    w->call_end = limit_ns ? now_ns() + limit_ns : 0;
+    w->status = status;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_disarm(struct watchdog *w)
+{
+    watchdog_arm(w, 0, RESULT_OK);
+}
+
+void watchdog_stop(struct watchdog *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w->snapshot);
+    free(w->dir);
+    free(w);
+}

@@ -1,0 +1,643 @@
+/*
+ * The worker's sequence against a device of this file's own: host memory, and "kernels" that are C
+ * functions, each with one virtue or vice. What must come back are the right facts.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/gen.h"
+#include "base/poison.h"
+#include "base/util.h"
+#include "worker/bundle.h"
+#include "worker/run.h"
+
+enum { GUARD = 64, N = 96 };
+
+/* ---- the device ---- */
+
+struct slab {
+    uint8_t *base;
+    uint64_t addr, bytes;
+    bool used;
+};
+
+struct device_module {
+    int state; /* a __device__ variable */
+};
+
+struct fake {
+    struct device d;
+    struct slab slabs[64];
+    int loads, timed, truths;
+};
+static struct fake *last; /* counters of the latest device, for assertions */
+static int live_slabs;
+
+static struct fake *self(struct device *d)
+{
+    return (struct fake *)d;
+}
+
+static struct slab *find(struct device *d, uint64_t addr)
+{
+    for (int i = 0; i < 64; i++)
+        if (self(d)->slabs[i].used && self(d)->slabs[i].addr == addr)
+            return &self(d)->slabs[i];
+    return NULL;
+}
+
+static void f_close(struct device *d)
+{
+}
+static int f_info(struct device *d, struct device_info *o, struct err *e)
+{
+    snprintf(o->name, sizeof o->name, "fake");
+    return 0;
+}
+static int f_alloc(struct device *d, const struct device_alloc *s, uint64_t *addr, struct err *e)
+{
+    if (s->bytes > 1 << 20)
+        return err_set(e, ERR_LIMIT, "too large");
+    for (int i = 0; i < 64; i++) {
+        struct slab *b = &self(d)->slabs[i];
+        if (b->used)
+            continue;
+        b->base = malloc(s->bytes + 2 * GUARD);
+        memset(b->base, 0xa5, s->bytes + 2 * GUARD);
+        *b = (struct slab){b->base, (uint64_t)(uintptr_t)b->base + GUARD, s->bytes, true};
+        *addr = b->addr;
+        live_slabs++;
+        return 0;
+    }
+    return -1;
+}
+static int f_free(struct device *d, uint64_t addr, struct err *e)
+{
+    struct slab *s = find(d, addr);
+    free(s->base);
+    s->used = false;
+    live_slabs--;
+    return 0;
+}
+static int f_write(struct device *d, uint64_t addr, const void *p, uint64_t n, struct err *e)
+{
+    memcpy((void *)(uintptr_t)addr, p, n);
+    return 0;
+}
+static int f_read(struct device *d, void *p, uint64_t addr, uint64_t n, struct err *e)
+{
+    memcpy(p, (void *)(uintptr_t)addr, n);
+    return 0;
+}
+static int f_gen(struct device *d, uint64_t a, const struct job_buffer *b, uint64_t s,
+                 struct err *e)
+{
+    gen_fill(&b->gen, b->dtype, s, b->stream, 0, b->elems, (void *)(uintptr_t)a);
+    return 0;
+}
+static int f_poison(struct device *d, uint64_t a, const struct job_buffer *b, uint64_t p,
+                    struct err *e)
+{
+    poison_fill(b->dtype, p, b->bytes, (void *)(uintptr_t)a);
+    return 0;
+}
+static int f_zero(struct device *d, uint64_t a, uint64_t n, struct err *e)
+{
+    memset((void *)(uintptr_t)a, 0, n);
+    return 0;
+}
+static int f_hash(struct device *d, uint64_t a, uint64_t n, uint64_t *out, struct err *e)
+{
+    *out = gen_hash((void *)(uintptr_t)a, n, 0);
+    return 0;
+}
+static int f_guards(struct device *d, uint64_t a, bool *ok, uint64_t *bad, struct err *e)
+{
+    struct slab *s = find(d, a);
+    *ok = true;
+    for (uint64_t i = 0; i < s->bytes + 2 * GUARD; i++)
+        if ((i < GUARD || i >= GUARD + s->bytes) && s->base[i] != 0xa5 && *ok) {
+            *ok = false;
+            *bad = (uint64_t)(uintptr_t)s->base + i;
+        }
+    return 0;
+}
+static int f_nothing(struct device *d, struct err *e)
+{
+    return 0;
+}
+static enum result_status f_load(struct device *d, const struct job_module *m, const char *dir,
+                                 struct device_module **out, struct err *e)
+{
+    if (str_eq(m->name, "missing")) {
+        err_set(e, ERR_INPUT, "no such module");
+        return RESULT_LOAD_FAILED;
+    }
+    *out = calloc(1, sizeof **out);
+    self(d)->loads++;
+    return RESULT_OK;
+}
+static void f_unload(struct device *d, struct device_module *m)
+{
+    free(m);
+}
+static int f_globals(struct device *d, struct device_module *m, bool *ok, const char **which,
+                     struct err *e)
+{
+    *ok = m->state == 0;
+    *which = "counter";
+    return 0;
+}
+
+/* y = x + 1 in float, and its relatives. */
+static enum result_status f_launch(struct device *d, struct device_module *m,
+                                   const struct job_launch *l, void *const *args, struct err *e)
+{
+    float *x = (float *)(uintptr_t) * (uint64_t *)args[0];
+    float *y = (float *)(uintptr_t) * (uint64_t *)args[1];
+    const char *k = l->kernel;
+    static int noise;
+    int n = str_eq(k, "partial") ? N - 5 : N;
+    for (int i = 0; i < n; i++)
+        y[i] = x[i] + 1;
+    if (str_eq(k, "past_end"))
+        y[N + 2] = 0;
+    if (str_eq(k, "before"))
+        ((char *)y)[-1] = 0;
+    if (str_eq(k, "write_input"))
+        x[7] = 0;
+    if (str_eq(k, "stateful"))
+        m->state++;
+    if (str_eq(k, "first_only") && m->state++)
+        y[3] = 0;
+    if (str_eq(k, "noisy"))
+        y[0] += (float)(++noise) * 0x1p-24f;
+    if (str_eq(k, "constant"))
+        for (int i = 0; i < N; i++)
+            y[i] = 1;
+    if (str_eq(k, "slow"))
+        usleep(10 * 1000 * 1000);
+    if (str_eq(k, "fault")) {
+        err_set(e, ERR_INPUT, "illegal address");
+        return RESULT_FAULT;
+    }
+    return RESULT_OK;
+}
+static enum result_status f_sync(struct device *d, uint64_t t, struct err *e)
+{
+    return RESULT_OK;
+}
+static int f_time_end(struct device *d, struct launch_stat *s, struct err *e)
+{
+    int k = self(d)->timed++;
+    *s = (struct launch_stat){1000 + k % 3, false};
+    return 0;
+}
+static void f_findings(struct device *d, struct finding_vec *o)
+{
+}
+static void f_counters(struct device *d, struct counter_vec *o)
+{
+    *vec_push(o) = (struct result_counter){"k", 0, "insts", "1", 5};
+}
+static const char *f_printf(struct device *d)
+{
+    return "said\n";
+}
+
+/* The truth on the "device": x + 1. */
+static const struct job_case *truth_case;
+static struct job_call truth_call;
+static int f_truth_open(struct device *d, const char *dir, const char *o, struct err *e)
+{
+    return 0;
+}
+static int f_truth_compute(struct device *d, const struct job_case *c, const struct job_call *call,
+                           uint64_t seed, struct err *e)
+{
+    truth_case = c;
+    truth_call = *call;
+    self(d)->truths++;
+    return 0;
+}
+static int f_truth_fetch(struct device *d, uint32_t b, double *want, double *mag, struct err *e)
+{
+    const struct job_buffer *in = &truth_case->buffers[0];
+    float x[N];
+    gen_fill(&in->gen, DT_F32, truth_call.seed, in->stream, 0, N, x);
+    if (truth_call.perturb_buffer == 0)
+        gen_fill_perturbed(&in->gen, DT_F32, truth_call.seed, in->stream, truth_call.perturb_elem,
+                           &x[truth_call.perturb_elem]);
+    for (int i = 0; i < N; i++) {
+        want[i] = (double)x[i] + 1;
+        mag[i] = fabs((double)x[i]) + 1;
+    }
+    return 0;
+}
+static int f_truth_compare(struct device *d, uint32_t b, const void *got, uint64_t poison,
+                           struct compare_sum *out, struct err *e)
+{
+    double want[N], mag[N];
+    f_truth_fetch(d, b, want, mag, e);
+    const struct job_buffer *jb = &truth_case->buffers[b];
+    struct compare_rule r = {jb->rtol, jb->atol, jb->acc_eps, poison, DT_F32, 1};
+    compare_sum_clear(out);
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, (const char *)got + 4 * i, 4);
+        struct compare_elem el =
+            compare_element(&r, bits, (uint32_t)poison_bits(DT_F32, poison, i), want[i], mag[i]);
+        compare_sum_add(out, &el, i);
+    }
+    return 0;
+}
+
+static const struct device_ops fake_ops = {.name = "fake",
+                                           .close = f_close,
+                                           .info = f_info,
+                                           .alloc = f_alloc,
+                                           .free = f_free,
+                                           .write = f_write,
+                                           .read = f_read,
+                                           .fill_gen = f_gen,
+                                           .poison = f_poison,
+                                           .zero = f_zero,
+                                           .hash = f_hash,
+                                           .guards_ok = f_guards,
+                                           .flush_l2 = f_nothing,
+                                           .load = f_load,
+                                           .unload = f_unload,
+                                           .globals_intact = f_globals,
+                                           .launch = f_launch,
+                                           .sync = f_sync,
+                                           .time_begin = f_nothing,
+                                           .time_end = f_time_end,
+                                           .findings = f_findings,
+                                           .counters = f_counters,
+                                           .printf_text = f_printf,
+                                           .truth_open = f_truth_open,
+                                           .truth_compute = f_truth_compute,
+                                           .truth_compare = f_truth_compare,
+                                           .truth_fetch = f_truth_fetch};
+
+static int fake_open(struct device **out, const struct job *job, const char *dir, struct err *err)
+{
+    free(last);
+    last = calloc(1, sizeof *last);
+    last->d.ops = &fake_ops;
+    *out = &last->d;
+    return 0;
+}
+
+/* ---- a job around one kernel ---- */
+
+struct bench {
+    char dir[64];
+    struct job_arg args[2];
+    struct job_launch launch[2];
+    struct job_program programs[2];
+    struct job_buffer buffers[3];
+    struct job_call calls[8];
+    struct job_case c;
+    struct job_module modules[2];
+    struct job job;
+    struct arena a;
+    struct result res;
+};
+
+static void setup(struct bench *b, const char *kernel)
+{
+    memset(b, 0, sizeof *b);
+    snprintf(b->dir, sizeof b->dir, "/tmp/hone-run-XXXXXX");
+    assert_non_null(mkdtemp(b->dir));
+    b->args[0] = (struct job_arg){JOB_ARG_BUFFER, 0, {0}, 8};
+    b->args[1] = (struct job_arg){JOB_ARG_BUFFER, 1, {0}, 8};
+    b->buffers[0] = (struct job_buffer){.name = "x",
+                                        .role = JOB_INPUT,
+                                        .dtype = DT_F32,
+                                        .elems = N,
+                                        .bytes = 4 * N,
+                                        .align = 16,
+                                        .rank = 1,
+                                        .dims = {N},
+                                        .gen = {.dist = GEN_NORMAL, .b = 1, .n = N}};
+    b->buffers[1] = b->buffers[0];
+    b->buffers[1].name = "y";
+    b->buffers[1].role = JOB_OUTPUT;
+    b->buffers[1].rtol = 1e-6;
+    b->buffers[1].acc_eps = 0x1p-24;
+    for (int p = 0; p < 2; p++) {
+        b->launch[p] = (struct job_launch){.kernel = p ? "good" : kernel,
+                                           .grid = {1, 1, 1},
+                                           .block = {1, 1, 1},
+                                           .cluster = {1, 1, 1},
+                                           .nargs = 2,
+                                           .args = b->args};
+        b->programs[p] =
+            (struct job_program){.module = (uint32_t)p, .nlaunches = 1, .launches = &b->launch[p]};
+        b->modules[p] =
+            (struct job_module){p ? "naive" : "candidate", JOB_MODULE_KERNEL, "", "", "", ""};
+    }
+    b->calls[0] = (struct job_call){0, JOB_CALL_VERIFY | JOB_CALL_COUNT, 1, 2, -1, 0};
+    b->c = (struct job_case){.name = "smoke:0",
+                             .nbuffers = 2,
+                             .buffers = b->buffers,
+                             .nprograms = 2,
+                             .programs = b->programs,
+                             .ncalls = 1,
+                             .calls = b->calls};
+    b->job = (struct job){.limits = {.wall_ns = 20000000000u, .call_ns = 1000000000u},
+                          .gpu = {.name = ""},
+                          .oracle = "oracle.so",
+                          .service = "",
+                          .nmodules = 2,
+                          .modules = b->modules,
+                          .ncases = 1,
+                          .cases = &b->c};
+}
+
+static void write_job(struct bench *b)
+{
+    struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
+    struct err err = ERR_INIT;
+    job_write(&b->job, &sb);
+    assert_int_equal(bundle_write(b->dir, "job.bin", sb.buf, sb.len, false, &err), 0);
+    strbuf_release(&sb);
+}
+
+static void read_result(struct bench *b)
+{
+    char *data;
+    size_t len;
+    struct err err = ERR_INIT;
+    if (bundle_read(b->dir, "result.bin", RESULT_MAX_BYTES, &data, &len, &err) < 0 ||
+        result_read(&b->res, data, len, &b->a, &err) < 0)
+        fail_msg("%s", err.msg);
+    free(data);
+}
+
+static const struct result_call *run(struct bench *b)
+{
+    struct err err = ERR_INIT;
+    write_job(b);
+    if (run_bundle(b->dir, fake_open, &err) < 0)
+        fail_msg("%s", err.msg);
+    read_result(b);
+    assert_int_equal(live_slabs, 0);
+    return b->res.ncases && b->res.cases[0].ncalls ? b->res.cases[0].calls : NULL;
+}
+
+static void teardown(struct bench *b)
+{
+    static const char *const names[] = {"job.bin", "result.bin", "progress.bin"};
+    for (size_t i = 0; i < 3; i++) {
+        char *p = bundle_path(b->dir, names[i]);
+        unlink(p);
+        free(p);
+    }
+    assert_int_equal(rmdir(b->dir), 0); /* and nothing else was left there */
+    arena_release(&b->a);
+}
+
+static const struct result_call *judge(struct bench *b, const char *kernel)
+{
+    setup(b, kernel);
+    return run(b);
+}
+
+/* ---- tests ---- */
+
+static void an_honest_kernel(void **state)
+{
+    (void)state;
+    struct bench b;
+    const struct result_call *k = judge(&b, "good");
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_string_equal(b.res.device, "fake");
+    assert_string_equal(b.res.printf_text, "said\n");
+    assert_int_equal(b.res.ncounters, 1);
+    assert_true(b.res.job_hash != 0);
+    assert_int_equal(k->status, RESULT_OK);
+    assert_true(k->inputs_intact && k->guards_intact && k->globals_intact);
+    assert_int_equal(k->ncompares, 1);
+    assert_int_equal(k->compares[0].n, N);
+    assert_int_equal(k->compares[0].bad, 0);
+    assert_true(k->compares[0].rms_ratio < 2);
+    teardown(&b);
+}
+
+static void vices_become_facts(void **state)
+{
+    (void)state;
+    struct bench b;
+    const struct result_call *k = judge(&b, "past_end");
+    assert_false(k->guards_intact);
+    assert_non_null(strstr(k->damage, "past the end of 'y'"));
+    teardown(&b);
+    k = judge(&b, "before");
+    assert_false(k->guards_intact);
+    assert_non_null(strstr(k->damage, "1 bytes before the start of 'y'"));
+    teardown(&b);
+    k = judge(&b, "write_input");
+    assert_false(k->inputs_intact);
+    assert_non_null(strstr(k->damage, "'x'"));
+    teardown(&b);
+    k = judge(&b, "stateful");
+    assert_false(k->globals_intact);
+    assert_non_null(strstr(k->damage, "counter"));
+    teardown(&b);
+    k = judge(&b, "partial");
+    assert_int_equal(k->compares[0].unwritten, 5);
+    assert_non_null(strstr(k->compares[0].pattern, "the last 5 of 96"));
+    teardown(&b);
+    k = judge(&b, "constant");
+    assert_true(k->compares[0].bad > N / 2);
+    teardown(&b);
+}
+
+static void a_fault_ends_the_job_and_says_where(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "fault");
+    b.c.ncalls = 2;
+    b.calls[1] = b.calls[0];
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_FAULT);
+    assert_non_null(strstr(b.res.message, "kernel 'fault'"));
+    assert_int_equal(b.res.cases[0].ncalls, 1);
+    teardown(&b);
+}
+
+static void repeats_and_state(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "noisy");
+    b.c.ncalls = 2;
+    b.calls[1] = (struct job_call){0, JOB_CALL_REPEAT, 1, 3, -1, 0};
+    const struct result_call *k = run(&b);
+    assert_false(k[1].repeat_equal);
+    teardown(&b);
+
+    setup(&b, "good");
+    b.c.ncalls = 2;
+    b.calls[1] = (struct job_call){0, JOB_CALL_REPEAT, 1, 3, -1, 0};
+    assert_true(run(&b)[1].repeat_equal);
+    assert_int_equal(last->loads, 2); /* a fresh module each */
+    teardown(&b);
+
+    /* Right with a fresh module, wrong after an earlier call. */
+    setup(&b, "first_only");
+    b.c.ncalls = 3;
+    b.calls[1] = (struct job_call){0, JOB_CALL_VERIFY, 5, 3, -1, 0};
+    b.calls[2] = (struct job_call){0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, 6, 3, -1, 0};
+    k = run(&b);
+    assert_int_equal(k[1].compares[0].bad, 0);
+    assert_int_equal(k[2].compares[0].bad, 1);
+    teardown(&b);
+}
+
+static void a_perturbed_call_has_its_own_truth(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.ncalls = 2;
+    b.calls[1] = b.calls[0];
+    b.calls[1].perturb_buffer = 0;
+    b.calls[1].perturb_elem = 40;
+    const struct result_call *k = run(&b);
+    assert_int_equal(k[0].compares[0].bad + k[1].compares[0].bad, 0);
+    assert_int_equal(last->truths, 2);
+    teardown(&b);
+}
+
+static void rounds_interleave_and_verify_a_sample(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.timing = (struct job_timing){6, 40, 3, 0.01, 77};
+    b.job.limits.measure_ns = 5000000000u;
+    run(&b);
+    const struct result_case *c = &b.res.cases[0];
+    assert_true(c->ncalls >= 1 + 2 * 6);
+    unsigned verified = 0;
+    for (uint32_t i = 1; i < c->ncalls; i++) {
+        assert_true(c->calls[i].time_ns >= 1000);
+        static const uint32_t order[] = {0, 1, 1, 0};
+        assert_int_equal(c->calls[i].program, order[(i - 1) % 4]);
+        assert_int_equal(c->calls[i].ncompares, !!(c->calls[i].flags & JOB_CALL_VERIFY));
+        verified += c->calls[i].ncompares;
+        if (c->calls[i].ncompares)
+            assert_int_equal(c->calls[i].compares[0].bad, 0);
+    }
+    assert_int_equal(verified, 3);
+    teardown(&b);
+}
+
+static void a_missing_baseline_is_a_fact(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.modules[1].name = "missing";
+    b.c.timing = (struct job_timing){4, 4, 0, 0.01, 77};
+    b.job.limits.measure_ns = 1000000000u;
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(b.res.modules[1].status, RESULT_LOAD_FAILED);
+    assert_string_equal(b.res.modules[1].message, "no such module");
+    teardown(&b);
+}
+
+static void a_workspace_that_does_not_fit_is_the_candidates(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.nbuffers = 3;
+    b.buffers[2] =
+        (struct job_buffer){.name = "ws", .role = JOB_WORKSPACE, .bytes = 1 << 21, .align = 256};
+    run(&b); /* not used by the program: not allocated */
+    assert_int_equal(b.res.status, RESULT_OK);
+    teardown(&b);
+    setup(&b, "good");
+    b.c.nbuffers = 3;
+    b.buffers[2] =
+        (struct job_buffer){.name = "ws", .role = JOB_WORKSPACE, .bytes = 1 << 21, .align = 256};
+    struct job_arg three[3] = {b.args[0], b.args[1], {JOB_ARG_BUFFER, 2, {0}, 8}};
+    b.launch[0].nargs = 3;
+    b.launch[0].args = three;
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OOM);
+    teardown(&b);
+}
+
+static void a_hang_is_written_down(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "slow");
+    b.job.limits.call_ns = 1; /* plus the watchdog's grace */
+    write_job(&b);
+    uint64_t t = now_ns();
+    pid_t pid = fork();
+    if (pid == 0) {
+        run_bundle(b.dir, fake_open, NULL);
+        _exit(9);
+    }
+    int st;
+    assert_int_equal(waitpid(pid, &st, 0), pid);
+    assert_true(WIFEXITED(st) && WEXITSTATUS(st) == 0);
+    assert_true(now_ns() - t < 8000000000u);
+    read_result(&b);
+    assert_int_equal(b.res.status, RESULT_HANG);
+    assert_non_null(strstr(b.res.message, "case 'smoke:0', call 0 of 'candidate'"));
+    assert_non_null(strstr(b.res.message, "'slow'"));
+    teardown(&b);
+}
+
+static void garbage_is_no_job(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct err err = ERR_INIT;
+    setup(&b, "good");
+    assert_int_equal(run_bundle(b.dir, fake_open, &err), -1);
+    bundle_write(b.dir, "job.bin", "hello", 5, false, &err);
+    assert_int_equal(run_bundle(b.dir, fake_open, &err), -1);
+    assert_non_null(strstr(err.msg, "not a job"));
+    teardown(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_honest_kernel),
+        cmocka_unit_test(vices_become_facts),
+        cmocka_unit_test(a_fault_ends_the_job_and_says_where),
+        cmocka_unit_test(repeats_and_state),
+        cmocka_unit_test(a_perturbed_call_has_its_own_truth),
+        cmocka_unit_test(rounds_interleave_and_verify_a_sample),
+        cmocka_unit_test(a_missing_baseline_is_a_fact),
+        cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
+        cmocka_unit_test(a_hang_is_written_down),
+        cmocka_unit_test(garbage_is_no_job),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    free(last);
+    return rc;
+}
