@@ -40,7 +40,7 @@ struct compile_request {
     const char *name;           /* for diagnostics: "kernel.cu" */
     const char *arch;           /* "sm_90a" */
     const char *const *kernels; /* the plan's kernels; their signatures are exported */
-    size_t nkernels;
+    size_t nkernels;            /* 0 = every extern "C" __global__ function found in it */
     const char *parent;         /* key of the parent's compile, for the family PCH; NULL = none */
     bool trusted;               /* Hone's own code (oracle, service): may include its own headers */
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
@@ -48,18 +48,21 @@ struct compile_request {
 
 enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
 
+struct diag_frame {
+    uint32_t line;
+    const char *text;
+};
+
 struct diag {
     enum diag_severity severity;
     const char *file; /* the candidate's name, or a short header path */
     uint32_t line, column;
     const char *message;
-    const char *hint; /* "" or one sentence */
-    VEC(struct {
-        uint32_t line;
-        const char *text;
-    })
-    frames; /* in the candidate's own source */
+    const char *hint;              /* "" or one sentence */
+    VEC(struct diag_frame) frames; /* in the candidate's own source */
 };
+
+VEC_DECL(diag_vec, struct diag);
 
 struct kernel_info {
     const char *name;
@@ -82,7 +85,7 @@ struct compiled {
     size_t cubin_len;
     struct sig_vec sigs;
     VEC(struct kernel_info) kernels;
-    VEC(struct diag) diags;
+    struct diag_vec diags;
     const char *log; /* raw, capped */
 };
 
@@ -99,6 +102,7 @@ int compile_start(struct compiler *c, const struct compile_request *rq, struct c
                   struct err *err);
 int compile_ticket_fd(const struct compile_ticket *t);
 int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err);
+void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
 
 void compiled_release(struct compiled *c);
 

@@ -1,0 +1,190 @@
+/*
+ * compile.c - `hone compile`: one kernel file to PTX, cubin, machine code or facts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "compile/compile.h"
+#include "compile/diag.h"
+#include "compile/service.h"
+#include "sys/file.h"
+#include "sys/json.h"
+
+static const char *const kinds[] = {"pointer", "int", "float", "bool", "struct"};
+
+static json_t *sig_json(const struct sig *s)
+{
+    json_t *params = json_array();
+    for (uint32_t i = 0; i < s->nparams; i++) {
+        const struct sig_param *p = &s->params[i];
+        json_t *j = json_pack("{s:s, s:i, s:i}", "kind", kinds[p->kind], "size", (int)p->size,
+                              "align", (int)p->align);
+        if (p->kind == SIG_INT)
+            json_object_set_new(j, "signed", json_boolean(p->is_signed));
+        if (p->kind == SIG_POINTER) {
+            json_object_set_new(j, "const", json_boolean(p->is_const));
+            json_object_set_new(j, "elem_size", json_integer(p->elem_size));
+            if (p->elem != DT_NONE)
+                json_object_set_new(j, "elem", json_string(dtype_name(p->elem)));
+        }
+        json_array_append_new(params, j);
+    }
+    return params;
+}
+
+static json_t *kernels_json(const struct compiled *c)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < c->kernels.n; i++) {
+        const struct kernel_info *k = &c->kernels.items[i];
+        json_t *j = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "name", k->name, "registers",
+                              (int)k->registers, "spill_store_bytes", (int)k->spill_store_bytes,
+                              "spill_load_bytes", (int)k->spill_load_bytes, "static_smem_bytes",
+                              (int)k->static_smem_bytes, "stack_bytes", (int)k->stack_bytes,
+                              "max_threads", (int)k->max_threads);
+        vec_each (struct sig, s, &c->sigs)
+            if (str_eq(s->kernel, k->name))
+                json_object_set_new(j, "params", sig_json(s));
+        json_array_append_new(out, j);
+    }
+    return out;
+}
+
+static json_t *diags_json(const struct compiled *c)
+{
+    static const char *const severities[] = {"error", "warning", "note"};
+    json_t *out = json_array();
+    vec_each (struct diag, d, &c->diags) {
+        json_t *frames = json_array();
+        for (size_t i = 0; i < d->frames.n; i++)
+            json_array_append_new(frames,
+                                  json_pack("{s:i, s:s}", "line", (int)d->frames.items[i].line,
+                                            "text", d->frames.items[i].text));
+        json_array_append_new(out, json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:o}", "severity",
+                                             severities[d->severity], "file", d->file, "line",
+                                             (int)d->line, "column", (int)d->column, "message",
+                                             d->message, "hint", d->hint, "frames", frames));
+    }
+    return out;
+}
+
+static void print_json(const struct compiled *c)
+{
+    json_t *j = json_pack("{s:b, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:f, s:I, s:I, s:o, s:o}", "ok",
+                          c->ok, "failure", c->failure, "compiler", c->compiler, "arch", c->arch,
+                          "key", c->key, "cached", c->from_cache, "pch", c->used_pch, "family_pch",
+                          c->used_family_pch, "compile_s", (double)c->compile_ns / 1e9, "ptx_bytes",
+                          (json_int_t)c->ptx_len, "cubin_bytes", (json_int_t)c->cubin_len,
+                          "kernels", kernels_json(c), "diagnostics", diags_json(c));
+    json_print(stdout, j);
+    json_decref(j);
+}
+
+static void print_facts(const struct compiled *c)
+{
+    printf("%s for %s, %.2f s%s%s\n", c->compiler, c->arch, (double)c->compile_ns / 1e9,
+           c->from_cache ? " (cached)" : "", c->used_pch ? " (precompiled header)" : "");
+    for (size_t i = 0; i < c->kernels.n; i++) {
+        const struct kernel_info *k = &c->kernels.items[i];
+        printf("  %-20s %3u registers, %u B static shared, %u B stack, spills %u/%u B\n", k->name,
+               k->registers, k->static_smem_bytes, k->stack_bytes, k->spill_store_bytes,
+               k->spill_load_bytes);
+    }
+}
+
+static void print_diags(const struct compiled *c, unsigned max_lines)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    if (*c->failure)
+        strbuf_addf(&sb, "%s\n", c->failure);
+    diag_text(&c->diags, max_lines - (*c->failure != '\0'), &sb);
+    fwrite(sb.buf, 1, sb.len, stderr);
+    strbuf_release(&sb);
+}
+
+struct want {
+    bool ptx, cubin, json, log;
+    const char *output;
+};
+
+static int print_result(const struct compiled *c, const struct want *w, struct err *err)
+{
+    const void *bytes = w->ptx ? c->ptx : c->cubin;
+    size_t len = w->ptx ? c->ptx_len : c->cubin_len;
+    if (w->log)
+        fputs(c->log, stderr);
+    if (w->json)
+        print_json(c);
+    else if (!c->ok)
+        print_diags(c, 40);
+    else if (w->output)
+        return file_write(w->output, bytes, len, err) < 0 ? cmd_fail(err) : HONE_OK;
+    else if (w->ptx || w->cubin)
+        fwrite(bytes, 1, len, stdout);
+    else
+        print_facts(c);
+    return c->ok ? HONE_OK : HONE_NEGATIVE;
+}
+
+static int run(int argc, const char **argv)
+{
+    /* The compile service runs as this program: see compile/service.h. */
+    if (argc >= 4 && str_eq(argv[1], SERVICE_ARG))
+        return service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
+    struct want w = {0};
+    const char *arch = "sm_90a";
+    struct compiler_config cfg = {0};
+    const struct option opts[] = {
+        OPT_STR(0, "arch", &arch, "SM", "architecture: sm_80 ... sm_120 (default sm_90a)"),
+        OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: the best there is)"),
+        OPT_FLAG(0, "ptx", &w.ptx, "print the PTX"),
+        OPT_FLAG(0, "cubin", &w.cubin, "print the cubin"),
+        OPT_FLAG(0, "json", &w.json, "print facts, signatures and diagnostics as JSON"),
+        OPT_FLAG(0, "log", &w.log, "also print the compiler's own log, on stderr"),
+        OPT_STR('o', "output", &w.output, "FILE", "write the PTX or cubin to FILE"),
+        OPT_TIME(0, "time-limit", &cfg.child_ns, "TIME", "give up after TIME (default 120s)"),
+        OPT_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE", "memory limit (default 6G)"),
+        OPT_FLAG(0, "no-cache", &cfg.no_cache, "neither read nor write the compile cache"),
+        OPT_FLAG(0, "no-pch", &cfg.no_pch, "do without precompiled headers"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone compile [options] KERNEL.cu",
+        .about = "Compiles a kernel and says what became of it: registers, shared memory, spills,\n"
+                 "parameter types; or why it does not compile.",
+        .example = "hone compile kernels/softmax.cu\nhone compile --ptx kernels/softmax.cu",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one KERNEL.cu");
+    if (w.output && !w.ptx && !w.cubin)
+        w.cubin = true;
+    struct err err = ERR_INIT;
+    struct strbuf src = STRBUF_INIT(128 << 20);
+    struct compiler *c = NULL;
+    struct compiled out = {0};
+    int rc;
+    const char *base = strrchr(argv[0], '/');
+    if (file_read(argv[0], src.max, &src, &err) < 0 || compiler_open(&c, &cfg, &err) < 0) {
+        rc = cmd_fail(&err);
+        goto out;
+    }
+    struct compile_request rq = {
+        .source = src.buf, .len = src.len, .name = base ? base + 1 : argv[0], .arch = arch};
+    if (compile_run(c, &rq, &out, &err) < 0)
+        rc = cmd_fail(&err);
+    else
+        rc = print_result(&out, &w, &err);
+out:
+    compiled_release(&out);
+    compiler_close(c);
+    strbuf_release(&src);
+    return rc;
+}
+
+const struct command cmd_compile = {"compile", "a kernel to PTX, cubin and facts", run};

@@ -1,0 +1,608 @@
+#include "compile/compile.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "compile/cache.h"
+#include "compile/client.h"
+#include "compile/cubin.h"
+#include "compile/diag.h"
+#include "compile/entry.h"
+#include "compile/lex.h"
+#include "compile/ptx.h"
+#include "compile/shim.h"
+#include "compile/trailer.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "sys/hash.h"
+#include "sys/toolchain.h"
+
+#define SEC 1000000000ull
+#define HEADER_HEAP ((uint64_t)768 << 20)
+/* Counts in every key: raise it when the meaning of an entry or of the trailer changes. */
+#define KEY_VERSION "hone-compile 1"
+
+struct compiler {
+    struct toolchain tc;
+    struct compiler_config cfg;
+    bool nvcc; /* else NVRTC */
+    char version[64];
+    char identity[HASH_HEX]; /* of compiler and headers */
+    struct cache cache;
+    bool have_cache;
+    struct client client;
+    pthread_mutex_t lock; /* client */
+};
+
+struct compile_ticket {
+    struct compiler *compiler;
+    int fd; /* of an answer that was there at once; else -1 */
+    bool at_once;
+    struct compiled done; /* valid if at_once */
+    struct client_job job;
+    struct arena arena;
+    char nonce[33], key[HASH_HEX];
+    const char *name, *arch;
+    const char **kernels;
+    size_t nkernels;
+    bool resent;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------*/
+
+/* Size and time of a file: enough to notice another version without reading it. */
+static void hash_stat(struct hash *h, const char *dir, const char *name)
+{
+    char path[4096];
+    struct stat st;
+    snprintf(path, sizeof path, "%s%s%s", dir, *name ? "/" : "", name);
+    hash_str(h, path);
+    if (*dir && stat(path, &st) == 0) {
+        hash_u64(h, (uint64_t)st.st_size);
+        hash_u64(h, (uint64_t)st.st_mtim.tv_sec);
+        hash_u64(h, (uint64_t)st.st_mtim.tv_nsec);
+    }
+}
+
+static void find_identity(struct compiler *c)
+{
+    static const char *const cute_files[] = {"", "cute", "cute/atom", "cute/tensor.hpp",
+                                             "cutlass/version.h"};
+    struct hash *h = hash_new();
+    hash_str(h, KEY_VERSION);
+    hash_str(h, c->version);
+    hash_stat(h, c->nvcc ? c->tc.nvcc : c->tc.nvrtc_lib, "");
+    hash_str(h, toolchain_cute_version(&c->tc));
+    for (size_t i = 0; i < ARRAY_LEN(cute_files); i++)
+        hash_stat(h, c->tc.cute_include, cute_files[i]);
+    hash_stat(h, c->tc.cuda_include, "cuda_fp16.h");
+    hash_stat(h, c->tc.cccl_include, "cuda/std");
+    hash_finish(h, c->identity);
+}
+
+static int choose(struct compiler *c, struct err *err)
+{
+    const char *kind = c->cfg.kind;
+    bool rtc = *c->tc.nvrtc_lib != '\0', nvcc = *c->tc.nvcc != '\0';
+    if (kind && !str_eq(kind, "nvrtc") && !str_eq(kind, "nvcc"))
+        return err_set(err, ERR_INPUT, "compiler '%s' is not one of nvrtc, nvcc", kind);
+    if (kind && str_eq(kind, "nvrtc") && !rtc)
+        return err_set(err, ERR_ENV, "libnvrtc was not found; set HONE_NVRTC or CUDA_HOME");
+    if (kind && str_eq(kind, "nvcc") && !nvcc)
+        return err_set(err, ERR_ENV, "nvcc was not found; set HONE_NVCC or PATH");
+    if (!rtc && !nvcc)
+        return err_set(err, ERR_ENV,
+                       "no CUDA compiler: neither libnvrtc nor nvcc was found. `make setup` "
+                       "fetches NVRTC; or set CUDA_HOME");
+    c->nvcc = kind ? str_eq(kind, "nvcc") : !rtc;
+    snprintf(c->version, sizeof c->version, "%s %s", c->nvcc ? "nvcc" : "nvrtc",
+             toolchain_cuda_version(&c->tc));
+    return 0;
+}
+
+int compiler_open(struct compiler **out, const struct compiler_config *cfg, struct err *err)
+{
+    struct compiler *c = xcalloc(1, sizeof *c);
+    c->cfg = *cfg;
+    pthread_mutex_init(&c->lock, NULL);
+    toolchain_find(&c->tc);
+    if (choose(c, err) < 0)
+        goto fail;
+    if (!c->cfg.child_ns)
+        c->cfg.child_ns = 120 * SEC;
+    if (!c->cfg.child_bytes)
+        c->cfg.child_bytes = (uint64_t)6 << 30;
+    if (!c->cfg.jobs)
+        c->cfg.jobs = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L);
+    /* Without a cache directory Hone works, slowly. */
+    struct err cache_err = ERR_INIT;
+    c->have_cache = cache_open(&c->cache, cfg->cache_dir, &cache_err) == 0;
+    if (!c->have_cache)
+        log_warn("compile", "no compile cache: %s", cache_err.msg);
+    c->client = (struct client){.nvrtc = c->nvcc ? "" : c->tc.nvrtc_lib, .jobs = c->cfg.jobs};
+    find_identity(c);
+    *out = c;
+    return 0;
+fail:
+    compiler_close(c);
+    return -1;
+}
+
+void compiler_close(struct compiler *c)
+{
+    if (!c)
+        return;
+    client_stop(&c->client);
+    if (c->have_cache)
+        cache_release(&c->cache);
+    toolchain_release(&c->tc);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+const char *compiler_version(const struct compiler *c)
+{
+    return c->version;
+}
+
+/* ---- what to ask for -------------------------------------------------------------------------*/
+
+static void find_key(const struct compiler *c, const struct compile_request *rq,
+                     const struct compile_ticket *t, char key[HASH_HEX])
+{
+    struct hash *h = hash_new();
+    hash_str(h, c->identity);
+    hash_str(h, t->arch);
+    hash_str(h, t->name);
+    hash_u64(h, rq->trusted);
+    hash_u64(h, t->nkernels);
+    for (size_t i = 0; i < t->nkernels; i++)
+        hash_str(h, t->kernels[i]);
+    for (const char *const *o = rq->options; o && *o; o++)
+        hash_str(h, *o);
+    hash_bytes(h, rq->source, rq->len);
+    hash_finish(h, key);
+}
+
+struct option_list {
+    struct arena *a;
+    VEC(const char *) v;
+};
+
+static void add_option(struct option_list *o, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_option(struct option_list *o, const char *fmt, ...)
+{
+    char buf[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf, sizeof buf, fmt, ap);
+    va_end(ap);
+    *vec_push(&o->v) = arena_strdup(o->a, buf);
+}
+
+static void find_options(const struct compiler *c, const struct compile_request *rq,
+                         const struct compile_ticket *t, bool uses_cute, struct option_list *o)
+{
+    add_option(o, "-arch=%s", t->arch);
+    add_option(o, "--std=c++17");
+    add_option(o, "-lineinfo");
+    add_option(o, "--ptxas-options=-v");
+    add_option(o, "-w");
+    if (c->nvcc)
+        add_option(o, "--expt-relaxed-constexpr");
+    else if (uses_cute)
+        add_option(o, "-default-device");
+    const char *dirs[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include};
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        if (*dirs[i])
+            add_option(o, "-I%s", dirs[i]);
+    for (const char *const *x = rq->options; x && *x; x++)
+        add_option(o, "%s", *x);
+}
+
+/* Hone's own headers, for its own code: found among the assets by their last name. */
+static void find_headers(const struct compiler *c, const struct compile_request *rq,
+                         struct job_request *job, struct arena *a)
+{
+    size_t n = 0, max = nshims + nassets;
+    job->header_names = arena_alloc(a, max * sizeof(char *));
+    job->header_texts = arena_alloc(a, max * sizeof(char *));
+    for (size_t i = 0; i < nshims && !c->nvcc; i++, n++) {
+        job->header_names[n] = shims[i].name;
+        job->header_texts[n] = shims[i].text;
+    }
+    for (size_t i = 0; i < nassets && rq->trusted; i++) {
+        const char *path = assets[i].path;
+        if (!str_starts(path, "src/") || !str_ends(path, ".h"))
+            continue;
+        job->header_names[n] = strrchr(path, '/') + 1;
+        job->header_texts[n++] = assets[i].data;
+    }
+    job->nheaders = n;
+}
+
+static const char *dirname_of(struct arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_strndup(a, path, (size_t)(slash - path)) : "";
+}
+
+static void find_roots(const struct compiler *c, struct job_request *job, struct arena *a)
+{
+    const char *lib = arena_strdup(a, c->tc.nvrtc_lib);
+    char *real = realpath(lib, NULL);
+    const char *all[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include,
+                         real ? dirname_of(a, real) : "", dirname_of(a, lib)};
+    free(real);
+    job->roots = arena_alloc(a, ARRAY_LEN(all) * sizeof(char *));
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (*all[i])
+            job->roots[job->nroots++] = all[i];
+    job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
+}
+
+/* The header PCH of this architecture and these options. */
+static void find_pch(struct compiler *c, const struct option_list *o, char out[PCH_PATH_MAX])
+{
+    char program[4096], key[HASH_HEX];
+    client_program(program, sizeof program);
+    if (!c->have_cache || !*program)
+        return;
+    struct hash *h = hash_new();
+    hash_str(h, c->identity);
+    hash_stat(h, program, ""); /* another program is laid out otherwise */
+    for (size_t i = 0; i < o->v.n; i++)
+        hash_str(h, o->v.items[i]);
+    hash_finish(h, key);
+    snprintf(out, PCH_PATH_MAX, "%s/pch/%.24s.pch", c->cache.dir, key);
+}
+
+/* ---- starting --------------------------------------------------------------------------------*/
+
+static int answer_at_once(struct compile_ticket *t, struct err *err)
+{
+    t->at_once = true;
+    t->fd = eventfd(1, EFD_CLOEXEC);
+    return t->fd < 0 ? err_errno(err, "eventfd") : 0;
+}
+
+static int answer_rejected(struct compile_ticket *t, const struct source_scan *scan,
+                           struct err *err)
+{
+    struct compiled *d = &t->done;
+    d->failure = arena_strdup(&d->arena, scan->failure);
+    d->log = arena_printf(&d->arena, "%s(%u): error: %s\n", t->name, scan->line, scan->message);
+    diag_add(&d->diags, &d->arena, t->name, scan->line, scan->column, scan->message, "");
+    return answer_at_once(t, err);
+}
+
+static bool answer_cached(struct compile_ticket *t)
+{
+    struct compiler *c = t->compiler;
+    struct strbuf sb = STRBUF_INIT((size_t)512 << 20);
+    bool hit = c->have_cache && !c->cfg.no_cache && cache_get(&c->cache, t->key, &sb) &&
+               entry_read(sb.buf, sb.len, &t->done) == 0;
+    strbuf_release(&sb);
+    if (!hit) {
+        compiled_release(&t->done);
+        return false;
+    }
+    t->done.from_cache = true;
+    return true;
+}
+
+static int submit(struct compile_ticket *t, const struct compile_request *rq,
+                  const struct source_scan *scan, struct err *err)
+{
+    struct compiler *c = t->compiler;
+    struct strbuf text = STRBUF_INIT((size_t)8 << 20);
+    struct option_list o = {.a = &t->arena};
+    struct job_request job = {.name = t->name, .tool = c->tc.nvcc, .tmp = "", .prelude = ""};
+    struct job_spec spec = {.magic = JOB_MAGIC,
+                            .kind = c->nvcc ? JOB_NVCC : JOB_NVRTC,
+                            .limit_ns = c->cfg.child_ns,
+                            .limit_bytes = c->cfg.child_bytes};
+    int rc = -1;
+    if (trailer_nonce(t->nonce, err) < 0)
+        goto out;
+    strbuf_add(&text, scan->text.buf, scan->text.len);
+    trailer_add(&text, t->nonce, t->kernels, t->nkernels);
+    find_options(c, rq, t, scan->uses_cute, &o);
+    find_headers(c, rq, &job, &t->arena);
+    find_roots(c, &job, &t->arena);
+    if (c->have_cache)
+        job.tmp = arena_printf(&t->arena, "%s/tmp", c->cache.dir);
+    if (scan->pch_ok && !c->nvcc && !c->cfg.no_pch) {
+        find_pch(c, &o, spec.pch);
+        job.prelude = "#include <cute/tensor.hpp>\n";
+        spec.heap_bytes = HEADER_HEAP;
+    }
+    job.source = text.buf;
+    job.len = text.len;
+    job.options = o.v.items;
+    job.noptions = o.v.n;
+    pthread_mutex_lock(&c->lock);
+    rc = client_submit(&c->client, &spec, &job, &t->job, err);
+    pthread_mutex_unlock(&c->lock);
+out:
+    vec_release(&o.v);
+    strbuf_release(&text);
+    return rc;
+}
+
+static void keep_names(struct compile_ticket *t, const struct compile_request *rq,
+                       const struct source_scan *scan)
+{
+    const char *const *names = rq->nkernels ? rq->kernels : scan->kernels.items;
+    size_t n = rq->nkernels ? rq->nkernels : scan->kernels.n;
+    t->kernels = arena_alloc(&t->arena, (n + 1) * sizeof *t->kernels);
+    for (size_t i = 0; i < n; i++) {
+        bool twice = false; /* a plan may launch a kernel more than once */
+        for (size_t k = 0; k < t->nkernels; k++)
+            twice |= str_eq(t->kernels[k], names[i]);
+        if (!twice)
+            t->kernels[t->nkernels++] = arena_strdup(&t->arena, names[i]);
+    }
+}
+
+int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **out,
+                  struct err *err)
+{
+    struct compile_ticket *t = xcalloc(1, sizeof *t);
+    struct source_scan scan;
+    int rc = 0;
+    t->compiler = c;
+    t->fd = -1;
+    t->job = (struct client_job)CLIENT_JOB_INIT;
+    t->name = arena_strdup(&t->arena, rq->name ? rq->name : "kernel.cu");
+    t->arch = arena_strdup(&t->arena, rq->arch ? rq->arch : "sm_90a");
+    source_scan(rq->source, rq->len, rq->trusted, &scan);
+    keep_names(t, rq, &scan);
+    find_key(c, rq, t, t->key);
+    if (scan.failure)
+        rc = answer_rejected(t, &scan, err);
+    else if (answer_cached(t))
+        rc = answer_at_once(t, err);
+    else
+        rc = submit(t, rq, &scan, err);
+    source_scan_release(&scan);
+    if (rc < 0) {
+        compile_cancel(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+int compile_ticket_fd(const struct compile_ticket *t)
+{
+    return t->at_once ? t->fd : t->job.reply_fd;
+}
+
+void compile_cancel(struct compile_ticket *t)
+{
+    if (!t)
+        return;
+    compiled_release(&t->done);
+    if (t->fd >= 0)
+        close(t->fd);
+    client_job_release(&t->job);
+    arena_release(&t->arena);
+    free(t);
+}
+
+/* ---- finishing -------------------------------------------------------------------------------*/
+
+/*
+ * What only ptxas knows:
+ *     ptxas info    : Function properties for NAME
+ *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
+ *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
+ * (The cubin's section of shared memory also counts what the system keeps for itself.)
+ */
+static void find_usage(const char *log, struct kernel_info *k)
+{
+    char head[600];
+    unsigned stack, stores, loads;
+    snprintf(head, sizeof head, "Function properties for %s\n", k->name);
+    const char *p = strstr(log, head);
+    if (!p || !(p = strchr(p + strlen(head), '.')))
+        return;
+    p += strspn(p, ". \t");
+    if (sscanf(p, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &stack,
+               &stores, &loads) == 3) {
+        k->spill_store_bytes = stores;
+        k->spill_load_bytes = loads;
+    }
+    const char *used = strstr(p, "Used ");
+    if (!used)
+        return;
+    size_t n = strcspn(used, "\n");
+    const char *smem = memmem(used, n, " bytes smem", 11);
+    k->static_smem_bytes = 0;
+    while (smem && smem > used && smem[-1] >= '0' && smem[-1] <= '9')
+        smem--;
+    if (smem)
+        k->static_smem_bytes = (uint32_t)strtoul(smem, NULL, 10);
+}
+
+static void add_kernel(const char *name, size_t n, void *ctx)
+{
+    struct compiled *c = ctx;
+    struct cubin_kernel facts;
+    char *copy = arena_strndup(&c->arena, name, n);
+    if (cubin_kernel(c->cubin, c->cubin_len, copy, &facts) < 0)
+        return;
+    struct kernel_info *k = vec_push(&c->kernels);
+    k->name = copy;
+    k->registers = facts.registers;
+    k->static_smem_bytes = facts.static_smem_bytes;
+    k->stack_bytes = facts.stack_bytes;
+    k->max_threads = facts.max_threads ? facts.max_threads : 1024;
+    find_usage(c->log, k);
+}
+
+static void fail(struct compiled *out, const char *name, const char *failure, const char *message)
+{
+    out->ok = false;
+    out->failure = failure;
+    diag_add(&out->diags, &out->arena, name, 0, 0, message, "");
+}
+
+static void take_success(struct compile_ticket *t, const struct job_result *r, struct compiled *out)
+{
+    struct err e = ERR_INIT;
+    char drop[48];
+    out->cubin = r->cubin;
+    out->cubin_len = r->cubin_len;
+    if (trailer_read(r->ptx, r->ptx_len, t->nonce, t->kernels, t->nkernels, &out->sigs, &out->arena,
+                     &e) < 0) {
+        fail(out, t->name, "signature", arena_strdup(&out->arena, e.msg));
+        return;
+    }
+    struct strbuf ptx = STRBUF_INIT((size_t)512 << 20);
+    snprintf(drop, sizeof drop, "hone_sig_%s", t->nonce);
+    ptx_prune(r->ptx, r->ptx_len, drop, &ptx);
+    out->ptx = arena_strndup(&out->arena, ptx.buf, ptx.len);
+    out->ptx_len = ptx.len;
+    strbuf_release(&ptx);
+    ptx_entries(out->ptx, out->ptx_len, add_kernel, out);
+    out->ok = true;
+}
+
+/* True if the result depends on nothing but the request, so that the cache may have it. */
+static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
+                       const struct job_result *r, struct compiled *out)
+{
+    const struct compiler_config *cfg = &t->compiler->cfg;
+    out->compile_ns = reply->wall_ns;
+    switch ((enum job_end)reply->end) {
+    case JOB_DONE:
+        out->compile_ns = r->compile_ns;
+        out->used_pch = reply->used_pch;
+        out->log = r->log;
+        if (r->ok)
+            take_success(t, r, out);
+        else
+            diag_parse(r->log, t->name, &out->diags, &out->arena);
+        if (!r->ok && out->diags.n == 0)
+            fail(out, t->name, "", "the compiler failed without a message");
+        return true;
+    case JOB_TIMEOUT:
+        fail(out, t->name, "time limit",
+             arena_printf(&out->arena, "compiling took longer than %.0f s",
+                          (double)cfg->child_ns / 1e9));
+        return false;
+    case JOB_MEMORY:
+        fail(out, t->name, "memory",
+             arena_printf(&out->arena, "compiling took more than %.1f GiB of memory",
+                          (double)cfg->child_bytes / (1u << 30)));
+        return false;
+    default:
+        fail(out, t->name, "compiler crash", "the compiler crashed on this source");
+        return false;
+    }
+}
+
+/* Waits for the reply, with a new service if the old one died under it. */
+static int wait_reply(struct compile_ticket *t, struct job_reply *reply, struct err *err)
+{
+    for (;;) {
+        int rc = client_wait(&t->job, reply, err);
+        if (rc != 0)
+            return rc < 0 ? -1 : 0;
+        if (t->resent)
+            return err_set(err, ERR_SYSTEM, "the compile service died twice during one compile");
+        t->resent = true;
+        log_warn("compile", "the compile service died; starting another");
+        struct compiler *c = t->compiler;
+        pthread_mutex_lock(&c->lock);
+        client_reap(&c->client);
+        rc = client_resubmit(&c->client, &t->job, err);
+        pthread_mutex_unlock(&c->lock);
+        if (rc < 0)
+            return -1;
+    }
+}
+
+static int finish_job(struct compile_ticket *t, struct compiled *out, struct err *err)
+{
+    struct compiler *c = t->compiler;
+    struct job_reply reply;
+    struct job_result r = {.log = ""};
+    if (wait_reply(t, &reply, err) < 0)
+        return -1;
+    if (reply.end == JOB_LOST)
+        return err_set(err, ERR_SYSTEM, "the compile service could not start a process");
+    if (reply.end == JOB_DONE && client_result(&t->job, &r, &out->arena, err) < 0)
+        return -1;
+    if (reply.end == JOB_DONE && r.code == JOB_TOOL_FAILED)
+        return err_set(err, ERR_ENV, "%s: %s", c->version, r.log);
+    if (take_reply(t, &reply, &r, out) && c->have_cache && !c->cfg.no_cache) {
+        struct strbuf sb = STRBUF_INIT((size_t)512 << 20);
+        struct err e = ERR_INIT;
+        entry_write(out, &sb);
+        if (cache_put(&c->cache, t->key, sb.buf, sb.len, &e) < 0)
+            log_warn("compile", "cannot cache: %s", e.msg);
+        strbuf_release(&sb);
+    }
+    return 0;
+}
+
+int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err)
+{
+    int rc = 0;
+    if (t->at_once) {
+        *out = t->done;
+        memset(&t->done, 0, sizeof t->done);
+    } else {
+        memset(out, 0, sizeof *out);
+    }
+    if (!out->compiler)
+        out->compiler = arena_strdup(&out->arena, t->compiler->version);
+    if (!out->arch)
+        out->arch = arena_strdup(&out->arena, t->arch);
+    if (!out->failure)
+        out->failure = "";
+    if (!out->log)
+        out->log = "";
+    if (!out->ptx)
+        out->ptx = "";
+    memcpy(out->key, t->key, sizeof out->key);
+    if (!t->at_once)
+        rc = finish_job(t, out, err);
+    if (rc < 0)
+        compiled_release(out);
+    compile_cancel(t);
+    return rc;
+}
+
+int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
+                struct err *err)
+{
+    struct compile_ticket *t;
+    memset(out, 0, sizeof *out);
+    if (compile_start(c, rq, &t, err) < 0)
+        return -1;
+    return compile_finish(t, out, err);
+}
+
+void compiled_release(struct compiled *c)
+{
+    vec_each (struct diag, d, &c->diags)
+        vec_release(&d->frames);
+    vec_release(&c->diags);
+    vec_release(&c->kernels);
+    vec_release(&c->sigs);
+    arena_release(&c->arena);
+    memset(c, 0, sizeof *c);
+}

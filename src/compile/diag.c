@@ -1,0 +1,290 @@
+#include "compile/diag.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+
+enum {
+    MESSAGE_MAX = 400, /* of one diagnostic's message */
+    FRAME_MAX = 160,
+    DIAGS_MAX = 64,
+    PER_LINE_MAX = 2, /* errors kept at one line of the candidate: the rest follow from them */
+    FRAMES_MAX = 8
+};
+
+/*
+ * What the front end prints (NVRTC and nvcc alike):
+ *
+ *     FILE(LINE): error: MESSAGE
+ *         the source line
+ *         ^
+ *               detected during:
+ *                 instantiation of "..." at line 414
+ *                 instantiation of "..." at line 7 of kernel.cu
+ *
+ * "at line N" without a file means the file of the line before. ptxas has "ptxas ... error   : ".
+ */
+struct parser {
+    const char *name;
+    struct diag_vec *out;
+    struct arena *a;
+    struct diag *cur;        /* the one being read */
+    char *file;              /* of the frame before */
+    unsigned header_line;    /* where the error was, if that is not the candidate */
+    const char *header_file; /* or NULL */
+    bool snippet;            /* its source line was taken */
+};
+
+static const char *short_path(const char *path, struct arena *a)
+{
+    static const char *const roots[] = {"/include/cccl/", "/include/"};
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+        const char *p = strstr(path, roots[i]);
+        if (p)
+            return arena_strdup(a, p + strlen(roots[i]));
+    }
+    const char *slash = strrchr(path, '/');
+    return arena_strdup(a, slash ? slash + 1 : path);
+}
+
+/* Cuts template argument lists that say nothing a reader can use. */
+static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
+{
+    struct strbuf sb = STRBUF_INIT(max);
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i + 7 < n && strncmp(s + i, " [with ", 7) == 0)
+            break;
+        if (strncmp(s + i, "cute::", 6) == 0) {
+            i += 5;
+            continue;
+        }
+        if (strncmp(s + i, "cutlass::", 9) == 0) {
+            i += 8;
+            continue;
+        }
+        if (s[i] == '<' && i && (isalnum((unsigned char)s[i - 1]) || s[i - 1] == '_')) {
+            if (depth++ == 2)
+                strbuf_adds(&sb, "<..");
+        }
+        if (depth <= 2)
+            strbuf_addc(&sb, s[i]);
+        if (s[i] == '>' && depth > 0 && i && s[i - 1] != '-') {
+            if (depth-- == 3)
+                strbuf_addc(&sb, '>');
+        }
+    }
+    if (sb.truncated && sb.len > 4)
+        memcpy(sb.buf + sb.len - 3, "...", 3);
+    char *out = arena_strndup(a, sb.buf, sb.len);
+    strbuf_release(&sb);
+    return out;
+}
+
+static void frame_add(struct diag *d, uint32_t line, const char *text)
+{
+    if (d->frames.n >= FRAMES_MAX)
+        return;
+    if (d->frames.n && d->frames.items[d->frames.n - 1].line == line)
+        return;
+    struct diag_frame *f = vec_push(&d->frames);
+    f->line = line;
+    f->text = text;
+}
+
+/* Ends the diagnostic being read: gives it its place in the candidate, drops repetitions. */
+static void finish(struct parser *p)
+{
+    struct diag *d = p->cur;
+    p->cur = NULL;
+    if (!d)
+        return;
+    if (p->header_file && d->frames.n) {
+        d->line = d->frames.items[0].line;
+        d->column = 0;
+        d->message =
+            arena_printf(p->a, "%s (in %s:%u)", d->message, p->header_file, p->header_line);
+        d->file = p->name;
+    }
+    d->hint = diag_hint(d->message);
+    unsigned same_line = 0;
+    for (struct diag *e = p->out->items; e < d; e++) {
+        bool here = e->line == d->line && str_eq(e->file, d->file);
+        if (here && (str_eq(e->message, d->message) || ++same_line >= PER_LINE_MAX)) {
+            vec_release(&d->frames);
+            p->out->n--;
+            return;
+        }
+    }
+}
+
+static void begin(struct parser *p, const char *file, size_t flen, uint32_t line,
+                  enum diag_severity severity, const char *msg, size_t mlen)
+{
+    finish(p);
+    if (p->out->n >= DIAGS_MAX)
+        return;
+    p->file = arena_strndup(p->a, file, flen);
+    bool own = str_eq(p->file, p->name);
+    p->header_file = own || !flen ? NULL : short_path(p->file, p->a);
+    p->header_line = line;
+    p->snippet = false;
+    p->cur = vec_push(p->out);
+    p->cur->severity = severity;
+    p->cur->file = own || !flen ? p->name : p->header_file;
+    p->cur->line = line;
+    p->cur->hint = "";
+    p->cur->message = squeeze(msg, mlen, MESSAGE_MAX, p->a);
+}
+
+/* FILE(LINE): [catastrophic ]error: MESSAGE */
+static bool read_head(struct parser *p, const char *s, size_t n)
+{
+    static const struct {
+        const char *mark;
+        enum diag_severity severity;
+    } marks[] = {{": error: ", DIAG_ERROR},
+                 {": catastrophic error: ", DIAG_ERROR},
+                 {": internal error: ", DIAG_ERROR},
+                 {": fatal error: ", DIAG_ERROR},
+                 {": warning: ", DIAG_WARNING}};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        size_t k = strlen(marks[i].mark);
+        const char *m = memmem(s, n, marks[i].mark, k);
+        if (!m || m == s || m[-1] != ')')
+            continue;
+        const char *open = m - 1;
+        while (open > s && *open != '(')
+            open--;
+        if (open == s)
+            continue;
+        begin(p, s, (size_t)(open - s), (uint32_t)strtoul(open + 1, NULL, 10), marks[i].severity,
+              m + k, n - (size_t)(m + k - s));
+        return true;
+    }
+    return false;
+}
+
+/* ptxas and the linker know no source line. */
+static bool read_ptxas(struct parser *p, const char *s, size_t n)
+{
+    if (n < 5 || strncmp(s, "ptxas", 5) != 0)
+        return false;
+    const char *m = memmem(s, n, "error   : ", 10);
+    if (!m)
+        m = memmem(s, n, "fatal   : ", 10);
+    if (!m)
+        return true;
+    m += 10;
+    begin(p, "", 0, 0, DIAG_ERROR, m, n - (size_t)(m - s));
+    if (p->cur)
+        p->cur->message = arena_printf(p->a, "ptxas: %s", p->cur->message);
+    return true;
+}
+
+static void read_frame(struct parser *p, const char *s, size_t n)
+{
+    static const char mark[] = " at line ";
+    const char *at = NULL;
+    for (const char *q = s; (q = memmem(q, n - (size_t)(q - s), mark, sizeof mark - 1)); q++)
+        at = q;
+    if (!at)
+        return;
+    char *end;
+    unsigned long line = strtoul(at + sizeof mark - 1, &end, 10);
+    if (n - (size_t)(end - s) > 4 && strncmp(end, " of ", 4) == 0)
+        p->file = arena_strndup(p->a, end + 4, n - (size_t)(end + 4 - s));
+    size_t flen = strlen(p->file);
+    if (flen > 2 && p->file[0] == '"') { /* older versions quote it */
+        p->file[flen - 1] = '\0';
+        p->file++;
+    }
+    if (str_eq(p->file, p->name))
+        frame_add(p->cur, (uint32_t)line, squeeze(s, (size_t)(at - s), FRAME_MAX, p->a));
+}
+
+static void read_line(struct parser *p, const char *s, size_t n)
+{
+    if (read_head(p, s, n) || read_ptxas(p, s, n) || !p->cur)
+        return;
+    size_t blanks = 0;
+    while (blanks < n && s[blanks] == ' ')
+        blanks++;
+    s += blanks;
+    n -= blanks;
+    if (n == 1 && *s == '^') {
+        if (!p->header_file)
+            p->cur->column = (uint32_t)(blanks > 2 ? blanks - 1 : 1);
+    } else if (n > 13 && (strncmp(s, "instantiation", 13) == 0 || strncmp(s, "implicit", 8) == 0 ||
+                          strncmp(s, "processing", 10) == 0 || strncmp(s, "evaluation", 10) == 0)) {
+        read_frame(p, s, n);
+    } else if (n && !p->snippet) {
+        p->snippet = true;
+        /* A bare assertion says what failed only in its source line. */
+        if (p->header_file && str_eq(p->cur->message, "static assertion failed"))
+            p->cur->message =
+                arena_printf(p->a, "static assertion failed: %s", squeeze(s, n, FRAME_MAX, p->a));
+    } else if (n > 6 && (strncmp(s, "argument types", 14) == 0 || strncmp(s, "note", 4) == 0 ||
+                         strncmp(s, "candidate", 9) == 0 || strncmp(s, "object type", 11) == 0)) {
+        if (strlen(p->cur->message) < MESSAGE_MAX && strncmp(s, "candidate", 9) != 0)
+            p->cur->message =
+                arena_printf(p->a, "%s; %s", p->cur->message, squeeze(s, n, FRAME_MAX, p->a));
+    }
+}
+
+void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a)
+{
+    struct parser p = {.name = name, .out = out, .a = a, .file = arena_strdup(a, "")};
+    while (*log) {
+        size_t n = strcspn(log, "\n");
+        read_line(&p, log, n);
+        log += n + (log[n] == '\n');
+    }
+    finish(&p);
+}
+
+void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t line,
+              uint32_t column, const char *message, const char *hint)
+{
+    struct diag *d = vec_push(out);
+    d->severity = DIAG_ERROR;
+    d->file = arena_strdup(a, name);
+    d->line = line;
+    d->column = column;
+    d->message = arena_strdup(a, message);
+    d->hint = hint;
+}
+
+/* ---- as text ---------------------------------------------------------------------------------*/
+
+static const char *severity_name(enum diag_severity s)
+{
+    return s == DIAG_ERROR ? "error" : s == DIAG_WARNING ? "warning" : "note";
+}
+
+void diag_text(const struct diag_vec *diags, unsigned max_lines, struct strbuf *out)
+{
+    unsigned lines = 0;
+    size_t shown = 0;
+    vec_each (struct diag, d, diags) {
+        unsigned need = 1 + (*d->hint != '\0') + (unsigned)(d->frames.n > 1 ? d->frames.n - 1 : 0);
+        bool last = shown + 1 == diags->n;
+        if (lines + need + !last > max_lines)
+            break;
+        if (d->line)
+            strbuf_addf(out, "%s:%u: %s: %s\n", d->file, d->line, severity_name(d->severity),
+                        d->message);
+        else
+            strbuf_addf(out, "%s: %s: %s\n", d->file, severity_name(d->severity), d->message);
+        for (size_t i = 1; i < d->frames.n; i++)
+            strbuf_addf(out, "    from line %u: %s\n", d->frames.items[i].line,
+                        d->frames.items[i].text);
+        if (*d->hint)
+            strbuf_addf(out, "    hint: %s\n", d->hint);
+        lines += need;
+        shown++;
+    }
+    if (shown < diags->n)
+        strbuf_addf(out, "... and %zu more\n", diags->n - shown);
+}

@@ -1,0 +1,30 @@
+/*
+ * ptx.h - the little Hone reads from, and removes from, PTX as text.
+ */
+#ifndef COMPILE_PTX_H
+#define COMPILE_PTX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+struct ptx_param {
+    uint32_t size, align; /* bytes; align 0 = the type's own */
+};
+
+/* The parameters of `.entry NAME`: their count, or -1 if there is no such entry (or over max). */
+int ptx_entry_params(const char *ptx, size_t len, const char *name, struct ptx_param *out, int max);
+
+/* Calls fn for each .entry in order. */
+void ptx_entries(const char *ptx, size_t len, void (*fn)(const char *name, size_t n, void *ctx),
+                 void *ctx);
+
+/*
+ * Copies PTX without the module variables that nothing refers to: with -default-device every
+ * static constexpr member of every template becomes one. Variables whose name begins with `drop`
+ * (the trailer's) go too. Code and line info are untouched.
+ */
+void ptx_prune(const char *ptx, size_t len, const char *drop, struct strbuf *out);
+
+#endif

@@ -1,0 +1,489 @@
+#include "compile/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+enum { MAX_SLOTS = 128, MAX_PCHS = 32 };
+/* Exit codes of a child. */
+enum {
+    CHILD_OK = 0,
+    CHILD_BAD_REQUEST = 11,
+    CHILD_PCH_UNUSED = 12,
+    CHILD_NO_MEMORY = 13,
+    CHILD_CRASHED = 14
+};
+
+enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING };
+
+struct slot {
+    enum slot_state state;
+    struct job_spec spec;
+    int request_fd, result_fd, reply_fd;
+    uint64_t seq; /* first in, first out */
+    pid_t pid;
+    uint64_t start_ns, deadline_ns;
+    bool building;    /* the child builds spec.pch for pch[pch_index] */
+    bool timed_out;   /* killed by us */
+    bool without_pch; /* second try after a crash with a precompiled header */
+    int pch_index;    /* the header it uses or builds, or -1 */
+};
+
+enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
+
+struct pch {
+    char path[PCH_PATH_MAX];
+    enum pch_state state;
+};
+
+/* Static, so that nothing is allocated while serving: see invariant 1. */
+static struct {
+    struct slot slots[MAX_SLOTS];
+    struct pch pchs[MAX_PCHS];
+    size_t npchs;
+    unsigned jobs, running;
+    uint64_t seq;
+    int signal_fd;
+    sigset_t old_mask;
+    bool have_nvrtc;
+} sv;
+
+/* ---- the child -------------------------------------------------------------------------------*/
+
+static void limit(int resource, rlim_t value)
+{
+    struct rlimit r = {value, value};
+    setrlimit(resource, &r);
+}
+
+static void child_setup(const struct slot *s, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(CHILD_BAD_REQUEST); /* the service died before the line above */
+    setpgid(0, 0);
+    sigprocmask(SIG_SETMASK, &sv.old_mask, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3 && null >= 0; fd++)
+        dup2(null, fd);
+    limit(RLIMIT_CORE, 0);
+    /* NVRTC's own threads need stacks; a deep template recursion gets an error, not a crash. */
+    limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u * 2 + 5);
+    if (s->spec.kind != JOB_NVCC)
+        limit(RLIMIT_AS, s->spec.limit_bytes + s->spec.heap_bytes);
+}
+
+static void *read_all(int fd, size_t *len)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 || st.st_size > (64 << 20))
+        return NULL;
+    char *p = malloc((size_t)st.st_size + 1);
+    size_t n = 0;
+    while (p && n < (size_t)st.st_size) {
+        ssize_t k = pread(fd, p + n, (size_t)st.st_size - n, (off_t)n);
+        if (k <= 0) {
+            free(p);
+            return NULL;
+        }
+        n += (size_t)k;
+    }
+    *len = n;
+    return p;
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t k = pwrite(fd, p + done, n - done, (off_t)done);
+        if (k <= 0)
+            return false;
+        done += (size_t)k;
+    }
+    return true;
+}
+
+static void dir_of(const char *path, char *out, size_t cap)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, cap, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+static int child_main(struct slot *s, pid_t parent)
+{
+    child_setup(s, parent);
+    /* Allocations of any size come from the break, so mappings do not depend on the source. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_ARENA_MAX, 1);
+    struct arena a = ARENA_INIT;
+    struct job_request rq = {0};
+    struct job_result res = {.log = "", .ptx = "", .cubin = ""};
+    size_t len;
+    void *data = read_all(s->request_fd, &len);
+    if (!data || job_request_read(data, len, &rq, &a, NULL) < 0 || chdir(rq.dir) < 0)
+        return CHILD_BAD_REQUEST;
+    if (s->building) {
+        char dir[PCH_PATH_MAX];
+        dir_of(s->spec.pch, dir, sizeof dir);
+        setenv("TMPDIR", dir, 1); /* the front end writes a temporary file beside a PCH */
+        sandbox_enter(rq.roots, rq.nroots, dir);
+        return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
+    }
+    if (s->spec.kind == JOB_NVCC) {
+        nvcc_job(&rq, &s->spec, &res, &a);
+    } else {
+        if (*s->spec.pch && access(s->spec.pch, R_OK) < 0)
+            s->spec.pch[0] = '\0';
+        const char **roots = arena_alloc(&a, (rq.nroots + 1) * sizeof *roots);
+        for (size_t i = 0; i < rq.nroots; i++)
+            roots[i] = rq.roots[i];
+        roots[rq.nroots] = s->spec.pch;
+        if (*rq.tmp)
+            setenv("TMPDIR", rq.tmp, 1);
+        sandbox_enter(roots, rq.nroots + (*s->spec.pch != '\0'), *rq.tmp ? rq.tmp : NULL);
+        nvrtc_job(&rq, &s->spec, &res, &a);
+    }
+    struct strbuf out = STRBUF_INIT((size_t)1 << 30);
+    job_result_write(&res, &out);
+    if (!write_all(s->result_fd, out.buf, out.len))
+        return CHILD_BAD_REQUEST;
+    if (res.code == JOB_OUT_OF_MEMORY || (!res.ok && strstr(res.log, "out of memory")))
+        return CHILD_NO_MEMORY;
+    if (res.code == JOB_TOOL_CRASHED)
+        return CHILD_CRASHED;
+    return *s->spec.pch && !res.used_pch ? CHILD_PCH_UNUSED : CHILD_OK;
+}
+
+/* ---- slots -----------------------------------------------------------------------------------*/
+
+static void slot_free(struct slot *s)
+{
+    close(s->request_fd);
+    close(s->result_fd);
+    close(s->reply_fd);
+    memset(s, 0, sizeof *s);
+}
+
+static void slot_reply(struct slot *s, enum job_end end, int status, bool used_pch)
+{
+    struct job_reply r = {.end = end, .status = status, .used_pch = used_pch};
+    r.wall_ns = s->start_ns ? now_ns() - s->start_ns : 0;
+    send(s->reply_fd, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT);
+    slot_free(s);
+}
+
+static int pch_find(const char *path)
+{
+    for (size_t i = 0; i < sv.npchs; i++)
+        if (str_eq(sv.pchs[i].path, path))
+            return (int)i;
+    if (sv.npchs == MAX_PCHS)
+        return -1;
+    struct pch *p = &sv.pchs[sv.npchs];
+    snprintf(p->path, sizeof p->path, "%s", path);
+    p->state = PCH_UNKNOWN;
+    return (int)sv.npchs++;
+}
+
+static int slot_start(struct slot *s)
+{
+    pid_t self = getpid();
+    s->start_ns = now_ns();
+    s->deadline_ns = s->start_ns + s->spec.limit_ns;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(child_main(s, self));
+    if (pid < 0)
+        return -1;
+    setpgid(pid, pid); /* in the child too: whoever comes first */
+    s->pid = pid;
+    s->state = SLOT_RUNNING;
+    sv.running++;
+    return 0;
+}
+
+/* Whether the slot may start now; decides about its precompiled header. */
+static bool slot_ready(struct slot *s)
+{
+    s->building = false;
+    s->pch_index = -1;
+    if (!s->spec.pch[0])
+        return true;
+    int i = pch_find(s->spec.pch);
+    struct pch *p = i < 0 ? NULL : &sv.pchs[i];
+    if (p && p->state == PCH_UNKNOWN)
+        p->state = pch_valid(p->path) ? PCH_READY : PCH_UNKNOWN;
+    if (!p || p->state == PCH_BAD ||
+        (p->state != PCH_READY && s->spec.pch_if_ready && s->spec.kind != JOB_PCH)) {
+        s->spec.pch[0] = '\0';
+        return true;
+    }
+    if (p->state == PCH_BUILDING)
+        return false;
+    s->pch_index = i;
+    if (p->state == PCH_UNKNOWN) {
+        s->building = true;
+        p->state = PCH_BUILDING;
+    }
+    return true;
+}
+
+static void schedule(void)
+{
+    while (sv.running < sv.jobs) {
+        struct slot *next = NULL;
+        for (int i = 0; i < MAX_SLOTS; i++) {
+            struct slot *s = &sv.slots[i];
+            if (s->state == SLOT_QUEUED && (!next || s->seq < next->seq) && slot_ready(s)) {
+                /* A builder claimed its header: it must be the one that starts. */
+                next = s;
+                if (s->building)
+                    break;
+            }
+        }
+        if (!next)
+            return;
+        if (slot_start(next) < 0) {
+            if (next->building)
+                sv.pchs[next->pch_index].state = PCH_UNKNOWN;
+            slot_reply(next, JOB_LOST, errno, false);
+        }
+    }
+}
+
+/* ---- ends ------------------------------------------------------------------------------------*/
+
+static void requeue(struct slot *s)
+{
+    s->state = SLOT_QUEUED;
+    s->timed_out = false;
+    if (ftruncate(s->result_fd, 0) < 0)
+        slot_reply(s, JOB_LOST, errno, false);
+}
+
+static void end_build(struct slot *s, int status)
+{
+    struct pch *p = &sv.pchs[s->pch_index];
+    bool built = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_OK;
+    p->state = built ? PCH_READY : PCH_BAD;
+    s->building = false;
+    if (s->spec.kind == JOB_PCH)
+        slot_reply(s, built ? JOB_DONE : JOB_CRASHED, status, built);
+    else
+        requeue(s);
+}
+
+static enum job_end classify(const struct slot *s, int status, const struct rusage *ru)
+{
+    uint64_t peak = (uint64_t)ru->ru_maxrss * 1024;
+    if (s->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+        return JOB_TIMEOUT;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_NO_MEMORY)
+        return JOB_MEMORY;
+    if (WIFSIGNALED(status))
+        return peak > s->spec.limit_bytes / 2 ? JOB_MEMORY : JOB_CRASHED;
+    if (WEXITSTATUS(status) == CHILD_OK || WEXITSTATUS(status) == CHILD_PCH_UNUSED)
+        return JOB_DONE;
+    return JOB_CRASHED;
+}
+
+static void end_compile(struct slot *s, int status, const struct rusage *ru)
+{
+    enum job_end end = classify(s, status, ru);
+    struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
+    bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
+    if (end == JOB_CRASHED && p && !s->without_pch) {
+        s->without_pch = true;
+        s->spec.pch[0] = '\0';
+        requeue(s);
+        return;
+    }
+    if (p && end == JOB_DONE && (unused || s->without_pch)) {
+        /* Made at another address, or damaged: the next service makes a new one. */
+        p->state = PCH_BAD;
+        pch_discard(p->path);
+    }
+    slot_reply(s, end, status, p && end == JOB_DONE && !unused && !s->without_pch);
+}
+
+static void reap(void)
+{
+    struct signalfd_siginfo info[8];
+    while (read(sv.signal_fd, info, sizeof info) > 0)
+        ;
+    int status;
+    struct rusage ru;
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &ru)) > 0;) {
+        for (int i = 0; i < MAX_SLOTS; i++) {
+            struct slot *s = &sv.slots[i];
+            if (s->state != SLOT_RUNNING || s->pid != pid)
+                continue;
+            kill(-pid, SIGKILL); /* what it left behind */
+            sv.running--;
+            if (s->building)
+                end_build(s, status);
+            else
+                end_compile(s, status, &ru);
+            break;
+        }
+    }
+}
+
+static void kill_slot(struct slot *s)
+{
+    kill(-s->pid, SIGKILL);
+    kill(s->pid, SIGKILL);
+}
+
+static void check_deadlines(void)
+{
+    uint64_t now = now_ns();
+    for (int i = 0; i < MAX_SLOTS; i++) {
+        struct slot *s = &sv.slots[i];
+        if (s->state == SLOT_RUNNING && !s->timed_out && now >= s->deadline_ns) {
+            s->timed_out = true;
+            kill_slot(s);
+        }
+    }
+}
+
+/* The client gave up on this job. A header being built goes on: others will want it. */
+static void cancel(struct slot *s)
+{
+    if (s->state == SLOT_QUEUED)
+        slot_free(s);
+    else if (!s->building)
+        kill_slot(s);
+}
+
+/* ---- the loop --------------------------------------------------------------------------------*/
+
+/* Takes one request; false at the end of the conversation. */
+static bool receive(int control)
+{
+    struct job_spec spec;
+    struct iovec iov = {&spec, sizeof spec};
+    union {
+        struct cmsghdr align;
+        char buf[CMSG_SPACE(3 * sizeof(int))];
+    } c;
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = c.buf, .msg_controllen = sizeof c.buf};
+    ssize_t n = recvmsg(control, &msg, MSG_CMSG_CLOEXEC);
+    if (n < 0 && errno == EINTR)
+        return true;
+    struct cmsghdr *h = CMSG_FIRSTHDR(&msg);
+    if (n != (ssize_t)sizeof spec || spec.magic != JOB_MAGIC || !h ||
+        h->cmsg_len != CMSG_LEN(3 * sizeof(int)))
+        return false;
+    int fds[3];
+    memcpy(fds, CMSG_DATA(h), sizeof fds);
+    spec.pch[PCH_PATH_MAX - 1] = '\0';
+    for (int i = 0; i < MAX_SLOTS; i++) {
+        struct slot *s = &sv.slots[i];
+        if (s->state != SLOT_FREE)
+            continue;
+        *s = (struct slot){.state = SLOT_QUEUED,
+                           .spec = spec,
+                           .request_fd = fds[0],
+                           .result_fd = fds[1],
+                           .reply_fd = fds[2],
+                           .seq = ++sv.seq,
+                           .pch_index = -1};
+        return true;
+    }
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    return true;
+}
+
+static int wait_ms(void)
+{
+    uint64_t now = now_ns(), next = UINT64_MAX;
+    for (int i = 0; i < MAX_SLOTS; i++)
+        if (sv.slots[i].state == SLOT_RUNNING && !sv.slots[i].timed_out)
+            next = MIN(next, sv.slots[i].deadline_ns);
+    if (next == UINT64_MAX)
+        return -1;
+    return next <= now ? 0 : (int)MIN((next - now) / 1000000 + 1, 60000u);
+}
+
+static bool slots_full(void)
+{
+    for (int i = 0; i < MAX_SLOTS; i++)
+        if (sv.slots[i].state == SLOT_FREE)
+            return false;
+    return true;
+}
+
+static void serve(void)
+{
+    static struct pollfd fds[MAX_SLOTS + 2];
+    static int slot_of[MAX_SLOTS + 2];
+    for (;;) {
+        int n = 2;
+        fds[0] = (struct pollfd){.fd = SERVICE_FD, .events = slots_full() ? 0 : POLLIN};
+        fds[1] = (struct pollfd){.fd = sv.signal_fd, .events = POLLIN};
+        for (int i = 0; i < MAX_SLOTS; i++)
+            if (sv.slots[i].state != SLOT_FREE) {
+                fds[n] = (struct pollfd){.fd = sv.slots[i].reply_fd, .events = POLLRDHUP};
+                slot_of[n++] = i;
+            }
+        if (poll(fds, (nfds_t)n, wait_ms()) < 0 && errno != EINTR)
+            return;
+        for (int i = 2; i < n; i++)
+            if (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR))
+                cancel(&sv.slots[slot_of[i]]);
+        check_deadlines();
+        if (fds[1].revents)
+            reap();
+        if (fds[0].revents & POLLIN) {
+            if (!receive(SERVICE_FD))
+                return;
+        } else if (fds[0].revents) {
+            return;
+        }
+        schedule();
+    }
+}
+
+int service_main(const char *nvrtc, unsigned jobs)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &mask, &sv.old_mask);
+    signal(SIGPIPE, SIG_IGN);
+    sv.signal_fd = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
+    fcntl(SERVICE_FD, F_SETFD, FD_CLOEXEC);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, "hone-compile");
+    sv.jobs = MAX(jobs, 1u);
+    struct err err = ERR_INIT;
+    if (*nvrtc && nvrtc_load(nvrtc, &err) < 0) {
+        send(SERVICE_FD, err.msg, strlen(err.msg), MSG_NOSIGNAL);
+        return 3;
+    }
+    send(SERVICE_FD, "ready", 5, MSG_NOSIGNAL);
+    serve();
+    for (int i = 0; i < MAX_SLOTS; i++)
+        if (sv.slots[i].state == SLOT_RUNNING)
+            kill_slot(&sv.slots[i]);
+    while (wait(NULL) > 0)
+        ;
+    return 0;
+}

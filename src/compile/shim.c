@@ -1,0 +1,66 @@
+#include "compile/shim.h"
+
+#include "base/util.h"
+
+#define STDINT                                                                              \
+    "#pragma once\n"                                                                        \
+    "typedef signed char int8_t; typedef short int16_t; typedef int int32_t;\n"             \
+    "typedef long long int64_t; typedef unsigned char uint8_t;\n"                           \
+    "typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"                         \
+    "typedef unsigned long long uint64_t; typedef int64_t intptr_t;\n"                      \
+    "typedef uint64_t uintptr_t; typedef int64_t intmax_t; typedef uint64_t uintmax_t;\n"   \
+    "#ifndef INT32_MAX\n"                                                                   \
+    "#define INT8_MIN (-128)\n#define INT8_MAX 127\n#define UINT8_MAX 255\n"                \
+    "#define INT16_MIN (-32768)\n#define INT16_MAX 32767\n#define UINT16_MAX 65535\n"       \
+    "#define INT32_MIN (-2147483647 - 1)\n#define INT32_MAX 2147483647\n"                   \
+    "#define UINT32_MAX 4294967295u\n#define INT64_MIN (-9223372036854775807ll - 1)\n"      \
+    "#define INT64_MAX 9223372036854775807ll\n#define UINT64_MAX 18446744073709551615ull\n" \
+    "#endif\n"
+
+#define IN_STD_INT                                                                         \
+    "namespace std { using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;\n" \
+    "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;\n"             \
+    "using ::intptr_t; using ::uintptr_t; }\n"
+
+#define CMATH                                                                              \
+    "#pragma once\n"                                                                       \
+    "namespace std { using ::fabs; using ::sqrt; using ::exp; using ::log; using ::pow;\n" \
+    "using ::sin; using ::cos; using ::tanh; using ::floor; using ::ceil; using ::fmax;\n" \
+    "using ::fmin; using ::fma; using ::erf; using ::exp2; using ::log2; using ::round;\n" \
+    "using ::abs; }\n"
+
+#define FROM_CUDA_STD(h)                        \
+    "#pragma once\n#include <cuda/std/" h ">\n" \
+    "namespace std { using namespace ::cuda::std; }\n"
+
+#define EMPTY "#pragma once\n"
+
+const struct shim shims[] = {
+    {"stdint.h", STDINT},
+    {"cstdint", STDINT IN_STD_INT},
+    {"inttypes.h", STDINT},
+    {"math.h", EMPTY},
+    {"cmath", CMATH},
+    {"limits.h", "#pragma once\n#include <cuda/std/climits>\n"},
+    {"climits", "#pragma once\n#include <cuda/std/climits>\n"},
+    {"float.h", "#pragma once\n#include <cuda/std/cfloat>\n"},
+    {"cfloat", "#pragma once\n#include <cuda/std/cfloat>\n"},
+    {"stdio.h", EMPTY},
+    {"cstdio", EMPTY},
+    {"stdlib.h", EMPTY},
+    {"cstdlib", EMPTY},
+    {"string.h", EMPTY},
+    {"cstring", EMPTY},
+    {"stddef.h", EMPTY},
+    {"cstddef", EMPTY},
+    {"stdbool.h", EMPTY},
+    {"assert.h", "#ifndef assert\n#define assert(x) ((void)0)\n#endif\n"},
+    {"cassert", "#ifndef assert\n#define assert(x) ((void)0)\n#endif\n"},
+    {"type_traits", FROM_CUDA_STD("type_traits")},
+    {"limits", FROM_CUDA_STD("limits")},
+    {"utility", FROM_CUDA_STD("utility")},
+    {"tuple", FROM_CUDA_STD("tuple")},
+    {"array", FROM_CUDA_STD("array")},
+    {"algorithm", FROM_CUDA_STD("algorithm")},
+};
+const size_t nshims = ARRAY_LEN(shims);

@@ -1,0 +1,16 @@
+/*
+ * shim.h - the few C and C++ standard headers device code asks for. NVRTC has none of its own; a
+ * kernel that says #include <cstdint> out of habit should compile all the same.
+ */
+#ifndef COMPILE_SHIM_H
+#define COMPILE_SHIM_H
+
+#include <stddef.h>
+
+struct shim {
+    const char *name, *text;
+};
+extern const struct shim shims[];
+extern const size_t nshims;
+
+#endif

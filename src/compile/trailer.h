@@ -1,0 +1,34 @@
+/*
+ * trailer.h - the text compiled after a candidate's source that exports its kernels' signatures.
+ *
+ * Invariants (a candidate is hostile and shares a translation unit with the trailer):
+ *  1. Every name the trailer makes carries a random nonce, so the candidate can neither define nor
+ *     specialise it.
+ *  2. Every keyword and builtin the trailer uses is #undef'd first, so no macro can bend it; lex.h
+ *     rejects the pragmas that would survive an #undef.
+ *  3. A kernel is redeclared extern "C" __global__ from decltype(::kernel): a name that is anything
+ *     else than that kernel does not compile.
+ *  4. trailer_read() finds exactly one table per kernel in the PTX and holds it against the
+ *     .param list of the .entry of that name; a difference rejects the candidate.
+ */
+#ifndef COMPILE_TRAILER_H
+#define COMPILE_TRAILER_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "plan/sig.h"
+
+#define TRAILER_FILE "hone-trailer"
+
+/* 32 hex digits from the system's random source. */
+int trailer_nonce(char out[33], struct err *err);
+
+void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
+
+/* Fills sigs from PTX; -1 with the reason if a table is missing, doubled or contradicts its
+ * entry.*/
+int trailer_read(const char *ptx, size_t len, const char *nonce, const char *const *kernels,
+                 size_t n, struct sig_vec *sigs, struct arena *a, struct err *err);
+
+#endif
