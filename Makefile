@@ -132,9 +132,10 @@ fuzz: ## fuzz each target of t/fuzz for FUZZ_SECONDS (30)
 fuzz-build: $(FUZZ)
 
 # ---- quality ---------------------------------------------------------------------------------
-.PHONY: lint format
+.PHONY: lint lint-build format
 lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
 	@tools/setup lint && tools/lint
+lint-build: $(LIB_OBJ) $(PROGRAMS:%=$(B)/%) $(UNIT)
 format: ## clang-format all C sources
 	@clang-format -i $(wildcard src/*/*.[ch] t/*/*.[ch])
 
