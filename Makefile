@@ -84,15 +84,29 @@ FORCE:
 
 # Data files travel in the binary: see src/sys/asset.h. The list is part of the rule's input, so a
 # file that goes away or appears rebuilds the table.
+ORACLES := $(patsubst tasks/%/reference.c,$(B)/oracles/%.so,$(wildcard tasks/*/reference.c))
 ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -type f \
              ! -name '.*' 2>/dev/null) \
             $(wildcard src/task/hone_ref.h src/base/gen_core.h src/base/poison.h \
-              src/base/compare_core.h src/worker/*.py src/worker/*.cu src/device/*.cu))
+              src/base/compare_core.h src/worker/*.py src/worker/*.cu src/device/*.cu)) $(ORACLES)
 $(B)/assets.S: FORCE
 	@mkdir -p $(@D) && tools/embed $(ASSETS) >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 $(B)/assets.o: $(B)/assets.S $(ASSETS)
 	$(Q)$(CC) -c -o $@ $<
+
+# The built-in tasks' oracles: oracle-source writes the text (a native tool: point ORACLE_SOURCE at
+# one when cross-compiling), CC makes the shared object. See src/task/oracle.h.
+ORACLE_SOURCE ?= $(B)/oracle-source
+$(B)/oracle-source: tools/oracle-source.c $(call obj,$(foreach r,base sys task,$(wildcard src/$(r)/*.c)))
+	$(call say,LINK,$@)
+	@tools/embed src/task/hone_ref.h >$@.S
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter %.c %.o,$^) $@.S $(LDFLAGS_ALL) $(HONE_LIBS)
+$(B)/oracles/%.so: tasks/%/task.json tasks/%/reference.c src/task/hone_ref.h src/task/oracle.c \
+                   tools/oracle-source.c | $(ORACLE_SOURCE)
+	$(call say,CC,$@)
+	@mkdir -p $(@D) && $(ORACLE_SOURCE) tasks/$* >$(@:.so=.c)
+	$(Q)$(CC) -std=gnu17 -shared -fPIC -O2 -ffp-contract=off -o $@ $(@:.so=.c) -lm
 
 # ---- tests -----------------------------------------------------------------------------------
 UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(wildcard t/unit/*.c))

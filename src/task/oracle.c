@@ -86,29 +86,23 @@ static int add_reference(struct strbuf *out, const struct task *t, struct err *e
     return 0;
 }
 
-static int source_text(const struct task *t, const char *header, struct strbuf *out,
-                       struct err *err)
+int oracle_source(const struct task *t, struct strbuf *out, struct err *err)
 {
+    const struct asset *header = asset_find("src/task/hone_ref.h");
+    if (!header)
+        BUG("hone_ref.h is not embedded");
     if (!t->reference_c)
         return err_set(err, ERR_INPUT,
                        "task '%s' has no reference.c; its truth needs the PyTorch sidecar",
                        t->name);
     add_prelude(out, t);
     strbuf_adds(out, "#line 1 \"hone_ref.h\"\n");
-    strbuf_adds(out, header);
+    strbuf_adds(out, header->data);
     if (add_reference(out, t, err) < 0)
         return err_prefix(err, "task '%s'", t->name);
     if (out->truncated)
         return err_set(err, ERR_LIMIT, "task '%s': the oracle's source is too long", t->name);
     return 0;
-}
-
-int oracle_source(const struct task *t, struct strbuf *out, struct err *err)
-{
-    const struct asset *header = asset_find("src/task/hone_ref.h");
-    if (!header)
-        BUG("hone_ref.h is not embedded");
-    return source_text(t, header->data, out, err);
 }
 
 /* ---- the shared object ----------------------------------------------------------------------- */

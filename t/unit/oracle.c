@@ -1,0 +1,225 @@
+/*
+ * task/oracle: the text, the build, the run; and what must hold for every built-in task's oracle
+ * on the data its workloads generate.
+ */
+#include "task/oracle.h"
+
+#include "oracle_run.h"
+
+#define TASK                                                                                  \
+    "{\"name\": \"t\", \"description\": \"d\", \"class\": \"elementwise\",\n"                 \
+    " \"axes\": {\"N\": {\"type\": \"var\"}},\n"                                              \
+    " \"inputs\": {\"x\": {\"shape\": [\"N\"], \"dtype\": \"float16\"}},\n"                   \
+    " \"outputs\": {\"y\": {\"shape\": [\"N\"], \"dtype\": \"float32\"}},\n"                  \
+    " \"scalars\": {\"k\": {\"dtype\": \"float32\", \"value\": 3}},\n"                        \
+    " \"compute\": \"float32\", \"flops\": \"N\", \"bytes\": \"6*N\", \"baselines\": [],\n"   \
+    " \"tolerance\": {\"y\": {\"rtol\": 1e-3, \"atol\": 0, \"why\": \"because it must\"}},\n" \
+    " \"init\": {\"x\": {\"dist\": \"normal\", \"mean\": 0, \"std\": 1}},\n"                  \
+    " \"oracle\": {\"phases\": [{\"fn\": \"first\", \"units\": \"N\"},\n"                     \
+    "   {\"fn\": \"reference\", \"units\": \"N\"}], \"scratch\": \"N\"},\n"                   \
+    " \"workloads\": [{\"role\": \"smoke\", \"axes\": {\"N\": 100}},\n"                       \
+    "   {\"role\": \"check\", \"axes\": {\"N\": 100}}, {\"role\": \"time\", \"axes\": "       \
+    "{\"N\":1}}, "                                                                            \
+    "   {\"role\": \"heldout\", \"axes\": {\"N\": [1, 9]}}]}"
+
+#define GOOD                                                  \
+    "  #  include \"hone_ref.h\"\n"                           \
+    "PHASE(first) { SCRATCH(unit) = SC(k) * IN(x, unit); }\n" \
+    "PHASE(reference) { OUT(y, unit, SCRATCH(AX(N) - 1 - unit)); }\n"
+
+static struct task *own_task(const char *reference)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_parse(TASK, strlen(TASK), "t.json", reference, &problems);
+    if (!t)
+        fail_msg("%s", problems.items[0].text);
+    return t;
+}
+
+/* Builds and runs a task of the test's own; the message of what failed is in err. */
+static int run_own(const char *reference, double *y, struct err *err)
+{
+    struct run r = {.arena = ARENA_INIT, .dir = TEMP_DIR_INIT, .threads = 3};
+    r.task = own_task(reference);
+    must(temp_dir_make(&r.dir, err), err);
+    r.so = xasprintf("%s/oracle.so", r.dir.path);
+    must(shape_resolve(&r.shape, r.task, &r.task->workloads.items[0], 1, &r.arena, err), err);
+    run_alloc(&r);
+    for (int i = 0; i < 100; i++)
+        put(&r, "x", i, i);
+    int rc = oracle_build(r.task, r.so, err);
+    if (rc == 0)
+        rc = oracle_run(r.so, &r.shape, r.in, r.value, r.mag, r.threads, err);
+    if (rc == 0)
+        memcpy(y, r.value[1], 100 * sizeof *y);
+    run_close(&r);
+    return rc;
+}
+
+/* Phases see each other's scratch whole, however many threads there are. */
+static void own_task_runs(void **state)
+{
+    double y[100];
+    struct err err = ERR_INIT;
+    must(run_own(GOOD, y, &err), &err);
+    for (int i = 0; i < 100; i++)
+        assert_true(y[i] == 3 * (99 - i));
+}
+
+static void bad_references_are_told(void **state)
+{
+    static const struct {
+        const char *text, *say;
+    } bad[] = {
+        {"#include \"hone_ref.h\"\n#include <stdio.h>\n", "reference.c:2: only"},
+        {"#include \"hone_ref.h\"\n\n # include \"/etc/passwd\"\n", "reference.c:3: only"},
+        {GOOD "int x = ;\n", "reference.c:4"},
+        {"#include \"hone_ref.h\"\nPHASE(reference) { OUT(y, unit, 0); }\n", "no PHASE(first)"},
+        {"#include \"hone_ref.h\"\nPHASE(reference) { OUT(z, unit, 0); }\n", "HT_z"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        double y[100];
+        struct err err = ERR_INIT;
+        assert_int_equal(run_own(bad[i].text, y, &err), -1);
+        if (!strstr(err.msg, bad[i].say))
+            fail_msg("'%s' is not in: %s", bad[i].say, err.msg);
+    }
+}
+
+static void no_reference_is_told(void **state)
+{
+    struct strbuf out = STRBUF_INIT(1 << 20);
+    struct err err = ERR_INIT;
+    struct task *t = own_task(GOOD);
+    t->reference_c = NULL;
+    assert_int_equal(oracle_source(t, &out, &err), -1);
+    assert_non_null(strstr(err.msg, "sidecar"));
+    strbuf_release(&out);
+    task_free(t);
+}
+
+/* The text needs nothing beside it: NVRTC compiles it where no file of ours lies. */
+static void source_is_self_contained(void **state)
+{
+    struct strbuf out = STRBUF_INIT(1 << 20);
+    struct err err = ERR_INIT;
+    struct task *t = own_task(GOOD);
+    must(oracle_source(t, &out, &err), &err);
+    assert_null(strstr(out.buf, "include \"hone_ref.h\"\nPHASE"));
+    assert_non_null(strstr(out.buf, "HT_x = 0"));
+    assert_non_null(strstr(out.buf, "HD_x = 3")); /* DT_F16 */
+    assert_non_null(strstr(out.buf, "HA_N = 0"));
+    assert_non_null(strstr(out.buf, "HS_k = 0"));
+    strbuf_release(&out);
+    task_free(t);
+}
+
+static void fill_generated(struct run *r)
+{
+    for (size_t i = 0; i < r->task->tensors.n; i++) {
+        const struct task_tensor *t = &r->task->tensors.items[i];
+        struct gen_spec spec;
+        struct err err = ERR_INIT;
+        if (!t->is_input)
+            continue;
+        must(shape_init(&r->shape, i, &spec, &err), &err);
+        gen_fill(&spec, t->dtype, 42, (uint32_t)i, 0, r->shape.elems[i], r->in[i]);
+    }
+}
+
+struct tally {
+    uint64_t elems, zero_fails, nans;
+};
+
+/* Every element written, a magnitude that covers the value, and a tolerance that a zero output
+ * does not meet everywhere. */
+static void check_output(const struct run *r, size_t i, const char *where, struct tally *tally)
+{
+    const struct task_tensor *t = &r->task->tensors.items[i];
+    for (uint64_t k = 0; k < r->shape.elems[i]; k++) {
+        double v = r->value[i][k], m = r->mag[i][k];
+        if (!was_written(v) || !was_written(m))
+            fail_msg("%s %s: %s[%llu] is never written", r->task->name, where, t->name,
+                     (unsigned long long)k);
+        if (isfinite(v) && !(isfinite(m) && m >= fabs(v) * (1 - 1e-12)))
+            fail_msg("%s %s: %s[%llu] = %g has magnitude %g", r->task->name, where, t->name,
+                     (unsigned long long)k, v, m);
+        tally->elems++;
+        tally->nans += isnan(v);
+        tally->zero_fails += !(fabs(v) <= t->atol + t->rtol * m);
+    }
+}
+
+static void check_workload(struct run *r, const struct task_workload *w)
+{
+    struct err err = ERR_INIT;
+    struct tally tally = {0};
+    must(shape_resolve(&r->shape, r->task, w, 7, &r->arena, &err), &err);
+    const char *where = shape_text(&r->shape, &r->arena);
+    uint64_t total = 0;
+    for (size_t i = 0; i < r->task->tensors.n; i++)
+        total += r->shape.elems[i];
+    if (w->role == ROLE_SMOKE && total > 65536)
+        fail_msg("%s %s: a smoke workload of %llu elements", r->task->name, where,
+                 (unsigned long long)total);
+
+    run_alloc(r);
+    fill_generated(r);
+    r->threads = 1;
+    run_oracle(r);
+    double *first[64] = {NULL};
+    for (size_t i = 0; i < r->task->tensors.n; i++) {
+        if (!r->value[i])
+            continue;
+        check_output(r, i, where, &tally);
+        first[i] = xcalloc(r->shape.elems[i], sizeof(double));
+        memcpy(first[i], r->value[i], r->shape.elems[i] * sizeof(double));
+    }
+    if (tally.elems > 64 && tally.zero_fails < tally.elems / 4)
+        fail_msg("%s %s: zeros pass for %llu of %llu elements", r->task->name, where,
+                 (unsigned long long)(tally.elems - tally.zero_fails),
+                 (unsigned long long)tally.elems);
+    if (tally.nans * 10 > tally.elems && tally.elems > 64)
+        fail_msg("%s %s: %llu NaNs in the truth", r->task->name, where,
+                 (unsigned long long)tally.nans);
+    r->threads = 3;
+    run_oracle(r);
+    for (size_t i = 0; i < r->task->tensors.n; i++) {
+        if (first[i])
+            assert_memory_equal(first[i], r->value[i], r->shape.elems[i] * sizeof(double));
+        free(first[i]);
+    }
+    run_free_tensors(r);
+}
+
+static void builtin_oracles_answer(void **state)
+{
+    struct arena a = ARENA_INIT;
+    const char **names;
+    size_t n = task_builtin_names(&a, &names);
+    assert_true(n >= 24);
+    for (size_t i = 0; i < n; i++) {
+        struct run r;
+        unsigned roles = 0;
+        run_open_task(&r, names[i]);
+        vec_each (struct task_workload, w, &r.task->workloads) {
+            roles |= 1u << w->role;
+            if (w->role == ROLE_SMOKE || w->role == ROLE_CHECK || w->role == ROLE_HELDOUT)
+                check_workload(&r, w);
+        }
+        assert_int_equal(roles, (1u << ROLE_COUNT) - 1);
+        run_close(&r);
+    }
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_task_runs),          cmocka_unit_test(bad_references_are_told),
+        cmocka_unit_test(no_reference_is_told),   cmocka_unit_test(source_is_self_contained),
+        cmocka_unit_test(builtin_oracles_answer),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
