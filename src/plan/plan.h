@@ -1,9 +1,9 @@
 /*
  * plan.h - the launch plan in a candidate's first comment, and its check against the kernels.
  *
- *     struct plan *p = plan_parse(source, len, &task_or_null, &problems);
+ *     struct plan *p = plan_parse(source, len, task, &problems);  task may be NULL
  *     plan_check_signature(p, sigs, &problems);         after compiling
- *     plan_resolve(p, shape, &program, &arena, err);    per workload: numbers for job.bin
+ *     plan_resolve(p, sigs, &shape, &c, &program, &arena, err);   per workload, for job.bin
  *
  * plan_parse reports ALL problems with line and column in the candidate's file. docs/plan.md
  * describes the language. A plan that fails to resolve is a `plan_error` verdict, never a crash.
@@ -28,9 +28,15 @@ const char *plan_launch_kernel(const struct plan *p, size_t i);
 int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
-/* Workspace buffers are appended to `buffers` (task tensors first, in task order), then the
- * program's launches and tensor maps are filled in. Scalar arguments take their size from the
- * kernel's signature. `align` gives each tensor's address alignment in bytes in this workload. */
+/* What a case needs of the task at one shape, whoever runs in it: the tensors' buffers (in task
+ * order, with room for JOB_MAX_BUFFERS), the oracle's phases, axes and scalars, flops and bytes.
+ * Name, programs, calls and timing are the caller's. */
+int plan_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
+
+/* The program of this plan in that case, filled by plan_case before, or here if it has no buffers
+ * yet. Workspace that a running launch uses is appended to the case's buffers. Numbers take their
+ * size from the kernel's signature. An error names launch, argument and what was expected; it does
+ * not name the axes of a held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

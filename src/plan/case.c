@@ -1,0 +1,80 @@
+/*
+ * case.c - what a case needs of the task at one shape, whoever runs in it: buffers, oracle,
+ * physics.
+ */
+#include <math.h>
+
+#include "base/util.h"
+#include "plan/plan.h"
+
+static double unit_roundoff(const struct task *t)
+{
+    if (t->allow_tf32 && t->compute == DT_F32)
+        return 0x1p-11;
+    return ldexp(1, -1 - dtype_mantissa_bits(t->compute));
+}
+
+static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, struct err *err)
+{
+    const struct task_tensor *t = &s->task->tensors.items[i];
+    *b = (struct job_buffer){.name = t->name, .dtype = t->dtype, .elems = s->elems[i]};
+    b->role = t->is_input ? (t->is_output ? JOB_INOUT : JOB_INPUT) : JOB_OUTPUT;
+    b->bytes = b->elems * dtype_bytes(t->dtype);
+    b->align = shape_align(s, i);
+    b->rank = t->rank;
+    b->stream = (uint32_t)i;
+    b->rtol = t->rtol;
+    b->atol = t->atol;
+    b->budget = t->budget;
+    b->acc_eps = unit_roundoff(s->task);
+    if (shape_dims(s, i, b->dims, err) < 0)
+        return -1;
+    return t->is_input ? shape_init(s, i, &b->gen, err) : 0;
+}
+
+static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
+{
+    const struct task *t = s->task;
+    int64_t v;
+    c->nphases = (uint32_t)t->phases.n;
+    c->phases = arena_alloc(a, t->phases.n * sizeof *c->phases);
+    for (size_t i = 0; i < t->phases.n; i++) {
+        if ((v = shape_eval(s, t->phases.items[i].units, err)) < 0)
+            return -1;
+        c->phases[i] = (struct job_phase){t->phases.items[i].fn, (uint64_t)v};
+    }
+    if (t->scratch) {
+        if ((v = shape_eval(s, t->scratch, err)) < 0)
+            return -1;
+        c->scratch_elems = (uint64_t)v;
+    }
+    c->naxes = (uint32_t)t->axes.n;
+    c->axes = s->axes;
+    c->nscalars = (uint32_t)t->scalars.n;
+    c->scalars = arena_alloc(a, t->scalars.n * sizeof *c->scalars);
+    for (size_t i = 0; i < t->scalars.n; i++) {
+        /* What the kernel is given: the scalar rounded to its type. */
+        uint64_t bits = 0;
+        dtype_store(t->scalars.items[i].dtype, &bits, t->scalars.items[i].value);
+        c->scalars[i] = dtype_load(t->scalars.items[i].dtype, &bits);
+    }
+    return 0;
+}
+
+int plan_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
+{
+    const struct task *t = s->task;
+    int64_t v;
+    c->nbuffers = (uint32_t)t->tensors.n;
+    c->buffers = arena_alloc(a, JOB_MAX_BUFFERS * sizeof *c->buffers);
+    for (size_t i = 0; i < t->tensors.n; i++)
+        if (fill_buffer(&c->buffers[i], s, i, err) < 0)
+            return -1;
+    if (t->flops && (v = shape_eval(s, t->flops, err)) < 0)
+        return err_prefix(err, "flops");
+    c->flops = t->flops ? (double)v : 0;
+    if (t->bytes && (v = shape_eval(s, t->bytes, err)) < 0)
+        return err_prefix(err, "bytes");
+    c->min_bytes = t->bytes ? (double)v : 0;
+    return fill_oracle(c, s, a, err);
+}

@@ -1,0 +1,96 @@
+/*
+ * model.h - a parsed plan, as the files of plan/ (and exporters) see it.
+ *
+ * Expressions are over the task's names (axes, then integer scalars). Indices refer to the plan's
+ * own vectors or to the task's tensors; everything lives in the plan's arena.
+ */
+#ifndef PLAN_MODEL_H
+#define PLAN_MODEL_H
+
+#include "base/arena.h"
+#include "base/job.h"
+#include "plan/plan.h"
+#include "task/reader.h"
+#include "task/task.h"
+
+#define PLAN_MAX_SOURCE (4u << 20)
+#define PLAN_MAX_MAPS 32
+#define PLAN_MAX_WORKSPACES 16
+#define PLAN_MAX_SMEM 232448 /* 227 KiB: the most any architecture grants a block */
+
+enum plan_arg_kind {
+    PLAN_ARG_TENSOR,
+    PLAN_ARG_AXIS,
+    PLAN_ARG_SCALAR,
+    PLAN_ARG_WORKSPACE,
+    PLAN_ARG_MAP,
+    PLAN_ARG_EXPR
+};
+
+struct plan_arg {
+    enum plan_arg_kind kind;
+    const char *text; /* as written */
+    size_t index;
+    struct expr *expr; /* PLAN_ARG_EXPR */
+};
+
+struct plan_launch {
+    const char *kernel;
+    struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
+    struct expr *smem, *when;                     /* NULL = 0, always */
+    bool cooperative;
+    VEC(struct plan_arg) args;
+};
+
+struct plan_workspace {
+    const char *name;
+    struct expr *bytes;
+    bool zero;
+};
+
+struct plan_map {
+    const char *name;
+    bool of_workspace;
+    size_t index; /* tensor or workspace */
+    enum dtype dtype;
+    uint32_t rank;                /* of the box */
+    struct expr *box[5];          /* innermost first, like the rest */
+    struct expr *dims[5];         /* all NULL = the tensor's, reversed */
+    struct expr *strides[5];      /* bytes, [1..rank-1]; all NULL = contiguous */
+    struct expr *elem_strides[5]; /* NULL = 1 */
+    bool has_dims, has_strides;
+    uint8_t swizzle, l2promo;
+    bool fill_nan;
+};
+
+struct plan {
+    struct arena arena;
+    const struct task *task; /* NULL: only kernel names are known */
+    char *text;              /* the source with everything before the plan blanked: for places */
+    size_t len;
+    VEC(struct plan_launch) launches;
+    VEC(struct plan_workspace) workspaces;
+    VEC(struct plan_map) maps;
+};
+
+#define PLAN_FILE "kernel.cu" /* what places in a candidate are called */
+
+/* parse_map.c */
+void plan_parse_maps(struct plan *p, const struct node *root);
+bool plan_expr(struct plan *p, const struct node *n, struct expr **out);
+
+/* resolve_map.c: fills in map `i` for the shape; the buffer index is given. */
+int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
+                     const struct job_buffer *buffer, uint32_t buffer_index,
+                     struct job_tensormap *out, struct err *err);
+/* A number for an error message; one that would tell of a held-out shape is not shown. */
+struct shown {
+    char text[24];
+};
+struct shown plan_shown(const struct shape *s, int64_t v);
+#define SHOWN(s, v) (plan_shown((s), (int64_t)(v)).text)
+
+/* Evaluates with alignof. */
+int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err);
+
+#endif

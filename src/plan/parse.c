@@ -1,0 +1,438 @@
+/*
+ * parse.c - finds the plan in a candidate's source and reads it.
+ *
+ * The JSON stays where it is: what stands before it is replaced by blanks, so that lines and
+ * columns of problems are those of the candidate's file.
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "plan/model.h"
+
+/* ---- finding the comment --------------------------------------------------------------------- */
+
+static size_t skip_quoted(const char *s, size_t n, size_t i)
+{
+    char quote = s[i];
+    /* A raw string R"delim( ... )delim" has no escapes. */
+    if (quote == '"' && i && s[i - 1] == 'R') {
+        const char *open = memchr(s + i, '(', MIN(n - i, 18));
+        if (open) {
+            size_t dlen = (size_t)(open - (s + i + 1));
+            for (size_t k = (size_t)(open - s); k + dlen + 1 < n; k++)
+                if (s[k] == ')' && memcmp(s + k + 1, s + i + 1, dlen) == 0 &&
+                    s[k + 1 + dlen] == '"')
+                    return k + dlen + 2;
+            return n;
+        }
+    }
+    for (i++; i < n && s[i] != quote && s[i] != '\n'; i++)
+        if (s[i] == '\\')
+            i++;
+    return MIN(i + 1, n);
+}
+
+/* The offset of the first comment, or n. */
+static size_t first_comment(const char *s, size_t n)
+{
+    for (size_t i = 0; i + 1 < n;) {
+        if (s[i] == '/' && (s[i + 1] == '*' || s[i + 1] == '/'))
+            return i;
+        bool digit_before = i && s[i - 1] >= '0' && s[i - 1] <= '9'; /* 1'000'000 */
+        if (s[i] == '"' || (s[i] == '\'' && !digit_before))
+            i = skip_quoted(s, n, i);
+        else
+            i++;
+    }
+    return n;
+}
+
+static void bad_source(struct problem_vec *out, const char *s, size_t at, const char *what)
+{
+    unsigned line = 1, col = 1;
+    for (size_t i = 0; i < at; i++) {
+        col++;
+        if (s[i] == '\n') {
+            line++;
+            col = 1;
+        }
+    }
+    vec_push(out)->text = xasprintf(PLAN_FILE ":%u:%u: %s", line, col, what);
+}
+
+static const char *find(const char *s, size_t n, const char *what)
+{
+    return n ? memmem(s, n, what, strlen(what)) : NULL;
+}
+
+/* Sets [*from, *to) to the JSON of the plan. */
+static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct problem_vec *out)
+{
+    static const char mark[] = "hone-plan";
+    size_t at = first_comment(s, n), i = at + 2;
+    if (at == n) {
+        vec_push(out)->text = xasprintf(
+            PLAN_FILE ":1:1: no plan: the file must begin with a comment /* hone-plan {...} */");
+        return false;
+    }
+    while (i < n && strchr("* \t\r\n", s[i]) && s[i])
+        i++;
+    if (s[at + 1] != '*' || n - i < sizeof mark || memcmp(s + i, mark, sizeof mark - 1) != 0) {
+        const char *later = find(s, n, "hone-plan");
+        bad_source(out, s, later ? (size_t)(later - s) : at,
+                   later ? "the plan must be in the first comment of the file, and that a /* */ one"
+                         : "no plan: the first comment must be /* hone-plan {...} */");
+        return false;
+    }
+    const char *end = find(s + i, n - i, "*/");
+    if (!end) {
+        bad_source(out, s, at, "the plan's comment does not end");
+        return false;
+    }
+    *from = i + sizeof mark - 1;
+    *to = (size_t)(end - s);
+    return true;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static int find_workspace(const struct plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->workspaces.n; i++)
+        if (str_eq(p->workspaces.items[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static int find_map(const struct plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->maps.n; i++)
+        if (str_eq(p->maps.items[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static bool lookup(const struct plan *p, const char *name, struct plan_arg *arg)
+{
+    const struct task *t = p->task;
+    int i;
+    if ((i = task_tensor_index(t, name)) >= 0)
+        arg->kind = PLAN_ARG_TENSOR;
+    else if ((i = find_workspace(p, name)) >= 0)
+        arg->kind = PLAN_ARG_WORKSPACE;
+    else if ((i = find_map(p, name)) >= 0)
+        arg->kind = PLAN_ARG_MAP;
+    if (i >= 0) {
+        arg->index = (size_t)i;
+        return true;
+    }
+    for (size_t k = 0; k < t->axes.n; k++)
+        if (str_eq(t->axes.items[k].name, name)) {
+            *arg = (struct plan_arg){PLAN_ARG_AXIS, arg->text, k, NULL};
+            return true;
+        }
+    for (size_t k = 0; k < t->scalars.n; k++)
+        if (str_eq(t->scalars.items[k].name, name)) {
+            *arg = (struct plan_arg){PLAN_ARG_SCALAR, arg->text, k, NULL};
+            return true;
+        }
+    return false;
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+bool plan_expr(struct plan *p, const struct node *n, struct expr **out)
+{
+    if (!p->task)
+        return true;
+    if (!node_expr(n, p->task->names.items, p->task->names.n, out))
+        return false;
+    size_t col;
+    const char *name;
+    for (size_t i = 0; (name = expr_alignof_name(*out, i, &col)); i++)
+        if (task_tensor_index(p->task, name) < 0) {
+            report_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
+            return false;
+        }
+    return true;
+}
+
+/* A constant is checked at once, where its place is known; the rest when a shape is. */
+static void check_const(const struct plan *p, const struct node *n, const struct expr *e,
+                        const char *what, int64_t lo, int64_t hi)
+{
+    int64_t v;
+    struct err err = ERR_INIT;
+    if (!e || expr_alignof_name(e, 0, NULL))
+        return;
+    for (size_t i = 0; i < p->task->names.n; i++)
+        if (expr_uses(e, i))
+            return;
+    if (expr_eval(e, NULL, &v, &err) < 0)
+        node_bad(n, "%s", err.msg);
+    else if (v < lo || v > hi)
+        node_bad(n, "%s is %lld; it must be %lld to %lld", what, (long long)v, (long long)lo,
+                 (long long)hi);
+}
+
+/* One to three expressions, or a single one. */
+static void parse_dims(struct plan *p, const struct node *n, const char *what, struct expr *out[3],
+                       const int64_t most[3])
+{
+    static const char *const axis[] = {"x", "y", "z"};
+    char name[32];
+    size_t count = json_array_size(n->j);
+    if (!json_is_array(n->j)) {
+        if (plan_expr(p, n, &out[0]))
+            check_const(p, n, out[0], what, 1, most[0]);
+        return;
+    }
+    if (count < 1 || count > 3) {
+        node_bad(n, "%s has %zu dimensions; it must have 1 to 3", what, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct node c = node_item(n, i);
+        snprintf(name, sizeof name, "%s.%s", what, axis[i]);
+        if (plan_expr(p, &c, &out[i]))
+            check_const(p, &c, out[i], name, 1, most[i]);
+    }
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static void unknown_arg(const struct plan *p, const struct node *n, const char *name,
+                        const struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(900);
+    const struct task *t = p->task;
+    for (size_t i = 0; i < t->tensors.n; i++)
+        strbuf_addf(&sb, "%s%s", sb.len ? ", " : "", t->tensors.items[i].name);
+    for (size_t i = 0; i < t->axes.n; i++)
+        strbuf_addf(&sb, ", %s", t->axes.items[i].name);
+    for (size_t i = 0; i < t->scalars.n; i++)
+        strbuf_addf(&sb, ", %s", t->scalars.items[i].name);
+    for (size_t i = 0; i < p->workspaces.n; i++)
+        strbuf_addf(&sb, ", %s", p->workspaces.items[i].name);
+    for (size_t i = 0; i < p->maps.n; i++)
+        strbuf_addf(&sb, ", %s", p->maps.items[i].name);
+    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+        node_bad(n, "argument \"%.64s\" is neither a name nor an expression: %s", name, err->msg);
+    else
+        node_bad(n, "no tensor, axis, scalar, workspace or tensor map \"%.64s\"; there are %s",
+                 name, sb.buf);
+    strbuf_release(&sb);
+}
+
+static void parse_arg(struct plan *p, const struct node *n, struct plan_launch *l)
+{
+    struct plan_arg arg = {.text = ""};
+    struct err err = ERR_INIT;
+    if (json_is_integer(n->j)) {
+        arg.kind = PLAN_ARG_EXPR;
+        if (plan_expr(p, n, &arg.expr))
+            *vec_push(&l->args) = arg;
+        return;
+    }
+    if (!node_str(n, EXPR_MAX_LEN, &arg.text))
+        return;
+    if (p->task && !lookup(p, arg.text, &arg)) {
+        const struct task *t = p->task;
+        arg.kind = PLAN_ARG_EXPR;
+        if (!expr_parse(arg.text, strlen(arg.text), t->names.items, t->names.n, &p->arena, NULL,
+                        &err)) {
+            unknown_arg(p, n, arg.text, &err);
+            return;
+        }
+        if (!plan_expr(p, n, &arg.expr))
+            return;
+    }
+    *vec_push(&l->args) = arg;
+}
+
+static void parse_launch_dims(struct plan *p, const struct node *n, struct plan_launch *l)
+{
+    static const int64_t grid_max[3] = {INT32_MAX, 65535, 65535}, block_max[3] = {1024, 1024, 64},
+                         cluster_max[3] = {16, 16, 16};
+    struct node c;
+    if (node_need(n, "grid", &c))
+        parse_dims(p, &c, "grid", l->grid, grid_max);
+    if (node_need(n, "block", &c))
+        parse_dims(p, &c, "block", l->block, block_max);
+    if (node_get(n, "cluster", &c))
+        parse_dims(p, &c, "cluster", l->cluster, cluster_max);
+    if (node_get(n, "smem", &c) && plan_expr(p, &c, &l->smem) && p->task)
+        check_const(p, &c, l->smem, "smem", 0, PLAN_MAX_SMEM);
+    if (node_get(n, "when", &c))
+        plan_expr(p, &c, &l->when);
+    if (node_get(n, "cooperative", &c))
+        node_flag(&c, &l->cooperative);
+}
+
+static void parse_launch(struct plan *p, const struct node *n)
+{
+    static const char *const keys[] = {"kernel", "grid", "block", "cluster",
+                                       "smem",   "args", "when",  "cooperative"};
+    struct node c;
+    struct plan_launch *l;
+    const char *kernel;
+    if (!node_object(n, 16))
+        return;
+    node_only(n, keys, ARRAY_LEN(keys));
+    if (!node_need(n, "kernel", &c) || !node_str(&c, 255, &kernel))
+        return;
+    if (!*kernel || strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+                                   "$") != strlen(kernel)) {
+        node_bad(&c, "\"%.64s\" is no kernel's name: it must be extern \"C\"", kernel);
+        return;
+    }
+    l = vec_push(&p->launches);
+    l->kernel = kernel;
+    parse_launch_dims(p, n, l);
+    if (!node_need(n, "args", &c) || !node_array(&c, JOB_MAX_ARGS))
+        return;
+    for (size_t i = 0; i < json_array_size(c.j); i++) {
+        struct node a = node_item(&c, i);
+        parse_arg(p, &a, l);
+    }
+}
+
+static void parse_launches(struct plan *p, const struct node *root)
+{
+    struct node n;
+    if (!node_need(root, "launches", &n) || !node_array(&n, JOB_MAX_LAUNCHES))
+        return;
+    if (json_array_size(n.j) == 0)
+        node_bad(&n, "a plan needs at least one launch");
+    for (size_t i = 0; i < json_array_size(n.j); i++) {
+        struct node c = node_item(&n, i);
+        parse_launch(p, &c);
+    }
+}
+
+/* ---- workspace ------------------------------------------------------------------------------- */
+
+static void parse_workspace(struct plan *p, const struct node *n, const char *name)
+{
+    static const char *const keys[] = {"bytes", "init"};
+    static const char *const inits[] = {"none", "zero"};
+    struct plan_workspace w = {.name = arena_strdup(&p->arena, name)};
+    struct plan_arg taken = {.text = name};
+    struct node c;
+    size_t init = 0;
+    if (!node_name_ok(n, name) || !node_object(n, 4))
+        return;
+    if (p->task && lookup(p, name, &taken)) {
+        node_bad_key(n, "\"%s\" is already a name of the task", name);
+        return;
+    }
+    node_only(n, keys, ARRAY_LEN(keys));
+    if (node_get(n, "init", &c))
+        node_word(&c, inits, 2, &init);
+    w.zero = init == 1;
+    if (node_need(n, "bytes", &c) && plan_expr(p, &c, &w.bytes))
+        *vec_push(&p->workspaces) = w;
+}
+
+static void parse_workspaces(struct plan *p, const struct node *root)
+{
+    struct node n;
+    const char *key;
+    json_t *value;
+    if (!node_get(root, "workspace", &n) || !node_object(&n, PLAN_MAX_WORKSPACES))
+        return;
+    json_object_foreach((json_t *)n.j, key, value)
+    {
+        struct node c = node_member(&n, key, value);
+        parse_workspace(p, &c, key);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static bool reaches(const struct plan *p, size_t tensor)
+{
+    vec_each (struct plan_launch, l, &p->launches)
+        vec_each (struct plan_arg, a, &l->args) {
+            if (a->kind == PLAN_ARG_TENSOR && a->index == tensor)
+                return true;
+            const struct plan_map *m = &p->maps.items[a->kind == PLAN_ARG_MAP ? a->index : 0];
+            if (a->kind == PLAN_ARG_MAP && !m->of_workspace && m->index == tensor)
+                return true;
+        }
+    return false;
+}
+
+static void check_outputs(const struct plan *p, const struct node *root)
+{
+    struct node n;
+    if (!node_get(root, "launches", &n))
+        return;
+    for (size_t i = 0; i < p->task->tensors.n; i++)
+        if (p->task->tensors.items[i].is_output && !reaches(p, i))
+            node_bad(&n, "no launch is given the output \"%s\"", p->task->tensors.items[i].name);
+}
+
+struct plan *plan_parse(const char *source, size_t len, const struct task *task,
+                        struct problem_vec *problems)
+{
+    static const char *const keys[] = {"launches", "workspace", "tensormaps"};
+    struct plan *p = xcalloc(1, sizeof *p);
+    struct report r = {.file = PLAN_FILE, .out = problems};
+    struct node root;
+    size_t from, to;
+    p->task = task;
+    if (len > PLAN_MAX_SOURCE) {
+        vec_push(problems)->text =
+            xasprintf(PLAN_FILE ": %zu bytes, more than the limit of %u", len, PLAN_MAX_SOURCE);
+        goto bad;
+    }
+    if (!find_plan(source, len, &from, &to, problems))
+        goto bad;
+    p->len = to;
+    p->text = xstrndup("", 0);
+    p->text = xrealloc(p->text, to + 1);
+    for (size_t i = 0; i < to; i++)
+        p->text[i] = i >= from || source[i] == '\n' ? source[i] : ' ';
+    p->text[to] = '\0';
+    r.text = p->text;
+    r.len = p->len;
+    if (!node_root(&root, &r, &p->arena))
+        goto bad;
+    node_only(&root, keys, ARRAY_LEN(keys));
+    parse_workspaces(p, &root);
+    plan_parse_maps(p, &root);
+    parse_launches(p, &root);
+    if (task && r.n == 0)
+        check_outputs(p, &root);
+    node_root_release(&root);
+    if (r.n == 0)
+        return p;
+bad:
+    plan_free(p);
+    return NULL;
+}
+
+void plan_free(struct plan *p)
+{
+    if (!p)
+        return;
+    vec_each (struct plan_launch, l, &p->launches)
+        vec_release(&l->args);
+    vec_release(&p->launches);
+    vec_release(&p->workspaces);
+    vec_release(&p->maps);
+    arena_release(&p->arena);
+    free(p->text);
+    free(p);
+}
+
+size_t plan_launch_count(const struct plan *p)
+{
+    return p->launches.n;
+}
+
+const char *plan_launch_kernel(const struct plan *p, size_t i)
+{
+    return p->launches.items[i].kernel;
+}

@@ -1,0 +1,285 @@
+/*
+ * resolve.c - a plan at one shape: numbers for job.bin.
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "plan/model.h"
+
+struct resolver {
+    const struct plan *p;
+    const struct sig_vec *sigs;
+    const struct shape *s;
+    struct job_case *c;
+    struct job_program *out;
+    struct arena *a;
+    int workspace_buffer[PLAN_MAX_WORKSPACES]; /* -1 = not yet needed */
+    int map_index[PLAN_MAX_MAPS];
+};
+
+static int tensor_align(void *ctx, const char *name, int64_t *out)
+{
+    const struct shape *s = ctx;
+    int i = task_tensor_index(s->task, name);
+    if (i < 0)
+        return -1;
+    *out = shape_align(s, (size_t)i);
+    return 0;
+}
+
+int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err)
+{
+    struct expr_env env = {.values = s->axes, .alignof_fn = tensor_align, .ctx = (void *)s};
+    return expr_eval(e, &env, out, err);
+}
+
+struct shown plan_shown(const struct shape *s, int64_t v)
+{
+    struct shown out;
+    if (s->workload->role == ROLE_HELDOUT)
+        snprintf(out.text, sizeof out.text, "out of bounds");
+    else
+        snprintf(out.text, sizeof out.text, "%lld", (long long)v);
+    return out;
+}
+
+/* ---- dimensions ------------------------------------------------------------------------------ */
+
+static int resolve_dim3(const struct shape *s, struct expr *const e[3], const char *what,
+                        const int64_t most[3], uint32_t out[3], struct err *err)
+{
+    for (int i = 0; i < 3; i++) {
+        int64_t v = 1;
+        if (e[i] && plan_eval(s, e[i], &v, err) < 0)
+            return err_prefix(err, "%s.%c", what, 'x' + i);
+        if (v < 1 || v > most[i])
+            return err_set(err, ERR_INPUT, "%s.%c '%s' is %s; it must be 1 to %lld", what, 'x' + i,
+                           expr_text(e[i]), SHOWN(s, v), (long long)most[i]);
+        out[i] = (uint32_t)v;
+    }
+    return 0;
+}
+
+static int resolve_dims(const struct plan_launch *l, const struct shape *s, struct job_launch *out,
+                        struct err *err)
+{
+    static const int64_t grid_max[3] = {INT32_MAX, 65535, 65535}, block_max[3] = {1024, 1024, 64},
+                         cluster_max[3] = {16, 16, 16};
+    int64_t smem = 0;
+    if (resolve_dim3(s, l->grid, "grid", grid_max, out->grid, err) < 0 ||
+        resolve_dim3(s, l->block, "block", block_max, out->block, err) < 0 ||
+        resolve_dim3(s, l->cluster, "cluster", cluster_max, out->cluster, err) < 0)
+        return -1;
+    uint32_t threads = out->block[0] * out->block[1] * out->block[2];
+    uint32_t blocks = out->cluster[0] * out->cluster[1] * out->cluster[2];
+    if (threads > 1024)
+        return err_set(err, ERR_INPUT, "the threads of a block are %s; at most 1024 are allowed",
+                       SHOWN(s, threads));
+    if (blocks > 16)
+        return err_set(err, ERR_INPUT, "the blocks of a cluster are %s; at most 16 are allowed",
+                       SHOWN(s, blocks));
+    for (int i = 0; i < 3; i++)
+        if (out->grid[i] % out->cluster[i])
+            return err_set(err, ERR_INPUT, "grid.%c is %s, no multiple of cluster.%c, which is %u",
+                           'x' + i, SHOWN(s, out->grid[i]), 'x' + i, out->cluster[i]);
+    if (l->smem && plan_eval(s, l->smem, &smem, err) < 0)
+        return err_prefix(err, "smem");
+    if (smem < 0 || smem > PLAN_MAX_SMEM)
+        return err_set(err, ERR_INPUT, "smem '%s' is %s; it must be 0 to %d bytes",
+                       expr_text(l->smem), SHOWN(s, smem), PLAN_MAX_SMEM);
+    out->smem_bytes = (uint64_t)smem;
+    return 0;
+}
+
+/* ---- buffers and maps, as launches ask for them ---------------------------------------------- */
+
+static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct err *err)
+{
+    const struct plan_workspace *w = &r->p->workspaces.items[i];
+    int64_t bytes;
+    if (r->workspace_buffer[i] < 0) {
+        if (plan_eval(r->s, w->bytes, &bytes, err) < 0)
+            return err_prefix(err, "workspace '%s'", w->name);
+        if (bytes < 0 || (uint64_t)bytes > TASK_MAX_BYTES)
+            return err_set(err, ERR_INPUT, "workspace '%s': bytes '%s' is %s; it must be 0 to %llu",
+                           w->name, expr_text(w->bytes), SHOWN(r->s, bytes),
+                           (unsigned long long)TASK_MAX_BYTES);
+        if (r->c->nbuffers >= JOB_MAX_BUFFERS)
+            return err_set(err, ERR_LIMIT, "more than %d buffers", JOB_MAX_BUFFERS);
+        struct job_buffer *b = &r->c->buffers[r->c->nbuffers];
+        /* A workspace a shape does not need still has an address. */
+        *b = (struct job_buffer){.name = arena_strdup(r->a, w->name),
+                                 .role = JOB_WORKSPACE,
+                                 .dtype = DT_U8,
+                                 .elems = (uint64_t)MAX(bytes, 1),
+                                 .bytes = (uint64_t)MAX(bytes, 1),
+                                 .align = TASK_DEFAULT_ALIGN,
+                                 .zero_init = w->zero,
+                                 .rank = 1};
+        b->dims[0] = (int64_t)b->elems;
+        r->workspace_buffer[i] = (int)r->c->nbuffers++;
+    }
+    *index = (uint32_t)r->workspace_buffer[i];
+    return 0;
+}
+
+static int need_map(struct resolver *r, size_t i, uint32_t *index, struct err *err)
+{
+    const struct plan_map *m = &r->p->maps.items[i];
+    uint32_t buffer = (uint32_t)m->index;
+    if (r->map_index[i] < 0) {
+        if (m->of_workspace && need_workspace(r, m->index, &buffer, err) < 0)
+            return -1;
+        struct job_tensormap *t = &r->out->tensormaps[r->out->ntensormaps];
+        if (plan_resolve_map(r->p, m, r->s, &r->c->buffers[buffer], buffer, t, err) < 0)
+            return -1;
+        r->map_index[i] = (int)r->out->ntensormaps++;
+    }
+    *index = (uint32_t)r->map_index[i];
+    return 0;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static int store_int(const struct shape *sh, const char *text, int64_t v, const struct sig_param *s,
+                     struct job_arg *out, struct err *err)
+{
+    unsigned bits = s->size * 8;
+    bool fits = bits >= 64     ? s->is_signed || v >= 0
+                : s->is_signed ? v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1)
+                               : v >= 0 && v < INT64_C(1) << bits;
+    if (s->kind == SIG_BOOL)
+        v = v != 0;
+    else if (!fits)
+        return err_set(err, ERR_INPUT, "'%s' is %s, which does not fit a %u-byte %s integer", text,
+                       SHOWN(sh, v), s->size, s->is_signed ? "signed" : "unsigned");
+    memcpy(out->bytes, &v, s->size);
+    return 0;
+}
+
+static void store_float(double v, const struct sig_param *s, enum dtype type, struct job_arg *out)
+{
+    if (s->kind == SIG_STRUCT || s->size == 2)
+        dtype_store(type, out->bytes, v);
+    else
+        dtype_store(s->size == 8 ? DT_F64 : DT_F32, out->bytes, v);
+}
+
+static int resolve_number(struct resolver *r, const struct plan_arg *a, const struct sig_param *s,
+                          struct job_arg *out, struct err *err)
+{
+    int64_t v = 0;
+    double real = 0;
+    enum dtype type = DT_I64;
+    const char *text = a->text;
+    if (a->kind == PLAN_ARG_AXIS) {
+        v = r->s->axes[a->index];
+    } else if (a->kind == PLAN_ARG_EXPR) {
+        text = expr_text(a->expr);
+        if (plan_eval(r->s, a->expr, &v, err) < 0)
+            return -1;
+    } else {
+        const struct task_scalar *sc = &r->s->task->scalars.items[a->index];
+        type = sc->dtype;
+        real = sc->value;
+        v = dtype_is_float(type) ? 0 : (int64_t)real;
+    }
+    if (s->size != 1 && s->size != 2 && s->size != 4 && s->size != 8)
+        return err_set(err, ERR_INPUT, "'%s': the parameter has %u bytes", text, s->size);
+    out->kind = JOB_ARG_BYTES;
+    out->size = s->size;
+    if (dtype_is_float(type)) {
+        uint64_t bits = 0; /* first to the scalar's own type: that is its value */
+        dtype_store(type, &bits, real);
+        store_float(dtype_load(type, &bits), s, type, out);
+    } else if (s->kind == SIG_FLOAT) {
+        store_float((double)v, s, DT_F32, out);
+    } else {
+        return store_int(r->s, text, v, s, out, err);
+    }
+    return 0;
+}
+
+static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struct sig_param *s,
+                       struct job_arg *out, struct err *err)
+{
+    *out = (struct job_arg){.size = 8};
+    switch (a->kind) {
+    case PLAN_ARG_TENSOR:
+        out->kind = JOB_ARG_BUFFER;
+        out->index = (uint32_t)a->index;
+        return 0;
+    case PLAN_ARG_WORKSPACE:
+        out->kind = JOB_ARG_BUFFER;
+        return need_workspace(r, a->index, &out->index, err);
+    case PLAN_ARG_MAP:
+        out->kind = JOB_ARG_TENSORMAP;
+        out->size = 128;
+        return need_map(r, a->index, &out->index, err);
+    default:
+        return resolve_number(r, a, s, out, err);
+    }
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static int resolve_launch(struct resolver *r, const struct plan_launch *l, struct job_launch *out,
+                          struct err *err)
+{
+    const struct sig *sig = NULL;
+    vec_each (const struct sig, s, r->sigs)
+        if (str_eq(s->kernel, l->kernel))
+            sig = s;
+    if (!sig || sig->nparams != l->args.n)
+        return err_set(err, ERR_INPUT, "the kernel's signature is not known or differs");
+    *out =
+        (struct job_launch){.kernel = arena_strdup(r->a, l->kernel), .cooperative = l->cooperative};
+    if (resolve_dims(l, r->s, out, err) < 0)
+        return -1;
+    out->args = arena_alloc(r->a, l->args.n * sizeof *out->args);
+    for (size_t i = 0; i < l->args.n; i++) {
+        if (resolve_arg(r, &l->args.items[i], &sig->params[i], &out->args[i], err) < 0)
+            return err_prefix(err, "argument %zu", i);
+        out->nargs++;
+    }
+    return 0;
+}
+
+static int resolve_launches(struct resolver *r, struct err *err)
+{
+    const struct plan *p = r->p;
+    for (size_t i = 0; i < p->launches.n; i++) {
+        const struct plan_launch *l = &p->launches.items[i];
+        int64_t when = 1;
+        if (l->when && plan_eval(r->s, l->when, &when, err) < 0)
+            return err_prefix(err, "launch %zu (%s): when", i, l->kernel);
+        if (!when)
+            continue;
+        if (resolve_launch(r, l, &r->out->launches[r->out->nlaunches], err) < 0)
+            return err_prefix(err, "launch %zu (%s)", i, l->kernel);
+        r->out->nlaunches++;
+    }
+    if (r->out->nlaunches == 0)
+        return err_set(err, ERR_INPUT, "no launch runs: every \"when\" is false");
+    return 0;
+}
+
+int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
+                 struct job_case *c, struct job_program *out, struct arena *a, struct err *err)
+{
+    struct resolver r = {.p = p, .sigs = sigs, .s = shape, .c = c, .out = out, .a = a};
+    if (p->task != shape->task)
+        BUG("plan and shape belong to different tasks");
+    memset(r.workspace_buffer, -1, sizeof r.workspace_buffer);
+    memset(r.map_index, -1, sizeof r.map_index);
+    if (!c->nbuffers && plan_case(c, shape, a, err) < 0)
+        return -1;
+    out->nlaunches = out->ntensormaps = 0;
+    out->launches = arena_alloc(a, p->launches.n * sizeof *out->launches);
+    out->tensormaps = arena_alloc(a, p->maps.n * sizeof *out->tensormaps);
+    if (resolve_launches(&r, err) < 0) {
+        const char *where = shape_text(shape, a);
+        return shape->workload->role == ROLE_HELDOUT ? -1 : err_prefix(err, "at %s", where);
+    }
+    return 0;
+}

@@ -1,0 +1,210 @@
+/*
+ * signature.c - the plan's arguments against the kernel's parameters, as the compiler saw them.
+ *
+ * A tensor or workspace needs a pointer whose element has the tensor's size (or a whole multiple,
+ * for vector types); an input needs a pointer to const, so that a kernel that would write its input
+ * does not even compile into a valid plan. Numbers convert as in a C call, but a float never
+ * becomes an integer. A tensor map is a 128-byte struct by value.
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "plan/model.h"
+
+static const struct sig *find_sig(const struct sig_vec *sigs, const char *kernel)
+{
+    vec_each (const struct sig, s, sigs)
+        if (str_eq(s->kernel, kernel))
+            return s;
+    return NULL;
+}
+
+static const char *param_text(const struct sig_param *s, char *buf, size_t size)
+{
+    switch (s->kind) {
+    case SIG_POINTER:
+        snprintf(buf, size, "a pointer to %s%s", s->is_const ? "const " : "",
+                 s->elem != DT_NONE  ? dtype_name(s->elem)
+                 : s->elem_size == 0 ? "void"
+                                     : "another type");
+        break;
+    case SIG_INT:
+        snprintf(buf, size, "a %u-byte %s integer", s->size, s->is_signed ? "signed" : "unsigned");
+        break;
+    case SIG_FLOAT:
+        snprintf(buf, size, "a %u-byte float", s->size);
+        break;
+    case SIG_BOOL:
+        snprintf(buf, size, "a bool");
+        break;
+    case SIG_STRUCT:
+        snprintf(buf, size, "a struct of %u bytes", s->size);
+        break;
+    }
+    return buf;
+}
+
+struct place {
+    struct report *r;
+    size_t launch, arg;
+    const struct plan_launch *l;
+};
+
+static void bad_arg(const struct place *at, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void bad_arg(const struct place *at, const char *fmt, ...)
+{
+    char pointer[64];
+    struct strbuf sb = STRBUF_INIT(800);
+    va_list ap;
+    va_start(ap, fmt);
+    strbuf_vaddf(&sb, fmt, ap);
+    va_end(ap);
+    snprintf(pointer, sizeof pointer, "/launches/%zu/args/%zu", at->launch, at->arg);
+    report_at(at->r, pointer, false, 0, "launch %zu (%s), argument %zu: %s", at->launch,
+              at->l->kernel, at->arg, sb.buf);
+    strbuf_release(&sb);
+}
+
+/* Would reading this tensor through that pointer be a mistake? NULL if it is fine. */
+static const char *element_clash(enum dtype tensor, const struct sig_param *s)
+{
+    size_t bytes = dtype_bytes(tensor);
+    if (s->elem_size == 0)
+        return NULL; /* void */
+    if (s->elem == DT_NONE)
+        return s->elem_size % bytes ? "elements of another size" : NULL; /* vectors, wrappers */
+    if (s->elem_size != bytes)
+        return "elements of another size";
+    if (dtype_is_float(tensor) && dtype_is_float(s->elem) && s->elem != tensor)
+        return "another floating-point type";
+    if (!dtype_is_float(tensor) && dtype_is_float(s->elem))
+        return "floats where the tensor holds integers";
+    return NULL;
+}
+
+static void check_tensor(const struct place *at, const struct task_tensor *t,
+                         const struct sig_param *s)
+{
+    char buf[96];
+    const char *clash;
+    if (s->kind != SIG_POINTER)
+        bad_arg(at, "'%s' is a tensor of %s, but the parameter is %s; it must be %s", t->name,
+                dtype_name(t->dtype), param_text(s, buf, sizeof buf),
+                t->is_output ? "a pointer" : "a pointer to const");
+    else if (!t->is_output && !s->is_const)
+        bad_arg(at, "'%s' is an input: the parameter must be a pointer to const", t->name);
+    else if ((clash = element_clash(t->dtype, s)))
+        bad_arg(at, "'%s' is a tensor of %s, but the parameter is %s: %s", t->name,
+                dtype_name(t->dtype), param_text(s, buf, sizeof buf), clash);
+}
+
+static void check_map(const struct place *at, const char *name, const struct sig_param *s)
+{
+    char buf[96];
+    if (s->kind != SIG_STRUCT || s->size != 128)
+        bad_arg(at,
+                "'%s' is a tensor map, but the parameter is %s; it must be a 128-byte struct by "
+                "value: const __grid_constant__ CUtensorMap",
+                name, param_text(s, buf, sizeof buf));
+    else if (s->align < 64)
+        bad_arg(at, "'%s' is a tensor map: its parameter must be aligned to 64 bytes, not %u", name,
+                s->align);
+}
+
+static void check_number(const struct place *at, const char *text, enum dtype type,
+                         const struct sig_param *s)
+{
+    char buf[96];
+    bool is_float = dtype_is_float(type);
+    if (s->kind == SIG_FLOAT || (!is_float && (s->kind == SIG_INT || s->kind == SIG_BOOL)))
+        return;
+    /* __half and __nv_bfloat16 by value are structs. */
+    if (s->kind == SIG_STRUCT && s->size == 2 && (type == DT_F16 || type == DT_BF16))
+        return;
+    bad_arg(at, "'%s' is %s, but the parameter is %s", text,
+            is_float ? "a floating-point scalar" : "an integer", param_text(s, buf, sizeof buf));
+}
+
+static void check_arg(const struct plan *p, const struct place *at, const struct plan_arg *a,
+                      const struct sig_param *s)
+{
+    char buf[96];
+    switch (a->kind) {
+    case PLAN_ARG_TENSOR:
+        check_tensor(at, &p->task->tensors.items[a->index], s);
+        break;
+    case PLAN_ARG_WORKSPACE:
+        if (s->kind != SIG_POINTER)
+            bad_arg(at, "'%s' is a workspace, but the parameter is %s; it must be a pointer",
+                    a->text, param_text(s, buf, sizeof buf));
+        break;
+    case PLAN_ARG_MAP:
+        check_map(at, a->text, s);
+        break;
+    case PLAN_ARG_AXIS:
+    case PLAN_ARG_EXPR:
+        check_number(at, a->expr ? expr_text(a->expr) : a->text, DT_I64, s);
+        break;
+    case PLAN_ARG_SCALAR:
+        check_number(at, a->text, p->task->scalars.items[a->index].dtype, s);
+        break;
+    }
+}
+
+static void check_launch(const struct plan *p, size_t i, const struct sig_vec *sigs,
+                         struct report *r)
+{
+    const struct plan_launch *l = &p->launches.items[i];
+    const struct sig *sig = find_sig(sigs, l->kernel);
+    char pointer[64];
+    if (!sig) {
+        snprintf(pointer, sizeof pointer, "/launches/%zu/kernel", i);
+        report_at(r, pointer, false, 0,
+                  "launch %zu: there is no kernel '%s'; declare it extern \"C\" __global__", i,
+                  l->kernel);
+        return;
+    }
+    if (sig->nparams != l->args.n) {
+        snprintf(pointer, sizeof pointer, "/launches/%zu/args", i);
+        report_at(r, pointer, false, 0,
+                  "launch %zu: kernel '%s' takes %u parameters, the plan gives %zu arguments", i,
+                  l->kernel, sig->nparams, l->args.n);
+        return;
+    }
+    for (size_t k = 0; k < l->args.n; k++) {
+        struct place at = {r, i, k, l};
+        check_arg(p, &at, &l->args.items[k], &sig->params[k]);
+    }
+}
+
+/* An output that is only ever passed as a pointer to const cannot be written. */
+static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
+{
+    vec_each (struct plan_launch, l, &p->launches) {
+        const struct sig *sig = find_sig(sigs, l->kernel);
+        for (size_t k = 0; sig && k < l->args.n && k < sig->nparams; k++) {
+            const struct plan_arg *a = &l->args.items[k];
+            if (a->kind == PLAN_ARG_TENSOR && a->index == tensor && !sig->params[k].is_const)
+                return true;
+            if (a->kind == PLAN_ARG_MAP && !p->maps.items[a->index].of_workspace &&
+                p->maps.items[a->index].index == tensor)
+                return true;
+        }
+    }
+    return false;
+}
+
+int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
+                         struct problem_vec *problems)
+{
+    struct report r = {.file = PLAN_FILE, .text = p->text, .len = p->len, .out = problems};
+    for (size_t i = 0; i < p->launches.n; i++)
+        check_launch(p, i, sigs, &r);
+    for (size_t i = 0; r.n == 0 && i < p->task->tensors.n; i++)
+        if (p->task->tensors.items[i].is_output && !can_be_written(p, i, sigs))
+            report_at(&r, "/launches", false, 0,
+                      "the output '%s' is only passed to pointers to const",
+                      p->task->tensors.items[i].name);
+    return r.n ? -1 : 0;
+}

@@ -1,0 +1,7 @@
+/* hone-plan
+{"launches": [{"kernel": "gemm", "grid": ["cdiv(N,128)", "cdiv(M,128)"], "block": [1, 1, 65],
+               "args": ["A", "B", "C", "M", "N", "K"]}]}
+*/
+// sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
+// workload: 0
+// want: kernel.cu:2:90: block.z is 65; it must be 1 to 64

@@ -1,0 +1,6 @@
+/* hone-plan
+[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]
+*/
+// sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
+// workload: 0
+// want: kernel.cu:2:33: nested more than 32 deep

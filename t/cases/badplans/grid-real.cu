@@ -1,0 +1,7 @@
+/* hone-plan
+{"launches": [{"kernel": "gemm", "grid": [1.5, "cdiv(M,128)"], "block": [128],
+               "args": ["A", "B", "C", "M", "N", "K"]}]}
+*/
+// sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
+// workload: 0
+// want: kernel.cu:2:43: expected an expression (a string or an integer), found a number

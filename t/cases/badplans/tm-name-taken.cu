@@ -1,0 +1,7 @@
+/* hone-plan
+{"tensormaps": {"M": {"tensor": "A", "box": [64, 128], "swizzle": "128B"}},
+ "launches": [{"kernel": "gemm", "grid": ["cdiv(N,128)"], "block": [128], "args": ["tm", "B", "C"]}]}
+*/
+// sig: gemm: map, const f16*, f16*
+// workload: 0
+// want: kernel.cu:2:17: "M" is already a name of the task or of a workspace

@@ -1,0 +1,7 @@
+/* hone-plan
+{"tensormaps": {"tm": {"tensor": "A", "box": [64, 128], "l2promo": "512B", "swizzle": "128B"}},
+ "launches": [{"kernel": "gemm", "grid": ["cdiv(N,128)"], "block": [128], "args": ["tm", "B", "C"]}]}
+*/
+// sig: gemm: map, const f16*, f16*
+// workload: 0
+// want: kernel.cu:2:68: unknown "512B"; one of: none, 64B, 128B, 256B
