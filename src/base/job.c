@@ -196,6 +196,7 @@ void job_write(const struct job *job, struct strbuf *o)
     wire_put_u32(o, (uint32_t)job->ordinal);
     wire_put_u8(o, job->sanitize);
     wire_put_u8(o, job->annotate);
+    wire_put_u64(o, job->nonce);
     wire_put_u64(o, job->seed);
     wire_put_u32(o, job->nthreads);
     put_limits(o, &job->limits);
@@ -451,6 +452,7 @@ static void get_job(struct wire_reader *r, struct arena *a, struct job *job)
     wire_require(r, job->ordinal >= 0, "device");
     job->sanitize = wire_get_bool(r, "sanitize");
     job->annotate = wire_get_bool(r, "annotate");
+    job->nonce = wire_get_u64(r, "nonce");
     job->seed = wire_get_u64(r, "seed");
     job->nthreads = wire_get_count(r, 1024, "threads");
     job->limits.wall_ns = wire_get_u64(r, "limits");

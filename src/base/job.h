@@ -211,6 +211,7 @@ struct job {
     int32_t ordinal;
     bool sanitize;
     bool annotate;     /* per source line counters */
+    uint64_t nonce;    /* echoed in the result: which run of the job it answers */
     uint64_t seed;     /* interleaving, sampling; data seeds are per call */
     uint32_t nthreads; /* emulator host threads; 0 = all */
     struct job_limits limits;

@@ -2,8 +2,8 @@
  * result.c - writing result.bin, and reading it as if the worker's machine were hostile.
  *
  * Layout: magic, version, then the structs field by field in the order of result.h. The status is
- * the first field after the hash (RESULT_STATUS_AT), so that the worker's watchdog can turn its
- * last snapshot into a verdict of "hang" without walking anything.
+ * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can turn
+ * its last snapshot into a verdict of "hang" without walking anything.
  */
 #include "base/result.h"
 
@@ -120,6 +120,7 @@ void result_write(const struct result *res, struct strbuf *o)
     wire_put_u32(o, RESULT_MAGIC);
     wire_put_u32(o, RESULT_VERSION);
     wire_put_u64(o, res->job_hash);
+    wire_put_u64(o, res->nonce);
     wire_put_u8(o, (uint8_t)res->status);
     wire_put_str(o, res->message);
     wire_put_u32(o, res->where_case);
@@ -260,6 +261,7 @@ static void get_cases(struct wire_reader *r, struct arena *a, struct result *res
 static void get_result(struct wire_reader *r, struct arena *a, struct result *res)
 {
     res->job_hash = wire_get_u64(r, "job hash");
+    res->nonce = wire_get_u64(r, "nonce");
     res->status = get_status(r);
     res->message = get_text(r, a, "message");
     res->where_case = wire_get_u32(r, "place");

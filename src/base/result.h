@@ -19,7 +19,7 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 1
-#define RESULT_STATUS_AT 16 /* byte of the status: the watchdog rewrites it in a snapshot */
+#define RESULT_STATUS_AT 24 /* byte of the status: the watchdog rewrites it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
 #define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's and those adaptive timing added */
@@ -118,6 +118,7 @@ struct result_module {
 
 struct result {
     uint64_t job_hash; /* job_hash() of the job.bin this answers */
+    uint64_t nonce;    /* the job's */
     enum result_status status;
     const char *message; /* what is known of the failure: kernel, launch, address, limit */
     uint32_t where_case, where_call;

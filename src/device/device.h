@@ -112,7 +112,8 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Before each call of a job: its flags say whether to count or sample. May be NULL. */
+    /* Before anything else of a call: its flags say whether to count or sample. The float inputs
+     * of a JOB_CALL_SAMPLE call are not generated and nothing is poisoned. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* What was seen since the last call; strings live until close. */

@@ -11,13 +11,17 @@
 #include "base/result.h"
 #include "base/util.h"
 #include "worker/run.h"
+#include "worker/spool.h"
 
 static const char usage[] =
     "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
+    "       hone-worker --spool DIR [--once]     serve a spool directory (until all is done)\n"
+    "       hone-worker --tar IN.tar OUT.tar     bundles in, results out\n"
     "       hone-worker --version | --help\n"
     "\n"
     "A bundle is a directory made by `hone`, with job.bin and the code it names.\n"
-    "exit: 0 a result was written, 2 usage, 3 no result could be written\n";
+    "example: hone-worker --spool /shared/spool\n"
+    "exit: 0 done, 2 usage, 3 no result could be written\n";
 
 /* The emulator may be left out of a build for a GPU box. */
 int emu_open(struct device **out, const struct job *job, struct err *err) __attribute__((weak));
@@ -32,8 +36,16 @@ static int open_device(struct device **out, const struct job *job, const char *b
     return emu_open(out, job, err);
 }
 
+static int finish(int rc, const struct err *err)
+{
+    if (rc < 0)
+        fprintf(stderr, "hone-worker: %s\n", err->msg);
+    return rc < 0 ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
+    struct err err = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"))) {
         fputs(usage, stdout);
@@ -43,14 +55,12 @@ int main(int argc, char **argv)
         printf("hone-worker job %d result %d\n", JOB_VERSION, RESULT_VERSION);
         return 0;
     }
-    if (argc != 2 || argv[1][0] == '-') {
-        fputs(usage, stderr);
-        return 2;
-    }
-    struct err err = ERR_INIT;
-    if (run_bundle(argv[1], open_device, &err) < 0) {
-        fprintf(stderr, "hone-worker: %s\n", err.msg);
-        return 3;
-    }
-    return 0;
+    if (argc == 2 && argv[1][0] != '-')
+        return finish(run_bundle(argv[1], open_device, &err), &err);
+    if (argc >= 3 && str_eq(argv[1], "--spool") && (argc == 3 || str_eq(argv[3], "--once")))
+        return finish(spool_serve(argv[2], argc > 3, &err), &err);
+    if (argc == 4 && str_eq(argv[1], "--tar"))
+        return finish(spool_tar(argv[2], argv[3], &err), &err);
+    fputs(usage, stderr);
+    return 2;
 }

@@ -118,6 +118,18 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
+/* A call that runs only a sample of blocks, for the cost model: gigabytes of data would be made,
+ * hashed and thrown away. Only what steers the kernel (indices, row pointers) is generated. */
+static bool sampled(const struct call_ctx *x)
+{
+    return x->call->flags & JOB_CALL_SAMPLE;
+}
+
+static bool steers(const struct job_buffer *b)
+{
+    return is_input(b) && !dtype_is_float(b->dtype);
+}
+
 /* Tensors always exist; a workspace only for the program that uses it. */
 static void find_used(struct call_ctx *x)
 {
@@ -167,7 +179,7 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
     const struct device_ops *ops = r->dev->ops;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
-        if (!x->addr[i] || !b->bytes)
+        if (!x->addr[i] || !b->bytes || (sampled(x) && !steers(b)))
             continue;
         if (!is_input(b)) {
             if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
@@ -183,7 +195,8 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
             if (ops->write(r->dev, x->addr[i] + e * size, elem, size, err) < 0)
                 return -1;
         }
-        if (b->role == JOB_INPUT && ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
+        if (b->role == JOB_INPUT && !sampled(x) &&
+            ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
             return -1;
     }
     return 0;
@@ -301,7 +314,7 @@ static int inspect(struct run *r, struct call_ctx *x, struct err *err)
         if (check_guard(r, x, i, err) < 0)
             return -1;
         uint64_t h = 0;
-        if (b->role != JOB_INPUT || !b->bytes)
+        if (b->role != JOB_INPUT || !b->bytes || sampled(x))
             continue;
         if (ops->hash(r->dev, x->addr[i], b->bytes, &h, err) < 0)
             return -1;
@@ -393,6 +406,8 @@ static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
 
 static enum result_status run_on_device(struct run *r, struct call_ctx *x, struct err *err)
 {
+    if (r->dev->ops->begin_call)
+        r->dev->ops->begin_call(r->dev, x->call);
     enum result_status st = x->mod->kind == JOB_MODULE_TORCH ? RESULT_OK : load_module(r, x, err);
     if (st == RESULT_OK)
         st = alloc_buffers(r, x, err);
@@ -400,8 +415,6 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
         st = RESULT_MACHINE;
     if (st != RESULT_OK)
         return st;
-    if (r->dev->ops->begin_call)
-        r->dev->ops->begin_call(r->dev, x->call);
     if (x->mod->kind == JOB_MODULE_TORCH)
         st = sidecar_call(r, x->ms, x->c, x->call, x->addr, &x->out.time_ns, err);
     else
@@ -589,6 +602,7 @@ static void run_init(struct run *r, const char *dir, const struct job *job, uint
     *r = (struct run){.dir = dir, .job = job, .start_ns = now_ns(), .kept_max = memory_to_keep()};
     strbuf_init(&r->bytes, RESULT_MAX_BYTES);
     r->res = (struct result){.job_hash = hash,
+                             .nonce = job->nonce,
                              .status = RESULT_OK,
                              .message = "",
                              .device = "",

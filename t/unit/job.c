@@ -90,6 +90,7 @@ static struct job sample(void)
     return (struct job){.device = JOB_CUDA,
                         .ordinal = 2,
                         .sanitize = true,
+                        .nonce = 5,
                         .seed = 0x123456789abcdef,
                         .nthreads = 3,
                         .limits = {1, 2, 3, 4, 5, 6},
@@ -112,6 +113,7 @@ static void round_trip(void **state)
     job_write(&in, &a);
     assert_int_equal(job_read(&out, a.buf, a.len, &arena, &err), 0);
     assert_int_equal(out.ordinal, 2);
+    assert_int_equal(out.nonce, 5);
     assert_string_equal(out.modules[1].spec, "torch.py");
     assert_true(out.gpu.dram_latency_ns == 600.5);
     const struct job_case *c = &out.cases[0];

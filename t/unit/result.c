@@ -26,6 +26,7 @@ static struct result_counter counter = {"k", 3, "sectors", "1", 42};
 static struct result sample(void)
 {
     return (struct result){.job_hash = 77,
+                           .nonce = 78,
                            .status = RESULT_FAULT,
                            .message = "illegal address in 'k'",
                            .where_case = 0,
@@ -62,6 +63,7 @@ static void round_trip(void **state)
     assert_int_equal(result_read(&out, a.buf, a.len, &arena, &err), 0);
     assert_int_equal(out.status, RESULT_FAULT);
     assert_int_equal(out.job_hash, 77);
+    assert_int_equal(out.nonce, 78);
     assert_string_equal(out.modules[1].message, "no torch");
     assert_string_equal(out.cases[0].calls[0].compares[0].pattern, "every 4th column");
     assert_true(isnan(out.cases[0].calls[0].compares[0].sample_got[0]));

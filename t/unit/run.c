@@ -356,7 +356,8 @@ static void setup(struct bench *b, const char *kernel)
                              .programs = b->programs,
                              .ncalls = 1,
                              .calls = b->calls};
-    b->job = (struct job){.limits = {.wall_ns = 20000000000u, .call_ns = 1000000000u},
+    b->job = (struct job){.nonce = 4711,
+                          .limits = {.wall_ns = 20000000000u, .call_ns = 1000000000u},
                           .gpu = {.name = ""},
                           .oracle = "oracle.so",
                           .service = "",
@@ -427,6 +428,7 @@ static void an_honest_kernel(void **state)
     assert_string_equal(b.res.printf_text, "said\n");
     assert_int_equal(b.res.ncounters, 1);
     assert_true(b.res.job_hash != 0);
+    assert_int_equal(b.res.nonce, 4711);
     assert_int_equal(k->status, RESULT_OK);
     assert_true(k->inputs_intact && k->guards_intact && k->globals_intact);
     assert_int_equal(k->ncompares, 1);

@@ -1,0 +1,336 @@
+/*
+ * The spool and the tar path. The worker runs each bundle by executing itself: here that is this
+ * test, which then plays the part the bundle's file `act` names.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/job.h"
+#include "base/result.h"
+#include "base/util.h"
+#include "worker/bundle.h"
+#include "worker/spool.h"
+#include "worker/tar.h"
+
+static char root[64];
+
+/* ---- the part of the bundle's process ---- */
+
+static int play(const char *bundle)
+{
+    char *act;
+    size_t len;
+    if (bundle_read(bundle, "act", 64, &act, &len, NULL) < 0)
+        return 3;
+    if (str_eq(act, "crash"))
+        abort();
+    if (str_eq(act, "slow"))
+        usleep(60 * 1000);
+    struct result res = {.status = RESULT_OK, .message = bundle, .nonce = 1};
+    struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
+    result_write(&res, &sb);
+    int rc = bundle_write(bundle, "result.bin", sb.buf, sb.len, true, NULL);
+    strbuf_release(&sb);
+    free(act);
+    return rc < 0 ? 3 : 0;
+}
+
+/* ---- helpers ---- */
+
+static void put(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void add_bundle(const char *id, const char *act)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/tmp/%s", root, id);
+    assert_int_equal(mkdir(path, 0777), 0);
+    char file[300];
+    snprintf(file, sizeof file, "%s/act", path);
+    put(file, act);
+    char to[256];
+    snprintf(to, sizeof to, "%s/todo/%s", root, id);
+    assert_int_equal(rename(path, to), 0);
+}
+
+static int count(const char *sub)
+{
+    char path[256];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/%s", root, sub);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static enum result_status status_of(const char *id, char *message, size_t max)
+{
+    char dir[256], *data;
+    size_t len;
+    struct arena a = ARENA_INIT;
+    struct result r;
+    struct err err = ERR_INIT;
+    snprintf(dir, sizeof dir, "%s/done/%s", root, id);
+    if (bundle_read(dir, "result.bin", RESULT_MAX_BYTES, &data, &len, &err) < 0 ||
+        result_read(&r, data, len, &a, &err) < 0)
+        fail_msg("%s", err.msg);
+    if (message)
+        snprintf(message, max, "%s", r.message);
+    enum result_status st = r.status;
+    free(data);
+    arena_release(&a);
+    return st;
+}
+
+static int fresh(void **state)
+{
+    static const char *const subs[] = {"", "tmp", "todo", "claimed", "done"};
+    snprintf(root, sizeof root, "/tmp/hone-spool-XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    for (size_t i = 1; i < 5; i++) {
+        char p[128];
+        snprintf(p, sizeof p, "%s/%s", root, subs[i]);
+        mkdir(p, 0777);
+    }
+    setenv("HONE_SPOOL_LEASE_S", "1", 1);
+    return 0;
+}
+
+static int clean(void **state)
+{
+    char cmd[128];
+    snprintf(cmd, sizeof cmd, "rm -rf %s", root);
+    return system(cmd);
+}
+
+static void serve(void)
+{
+    struct err err = ERR_INIT;
+    if (spool_serve(root, true, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* ---- tests ---- */
+
+static void bundles_are_done(void **state)
+{
+    add_bundle("a", "ok");
+    add_bundle("b", "ok");
+    serve();
+    assert_int_equal(count("done"), 2);
+    assert_int_equal(count("todo") + count("claimed") + count("tmp"), 0);
+    assert_int_equal(status_of("a", NULL, 0), RESULT_OK);
+}
+
+static void a_bundle_that_kills_workers_gets_its_answer(void **state)
+{
+    add_bundle("bad", "crash");
+    serve();
+    char msg[200];
+    assert_int_equal(status_of("bad", msg, sizeof msg), RESULT_MACHINE);
+    assert_non_null(strstr(msg, "three times"));
+}
+
+static void a_dead_workers_claim_is_taken_back(void **state)
+{
+    char path[256], alive[300];
+    add_bundle("x", "ok");
+    snprintf(path, sizeof path, "%s/claimed/x.ghost-1-2", root);
+    char todo[256];
+    snprintf(todo, sizeof todo, "%s/todo/x", root);
+    assert_int_equal(rename(todo, path), 0);
+    snprintf(alive, sizeof alive, "%s/alive", path);
+    put(alive, "");
+    serve(); /* young: left alone, and nothing else is to do */
+    assert_int_equal(count("claimed"), 1);
+    assert_int_equal(utimensat(AT_FDCWD, alive, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
+    serve();
+    assert_int_equal(count("claimed"), 0);
+    assert_int_equal(status_of("x", NULL, 0), RESULT_OK);
+}
+
+static void a_second_result_is_thrown_away(void **state)
+{
+    char done[256], file[300];
+    snprintf(done, sizeof done, "%s/done/y", root);
+    mkdir(done, 0777);
+    snprintf(file, sizeof file, "%s/result.bin", done);
+    put(file, "the first");
+    add_bundle("y", "ok");
+    serve();
+    char *data;
+    size_t len;
+    assert_int_equal(bundle_read(done, "result.bin", 100, &data, &len, NULL), 0);
+    assert_string_equal(data, "the first");
+    free(data);
+    assert_int_equal(count("todo") + count("claimed") + count("tmp"), 0);
+}
+
+static pid_t start_worker(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        spool_serve(root, false, NULL);
+        _exit(0);
+    }
+    return pid;
+}
+
+static void two_workers_and_kills(void **state)
+{
+    enum { BUNDLES = 16 };
+    char id[16];
+    for (int i = 0; i < BUNDLES; i++) {
+        snprintf(id, sizeof id, "job%02d", i);
+        add_bundle(id, "slow");
+    }
+    pid_t w[2] = {start_worker(), start_worker()};
+    uint64_t end = now_ns() + 30000000000u;
+    for (int k = 0; count("done") < BUNDLES && now_ns() < end; k++) {
+        usleep(90 * 1000 + 37 * 1000 * (k % 3));
+        if (k < 6) {
+            kill(w[k % 2], SIGKILL);
+            waitpid(w[k % 2], NULL, 0);
+            w[k % 2] = start_worker();
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        kill(w[i], SIGTERM);
+        waitpid(w[i], NULL, 0);
+    }
+    assert_int_equal(count("done"), BUNDLES);
+    assert_int_equal(count("todo") + count("claimed"), 0);
+    for (int i = 0; i < BUNDLES; i++) {
+        snprintf(id, sizeof id, "job%02d", i);
+        assert_int_equal(status_of(id, NULL, 0), RESULT_OK);
+    }
+}
+
+/* ---- tar ---- */
+
+static void make_tar(const char *path)
+{
+    struct tar_writer *w;
+    struct err err = ERR_INIT;
+    char big[1500];
+    memset(big, 'x', sizeof big);
+    assert_int_equal(tar_create(&w, path, &err), 0);
+    tar_add(w, "todo/one/act", "ok", 2, &err);
+    tar_add(w, "todo/one/cand.cubin", big, sizeof big, &err);
+    tar_add(w, "todo/two/act", "crash", 5, &err);
+    assert_int_equal(tar_finish(w, true, &err), 0);
+}
+
+static void one_tar_each_way(void **state)
+{
+    char in[128], out[128], cmd[400];
+    struct err err = ERR_INIT;
+    snprintf(in, sizeof in, "%s/in.tar", root);
+    snprintf(out, sizeof out, "%s/out.tar", root);
+    make_tar(in);
+    if (spool_tar(in, out, &err) < 0)
+        fail_msg("%s", err.msg);
+    /* The system's tar reads what ours wrote, and ours what the system's wrote. */
+    snprintf(cmd, sizeof cmd,
+             "cd %s && tar xf out.tar && test -s done/one/result.bin -a -s done/two/result.bin "
+             "&& mkdir -p todo/three && printf ok >todo/three/act && tar cf in.tar todo",
+             root);
+    assert_int_equal(system(cmd), 0);
+    if (spool_tar(in, out, &err) < 0)
+        fail_msg("%s", err.msg);
+    snprintf(cmd, sizeof cmd, "tar tf %s | grep -qx done/three/result.bin", out);
+    assert_int_equal(system(cmd), 0);
+}
+
+static void refuse(const char *name)
+{
+    char in[128];
+    struct tar_writer *w;
+    struct err err = ERR_INIT;
+    snprintf(in, sizeof in, "%s/evil.tar", root);
+    assert_int_equal(tar_create(&w, in, &err), 0);
+    tar_add(w, name, "x", 1, &err);
+    assert_int_equal(tar_finish(w, true, &err), 0);
+    if (tar_unpack(in, root, &err) == 0)
+        fail_msg("'%s' was accepted", name);
+}
+
+static void names_that_escape_are_refused(void **state)
+{
+    static const char *const bad[] = {"../x",       "/etc/x",      "todo/../../x", "todo/a/../b",
+                                      "todo/a/b/c", "todo/.a/b",   "todo/a/.b",    "done/a/b",
+                                      "todo//b",    "todo/a/b\\c", "todo",         "x",
+                                      "todo/a b/c", "todo/a/",     "./../todo/a/b"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse(bad[i]);
+    assert_int_equal(count("todo"), 0);
+}
+
+static void damaged_tars_are_refused(void **state)
+{
+    char in[128], *data;
+    size_t len;
+    snprintf(in, sizeof in, "%s/in.tar", root);
+    make_tar(in);
+    assert_int_equal(bundle_read(root, "in.tar", 1 << 20, &data, &len, NULL), 0);
+    for (size_t cut = 0; cut + 1024 < len; cut += 256) {
+        bundle_write(root, "cut.tar", data, cut, false, NULL);
+        char p[128];
+        snprintf(p, sizeof p, "%s/cut.tar", root);
+        assert_int_equal(tar_unpack(p, root, NULL), -1);
+        char cmd[200];
+        snprintf(cmd, sizeof cmd, "rm -rf %s/todo/*", root);
+        assert_int_equal(system(cmd), 0);
+    }
+    for (size_t i = 0; i < 512; i++) { /* every byte of the first header is under the checksum */
+        char was = data[i];
+        if (i == 155)
+            continue; /* what follows the checksum's NUL has no meaning */
+        data[i] ^= 1;
+        bundle_write(root, "flip.tar", data, len, false, NULL);
+        char p[128];
+        snprintf(p, sizeof p, "%s/flip.tar", root);
+        assert_int_equal(tar_unpack(p, root, NULL), -1);
+        data[i] = was;
+    }
+    free(data);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && argv[1][0] == '/')
+        return play(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(bundles_are_done, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_bundle_that_kills_workers_gets_its_answer, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_dead_workers_claim_is_taken_back, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_second_result_is_thrown_away, fresh, clean),
+        cmocka_unit_test_setup_teardown(two_workers_and_kills, fresh, clean),
+        cmocka_unit_test_setup_teardown(one_tar_each_way, fresh, clean),
+        cmocka_unit_test_setup_teardown(names_that_escape_are_refused, fresh, clean),
+        cmocka_unit_test_setup_teardown(damaged_tars_are_refused, fresh, clean),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
