@@ -82,16 +82,16 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
                     "right when checked but wrong in a timed call on %s: %s", where(v, in, x->c),
                     story);
-    else if (!first && (x->r->flags & JOB_CALL_KEEP_STATE))
-        check_blame(v, in, V_CHEAT, "check", "state",
-                    "right in a fresh process but wrong after earlier calls on %s: results or "
-                    "counters are carried from call to call: %s",
-                    where(v, in, x->c), story);
     else if (!first && perturbed)
         check_blame(v, in, V_CHEAT, "check", "perturb",
                     "one element of '%s' was changed and the output did not follow on %s: %s",
                     x->jc->buffers[x->jc->calls[x->k].perturb_buffer].name, where(v, in, x->c),
                     story);
+    else if (!first && (x->r->flags & JOB_CALL_KEEP_STATE))
+        check_blame(v, in, V_CHEAT, "check", "state",
+                    "right in a fresh process but wrong after earlier calls on %s: results or "
+                    "counters are carried from call to call: %s",
+                    where(v, in, x->c), story);
     else
         check_blame(v, in, V_MISMATCH, "check",
                     in->cases[x->c].role == ROLE_HELDOUT && str_eq(detector, "compare") ? "heldout"

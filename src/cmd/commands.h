@@ -8,5 +8,6 @@
 
 extern const struct command cmd_compile;
 extern const struct command cmd_doctor;
+extern const struct command cmd_eval;
 
 #endif

@@ -17,6 +17,7 @@
 
 /* In the order of --help. */
 static const struct command *const table[] = {
+    &cmd_eval,
     &cmd_compile,
     &cmd_doctor,
 };

@@ -35,7 +35,8 @@ struct eval_config {
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     bool baselines;             /* the task's own */
     uint64_t measure_ns;        /* time budget of measuring; 0 = 2 s */
-    const char *parent_key;     /* compile key of the parent, for the family PCH */
+    const char *const *disabled_detectors; /* tests only; NULL-terminated, or NULL */
+    const char *parent_key;                /* compile key of the parent, for the family PCH */
 };
 #define EVAL_CONFIG_INIT                                        \
     {                                                           \

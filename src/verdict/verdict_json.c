@@ -1,14 +1,12 @@
 /*
  * verdict_json.c - the verdict's JSON, one table per struct so that writing and reading cannot
  * drift apart. schema/verdict.json says the same for people and other programs.
- *
- * JSON has no infinities: a number that is not finite travels as "inf", "-inf" or "nan".
  */
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "sys/json.h"
 #include "verdict/verdict.h"
 
 enum field_type { F_STR, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
@@ -76,13 +74,6 @@ static const struct field verdict_fields[] = {
 
 /* ---- writing ---- */
 
-static json_t *number(double d)
-{
-    if (isfinite(d))
-        return json_real(d);
-    return json_string(isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
-}
-
 /* Text may come from a compiler or a kernel's printf: what is not UTF-8 is replaced. */
 static json_t *text(const char *s)
 {
@@ -108,7 +99,7 @@ static json_t *write_field(const struct field *f, const void *base)
     case F_STR:
         return text(*(const char *const *)p);
     case F_F64:
-        return number(*(const double *)p);
+        return json_from_double(*(const double *)p);
     case F_U64: /* as a string: JSON integers are signed here */
         return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
     case F_I64:
@@ -165,24 +156,6 @@ json_t *verdict_to_json(const struct verdict *v)
 
 /* ---- reading ---- */
 
-static int read_number(const json_t *j, double *out)
-{
-    if (json_is_number(j)) {
-        *out = json_number_value(j);
-        return 0;
-    }
-    const char *s = json_string_value(j);
-    if (s && str_eq(s, "nan"))
-        *out = NAN;
-    else if (s && str_eq(s, "inf"))
-        *out = INFINITY;
-    else if (s && str_eq(s, "-inf"))
-        *out = -INFINITY;
-    else
-        return -1;
-    return 0;
-}
-
 static int read_u64(const json_t *j, uint64_t *out)
 {
     const char *s = json_string_value(j);
@@ -216,7 +189,7 @@ static int read_value(const struct field *f, const json_t *j, void *base, struct
         *(const char **)p = arena_strdup(a, json_string_value(j));
         return 0;
     case F_F64:
-        return read_number(j, (double *)p);
+        return json_get_double(j, (double *)p);
     case F_U64:
         return read_u64(j, (uint64_t *)p);
     case F_I64:

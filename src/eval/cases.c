@@ -1,0 +1,230 @@
+#include "eval/cases.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+
+/* What the emulator runs in full; above this a held-out shape is redrawn smaller. */
+static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
+/* What a timed case may occupy where the emulator has to hold it. */
+static const double emu_max_time_bytes = 6e9;
+
+static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
+{
+    uint64_t z = seed + a * 0x9e3779b97f4a7c15u + b * 0xd1b54a32d192ed03u + 0x2545f4914f6cdd1du;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* The shape, and how its tensors lie in memory where that is unusual. */
+static const char *describe(const struct shape *s, struct arena *a)
+{
+    const char *text = shape_text(s, a);
+    if (s->workload->offset_elems)
+        text = arena_printf(a, "%s offset %u", text, s->workload->offset_elems);
+    if (s->workload->align_bytes)
+        text = arena_printf(a, "%s align %u", text, s->workload->align_bytes);
+    return text;
+}
+
+static double total_bytes(const struct shape *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->task->tensors.n; i++)
+        sum += (double)s->elems[i] * (double)dtype_bytes(s->task->tensors.items[i].dtype);
+    return sum;
+}
+
+/* Physics: what the task says no implementation can avoid. */
+static int fill_physics(struct job_case *c, const struct shape *s, struct err *err)
+{
+    struct err e = ERR_INIT;
+    c->flops = s->task->flops ? (double)shape_eval(s, s->task->flops, &e) : 0;
+    c->min_bytes = s->task->bytes ? (double)shape_eval(s, s->task->bytes, &e) : 0;
+    return e.kind == ERR_NONE ? 0 : err_set(err, e.kind, "%s", e.msg);
+}
+
+static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
+{
+    const struct task *t = s->task;
+    struct err e = ERR_INIT;
+    c->nphases = (uint32_t)t->phases.n;
+    c->phases = arena_alloc(a, sizeof *c->phases * (t->phases.n + 1));
+    for (size_t i = 0; i < t->phases.n; i++) {
+        int64_t units = shape_eval(s, t->phases.items[i].units, &e);
+        c->phases[i] = (struct job_phase){t->phases.items[i].fn, (uint64_t)MAX(units, 0)};
+    }
+    c->scratch_elems = t->scratch ? (uint64_t)MAX(shape_eval(s, t->scratch, &e), 0) : 0;
+    c->naxes = (uint32_t)t->axes.n;
+    c->axes = s->axes;
+    c->nscalars = (uint32_t)t->scalars.n;
+    c->scalars = arena_alloc(a, sizeof(double) * (t->scalars.n + 1));
+    for (size_t i = 0; i < t->scalars.n; i++)
+        c->scalars[i] = t->scalars.items[i].value;
+    return e.kind == ERR_NONE ? 0 : err_set(err, e.kind, "%s", e.msg);
+}
+
+static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint64_t seed,
+                     uint64_t poison)
+{
+    c->calls[c->ncalls++] = (struct job_call){
+        .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
+}
+
+/* An input of some size, chosen by the seed: the one the perturbed call changes. */
+static int pick_input(const struct job_case *c, uint64_t seed)
+{
+    int picked = -1;
+    for (uint32_t i = 0, seen = 0; i < c->nbuffers; i++) {
+        const struct job_buffer *b = &c->buffers[i];
+        bool input = b->role == JOB_INPUT || b->role == JOB_INOUT;
+        if (input && b->elems && dtype_is_float(b->dtype) && mix(seed, 77, i) % ++seen == 0)
+            picked = (int)i;
+    }
+    return picked;
+}
+
+static void add_check_calls(struct job_case *c, uint64_t seed)
+{
+    uint64_t s0 = mix(seed, 1, 0), s1 = mix(seed, 2, 0);
+    add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_COUNT, s0, mix(seed, 3, 0));
+    add_call(c, 0, JOB_CALL_REPEAT, s0, mix(seed, 3, 1));
+    add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, s1, mix(seed, 3, 2));
+    int b = pick_input(c, seed);
+    if (b >= 0) {
+        add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, s0, mix(seed, 3, 3));
+        c->calls[c->ncalls - 1].perturb_buffer = b;
+        c->calls[c->ncalls - 1].perturb_elem = mix(seed, 4, 0) % c->buffers[b].elems;
+    }
+}
+
+static void add_time_calls(struct job_case *c, const struct case_options *o, uint64_t seed)
+{
+    if (o->emu) { /* the model is deterministic: one call each, on a sample of blocks */
+        for (uint32_t p = 0; p < c->nprograms; p++)
+            add_call(c, p, JOB_CALL_TIMED | JOB_CALL_SAMPLE | JOB_CALL_COUNT, mix(seed, 5, p),
+                     mix(seed, 6, p));
+        return;
+    }
+    c->timing = (struct job_timing){.min_calls = 11,
+                                    .max_calls = 400,
+                                    .verify = 2,
+                                    .target_rel = 0.01,
+                                    .seed = mix(seed, 7, 0)};
+}
+
+/* A shortened timing of a smoke case on the emulator: the sequence a GPU would see, verified. */
+static void add_rehearsal(struct job_case *c, uint64_t seed)
+{
+    for (uint32_t k = 0; k < 4; k++)
+        add_call(c, 0,
+                 JOB_CALL_TIMED | JOB_CALL_KEEP_STATE | (k == 1 + seed % 3 ? JOB_CALL_VERIFY : 0),
+                 mix(seed, 8, k), mix(seed, 9, k));
+}
+
+static bool wanted(const struct case_options *o, enum workload_role r)
+{
+    return r == ROLE_SMOKE     ? o->smoke
+           : r == ROLE_CHECK   ? o->check
+           : r == ROLE_HELDOUT ? o->heldout
+                               : o->time;
+}
+
+/* Draws a held-out shape; where the emulator must run it, one that it can run in a second or so. */
+static int draw(struct shape *s, const struct task *t, const struct task_workload *w,
+                const struct case_options *o, uint64_t seed, struct arena *a, struct err *err)
+{
+    unsigned tries = w->role == ROLE_HELDOUT && o->emu ? 24 : 1;
+    struct shape best = {0};
+    double best_cost = 0;
+    for (unsigned i = 0; i < tries; i++) {
+        if (shape_resolve(s, t, w, mix(seed, 10, i), a, err) < 0)
+            return -1;
+        struct job_case probe = {0};
+        if (fill_physics(&probe, s, err) < 0)
+            return -1;
+        double cost = MAX(probe.flops / emu_max_flops, total_bytes(s) / emu_max_bytes);
+        if (!best.task || cost < best_cost) {
+            best = *s;
+            best_cost = cost;
+        }
+        if (cost <= 1)
+            break;
+    }
+    *s = best;
+    return 0;
+}
+
+static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
+                    unsigned index, const struct contender *who, size_t n,
+                    const struct case_options *o, struct arena *a, struct err *err)
+{
+    uint64_t seed = mix(o->seed, (uint64_t)w->role + 100, index);
+    struct shape *s = arena_alloc(a, sizeof *s);
+    if (draw(s, t, w, o, seed, a, err) < 0)
+        return -1;
+    const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
+    if (o->emu && w->role == ROLE_TIME && total_bytes(s) > emu_max_time_bytes) {
+        *vec_push(&out->notes) = arena_printf(a, "%s left out: %.1f GB is too much to emulate",
+                                              name, total_bytes(s) / 1e9);
+        return 0;
+    }
+    struct job_case c = {.name = name};
+    if (fill_physics(&c, s, err) < 0 || fill_oracle(&c, s, a, err) < 0)
+        return -1;
+    size_t programs = w->role == ROLE_TIME ? n : 1;
+    c.programs = arena_alloc(a, sizeof *c.programs * programs);
+    for (size_t i = 0; i < programs; i++) {
+        struct job_program *p = &c.programs[c.nprograms];
+        if (who[i].kind == JOB_MODULE_KERNEL &&
+            plan_resolve(who[i].plan, who[i].sigs, s, &c, p, a, err) < 0) {
+            err_prefix(err, "%s (%s)", name,
+                       w->role == ROLE_HELDOUT ? "a held-out shape" : describe(s, a));
+            return i == 0 ? 1 : -1;
+        }
+        p->module = (uint32_t)i;
+        c.nprograms++;
+    }
+    c.calls = arena_alloc(a, sizeof *c.calls * 64);
+    if (w->role == ROLE_TIME)
+        add_time_calls(&c, o, seed);
+    else
+        add_check_calls(&c, seed);
+    if (o->emu && w->role == ROLE_SMOKE && index == 0)
+        add_rehearsal(&c, seed);
+    /* The truth of a big product costs more than the candidate: a sample of units is enough. */
+    c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
+    *vec_push(&out->cases) = c;
+    *vec_push(&out->shapes) = describe(s, a);
+    *vec_push(&out->info) = (struct check_case){w->role, describe(s, a)};
+    return 0;
+}
+
+int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
+                const struct case_options *o, struct arena *a, struct err *err)
+{
+    memset(out, 0, sizeof *out);
+    static const enum workload_role order[] = {ROLE_SMOKE, ROLE_CHECK, ROLE_HELDOUT, ROLE_TIME};
+    for (size_t r = 0; r < ARRAY_LEN(order); r++) {
+        unsigned index = 0;
+        for (size_t i = 0; i < t->workloads.n; i++) {
+            const struct task_workload *w = &t->workloads.items[i];
+            if (w->role != order[r] || !wanted(o, w->role))
+                continue;
+            int rc = add_case(out, t, w, index++, who, n, o, a, err);
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+void cases_release(struct case_set *s)
+{
+    vec_release(&s->cases);
+    vec_release(&s->info);
+    vec_release(&s->shapes);
+    vec_release(&s->notes);
+}

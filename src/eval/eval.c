@@ -1,0 +1,593 @@
+/*
+ * eval.c - the way of a candidate, as a small state machine per attempt.
+ *
+ *     COMPILE ──ok──> FILTER (emulator, smoke, sanitizer; only where the device is a GPU)
+ *        │               │ ok
+ *        │               v
+ *        └──emu──────> MAIN (check, held-out, timing on the device) ──> DONE
+ *
+ * Any stage may end the trip with a verdict. Several attempts advance at once: while one runs, the
+ * next compiles. Everything an attempt owns dies with it; the evaluator owns compiler and places.
+ */
+#include "eval/eval.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "check/check.h"
+#include "eval/cases.h"
+#include "eval/detail.h"
+#include "eval/pack.h"
+#include "eval/parts.h"
+#include "measure/gpu.h"
+#include "measure/timing.h"
+#include "plan/plan.h"
+#include "sched/sched.h"
+#include "sys/file.h"
+#include "sys/hash.h"
+
+enum stage { COMPILING, FILTERING, RUNNING, DONE };
+
+struct attempt {
+    struct attempt *next;
+    uint64_t ticket;
+    const struct task *task;
+    char *source;
+    size_t len;
+    struct eval_config cfg;
+    enum stage stage;
+    struct verdict v;
+    struct arena arena; /* job, cases, shapes */
+    struct plan *plan;
+    struct compile_ticket *compiling;
+    struct compiled code;
+    bool have_code;
+    struct parts parts; /* contenders beside the candidate, oracle, service */
+    struct temp_dir dir;
+    struct job job;
+    struct case_set cases;
+    uint64_t sched_ticket;
+    uint64_t started_ns, ran_ns;
+};
+
+struct evaluator {
+    struct arena arena;
+    bool cuda;
+    int ordinal;
+    char *arch;
+    struct job_gpu gpu;
+    struct ceilings ceilings;
+    struct compiler *compiler;
+    struct sched *local; /* emulator runs */
+    struct sched *main;  /* where the device is; may be the same as local */
+    struct attempt *attempts;
+    uint64_t next_ticket;
+};
+
+const char *evaluator_device(const struct evaluator *e)
+{
+    return e->cuda ? "cuda" : "emu";
+}
+
+/* ---- opening ---- */
+
+static int choose_device(struct evaluator *e, const struct eval_options *o, struct err *err)
+{
+    const char *d = o->device;
+    if (!d)
+        d = (o->on && str_starts(o->on, "spool:")) || parts_have_gpu() ? "cuda" : "emu";
+    if (str_eq(d, "emu"))
+        return 0;
+    if (str_eq(d, "cuda") || str_starts(d, "cuda:")) {
+        e->cuda = true;
+        e->ordinal = d[4] ? atoi(d + 5) : 0;
+        return 0;
+    }
+    return err_set(err, ERR_INPUT, "unknown device '%s': use emu, cuda or cuda:N", d);
+}
+
+int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err)
+{
+    struct evaluator *e = xcalloc(1, sizeof *e);
+    const char *arch = NULL;
+    if (choose_device(e, o, err) < 0)
+        goto fail;
+    const char *gpu = o->gpu ? o->gpu : "h200";
+    if (gpu_load(gpu, &e->gpu, &arch, &e->arena, err) < 0)
+        goto fail;
+    e->arch = xstrdup(o->arch ? o->arch : arch);
+    struct compiler_config cc = {.kind = o->compiler, .cache_dir = o->cache_dir};
+    if (compiler_open(&e->compiler, &cc, err) < 0)
+        goto fail;
+    if (sched_open(&e->local, "local", 0, err) < 0)
+        goto fail;
+    e->main = e->local;
+    if (o->on && !str_eq(o->on, "local") && sched_open(&e->main, o->on, 0, err) < 0)
+        goto fail;
+    *out = e;
+    return 0;
+fail:
+    evaluator_close(e);
+    return -1;
+}
+
+static void attempt_free(struct attempt *a)
+{
+    plan_free(a->plan);
+    if (a->have_code)
+        compiled_release(&a->code);
+    parts_release(&a->parts);
+    temp_dir_release(&a->dir);
+    cases_release(&a->cases);
+    arena_release(&a->arena);
+    verdict_release(&a->v);
+    free(a->source);
+    free(a);
+}
+
+void evaluator_close(struct evaluator *e)
+{
+    if (!e)
+        return;
+    for (struct attempt *a = e->attempts, *next; a; a = next) {
+        next = a->next;
+        attempt_free(a);
+    }
+    if (e->main && e->main != e->local)
+        sched_close(e->main);
+    if (e->local)
+        sched_close(e->local);
+    compiler_close(e->compiler);
+    arena_release(&e->arena);
+    free(e->arch);
+    free(e);
+}
+
+/* ---- endings ---- */
+
+static void finish(struct evaluator *e, struct attempt *a)
+{
+    struct verdict *v = &a->v;
+    a->stage = DONE;
+    char sha[HASH_HEX];
+    hash_hex(a->source, a->len, sha);
+    v->source_sha = arena_strdup(&v->arena, sha);
+    v->task = arena_strdup(&v->arena, a->task->name);
+    v->seed = a->cfg.seed;
+    v->arch = arena_strdup(&v->arena, e->arch);
+    v->gpu = arena_strdup(&v->arena, e->gpu.name);
+    v->compiler = arena_strdup(&v->arena, compiler_version(e->compiler));
+    v->total_ns = now_ns() - a->started_ns;
+    v->run_ns = a->ran_ns;
+    const char **texts[] = {&v->stage,  &v->detector, &v->summary,   &v->detail,
+                            &v->device, &v->driver,   &v->bottleneck};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!*texts[i])
+            *texts[i] = "";
+    for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "detector '%s' was switched off: this is not a verdict", *off);
+    verdict_set_score(v);
+    temp_dir_release(&a->dir);
+}
+
+static void finish_with(struct evaluator *e, struct attempt *a, enum verdict_kind kind,
+                        const char *stage, const char *detector, const char *summary,
+                        const char *detail)
+{
+    a->v.kind = kind;
+    a->v.stage = stage;
+    a->v.detector = detector;
+    a->v.summary = arena_strdup(&a->v.arena, summary);
+    a->v.detail = arena_strdup(&a->v.arena, detail ? detail : "");
+    finish(e, a);
+}
+
+static void finish_unjudged(struct evaluator *e, struct attempt *a, const char *stage,
+                            const struct err *err)
+{
+    finish_with(e, a, V_UNJUDGED, stage, "status", err->msg, "");
+}
+
+/* ---- start: extract the plan, begin compiling ---- */
+
+static void release_problems(struct problem_vec *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->items[i].text);
+    vec_release(p);
+}
+
+static bool is_blank(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr(" \t\r\n", s[i]))
+            return false;
+    return true;
+}
+
+static void start(struct evaluator *e, struct attempt *a)
+{
+    struct err err = ERR_INIT;
+    struct problem_vec problems = VEC_INIT;
+    a->v.kind = V_PASS;
+    if (is_blank(a->source, a->len)) {
+        finish_with(e, a, V_NO_CODE, "extract", "plan", "the candidate is empty", "");
+        return;
+    }
+    a->plan = plan_parse(a->source, a->len, a->task, &problems);
+    if (!a->plan) {
+        finish_with(e, a, V_PLAN_ERROR, "plan", "plan",
+                    problems.n ? problems.items[0].text : "no launch plan",
+                    detail_problems(&a->arena, &problems));
+        release_problems(&problems);
+        return;
+    }
+    size_t n = plan_launch_count(a->plan);
+    const char **kernels = arena_alloc(&a->arena, sizeof *kernels * (n + 1));
+    size_t nk = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *k = plan_launch_kernel(a->plan, i);
+        bool seen = false;
+        for (size_t j = 0; j < nk; j++)
+            seen = seen || str_eq(kernels[j], k);
+        if (!seen)
+            kernels[nk++] = k;
+    }
+    struct compile_request rq = {.source = a->source,
+                                 .len = a->len,
+                                 .name = "kernel.cu",
+                                 .arch = e->arch,
+                                 .kernels = kernels,
+                                 .nkernels = nk,
+                                 .parent = a->cfg.parent_key};
+    if (compile_start(e->compiler, &rq, &a->compiling, &err) < 0)
+        finish_unjudged(e, a, "compile", &err);
+}
+
+/* ---- after compiling ---- */
+
+static void take_code(struct evaluator *e, struct attempt *a)
+{
+    struct err err = ERR_INIT;
+    int rc = compile_finish(a->compiling, &a->code, &err);
+    a->compiling = NULL;
+    if (rc < 0) {
+        finish_unjudged(e, a, "compile", &err);
+        return;
+    }
+    a->have_code = true;
+    a->v.compile_ns = a->code.compile_ns;
+    if (!a->code.ok) {
+        char *detail = detail_diags(&a->arena, &a->code, a->source, 40);
+        const char *first = a->code.failure && *a->code.failure ? a->code.failure
+                            : a->code.diags.n                   ? a->code.diags.items[0].message
+                                                                : "the source does not compile";
+        finish_with(e, a, V_COMPILE_ERROR, "compile", "compile", first, detail);
+        return;
+    }
+    struct problem_vec problems = VEC_INIT;
+    if (plan_check_signature(a->plan, &a->code.sigs, &problems) < 0)
+        finish_with(e, a, V_PLAN_ERROR, "plan", "plan",
+                    problems.n ? problems.items[0].text : "plan and kernels disagree",
+                    detail_problems(&a->arena, &problems));
+    release_problems(&problems);
+}
+
+/* ---- running ---- */
+
+static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, uint32_t nmodules)
+{
+    struct job *j = &a->job;
+    memset(j, 0, sizeof *j);
+    j->device = on_emu ? JOB_EMU : JOB_CUDA;
+    j->ordinal = e->ordinal;
+    j->sanitize = on_emu && a->cfg.sanitize;
+    j->annotate = on_emu && a->cfg.depth >= EVAL_PROFILE;
+    j->seed = a->cfg.seed;
+    j->gpu = e->gpu;
+    uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
+    j->limits = (struct job_limits){
+        .wall_ns = 120000000000u + 4 * measure,
+        .call_ns = on_emu ? 20000000000u : 5000000000u,
+        .measure_ns = measure,
+        .device_bytes = on_emu ? UINT64_C(12) << 30 : 0,
+        .printf_bytes = 64 << 10,
+    };
+    j->nmodules = nmodules;
+    j->modules = arena_alloc(&a->arena, sizeof *j->modules * nmodules);
+}
+
+static void submit_run(struct evaluator *e, struct attempt *a)
+{
+    struct err err = ERR_INIT;
+    bool on_emu = a->stage == FILTERING || !e->cuda;
+    bool full = a->stage == RUNNING;
+    struct parts_request rq = {.task = a->task,
+                               .cfg = &a->cfg,
+                               .source = a->source,
+                               .compiler = e->compiler,
+                               .arch = e->arch,
+                               .emu = on_emu,
+                               .baselines = full && a->cfg.depth >= EVAL_TIME};
+    temp_dir_release(&a->dir);
+    cases_release(&a->cases);
+    parts_release(&a->parts);
+    if (temp_dir_make(&a->dir, &err) < 0 || parts_gather(&a->parts, &rq, a->dir.path, &err) < 0)
+        goto broken;
+
+    size_t n = 1 + a->parts.n;
+    struct contender *who = arena_alloc(&a->arena, sizeof *who * n);
+    struct pack_part *files = arena_alloc(&a->arena, sizeof *files * n);
+    describe_job(e, a, on_emu, (uint32_t)n);
+    who[0] = (struct contender){"candidate", JOB_MODULE_KERNEL, a->plan, &a->code.sigs};
+    files[0] = (struct pack_part){&a->code, a->source, NULL};
+    for (size_t i = 1; i < n; i++)
+        parts_contender(&a->parts, i - 1, &who[i], &files[i]);
+    for (size_t i = 0; i < n; i++) {
+        a->job.modules[i].name = who[i].name;
+        a->job.modules[i].kind = who[i].kind;
+    }
+    struct case_options co = {.emu = on_emu,
+                              .smoke = true,
+                              .check = full && a->cfg.depth >= EVAL_CHECK,
+                              .heldout = full && a->cfg.depth >= EVAL_CHECK,
+                              .time = full && a->cfg.depth >= EVAL_TIME,
+                              .seed = a->cfg.seed,
+                              .measure_ns = a->job.limits.measure_ns};
+    int rc = cases_build(&a->cases, a->task, who, n, &co, &a->arena, &err);
+    if (rc > 0) {
+        finish_with(e, a, V_PLAN_ERROR, "plan", "plan", err.msg, err.msg);
+        return;
+    }
+    if (rc < 0)
+        goto broken;
+    a->job.ncases = (uint32_t)a->cases.cases.n;
+    a->job.cases = a->cases.cases.items;
+    a->job.oracle = a->parts.oracle;
+    a->job.service = a->parts.service;
+    if (pack_write(a->dir.path, &a->job, files, &a->arena, &err) < 0)
+        goto broken;
+    struct sched *s = on_emu ? e->local : e->main;
+    if (sched_submit(s, a->dir.path, a->job.limits.wall_ns, &a->sched_ticket, &err) < 0)
+        goto broken;
+    return;
+broken:
+    finish_unjudged(e, a, "run", &err);
+}
+
+/* A result from outside may name cases, programs and buffers the job never had. */
+static int result_fits(const struct result *r, const struct job *j, struct err *err)
+{
+    if (r->ncases > j->ncases)
+        return err_set(err, ERR_INPUT, "result.bin has %u cases, the job %u", r->ncases, j->ncases);
+    for (uint32_t c = 0; c < r->ncases; c++)
+        for (uint32_t k = 0; k < r->cases[c].ncalls; k++) {
+            const struct result_call *call = &r->cases[c].calls[k];
+            if (call->program >= j->cases[c].nprograms)
+                return err_set(err, ERR_INPUT, "result.bin: call %u.%u names no program", c, k);
+            for (uint32_t i = 0; i < call->ncompares; i++)
+                if (call->compares[i].buffer >= j->cases[c].nbuffers)
+                    return err_set(err, ERR_INPUT, "result.bin: call %u.%u names no buffer", c, k);
+        }
+    return 0;
+}
+
+static void copy_counters(struct verdict *v, const struct result *r)
+{
+    for (uint32_t i = 0; i < r->ncounters; i++) {
+        const struct result_counter *c = &r->counters[i];
+        *vec_push(&v->counters) = (struct verdict_counter){
+            .kernel = arena_strdup(&v->arena, c->kernel),
+            .name = arena_strdup(&v->arena, c->name),
+            .unit = arena_strdup(&v->arena, c->unit),
+            .line = c->line,
+            .value = c->value,
+        };
+    }
+}
+
+static void judge(struct evaluator *e, struct attempt *a, const struct result *r)
+{
+    struct verdict *v = &a->v;
+    struct check_input in = {.task = a->task,
+                             .job = &a->job,
+                             .result = r,
+                             .cases = a->cases.info.items,
+                             .off = a->cfg.disabled_detectors};
+    vec_release(&v->workloads);
+    vec_release(&v->findings);
+    check_facts(v, &in);
+    struct measure_input mi = {.job = &a->job,
+                               .result = r,
+                               .shapes = a->cases.shapes.items,
+                               .ceilings = &e->ceilings,
+                               .operand = a->task->tensors.items[0].dtype};
+    double got, floor;
+    int c = a->stage == RUNNING ? measure_below_floor(&mi, &got, &floor) : -1;
+    if (c >= 0)
+        check_blame(v, &in, V_CHEAT, "time", "floor",
+                    "%.3g us on %s is faster than the bytes and the arithmetic allow (%.3g us)",
+                    got / 1e3, a->job.cases[c].name, floor / 1e3);
+    if (a->stage == RUNNING && v->kind == V_PASS)
+        measure_times(v, &mi);
+    copy_counters(v, r);
+    for (size_t i = 0; i < a->cases.notes.n; i++)
+        *vec_push(&v->warnings) = arena_strdup(&v->arena, a->cases.notes.items[i]);
+    v->device = arena_strdup(&v->arena, r->device);
+    v->driver = arena_strdup(&v->arena, r->driver);
+    if (v->kind == V_PASS && a->stage == RUNNING) {
+        v->stage = "time";
+        v->summary = arena_printf(&v->arena, "passes on %zu workloads", v->workloads.n);
+    }
+    if (v->kind != V_PASS)
+        v->detail = detail_run(v, a->source);
+}
+
+/* A worker that was killed leaves its last progress; what it was doing then tells the kind. */
+static int read_facts(struct attempt *a, const struct sched_done *d, struct result *r,
+                      struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
+    char *path = xasprintf("%s/result.bin", a->dir.path);
+    int rc = -1;
+    if (d->have_result && file_read(path, RESULT_MAX_BYTES, &sb, err) == 0 &&
+        result_read(r, sb.buf, sb.len, &a->arena, err) == 0)
+        rc = result_fits(r, &a->job, err);
+    else if (!d->have_result)
+        err_set(err, ERR_SYSTEM, "the worker ended without a result (exit %d, signal %d): %s",
+                d->exit_code, d->signal, d->note);
+    if (rc == 0 && d->timed_out && r->status != RESULT_HANG) {
+        r->status = RESULT_HANG;
+        r->message = "the time limit of the whole evaluation passed";
+    } else if (rc == 0 && (d->signal || d->exit_code) && r->status == RESULT_OK) {
+        r->status = RESULT_MACHINE;
+        r->message = arena_printf(&a->arena, "the worker died (exit %d, signal %d): %s",
+                                  d->exit_code, d->signal, d->note);
+    }
+    free(path);
+    strbuf_release(&sb);
+    return rc;
+}
+
+static void take_result(struct evaluator *e, struct attempt *a, const struct sched_done *d)
+{
+    struct err err = ERR_INIT;
+    struct result r;
+    a->ran_ns += d->wall_ns;
+    if (read_facts(a, d, &r, &err) < 0) {
+        finish_unjudged(e, a, "run", &err);
+        return;
+    }
+    judge(e, a, &r);
+    if (a->stage == FILTERING && a->v.kind == V_PASS) {
+        a->stage = RUNNING;
+        submit_run(e, a);
+        return;
+    }
+    finish(e, a);
+}
+
+/* ---- the pump ---- */
+
+static struct attempt *by_sched_ticket(struct evaluator *e, uint64_t ticket, bool on_main)
+{
+    for (struct attempt *a = e->attempts; a; a = a->next)
+        if ((a->stage == FILTERING || a->stage == RUNNING) && a->sched_ticket == ticket &&
+            (e->main == e->local || on_main == (a->stage == RUNNING && e->cuda)))
+            return a;
+    return NULL;
+}
+
+static bool pump_compiles(struct evaluator *e, int timeout_ms)
+{
+    bool moved = false;
+    for (struct attempt *a = e->attempts; a; a = a->next) {
+        if (a->stage != COMPILING)
+            continue;
+        struct pollfd p = {.fd = compile_ticket_fd(a->compiling), .events = POLLIN};
+        if (poll(&p, 1, timeout_ms) <= 0)
+            continue;
+        timeout_ms = 0;
+        moved = true;
+        take_code(e, a);
+        if (a->stage != DONE) {
+            a->stage = e->cuda ? FILTERING : RUNNING;
+            submit_run(e, a);
+        }
+    }
+    return moved;
+}
+
+static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns, struct err *err)
+{
+    struct sched_done d;
+    int rc = s->outstanding ? sched_wait(s, timeout_ns, &d, err) : 0;
+    if (rc > 0) {
+        struct attempt *a = by_sched_ticket(e, d.ticket, s == e->main);
+        if (a)
+            take_result(e, a, &d);
+    }
+    return rc;
+}
+
+static struct attempt *take_done(struct evaluator *e)
+{
+    for (struct attempt **p = &e->attempts; *p; p = &(*p)->next)
+        if ((*p)->stage == DONE) {
+            struct attempt *a = *p;
+            *p = a->next;
+            return a;
+        }
+    return NULL;
+}
+
+int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
+                const struct eval_config *cfg, uint64_t *ticket, struct err *err)
+{
+    struct attempt *a = xcalloc(1, sizeof *a);
+    a->ticket = *ticket = ++e->next_ticket;
+    a->task = t;
+    a->source = xmalloc(len + 1);
+    memcpy(a->source, source, len);
+    a->source[len] = '\0';
+    a->len = len;
+    a->cfg = *cfg;
+    a->dir = (struct temp_dir)TEMP_DIR_INIT;
+    a->started_ns = now_ns();
+    while (!a->cfg.seed)
+        if (getrandom(&a->cfg.seed, sizeof a->cfg.seed, 0) < 0 && errno != EINTR) {
+            attempt_free(a);
+            return err_errno(err, "getrandom");
+        }
+    a->next = e->attempts;
+    e->attempts = a;
+    start(e, a);
+    return 0;
+}
+
+int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
+              struct err *err)
+{
+    const uint64_t slice_ns = 10000000;
+    uint64_t until = now_ns() + timeout_ns;
+    for (;;) {
+        struct attempt *a = take_done(e);
+        if (a) {
+            *ticket = a->ticket;
+            *out = a->v;
+            memset(&a->v, 0, sizeof a->v); /* the verdict moves to the caller */
+            attempt_free(a);
+            return 1;
+        }
+        bool running = e->local->outstanding || e->main->outstanding;
+        if (pump_compiles(e, running ? 0 : 10))
+            continue;
+        if (pump_sched(e, e->local, slice_ns, err) < 0)
+            return -1;
+        if (e->main != e->local && pump_sched(e, e->main, slice_ns, err) < 0)
+            return -1;
+        if (!e->attempts || now_ns() >= until)
+            return 0;
+    }
+}
+
+int eval_run(struct evaluator *e, const struct task *t, const char *source, size_t len,
+             const struct eval_config *cfg, struct verdict *out, struct err *err)
+{
+    uint64_t mine, done;
+    if (eval_submit(e, t, source, len, cfg, &mine, err) < 0)
+        return -1;
+    for (;;) {
+        int rc = eval_wait(e, 1000000000u, &done, out, err);
+        if (rc < 0 || (rc > 0 && done == mine))
+            return rc < 0 ? -1 : 0;
+        if (rc > 0)
+            verdict_release(out);
+    }
+}

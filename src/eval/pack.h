@@ -1,0 +1,29 @@
+/*
+ * pack.h - packs a bundle: a directory with everything a worker needs: job.bin and the files it
+ * names.
+ *
+ *     cand.cubin cand.ptx cand.cu     the candidate (module 0)
+ *     base.N.cubin base.N.ptx         kernel baselines
+ *     oracle.so | oracle.cubin        loaded after the candidate ran
+ *     service.cubin                   cuda only
+ *     job.bin                         written last: a bundle with it is complete
+ */
+#ifndef EVAL_PACK_H
+#define EVAL_PACK_H
+
+#include "base/job.h"
+#include "compile/compile.h"
+
+struct pack_part {
+    const struct compiled *code; /* NULL for torch and library modules */
+    const char *source;          /* for findings; may be NULL */
+    const char *spec;            /* torch program or library call; NULL for kernels */
+};
+
+/* Fills job->modules' file names and writes them all; job->cases must be complete. */
+int pack_write(const char *dir, struct job *job, const struct pack_part *parts, struct arena *a,
+               struct err *err);
+/* Adds a file to the bundle under `name`. */
+int pack_add(const char *dir, const char *name, const void *data, size_t len, struct err *err);
+
+#endif

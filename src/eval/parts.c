@@ -1,0 +1,228 @@
+#include "eval/parts.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "task/oracle.h"
+
+enum { MAX_SOURCE = 1 << 20 };
+
+bool parts_have_gpu(void)
+{
+    if (access("/dev/nvidiactl", F_OK) != 0)
+        return false;
+    void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (lib)
+        dlclose(lib);
+    return lib != NULL;
+}
+
+static void note(struct parts *p, const char *name, const char *why)
+{
+    *vec_push(&p->notes) = xasprintf("baseline '%s' left out: %s", name, why);
+    log_info("eval", "baseline '%s' left out: %s", name, why);
+}
+
+static struct part *add(struct parts *p, const char *name, enum job_module_kind kind)
+{
+    p->items = xrealloc(p->items, (p->n + 1) * sizeof *p->items);
+    struct part *x = &p->items[p->n++];
+    *x = (struct part){.name = xstrdup(name), .kind = kind};
+    return x;
+}
+
+static void part_release(struct part *x)
+{
+    free(x->name);
+    free(x->source);
+    free(x->spec);
+    plan_free(x->plan);
+    if (x->have_code)
+        compiled_release(&x->code);
+}
+
+static void drop_last(struct parts *p)
+{
+    part_release(&p->items[--p->n]);
+}
+
+/* Compiles a kernel baseline; returns why not, or NULL. */
+static const char *compile_part(struct part *x, const struct parts_request *rq, struct err *err)
+{
+    struct problem_vec problems = VEC_INIT;
+    x->plan = plan_parse(x->source, strlen(x->source), rq->task, &problems);
+    for (size_t i = 0; i < problems.n; i++)
+        free(problems.items[i].text);
+    vec_release(&problems);
+    if (!x->plan)
+        return "its plan does not fit the task";
+    size_t n = plan_launch_count(x->plan);
+    const char **kernels = xcalloc(n + 1, sizeof *kernels);
+    for (size_t i = 0; i < n; i++)
+        kernels[i] = plan_launch_kernel(x->plan, i);
+    struct compile_request c = {.source = x->source,
+                                .len = strlen(x->source),
+                                .name = x->name,
+                                .arch = rq->arch,
+                                .kernels = kernels,
+                                .nkernels = n};
+    int rc = compile_run(rq->compiler, &c, &x->code, err);
+    free(kernels);
+    if (rc < 0)
+        return err->msg;
+    x->have_code = true;
+    return x->code.ok ? NULL : "it does not compile";
+}
+
+static void add_kernel(struct parts *p, const struct parts_request *rq, const char *name,
+                       const char *source)
+{
+    struct err err = ERR_INIT;
+    struct part *x = add(p, name, JOB_MODULE_KERNEL);
+    x->source = xstrdup(source);
+    const char *why = compile_part(x, rq, &err);
+    if (why) {
+        note(p, name, why);
+        drop_last(p);
+    }
+}
+
+static void add_naive(struct parts *p, const struct parts_request *rq)
+{
+    char path[256];
+    snprintf(path, sizeof path, "kernels/%.200s.cu", rq->task->name);
+    const struct asset *a = asset_find(path);
+    if (!a)
+        note(p, "naive", "the task has no simple kernel");
+    else if (!str_eq(a->data, rq->source))
+        add_kernel(p, rq, "naive", a->data);
+}
+
+static int add_files(struct parts *p, const struct parts_request *rq, struct err *err)
+{
+    for (const char *const *f = rq->cfg->against; f && *f; f++) {
+        struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
+        if (file_read(*f, MAX_SOURCE, &sb, err) < 0)
+            return err_prefix(err, "--against");
+        add_kernel(p, rq, *f, sb.buf);
+        strbuf_release(&sb);
+    }
+    return 0;
+}
+
+static void add_library(struct parts *p, const struct parts_request *rq, const char *name)
+{
+    if (rq->emu)
+        return; /* libraries run on a GPU only */
+    bool torch = str_starts(name, "torch");
+    if (torch && !rq->task->torch_src) {
+        note(p, name, "the task has no PyTorch form");
+        return;
+    }
+    struct part *x = add(p, name, torch ? JOB_MODULE_TORCH : JOB_MODULE_LIBRARY);
+    x->spec = xstrdup(torch ? rq->task->torch_src : rq->task->name);
+}
+
+static int add_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
+{
+    if (add_files(p, rq, err) < 0)
+        return -1;
+    for (size_t i = 0; rq->cfg->baselines && i < rq->task->baselines.n; i++) {
+        const char *name = rq->task->baselines.items[i];
+        if (str_eq(name, "naive"))
+            add_naive(p, rq);
+        else
+            add_library(p, rq, name);
+    }
+    return 0;
+}
+
+/* Hone's own device code: compiled like a candidate, but trusted. */
+static int add_cubin(const struct parts_request *rq, const char *dir, const char *file,
+                     const char *source, struct err *err)
+{
+    struct compile_request c = {
+        .source = source, .len = strlen(source), .name = file, .arch = rq->arch, .trusted = true};
+    struct compiled out;
+    if (compile_run(rq->compiler, &c, &out, err) < 0)
+        return err_prefix(err, "%s", file);
+    int rc = out.ok ? pack_add(dir, file, out.cubin, out.cubin_len, err)
+                    : err_set(err, ERR_INTERNAL, "%s does not compile: %.1500s", file,
+                              out.log ? out.log : "");
+    compiled_release(&out);
+    return rc;
+}
+
+static int add_oracle(struct parts *p, const struct parts_request *rq, const char *dir,
+                      struct err *err)
+{
+    struct strbuf src = STRBUF_INIT(MAX_SOURCE);
+    char *path = xasprintf("%s/oracle.so", dir);
+    int rc;
+    if (rq->emu) {
+        p->oracle = "oracle.so";
+        rc = oracle_build(rq->task, path, err);
+    } else {
+        p->oracle = "oracle.cubin";
+        rc = oracle_source(rq->task, &src, err);
+        rc = rc < 0 ? rc : add_cubin(rq, dir, p->oracle, src.buf, err);
+    }
+    free(path);
+    strbuf_release(&src);
+    return rc;
+}
+
+static int add_service(struct parts *p, const struct parts_request *rq, const char *dir,
+                       struct err *err)
+{
+    p->service = "";
+    if (rq->emu)
+        return 0;
+    const struct asset *core = asset_find("src/base/gen_core.h");
+    const struct asset *a = asset_find("src/device/service.cu");
+    if (!core || !a)
+        return err_set(err, ERR_INTERNAL, "the service code is not in this binary");
+    char *source = xasprintf("%s\n#line 1 \"service.cu\"\n%s", core->data, a->data);
+    p->service = "service.cubin";
+    int rc = add_cubin(rq, dir, p->service, source, err);
+    free(source);
+    return rc;
+}
+
+int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
+                 struct err *err)
+{
+    memset(p, 0, sizeof *p);
+    p->oracle = p->service = "";
+    if (!rq->task->reference_c)
+        return err_set(err, ERR_ENV,
+                       "task '%s' has only a Python reference: it needs the PyTorch sidecar",
+                       rq->task->name);
+    if (add_oracle(p, rq, bundle_dir, err) < 0 || add_service(p, rq, bundle_dir, err) < 0)
+        return -1;
+    return rq->baselines ? add_baselines(p, rq, err) : 0;
+}
+
+void parts_contender(const struct parts *p, size_t i, struct contender *who, struct pack_part *file)
+{
+    const struct part *x = &p->items[i];
+    *who = (struct contender){x->name, x->kind, x->plan, x->have_code ? &x->code.sigs : NULL};
+    *file = (struct pack_part){x->have_code ? &x->code : NULL, x->source, x->spec};
+}
+
+void parts_release(struct parts *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        part_release(&p->items[i]);
+    free(p->items);
+    for (size_t i = 0; i < p->notes.n; i++)
+        free(p->notes.items[i]);
+    vec_release(&p->notes);
+    memset(p, 0, sizeof *p);
+}

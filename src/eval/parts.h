@@ -1,0 +1,51 @@
+/*
+ * parts.h - what goes into a bundle beside the candidate: baselines, oracle, service code.
+ *
+ * Compiled once and found in the compile cache afterwards. A baseline that cannot be had is left
+ * out and noted; a verdict without a library baseline says so.
+ */
+#ifndef EVAL_PARTS_H
+#define EVAL_PARTS_H
+
+#include "base/vec.h"
+#include "compile/compile.h"
+#include "eval/cases.h"
+#include "eval/eval.h"
+#include "eval/pack.h"
+
+struct part {
+    char *name;
+    enum job_module_kind kind;
+    char *source;
+    struct plan *plan;
+    struct compiled code;
+    bool have_code;
+    char *spec;
+};
+
+struct parts {
+    struct part *items;
+    size_t n;
+    const char *oracle, *service; /* file names in the bundle; "" = none */
+    VEC(char *) notes;
+};
+
+struct parts_request {
+    const struct task *task;
+    const struct eval_config *cfg;
+    const char *source; /* the candidate's: a baseline that is the same text is left out */
+    struct compiler *compiler;
+    const char *arch;
+    bool emu, baselines;
+};
+
+/* Is there a GPU this machine's driver can use? */
+bool parts_have_gpu(void);
+
+int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
+                 struct err *err);
+void parts_contender(const struct parts *p, size_t i, struct contender *who,
+                     struct pack_part *file);
+void parts_release(struct parts *p);
+
+#endif

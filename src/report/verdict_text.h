@@ -1,0 +1,14 @@
+/*
+ * verdict_text.h - a verdict for people: what, the evidence, ratios with their intervals.
+ */
+#ifndef REPORT_VERDICT_TEXT_H
+#define REPORT_VERDICT_TEXT_H
+
+#include "base/strbuf.h"
+#include "verdict/verdict.h"
+
+void verdict_text(struct strbuf *sb, const struct verdict *v);
+/* "12.3 us", "1.80 ms". */
+void time_text(struct strbuf *sb, double ns);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * local.c - bundles on this machine: one fresh `hone-worker` process each, as many at once as there
+ * are slots, the rest in line. A worker past its wall limit is killed with all it started.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "sched/sched.h"
+#include "sys/file.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+
+struct run {
+    struct run *next;
+    struct local *owner;
+    uint64_t ticket, wall_ns;
+    char *dir;
+    const char *argv[3];
+    struct child_process child;
+    enum { WAITING, RUNNING, ENDED } state;
+};
+
+struct local {
+    struct sched sched;
+    struct loop *loop;
+    struct run *runs; /* in order of submission */
+    unsigned slots, running;
+    struct strbuf worker;
+};
+
+/* The worker lies beside hone itself; HONE_WORKER names another. */
+static int find_worker(struct strbuf *out, struct err *err)
+{
+    const char *env = getenv("HONE_WORKER");
+    if (env && *env) {
+        strbuf_adds(out, env);
+        return 0;
+    }
+    if (self_dir(out, err) < 0)
+        return -1;
+    strbuf_adds(out, "/hone-worker");
+    if (file_is_executable(out->buf))
+        return 0;
+    return err_set(err, ERR_ENV, "%s is missing: build it with `make`, or set HONE_WORKER",
+                   out->buf);
+}
+
+static void on_end(struct child_process *c, void *ctx)
+{
+    (void)c;
+    struct run *r = ctx;
+    r->state = ENDED;
+    r->owner->running--;
+}
+
+static int start_waiting(struct local *l, struct err *err)
+{
+    for (struct run *r = l->runs; r && l->running < l->slots; r = r->next) {
+        if (r->state != WAITING)
+            continue;
+        r->argv[0] = l->worker.buf;
+        r->argv[1] = r->dir;
+        r->child.argv = r->argv;
+        r->child.limit_ns = r->wall_ns;
+        r->child.max_out = r->child.max_err = 64 << 10;
+        r->child.on_end = on_end;
+        r->child.ctx = r;
+        if (child_start(&r->child, l->loop, err) < 0)
+            return -1;
+        r->state = RUNNING;
+        l->running++;
+    }
+    return 0;
+}
+
+static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns, uint64_t ticket,
+                        struct err *err)
+{
+    struct local *l = (struct local *)s;
+    struct run *r = xcalloc(1, sizeof *r);
+    r->owner = l;
+    r->ticket = ticket;
+    r->wall_ns = wall_ns;
+    r->dir = xstrdup(bundle_dir);
+    r->child = (struct child_process)CHILD_INIT;
+    struct run **tail = &l->runs;
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = r;
+    return start_waiting(l, err);
+}
+
+static void run_free(struct run *r)
+{
+    child_release(&r->child);
+    free(r->dir);
+    free(r);
+}
+
+static void describe(const struct run *r, struct sched_done *out)
+{
+    memset(out, 0, sizeof *out);
+    char *result = xasprintf("%s/result.bin", r->dir);
+    out->ticket = r->ticket;
+    out->have_result = file_exists(result);
+    out->timed_out = r->child.end == CHILD_TIMEOUT;
+    out->exit_code = r->child.end == CHILD_EXITED ? r->child.code : 0;
+    out->signal = r->child.end == CHILD_SIGNALED ? r->child.code : 0;
+    out->wall_ns = r->child.wall_ns;
+    const char *said = r->child.err.buf;
+    size_t len = r->child.err.len, keep = sizeof out->note - 1;
+    if (len > keep)
+        said += len - keep;
+    snprintf(out->note, sizeof out->note, "%s", said);
+    free(result);
+}
+
+static bool take_ended(struct local *l, struct sched_done *out)
+{
+    for (struct run **p = &l->runs; *p; p = &(*p)->next)
+        if ((*p)->state == ENDED) {
+            struct run *r = *p;
+            *p = r->next;
+            describe(r, out);
+            run_free(r);
+            return true;
+        }
+    return false;
+}
+
+static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err)
+{
+    struct local *l = (struct local *)s;
+    uint64_t until = now_ns() + timeout_ns;
+    for (;;) {
+        if (take_ended(l, out))
+            return start_waiting(l, err) < 0 ? -1 : 1;
+        uint64_t now = now_ns();
+        if (!l->runs || now >= until)
+            return 0;
+        if (loop_step(l->loop, until - now, err) < 0)
+            return -1;
+    }
+}
+
+static void local_close(struct sched *s)
+{
+    struct local *l = (struct local *)s;
+    for (struct run *r = l->runs, *next; r; r = next) {
+        next = r->next;
+        run_free(r);
+    }
+    loop_free(l->loop);
+    strbuf_release(&l->worker);
+    free(l);
+}
+
+static const struct sched_ops local_ops = {"local", local_submit, local_wait, local_close};
+
+int sched_local_open(struct sched **out, unsigned slots, struct err *err)
+{
+    struct local *l = xcalloc(1, sizeof *l);
+    l->sched.ops = &local_ops;
+    strbuf_init(&l->worker, 4096);
+    if (find_worker(&l->worker, err) < 0) {
+        strbuf_release(&l->worker);
+        free(l);
+        return -1;
+    }
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    l->slots = slots ? slots : cores > 0 ? (unsigned)cores : 1;
+    l->loop = loop_new();
+    *out = &l->sched;
+    return 0;
+}

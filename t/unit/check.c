@@ -1,0 +1,272 @@
+/*
+ * Every detector, on facts made by hand: it accuses when its fact is there, stays silent when it is
+ * not, and with it switched off the verdict is another one.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "check/check.h"
+
+struct facts {
+    struct task task;
+    struct job_buffer buffers[2];
+    struct job_call jcalls[5];
+    struct job_case jc;
+    struct job job;
+    struct result_compare cmp[5];
+    struct result_call calls[5];
+    struct result_case rc;
+    struct result_finding finding;
+    struct result result;
+    struct check_case info;
+};
+
+/* A case in which all is well: verify, repeat, other data, perturbed, timed and sampled. */
+static void good(struct facts *f)
+{
+    memset(f, 0, sizeof *f);
+    f->buffers[0] =
+        (struct job_buffer){.name = "x", .role = JOB_INPUT, .dtype = DT_F32, .elems = 99};
+    f->buffers[1] = (struct job_buffer){.name = "y",
+                                        .role = JOB_OUTPUT,
+                                        .dtype = DT_F32,
+                                        .elems = 99,
+                                        .rank = 1,
+                                        .dims = {99},
+                                        .budget = 8};
+    static const uint32_t flags[] = {
+        JOB_CALL_VERIFY, JOB_CALL_REPEAT, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE,
+        JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, JOB_CALL_TIMED | JOB_CALL_VERIFY};
+    for (int k = 0; k < 5; k++) {
+        f->jcalls[k] = (struct job_call){.flags = flags[k], .perturb_buffer = k == 3 ? 0 : -1};
+        f->cmp[k] = (struct result_compare){
+            .buffer = 1, .n = 99, .max_ratio = 0.5, .rms_ratio = 1, .zero_ratio = 1e6};
+        f->calls[k] = (struct result_call){.flags = flags[k],
+                                           .time_ns = -1,
+                                           .inputs_intact = true,
+                                           .guards_intact = true,
+                                           .globals_intact = true,
+                                           .repeat_equal = true,
+                                           .damage = "",
+                                           .ncompares = flags[k] & JOB_CALL_VERIFY ? 1 : 0,
+                                           .compares = &f->cmp[k]};
+    }
+    f->jc = (struct job_case){
+        .name = "check:0", .nbuffers = 2, .buffers = f->buffers, .ncalls = 5, .calls = f->jcalls};
+    f->job = (struct job){.ncases = 1, .cases = &f->jc};
+    f->rc = (struct result_case){5, f->calls};
+    f->finding = (struct result_finding){
+        .kind = FIND_RACE, .kernel = "k", .file = "", .object = "", .text = "t", .other = ""};
+    f->result = (struct result){.ncases = 1, .cases = &f->rc, .findings = &f->finding};
+    f->info = (struct check_case){ROLE_CHECK, "N=99"};
+}
+
+static struct verdict judge(struct facts *f, const char *off)
+{
+    const char *offs[] = {off, NULL};
+    struct verdict v = {.kind = V_PASS};
+    check_facts(&v, &(struct check_input){.task = &f->task,
+                                          .job = &f->job,
+                                          .result = &f->result,
+                                          .cases = &f->info,
+                                          .off = off ? offs : NULL});
+    return v;
+}
+
+static void expect(struct facts *f, enum verdict_kind kind, const char *detector)
+{
+    struct verdict v = judge(f, NULL);
+    assert_string_equal(verdict_kind_name(v.kind), verdict_kind_name(kind));
+    assert_string_equal(v.detector, detector);
+    assert_true(v.summary && *v.summary);
+    struct verdict blind = judge(f, detector);
+    assert_true(blind.kind != kind || !blind.detector || !str_eq(blind.detector, detector));
+    verdict_release(&v);
+    verdict_release(&blind);
+}
+
+static void honest_candidate_passes(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_PASS);
+    assert_int_equal(v.workloads.n, 1);
+    assert_true(v.workloads.items[0].ok);
+    assert_int_equal(v.warnings.n, 0);
+    verdict_release(&v);
+}
+
+static void wrong_outputs(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.cmp[0].bad = 3;
+    f.cmp[0].max_ratio = 7;
+    expect(&f, V_MISMATCH, "compare");
+    good(&f);
+    f.cmp[0].max_ratio = NAN; /* a comparison written so that NaN fails */
+    expect(&f, V_MISMATCH, "compare");
+    good(&f);
+    f.cmp[0].rms_ratio = 9;
+    expect(&f, V_MISMATCH, "budget");
+    good(&f);
+    f.cmp[0].rms_ratio = NAN;
+    expect(&f, V_MISMATCH, "budget");
+    good(&f);
+    f.cmp[0].unwritten = 1;
+    expect(&f, V_MISMATCH, "unwritten");
+    good(&f);
+    f.info.role = ROLE_HELDOUT;
+    f.cmp[0].bad = 1;
+    f.cmp[0].max_ratio = 2;
+    expect(&f, V_MISMATCH, "heldout");
+}
+
+static void answers_that_depend_on_the_call(void **state)
+{
+    (void)state;
+    static const struct {
+        int call;
+        const char *detector;
+    } all[] = {{2, "state"}, {3, "perturb"}, {4, "timed-sample"}};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct facts f;
+        good(&f);
+        f.cmp[all[i].call].bad = 1;
+        f.cmp[all[i].call].max_ratio = INFINITY;
+        expect(&f, V_CHEAT, all[i].detector);
+    }
+}
+
+static void damage(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.calls[1].inputs_intact = false;
+    expect(&f, V_CHEAT, "input-hash");
+    good(&f);
+    f.calls[1].guards_intact = false;
+    expect(&f, V_FAULT, "guard");
+    good(&f);
+    f.calls[2].globals_intact = false;
+    expect(&f, V_CHEAT, "device-state");
+    good(&f);
+    f.calls[1].repeat_equal = false;
+    expect(&f, V_UNSAFE, "determinism");
+    f.task.nondeterministic_ok = true;
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_PASS);
+    verdict_release(&v);
+}
+
+static void findings_and_statuses(void **state)
+{
+    (void)state;
+    static const struct {
+        enum finding_kind find;
+        enum verdict_kind kind;
+    } finds[] = {{FIND_OOB, V_FAULT},     {FIND_MISALIGNED, V_FAULT},  {FIND_RACE, V_UNSAFE},
+                 {FIND_UNINIT, V_UNSAFE}, {FIND_BARRIER, V_UNSAFE},    {FIND_ASYNC, V_UNSAFE},
+                 {FIND_DEADLOCK, V_HANG}, {FIND_UNWRITTEN, V_MISMATCH}};
+    for (size_t i = 0; i < ARRAY_LEN(finds); i++) {
+        struct facts f;
+        good(&f);
+        f.result.nfindings = 1;
+        f.finding.kind = finds[i].find;
+        expect(&f, finds[i].kind, "sanitizer");
+    }
+    static const struct {
+        enum result_status status;
+        enum verdict_kind kind;
+    } ends[] = {{RESULT_FAULT, V_FAULT},
+                {RESULT_HANG, V_HANG},
+                {RESULT_OOM, V_OOM},
+                {RESULT_PLAN, V_PLAN_ERROR}};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct facts f;
+        good(&f);
+        f.result.status = ends[i].status;
+        expect(&f, ends[i].kind, "status");
+    }
+}
+
+static void machine_failures_are_not_the_candidates(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.cmp[0].bad = 1;
+    f.result.status = RESULT_MACHINE;
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_UNJUDGED);
+    verdict_release(&v);
+}
+
+static void lowest_kind_wins(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.result.nfindings = 1; /* unsafe */
+    f.cmp[0].bad = 1;       /* mismatch */
+    f.cmp[0].max_ratio = 3;
+    f.calls[0].inputs_intact = false; /* cheat */
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_CHEAT);
+    verdict_release(&v);
+}
+
+static void heldout_shapes_stay_hidden(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.info = (struct check_case){ROLE_HELDOUT, "N=424242"};
+    f.cmp[0].bad = 1;
+    f.cmp[0].max_ratio = 2;
+    f.cmp[0].worst_elem = 87;
+    f.cmp[0].pattern = "every 424242th element";
+    struct verdict v = judge(&f, NULL);
+    assert_null(strstr(v.summary, "424242"));
+    assert_null(strstr(v.workloads.items[0].note, "424242"));
+    verdict_release(&v);
+}
+
+static void weak_data_is_reported(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.cmp[0].zero_ratio = 0.3;
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.warnings.n, 1);
+    verdict_release(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(honest_candidate_passes),
+        cmocka_unit_test(wrong_outputs),
+        cmocka_unit_test(answers_that_depend_on_the_call),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(findings_and_statuses),
+        cmocka_unit_test(machine_failures_are_not_the_candidates),
+        cmocka_unit_test(lowest_kind_wins),
+        cmocka_unit_test(heldout_shapes_stay_hidden),
+        cmocka_unit_test(weak_data_is_reported),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
