@@ -19,6 +19,7 @@
 static const struct command *const table[] = {
     &cmd_eval,
     &cmd_compile,
+    &cmd_worker,
     &cmd_doctor,
 };
 

@@ -29,6 +29,7 @@
 #include "plan/plan.h"
 #include "sched/sched.h"
 #include "sys/file.h"
+#include "sys/gpu_probe.h"
 #include "sys/hash.h"
 
 enum stage { COMPILING, FILTERING, RUNNING, DONE };
@@ -52,6 +53,7 @@ struct attempt {
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
+    uint64_t nonce; /* a result must echo it */
     uint64_t started_ns, ran_ns;
 };
 
@@ -76,31 +78,54 @@ const char *evaluator_device(const struct evaluator *e)
 
 /* ---- opening ---- */
 
-static int choose_device(struct evaluator *e, const struct eval_options *o, struct err *err)
+/* sm_90 has instructions of its own behind the suffix a; so have its successors. */
+static char *arch_name(unsigned sm)
 {
+    return xasprintf("sm_%u%s", sm, sm >= 90 && sm != 120 ? "a" : "");
+}
+
+/* Which device, and for a local GPU what it is: its architecture and its data sheet. */
+static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
+                         struct err *err)
+{
+    bool remote = o->on && !str_eq(o->on, "local");
+    struct gpu_probe probe = {.n = 0};
+    struct err none = ERR_INIT;
+    int probed = remote ? -1 : gpu_probe(&probe, &none);
     const char *d = o->device;
     if (!d)
-        d = (o->on && str_starts(o->on, "spool:")) || parts_have_gpu() ? "cuda" : "emu";
+        d = remote || probe.n ? "cuda" : "emu";
     if (str_eq(d, "emu"))
         return 0;
-    if (str_eq(d, "cuda") || str_starts(d, "cuda:")) {
-        e->cuda = true;
-        e->ordinal = d[4] ? atoi(d + 5) : 0;
+    if (!str_eq(d, "cuda") && !str_starts(d, "cuda:"))
+        return err_set(err, ERR_INPUT, "unknown device '%s': use emu, cuda or cuda:N", d);
+    e->cuda = true;
+    e->ordinal = d[4] ? atoi(d + 5) : 0;
+    if (remote)
         return 0;
-    }
-    return err_set(err, ERR_INPUT, "unknown device '%s': use emu, cuda or cuda:N", d);
+    if (probed < 0 || e->ordinal < 0 || (unsigned)e->ordinal >= probe.n)
+        return err_set(err, ERR_ENV, "there is no GPU %d: %s; --device emu needs none", e->ordinal,
+                       probed < 0 ? none.msg : "the driver shows fewer");
+    e->arch = arch_name(probe.gpus[e->ordinal].sm);
+    const char *sheet = gpu_for_device(probe.gpus[e->ordinal].name, &e->arena);
+    if (!*gpu && sheet)
+        *gpu = sheet;
+    return 0;
 }
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err)
 {
     struct evaluator *e = xcalloc(1, sizeof *e);
     const char *arch = NULL;
-    if (choose_device(e, o, err) < 0)
+    const char *gpu = o->gpu;
+    if (choose_device(e, o, &gpu, err) < 0)
         goto fail;
-    const char *gpu = o->gpu ? o->gpu : "h200";
-    if (gpu_load(gpu, &e->gpu, &arch, &e->arena, err) < 0)
+    if (gpu_load(gpu ? gpu : "h200", &e->gpu, &arch, &e->arena, err) < 0)
         goto fail;
-    e->arch = xstrdup(o->arch ? o->arch : arch);
+    if (o->arch || !e->arch) {
+        free(e->arch);
+        e->arch = xstrdup(o->arch ? o->arch : arch);
+    }
     struct compiler_config cc = {.kind = o->compiler, .cache_dir = o->cache_dir};
     if (compiler_open(&e->compiler, &cc, err) < 0)
         goto fail;
@@ -290,6 +315,7 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->sanitize = on_emu && a->cfg.sanitize;
     j->annotate = on_emu && a->cfg.depth >= EVAL_PROFILE;
     j->seed = a->cfg.seed;
+    j->nonce = a->nonce;
     j->gpu = e->gpu;
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
     j->limits = (struct job_limits){
@@ -364,6 +390,8 @@ broken:
 /* A result from outside may name cases, programs and buffers the job never had. */
 static int result_fits(const struct result *r, const struct job *j, struct err *err)
 {
+    if (r->nonce != j->nonce)
+        return err_set(err, ERR_INPUT, "result.bin answers another job");
     if (r->ncases > j->ncases)
         return err_set(err, ERR_INPUT, "result.bin has %u cases, the job %u", r->ncases, j->ncases);
     for (uint32_t c = 0; c < r->ncases; c++)
@@ -527,6 +555,16 @@ static struct attempt *take_done(struct evaluator *e)
     return NULL;
 }
 
+/* Never 0. */
+static int random_u64(uint64_t *out, struct err *err)
+{
+    *out = 0;
+    while (!*out)
+        if (getrandom(out, sizeof *out, 0) < 0 && errno != EINTR)
+            return err_errno(err, "getrandom");
+    return 0;
+}
+
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err)
 {
@@ -540,11 +578,10 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     a->cfg = *cfg;
     a->dir = (struct temp_dir)TEMP_DIR_INIT;
     a->started_ns = now_ns();
-    while (!a->cfg.seed)
-        if (getrandom(&a->cfg.seed, sizeof a->cfg.seed, 0) < 0 && errno != EINTR) {
-            attempt_free(a);
-            return err_errno(err, "getrandom");
-        }
+    if (random_u64(&a->nonce, err) < 0 || (!a->cfg.seed && random_u64(&a->cfg.seed, err) < 0)) {
+        attempt_free(a);
+        return -1;
+    }
     a->next = e->attempts;
     e->attempts = a;
     start(e, a);

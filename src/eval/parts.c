@@ -1,9 +1,7 @@
 #include "eval/parts.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -12,16 +10,6 @@
 #include "task/oracle.h"
 
 enum { MAX_SOURCE = 1 << 20 };
-
-bool parts_have_gpu(void)
-{
-    if (access("/dev/nvidiactl", F_OK) != 0)
-        return false;
-    void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (lib)
-        dlclose(lib);
-    return lib != NULL;
-}
 
 static void note(struct parts *p, const char *name, const char *why)
 {

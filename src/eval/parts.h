@@ -39,9 +39,6 @@ struct parts_request {
     bool emu, baselines;
 };
 
-/* Is there a GPU this machine's driver can use? */
-bool parts_have_gpu(void);
-
 int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
                  struct err *err);
 void parts_contender(const struct parts *p, size_t i, struct contender *who,

@@ -30,8 +30,7 @@ struct local {
     struct strbuf worker;
 };
 
-/* The worker lies beside hone itself; HONE_WORKER names another. */
-static int find_worker(struct strbuf *out, struct err *err)
+int sched_find_worker(struct strbuf *out, struct err *err)
 {
     const char *env = getenv("HONE_WORKER");
     if (env && *env) {
@@ -164,7 +163,7 @@ int sched_local_open(struct sched **out, unsigned slots, struct err *err)
     struct local *l = xcalloc(1, sizeof *l);
     l->sched.ops = &local_ops;
     strbuf_init(&l->worker, 4096);
-    if (find_worker(&l->worker, err) < 0) {
+    if (sched_find_worker(&l->worker, err) < 0) {
         strbuf_release(&l->worker);
         free(l);
         return -1;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 
 struct sched;
 
@@ -50,6 +51,9 @@ void sched_close(struct sched *s);
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns, uint64_t *ticket,
                  struct err *err);
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
+
+/* The hone-worker beside this binary; HONE_WORKER names another. */
+int sched_find_worker(struct strbuf *out, struct err *err);
 
 /* The backends' entries. */
 int sched_local_open(struct sched **out, unsigned slots, struct err *err);

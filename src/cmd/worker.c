@@ -1,0 +1,30 @@
+/*
+ * worker.c - `hone worker`: becomes the hone-worker that lies beside this binary.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "sched/sched.h"
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    struct strbuf path = STRBUF_INIT(4096);
+    if (sched_find_worker(&path, &err) < 0)
+        return cmd_fail(&err);
+    if (argc == 1) { /* hone-worker's own usage says the rest */
+        const char *help[] = {path.buf, "--help", NULL};
+        execv(path.buf, (char *const *)help);
+    }
+    argv[0] = path.buf;
+    execv(path.buf, (char *const *)argv);
+    err_errno(&err, "running %s", path.buf);
+    return cmd_fail(&err);
+}
+
+const struct command cmd_worker = {"worker", "run bundles: one, or those of a spool directory",
+                                   run};
