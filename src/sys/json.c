@@ -11,20 +11,23 @@
  * jansson recurses and its own depth limit is fixed and high, so nesting is counted first. Only
  * brackets outside of strings matter here; what else is wrong with the text is jansson's to say.
  */
-static int check_depth(const char *text, size_t len, const char *name, unsigned max,
-                       struct err *err)
+static int check_text(const char *text, size_t len, const char *name, unsigned max, struct err *err)
 {
     unsigned depth = 0, line = 1;
     size_t line_start = 0;
     bool in_string = false;
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
+        /* jansson lets a NUL pass between tokens; no JSON text has one. */
+        if (c == '\0')
+            return err_set(err, ERR_INPUT, "%s:%u:%zu: a NUL byte: this is not text", name, line,
+                           i - line_start + 1);
         if (c == '\n') {
             line++;
             line_start = i + 1;
         }
         if (in_string) {
-            if (c == '\\')
+            if (c == '\\' && i + 1 < len && text[i + 1])
                 i++;
             else if (c == '"' || c == '\n')
                 in_string = false;
@@ -51,7 +54,7 @@ json_t *json_read_text(const char *text, size_t len, const char *name, const str
                 max_bytes);
         return NULL;
     }
-    if (check_depth(text, len, name, max_depth, err) < 0)
+    if (check_text(text, len, name, max_depth, err) < 0)
         return NULL;
     json_error_t je;
     json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
@@ -123,8 +126,9 @@ static void skip_value(struct scan *s)
         } else if (c == ',' || c == ':') {
             s->p++;
         } else {
-            while (s->p < s->end && !strchr(" \t\r\n,]}:", *s->p))
+            do
                 s->p++;
+            while (s->p < s->end && !strchr(" \t\r\n,]}:", *s->p));
         }
         skip_space(s);
     } while (depth && s->p < s->end);

@@ -1,0 +1,242 @@
+/* The small pieces everything stands on: strbuf, vec, arena, err, log, wire, util. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "base/wire.h"
+
+static void test_strbuf_grows_and_caps(void **state)
+{
+    struct strbuf sb = STRBUF_INIT(1000);
+    assert_string_equal(sb.buf, "");
+    for (int i = 0; i < 100; i++)
+        strbuf_addf(&sb, "%03d,", i);
+    assert_int_equal(sb.len, 400);
+    assert_false(sb.truncated);
+    assert_memory_equal(sb.buf, "000,001,", 8);
+    char big[900];
+    memset(big, 'x', sizeof big);
+    strbuf_add(&sb, big, sizeof big);
+    assert_int_equal(sb.len, 1000);
+    assert_true(sb.truncated);
+    assert_int_equal(sb.buf[1000], 0);
+    strbuf_addc(&sb, 'y');
+    assert_int_equal(sb.len, 1000);
+    strbuf_clear(&sb);
+    assert_int_equal(sb.len, 0);
+    assert_false(sb.truncated);
+    assert_string_equal(sb.buf, "");
+    strbuf_release(&sb);
+    strbuf_adds(&sb, "again");
+    assert_string_equal(sb.buf, "again");
+    strbuf_release(&sb);
+}
+
+static void test_strbuf_formats_long_text(void **state)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    char *text = xmalloc(5001);
+    memset(text, 'a', 5000);
+    text[5000] = '\0';
+    strbuf_addf(&sb, "<%s>", text);
+    assert_int_equal(sb.len, 5002);
+    assert_int_equal(sb.buf[5001], '>');
+    size_t n;
+    char *mine = strbuf_detach(&sb, &n);
+    assert_int_equal(n, 5002);
+    assert_int_equal(sb.len, 0);
+    free(mine);
+    mine = strbuf_detach(&sb, &n);
+    assert_string_equal(mine, "");
+    free(mine);
+    free(text);
+}
+
+static void test_vec(void **state)
+{
+    VEC(int) v = VEC_INIT;
+    for (int i = 0; i < 1000; i++) {
+        int *p = vec_push(&v);
+        assert_int_equal(*p, 0);
+        *p = i;
+    }
+    assert_int_equal(v.n, 1000);
+    long sum = 0;
+    vec_each (int, p, &v)
+        sum += *p;
+    assert_int_equal(sum, 499500);
+    vec_release(&v);
+    assert_null(v.items);
+    assert_int_equal(v.n, 0);
+}
+
+static void test_arena(void **state)
+{
+    struct arena a = ARENA_INIT;
+    char *first = arena_strdup(&a, "first");
+    for (size_t n = 1; n < 300000; n = n * 3 + 1) {
+        unsigned char *p = arena_alloc(&a, n);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(p[i], 0);
+        memset(p, 0xff, n);
+    }
+    assert_string_equal(first, "first");
+    assert_string_equal(arena_printf(&a, "%s-%d", first, 7), "first-7");
+    assert_string_equal(arena_strndup(&a, "truncate", 5), "trunc");
+    assert_non_null(arena_alloc(&a, 0));
+    arena_release(&a);
+    assert_int_equal(a.bytes, 0);
+    assert_string_equal(arena_strdup(&a, "usable again"), "usable again");
+    arena_release(&a);
+}
+
+static void test_err(void **state)
+{
+    struct err e = ERR_INIT;
+    assert_int_equal(err_set(&e, ERR_INPUT, "bad %s", "axis"), -1);
+    assert_int_equal(err_prefix(&e, "task '%s'", "softmax"), -1);
+    assert_string_equal(e.msg, "task 'softmax': bad axis");
+    assert_int_equal(e.kind, ERR_INPUT);
+    assert_int_equal(err_set(NULL, ERR_INPUT, "nobody listens"), -1);
+    assert_int_equal(err_prefix(NULL, "nor here"), -1);
+    /* Longer than the message can hold: cut, never overrun, and prefixes still come first. */
+    char *big = xmalloc(10000);
+    memset(big, 'z', 9999);
+    big[9999] = '\0';
+    err_set(&e, ERR_INPUT, "%s", big);
+    assert_int_equal(strlen(e.msg), sizeof e.msg - 1);
+    err_prefix(&e, "front");
+    assert_memory_equal(e.msg, "front: zzz", 10);
+    assert_int_equal(strlen(e.msg), sizeof e.msg - 1);
+    err_prefix(&e, "%s", big);
+    assert_int_equal(strlen(e.msg), sizeof e.msg - 1);
+    free(big);
+    err_clear(&e);
+    assert_int_equal(e.kind, ERR_NONE);
+    assert_string_equal(e.msg, "");
+}
+
+static void test_log_filter(void **state)
+{
+    unsetenv("HONE_LOG");
+    assert_true(log_on("emu", LOG_WARN));
+    assert_false(log_on("emu", LOG_INFO));
+    setenv("HONE_LOG", "debug", 1);
+    assert_true(log_on("emu", LOG_DEBUG));
+    setenv("HONE_LOG", "author:debug,emu:error", 1);
+    assert_true(log_on("author", LOG_DEBUG));
+    assert_false(log_on("emu", LOG_WARN));
+    assert_true(log_on("emu", LOG_ERROR));
+    assert_true(log_on("sched", LOG_WARN));
+    assert_false(log_on("sched", LOG_INFO));
+    setenv("HONE_LOG", "nonsense,:,a:b:c,,info", 1);
+    assert_true(log_on("sched", LOG_INFO));
+    unsetenv("HONE_LOG");
+}
+
+static void test_wire_round_trip(void **state)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    struct arena a = ARENA_INIT;
+    wire_put_u8(&sb, 0xfe);
+    wire_put_u32(&sb, 0xdeadbeef);
+    wire_put_u64(&sb, UINT64_C(0x0123456789abcdef));
+    wire_put_i64(&sb, INT64_MIN);
+    wire_put_f64(&sb, -0.0);
+    wire_put_f64(&sb, NAN);
+    wire_put_str(&sb, "text");
+    wire_put_str(&sb, NULL);
+    wire_put_bytes(&sb, "a\0b", 3);
+    assert_int_equal((unsigned char)sb.buf[1], 0xef); /* little-endian on every host */
+    struct wire_reader r = wire_reader_of(sb.buf, sb.len);
+    assert_int_equal(wire_get_u8(&r, "u8"), 0xfe);
+    assert_int_equal(wire_get_u32(&r, "u32"), 0xdeadbeef);
+    assert_true(wire_get_u64(&r, "u64") == UINT64_C(0x0123456789abcdef));
+    assert_true(wire_get_i64(&r, "i64") == INT64_MIN);
+    double z = wire_get_f64(&r, "zero");
+    assert_true(z == 0 && signbit(z));
+    assert_true(isnan(wire_get_f64(&r, "nan")));
+    assert_string_equal(wire_get_str(&r, &a, 10, "text"), "text");
+    assert_string_equal(wire_get_str(&r, &a, 10, "null"), "");
+    uint32_t n;
+    assert_memory_equal(wire_get_bytes(&r, &a, 10, &n, "bytes"), "a\0b\0", 4);
+    assert_int_equal(n, 3);
+    assert_null(r.bad);
+    assert_int_equal(r.pos, r.len);
+    /* One byte short at every length: bad, named, and zeros from there. */
+    for (size_t len = 0; len < sb.len; len++) {
+        r = wire_reader_of(sb.buf, len);
+        wire_get_u8(&r, "x"), wire_get_u32(&r, "x"), wire_get_u64(&r, "x"), wire_get_i64(&r, "x");
+        wire_get_f64(&r, "x"), wire_get_f64(&r, "x");
+        wire_get_str(&r, &a, 10, "x"), wire_get_str(&r, &a, 10, "x");
+        wire_get_bytes(&r, &a, 10, &n, "x");
+        assert_non_null(r.bad);
+        assert_int_equal(wire_get_u32(&r, "later"), 0);
+        assert_string_equal(r.bad, "x");
+        assert_true(r.pos <= len);
+    }
+    arena_release(&a);
+    strbuf_release(&sb);
+}
+
+static void test_wire_caps(void **state)
+{
+    struct strbuf sb = STRBUF_INIT(100);
+    struct arena a = ARENA_INIT;
+    wire_put_u32(&sb, 0xffffffff); /* claims 4 GB */
+    struct wire_reader r = wire_reader_of(sb.buf, sb.len);
+    assert_string_equal(wire_get_str(&r, &a, 0xffffffff, "name"), "");
+    assert_string_equal(r.bad, "name");
+    r = wire_reader_of(sb.buf, sb.len);
+    assert_int_equal(wire_get_count(&r, 64, "launches"), 0);
+    assert_string_equal(r.bad, "launches");
+    assert_true(a.bytes < 1000);
+    arena_release(&a);
+    strbuf_release(&sb);
+}
+
+static void test_strings(void **state)
+{
+    assert_true(str_starts("kernel.cu", "kernel"));
+    assert_false(str_starts("ker", "kernel"));
+    assert_true(str_ends("kernel.cu", ".cu"));
+    assert_false(str_ends("u", ".cu"));
+    char *s = xasprintf("%d-%s", 5, "x");
+    assert_string_equal(s, "5-x");
+    free(s);
+    uint64_t t = now_ns();
+    usleep(2000);
+    assert_true(now_ns() - t >= 2000000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strbuf_grows_and_caps),
+        cmocka_unit_test(test_strbuf_formats_long_text),
+        cmocka_unit_test(test_vec),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_err),
+        cmocka_unit_test(test_log_filter),
+        cmocka_unit_test(test_wire_round_trip),
+        cmocka_unit_test(test_wire_caps),
+        cmocka_unit_test(test_strings),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
