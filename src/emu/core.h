@@ -14,8 +14,9 @@
  *     .b8 .b16  uint16_t[32]      .b32  uint32_t[32]      .b64  uint64_t[32]
  *     .b128     __uint128_t[32]   .pred one uint32_t, bit i = lane i
  * An operand code is a 32-bit number: the top two bits choose a base (frame, constant pool, special
- * registers of the warp), the rest is a byte offset. Immediates are broadcast into the constant
- * pool at decode time, so that an exec function never asks what kind of operand it has:
+ * registers of the warp or of the block), the rest is a byte offset. Immediates are broadcast into
+ * the constant pool at decode time, so that an exec function never asks what kind of operand it
+ * has:
  *
  *     static int exec_add_f32(struct warp *w, const struct insn *in)
  *     {
@@ -82,7 +83,8 @@ enum insn_flags {
     INSN_PIN = 8,       /* operand registers are written later (wgmma): never share their slots */
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes of a member mask (core: shfl, vote, bar.warp) */
-    INSN_NORETURN = 64
+    INSN_LEADER = 64,   /* starts a basic block */
+    INSN_VARYING = 128  /* core's own */
 };
 
 /* What an instruction counts as. */
@@ -115,7 +117,8 @@ enum count_kind {
 
 #define OPND_FRAME 0u
 #define OPND_CONST (1u << 30)
-#define OPND_SPEC (2u << 30)
+#define OPND_WARP (2u << 30)  /* special registers that differ between warps: %tid */
+#define OPND_BLOCK (3u << 30) /* special registers that differ between blocks: %ctaid */
 #define OPND_OFF 0x3fffffffu
 
 struct insn {
@@ -152,9 +155,9 @@ struct decode_entry {
 };
 /* Tables of each room, ended by {NULL, NULL}; an opcode may stand in several tables: a decode
  * function returns 1 for "not mine", 0 for done, -1 after dec_unsupported()/dec_bad(). */
-extern const struct decode_entry decode_alu_ops[], decode_half_ops[], decode_cvt_ops[],
-    decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
-    decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
+extern const struct decode_entry decode_alu_ops[], decode_call_ops[], decode_fp_ops[],
+    decode_half_ops[], decode_cvt_ops[], decode_mem_ops[], decode_flow_ops[], decode_sync_ops[],
+    decode_misc_ops[], decode_int_ops[], decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
 
 /* "unsupported: <text> at file:line" / "bad instruction ..."; both return -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
@@ -206,11 +209,14 @@ struct fragment {
     uint32_t mask;
     const struct insn *pc;
     struct frame *frame;
-    uint32_t waited; /* scheduler rounds spent in EX_WAIT */
+    uint32_t phase;  /* of the barrier it arrived at */
+    uint8_t arrived; /* at a barrier: never merged until released */
+    uint8_t waiting; /* its last step was EX_WAIT */
+    uint32_t ran;    /* slices since another fragment of the warp ran */
 };
 
 struct warp {
-    char *base[3];   /* of operand codes: frame, constants, special registers */
+    char *base[4];   /* of operand codes: frame, constants, special registers of warp, block */
     uint32_t active; /* lanes executing now, guard applied */
     uint32_t mask;   /* lanes of the running fragment */
     uint32_t live;   /* lanes not exited */
@@ -224,56 +230,12 @@ struct warp {
     uint64_t steps;           /* warp instructions executed */
     struct warp_async *async; /* emutensor's: cp.async groups, wgmma groups */
     struct warp_san *san;
-    struct frame *free_frames;
-    char *spec; /* special registers */
-    uint32_t rng;
-    uint32_t wait_barrier; /* 1 + barrier a fragment sleeps on, for reports */
-};
-
-/* Special registers at fixed offsets in warp->spec, 128 bytes (32 x u32) each; see decode.c. */
-enum spec_reg {
-    SR_TID_X,
-    SR_TID_Y,
-    SR_TID_Z,
-    SR_LANEID,
-    SR_NTID_X,
-    SR_NTID_Y,
-    SR_NTID_Z,
-    SR_CTAID_X,
-    SR_CTAID_Y,
-    SR_CTAID_Z,
-    SR_NCTAID_X,
-    SR_NCTAID_Y,
-    SR_NCTAID_Z,
-    SR_WARPID,
-    SR_NWARPID,
-    SR_SMID,
-    SR_NSMID,
-    SR_LANEMASK_EQ,
-    SR_LANEMASK_LE,
-    SR_LANEMASK_LT,
-    SR_LANEMASK_GE,
-    SR_LANEMASK_GT,
-    SR_CLUSTERID_X,
-    SR_CLUSTERID_Y,
-    SR_CLUSTERID_Z,
-    SR_NCLUSTERID_X,
-    SR_NCLUSTERID_Y,
-    SR_NCLUSTERID_Z,
-    SR_CLUSTER_CTAID_X,
-    SR_CLUSTER_CTAID_Y,
-    SR_CLUSTER_CTAID_Z,
-    SR_CLUSTER_NCTAID_X,
-    SR_CLUSTER_NCTAID_Y,
-    SR_CLUSTER_NCTAID_Z,
-    SR_CLUSTER_CTARANK,
-    SR_CLUSTER_NCTARANK,
-    SR_IS_EXPLICIT_CLUSTER,
-    SR_DYNAMIC_SMEM,
-    SR_TOTAL_SMEM,
-    SR_AGGR_SMEM,
-    SR_ZERO,
-    SR_COUNT
+    const struct insn *pc;     /* being executed */
+    struct insn_count *counts; /* of the host thread, or NULL */
+    struct frame *frame0;      /* the entry's */
+    uint32_t slices;
+    uint32_t diverged; /* branches that split a fragment */
+    bool unfair;       /* the last slice ran out while others of the warp waited their turn */
 };
 
 struct barrier {
@@ -296,7 +258,10 @@ struct block {
     struct block_async *async; /* emutensor's: mbarriers' waiters, bulk copies in flight */
     struct block_san *san;
     uint64_t steps;
-    char *memory; /* registers, local memory: one allocation, reused by the next block */
+    char *memory;      /* registers, local memory: one allocation, reused by the next block */
+    char *spec;        /* special registers of the block */
+    uint32_t nrunning; /* warps */
+    bool started;
 };
 
 struct cluster {
@@ -307,6 +272,10 @@ struct cluster {
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
     struct worker_state *ws; /* host thread */
+    uint32_t nrunning;       /* warps */
+    uint32_t rounds_stuck;
+    bool was_stuck, running;
+    uint64_t rng;
 };
 
 /* True for one round when nothing else can move: a try_wait may return false now. */

@@ -145,16 +145,18 @@ struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
 
 struct ptx_opnd {
     enum ptx_okind kind;
-    struct ptx_var *var;
-    struct ptx_func *func;
-    struct ptx_table *table;
-    const char *name;
-    int64_t imm;                /* integer, or offset of an address or symbol */
-    double fimm;                /* is_float: the value */
+    uint32_t target;            /* LABEL */
+    uint32_t n;                 /* of list */
     bool is_float, is_f32, neg; /* is_f32: given as 0f...; neg: !%p */
-    uint32_t target;
+    union {
+        struct ptx_var *var;     /* REG, SYM, ADDR */
+        struct ptx_func *func;   /* FUNC */
+        struct ptx_table *table; /* TARGETS */
+    };
+    const char *name;
+    int64_t imm;           /* integer, bits of a float, or offset of an address or symbol */
+    double fimm;           /* is_float: the value */
     struct ptx_opnd *list; /* VEC, LIST, ADDR coordinates */
-    uint32_t n;
     struct ptx_opnd *pair; /* the second of `%r1|%p1`, or NULL */
 };
 

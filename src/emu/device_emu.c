@@ -1,0 +1,513 @@
+/*
+ * device_emu.c - the emulator behind the device vtable.
+ *
+ * A launch runs to its end inside launch(); sync() has nothing to wait for and is where outputs
+ * nobody wrote are looked for. Limits, seed, threads and the GPU to imagine come from the job.
+ */
+#include <unistd.h>
+
+#include "base/gen.h"
+#include "base/poison.h"
+#include "base/util.h"
+#include "emu/mem.h"
+
+struct device_module {
+    struct code *code;
+};
+
+static struct emu *emu_of(struct device *d)
+{
+    return (struct emu *)d;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
+{
+    struct alloc *a = mem_find(&e->mem, addr);
+    if (!a || addr < a->addr || n > a->end - addr || addr > a->end) {
+        err_set(err, ERR_INTERNAL, "no buffer at 0x%llx", (unsigned long long)addr);
+        return NULL;
+    }
+    return a;
+}
+
+static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t *addr,
+                    struct err *err)
+{
+    struct alloc *a = mem_alloc(&emu_of(d)->mem, spec, err);
+    if (!a)
+        return -1;
+    *addr = a->addr;
+    return 0;
+}
+
+static int op_free(struct device *d, uint64_t addr, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *a = mem_find(&e->mem, addr);
+    if (!a || a->addr != addr)
+        return err_set(err, ERR_INTERNAL, "no buffer at 0x%llx", (unsigned long long)addr);
+    mem_free(&e->mem, a);
+    return 0;
+}
+
+static int op_write(struct device *d, uint64_t addr, const void *src, uint64_t n, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    if (!buffer_at(e, addr, n, err))
+        return -1;
+    memcpy(mem_host(&e->mem, addr), src, n);
+    mem_mark_init(&e->mem, addr, n, true);
+    return 0;
+}
+
+static int op_read(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    if (!buffer_at(e, addr, n, err))
+        return -1;
+    memcpy(dst, mem_host(&e->mem, addr), n);
+    return 0;
+}
+
+/* Work on elements, split over host threads. */
+struct part {
+    const struct job_buffer *b;
+    uint8_t *dst;
+    uint64_t seed, first, count;
+    bool poison;
+    pthread_t thread;
+    bool started;
+};
+
+static void *part_main(void *arg)
+{
+    struct part *p = arg;
+    uint64_t size = MAX(dtype_bytes(p->b->dtype), (size_t)1);
+    if (!p->poison) {
+        gen_fill(&p->b->gen, p->b->dtype, p->seed, p->b->stream, p->first, p->count,
+                 p->dst + p->first * size);
+        return NULL;
+    }
+    if (p->b->dtype == DT_NONE)
+        size = 4;
+    for (uint64_t i = p->first; i < p->first + p->count; i++) {
+        uint64_t v = poison_bits((uint8_t)p->b->dtype, p->seed, i);
+        memcpy(p->dst + i * size, &v, MIN(size, p->b->bytes - i * size));
+    }
+    return NULL;
+}
+
+static void run_parts(struct emu *e, const struct job_buffer *b, uint8_t *dst, uint64_t seed,
+                      uint64_t elems, bool poison)
+{
+    struct part parts[64] = {0};
+    uint32_t n = elems < 1u << 18 ? 1 : MIN(e->nthreads, 64u);
+    uint64_t each = (elems / n + 63) & ~63ull;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t first = MIN(each * i, elems),
+                 last = i + 1 == n ? elems : MIN(each * (i + 1), elems);
+        parts[i] = (struct part){b, dst, seed, first, last - first, poison, 0, false};
+        if (i + 1 < n)
+            parts[i].started = pthread_create(&parts[i].thread, NULL, part_main, &parts[i]) == 0;
+        if (!parts[i].started)
+            part_main(&parts[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (parts[i].started)
+            pthread_join(parts[i].thread, NULL);
+}
+
+static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
+                       struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *a = buffer_at(e, addr, b->bytes, err);
+    if (!a)
+        return -1;
+    run_parts(e, b, mem_host(&e->mem, addr), seed, b->elems, false);
+    mem_mark_init(&e->mem, addr, b->bytes, true);
+    a->shadowed = false;
+    return 0;
+}
+
+static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
+                     struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *a = buffer_at(e, addr, b->bytes, err);
+    if (!a)
+        return -1;
+    uint64_t elems = b->dtype == DT_NONE ? (b->bytes + 3) / 4 : b->elems;
+    run_parts(e, b, mem_host(&e->mem, addr), pattern, elems, true);
+    mem_mark_init(&e->mem, addr, b->bytes, false);
+    a->shadowed = true;
+    return 0;
+}
+
+static int op_zero(struct device *d, uint64_t addr, uint64_t n, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    if (!buffer_at(e, addr, n, err))
+        return -1;
+    memset(mem_host(&e->mem, addr), 0, n);
+    mem_mark_init(&e->mem, addr, n, true);
+    return 0;
+}
+
+static int op_hash(struct device *d, uint64_t addr, uint64_t n, uint64_t *out, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    if (!buffer_at(e, addr, n, err))
+        return -1;
+    *out = gen_hash(mem_host(&e->mem, addr), n, 0);
+    return 0;
+}
+
+static int op_guards_ok(struct device *d, uint64_t addr, bool *ok, uint64_t *first_bad,
+                        struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *a = buffer_at(e, addr, 0, err);
+    if (!a)
+        return -1;
+    *ok = true;
+    for (int side = 0; side < 2; side++) {
+        uint64_t lo = side ? a->end : a->lo, hi = side ? a->hi : a->addr;
+        const uint8_t *p = mem_host(&e->mem, lo);
+        for (uint64_t i = 0; i < hi - lo; i++)
+            if (p[i] != GUARD_PATTERN) {
+                *ok = false;
+                *first_bad = lo + i;
+                return 0;
+            }
+    }
+    return 0;
+}
+
+static int op_flush(struct device *d, struct err *err)
+{
+    (void)d;
+    (void)err;
+    return 0;
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+static enum result_status op_load(struct device *d, const struct job_module *m,
+                                  const char *bundle_dir, struct device_module **out,
+                                  struct err *err)
+{
+    char *path = xasprintf("%s/%s", bundle_dir, m->ptx), *text = NULL;
+    enum result_status st = RESULT_MACHINE;
+    FILE *f = fopen(path, "rb");
+    if (!m->ptx[0]) {
+        st = RESULT_LOAD_FAILED;
+        err_set(err, ERR_INPUT, "module '%s' has no PTX for the emulator", m->name);
+        goto out;
+    }
+    if (!f) {
+        err_errno(err, "cannot open %s", path);
+        goto out;
+    }
+    fseek(f, 0, SEEK_END);
+    long n = ftell(f);
+    rewind(f);
+    if (n < 0 || (unsigned long)n > PTX_MAX_TEXT) {
+        st = RESULT_LOAD_FAILED;
+        err_set(err, ERR_LIMIT, "%s is too big", m->ptx);
+        goto out;
+    }
+    text = xmalloc((size_t)n + 1);
+    if (fread(text, 1, (size_t)n, f) != (size_t)n) {
+        err_errno(err, "cannot read %s", path);
+        goto out;
+    }
+    struct code *code;
+    st = code_load(&code, emu_of(d), text, (size_t)n, err);
+    if (st == RESULT_OK) {
+        *out = xcalloc(1, sizeof **out);
+        (*out)->code = code;
+    }
+out:
+    if (f)
+        fclose(f);
+    free(text);
+    free(path);
+    return st;
+}
+
+static void op_unload(struct device *d, struct device_module *m)
+{
+    (void)d;
+    if (!m)
+        return;
+    code_free(m->code);
+    free(m);
+}
+
+static int op_globals_intact(struct device *d, struct device_module *m, bool *ok,
+                             const char **which, struct err *err)
+{
+    (void)d;
+    return code_globals_intact(m->code, ok, which, err);
+}
+
+static enum result_status op_tensormap(struct device *d, const struct job_tensormap *t,
+                                       uint64_t addr, uint8_t out[128], struct err *err)
+{
+    (void)d;
+    return emu_tensormap(t, addr, out, err);
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static enum result_status refuse(struct err *err, const struct job_launch *l, const char *what)
+{
+    err_set(err, ERR_INPUT, "launch of '%s' refused: %s", l->kernel, what);
+    return RESULT_PLAN;
+}
+
+/* Grid, block, cluster and shared memory within what the hardware takes. */
+static enum result_status check_shape(const struct emu *e, const struct job_launch *l,
+                                      const struct code_func *f, struct launch *out,
+                                      struct err *err)
+{
+    const struct job_gpu *g = &e->job->gpu;
+    const struct ptx_func *pf = f->src;
+    uint64_t nblocks = 1, nthreads = 1, csize = 1;
+    bool own = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
+    for (int k = 0; k < 3; k++) {
+        out->grid[k] = l->grid[k];
+        out->block[k] = l->block[k];
+        out->cluster[k] = own ? l->cluster[k] : pf->cluster[0] ? pf->cluster[k] : 1;
+        if (!l->grid[k] || !l->block[k])
+            return refuse(err, l, "a dimension is zero");
+        nblocks *= l->grid[k];
+        nthreads *= l->block[k];
+        csize *= out->cluster[k];
+        if (l->grid[k] > (k ? 65535u : 0x7fffffffu) || nblocks > UINT32_MAX)
+            return refuse(err, l, "the grid is too big");
+        if (nthreads > MAX_THREADS_PER_BLOCK)
+            return refuse(err, l, "more than 1024 threads in a block");
+        if (csize > 16 || out->cluster[k] == 0)
+            return refuse(err, l, "more than 16 blocks in a cluster");
+        if (l->grid[k] % out->cluster[k])
+            return refuse(err, l, "the grid is not a multiple of the cluster");
+    }
+    if (l->block[2] > 64)
+        return refuse(err, l, "the block's z dimension is over 64");
+    uint64_t max = 1;
+    for (int k = 0; k < 3; k++) {
+        if (pf->reqntid[0] && pf->reqntid[k] != l->block[k])
+            return refuse(err, l, "the block differs from the kernel's required block size");
+        max *= pf->maxntid[0] ? pf->maxntid[k] : 1;
+    }
+    if (pf->maxntid[0] && nthreads > max)
+        return refuse(err, l, "the block is larger than the kernel's launch bounds");
+    uint64_t smem = l->smem_bytes + f->smem_static - SMEM_BASE;
+    if (smem > (g->smem_per_block ? g->smem_per_block : 232448u)) {
+        char msg[128];
+        snprintf(msg, sizeof msg, "%llu bytes of shared memory; a block has %u",
+                 (unsigned long long)smem, g->smem_per_block ? g->smem_per_block : 232448u);
+        return refuse(err, l, msg);
+    }
+    out->nblocks = (uint32_t)nblocks;
+    out->nthreads = (uint32_t)nthreads;
+    out->nwarps = (out->nthreads + WARP - 1) / WARP;
+    out->cluster_size = (uint32_t)csize;
+    out->nclusters = out->nblocks / out->cluster_size;
+    out->smem_static = f->smem_static;
+    out->smem_bytes = f->smem_static + (uint32_t)l->smem_bytes;
+    return RESULT_OK;
+}
+
+static enum result_status fill_params(struct launch *out, const struct job_launch *l,
+                                      void *const *args, struct err *err)
+{
+    const struct ptx_func *f = out->entry->src;
+    char msg[160];
+    if (l->nargs != f->nparam) {
+        snprintf(msg, sizeof msg, "it takes %u parameters, %u are given", f->nparam, l->nargs);
+        return refuse(err, l, msg);
+    }
+    for (uint32_t i = 0; i < f->nparam; i++) {
+        if (f->param[i]->bytes != l->args[i].size) {
+            snprintf(msg, sizeof msg, "parameter %u has %llu bytes, %u are given", i,
+                     (unsigned long long)f->param[i]->bytes, l->args[i].size);
+            return refuse(err, l, msg);
+        }
+        memcpy(out->params + f->param[i]->addr, args[i], l->args[i].size);
+    }
+    return RESULT_OK;
+}
+
+static enum result_status op_launch(struct device *d, struct device_module *m,
+                                    const struct job_launch *l, void *const *args, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct code_func *f = code_find(m->code, l->kernel);
+    if (!f || !f->src->is_entry || !f->src->defined) {
+        err_set(err, ERR_INPUT, "no kernel '%s' in the module", l->kernel);
+        return RESULT_LOAD_FAILED;
+    }
+    if (!f->decoded)
+        code_place_dynamic(m->code, f);
+    enum result_status st = code_prepare(m->code, f, err);
+    if (st != RESULT_OK)
+        return st;
+    struct launch run = {.emu = e, .code = m->code, .entry = f};
+    if ((st = check_shape(e, l, f, &run, err)) != RESULT_OK)
+        return st;
+    if (f->src->param_bytes > 32768)
+        return refuse(err, l, "more than 32 KB of parameters");
+    run.param_bytes = f->src->param_bytes;
+    run.params = xcalloc(1, run.param_bytes + 16u);
+    run.cooperative = l->cooperative;
+    run.sanitize = e->sanitize;
+    run.sms = e->job->gpu.sms ? e->job->gpu.sms : 132;
+    run.local_bytes = f->local_bytes + (f->has_calls ? LOCAL_STACK_BYTES : 0);
+    run.local_bytes = (run.local_bytes + 63) & ~63u;
+    run.seed = e->job->seed;
+    run.max_steps = e->job->limits.emu_steps;
+    run.deadline_ns = e->job->limits.call_ns ? now_ns() + e->job->limits.call_ns : 0;
+    run.resident = run.sms * 4;
+    run.count = e->counting;
+    e->launches++;
+    st = fill_params(&run, l, args, err);
+    if (st == RESULT_OK)
+        st = launch_run(&run, e->nthreads, err);
+    free(run.params);
+    return st;
+}
+
+static enum result_status op_sync(struct device *d, uint64_t timeout_ns, struct err *err)
+{
+    (void)d;
+    (void)timeout_ns;
+    (void)err;
+    return RESULT_OK;
+}
+
+static int op_time_begin(struct device *d, struct err *err)
+{
+    (void)err;
+    emu_of(d)->model_ns = 0;
+    emu_of(d)->timing = true;
+    return 0;
+}
+
+static int op_time_end(struct device *d, struct launch_stat *out, struct err *err)
+{
+    (void)err;
+    out->time_ns = emu_of(d)->model_ns > 0 ? emu_of(d)->model_ns : -1;
+    out->is_model = true;
+    emu_of(d)->timing = false;
+    return 0;
+}
+
+static void op_begin_call(struct device *d, const struct job_call *call)
+{
+    struct emu *e = emu_of(d);
+    e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_SAMPLE)) != 0;
+    e->sampling = (call->flags & JOB_CALL_SAMPLE) != 0;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void op_findings(struct device *d, struct finding_vec *out)
+{
+    struct emu *e = emu_of(d);
+    for (size_t i = 0; i < e->findings.n; i++)
+        *vec_push(out) = e->findings.items[i];
+    e->findings.n = 0;
+}
+
+static void op_counters(struct device *d, struct counter_vec *out)
+{
+    struct emu *e = emu_of(d);
+    for (size_t i = 0; i < e->counters.n; i++)
+        *vec_push(out) = e->counters.items[i];
+    e->counters.n = 0;
+}
+
+static const char *op_printf_text(struct device *d)
+{
+    return emu_of(d)->printf_text.buf;
+}
+
+static int op_info(struct device *d, struct device_info *out, struct err *err)
+{
+    const struct job_gpu *g = &emu_of(d)->job->gpu;
+    (void)err;
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "emulator (%s model)",
+             g->name && g->name[0] ? g->name : "h200");
+    out->sm = 90;
+    out->sms = g->sms ? g->sms : 132;
+    out->mem_bytes = emu_of(d)->mem.limit;
+    out->l2_bytes = g->l2_bytes;
+    out->smem_per_block_optin = g->smem_per_block ? g->smem_per_block : 232448u;
+    return 0;
+}
+
+static void op_close(struct device *d)
+{
+    struct emu *e = emu_of(d);
+    mem_release(&e->mem);
+    arena_release(&e->strings);
+    vec_release(&e->findings);
+    vec_release(&e->counters);
+    strbuf_release(&e->printf_text);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static const struct device_ops ops = {
+    .name = "emu",
+    .close = op_close,
+    .info = op_info,
+    .alloc = op_alloc,
+    .free = op_free,
+    .write = op_write,
+    .read = op_read,
+    .fill_gen = op_fill_gen,
+    .poison = op_poison,
+    .zero = op_zero,
+    .hash = op_hash,
+    .guards_ok = op_guards_ok,
+    .flush_l2 = op_flush,
+    .load = op_load,
+    .unload = op_unload,
+    .globals_intact = op_globals_intact,
+    .tensormap = op_tensormap,
+    .launch = op_launch,
+    .sync = op_sync,
+    .time_begin = op_time_begin,
+    .time_end = op_time_end,
+    .begin_call = op_begin_call,
+    .findings = op_findings,
+    .counters = op_counters,
+    .printf_text = op_printf_text,
+};
+
+int emu_open(struct device **out, const struct job *job, struct err *err)
+{
+    struct emu *e = xcalloc(1, sizeof *e);
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    e->dev.ops = &ops;
+    e->job = job;
+    e->sanitize = job->sanitize;
+    e->nthreads = job->nthreads ? job->nthreads : (uint32_t)(cpus > 0 ? cpus : 1);
+    e->nthreads = MIN(e->nthreads, 256u);
+    strbuf_init(&e->printf_text, job->limits.printf_bytes ? job->limits.printf_bytes : 1u << 20);
+    if (mem_init(&e->mem, job->limits.device_bytes, e->sanitize, err) < 0) {
+        strbuf_release(&e->printf_text);
+        free(e);
+        return -1;
+    }
+    pthread_mutex_init(&e->lock, NULL);
+    *out = &e->dev;
+    return 0;
+}

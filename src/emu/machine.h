@@ -1,0 +1,286 @@
+/*
+ * machine.h - what the core's own files share: the device, loaded code, a launch, host threads.
+ *
+ * Owned by whom: `struct emu` and the loaded code are read-only while a launch runs, except global
+ * memory (shared by all host threads), the allocation shadow, and the report under its lock. Each
+ * `struct worker_state` belongs to one host thread.
+ */
+#ifndef EMU_MACHINE_H
+#define EMU_MACHINE_H
+
+#include "emu/core.h"
+
+#define MAX_THREADS_PER_BLOCK 1024
+#define MAX_WARPS 32
+#define MAX_FINDINGS 256
+#define GUARD_BYTES 16384u
+#define GUARD_PATTERN 0xa5
+#define MAX_FRAME_BYTES (16u << 20)
+#define SMEM_BASE 1024u         /* the first shared address; what is below is never valid */
+#define LOCAL_STACK_BYTES 8192u /* beyond what the entry declares, if there are calls */
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+struct alloc {
+    uint64_t lo, hi;    /* with guard zones */
+    uint64_t addr, end; /* the buffer proper */
+    char name[64];
+    uint32_t elem_bytes;
+    enum job_buffer_role role;
+    bool is_global_var; /* a module's variable, or the heap */
+    bool shadowed;      /* may hold bytes that were never written */
+    uint32_t rank;
+    int64_t dims[8];
+};
+
+struct emu_mem {
+    uint8_t *host;         /* host address of GLOBAL_BASE */
+    uint64_t size;         /* reserved */
+    struct alloc **allocs; /* sorted by address */
+    size_t n, cap;
+    uint64_t used, limit;
+    struct alloc *last;
+    uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
+    uint32_t *writer, *reader; /* shadow per 4-byte word: see san_global.c */
+};
+
+int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
+void mem_release(struct emu_mem *m);
+struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *spec, struct err *err);
+void mem_free(struct emu_mem *m, struct alloc *a);
+/* The allocation (guards included) that holds addr, or NULL. */
+struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
+/* Shadow: these bytes were (not) written. */
+void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
+static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
+{
+    return m->host + (addr - GLOBAL_BASE);
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+struct code_func {
+    struct ptx_func *src;
+    struct code *code;
+    struct insn *insns;
+    uint32_t n;
+    uint32_t index; /* in code->funcs */
+    uint32_t frame_bytes;
+    uint32_t local_bytes; /* .local variables */
+    uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
+    uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the GPU's */
+    uint32_t smem_static; /* entries: where dynamic shared memory begins */
+    uint32_t count_base;  /* index of its first instruction in a launch's counts */
+    bool decoded, has_calls;
+};
+
+struct code {
+    struct ptx_module ptx;
+    struct arena arena;
+    struct emu *emu;
+    struct code_func *funcs;
+    uint32_t nfuncs;
+    char *consts; /* broadcast immediates */
+    uint32_t nconsts, cap_consts, const_bytes_used;
+    uint32_t *const_hash;
+    uint32_t const_hash_cap;
+    uint8_t *const_bank; /* .const variables */
+    uint32_t const_bytes;
+    struct alloc *globals; /* all .global variables, or NULL */
+    uint32_t smem_most;    /* the most static shared memory of any entry */
+};
+
+/* Parses, places variables, and decodes nothing yet. */
+enum result_status code_load(struct code **out, struct emu *e, const char *ptx, size_t len,
+                             struct err *err);
+void code_free(struct code *c);
+/* Writes initial values of global variables (again). */
+int code_init_globals(struct code *c, struct err *err);
+/* Whether they still hold those values, and the name of one that does not. */
+int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
+/* Decodes a function and all it may call. */
+enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
+struct code_func *code_find(struct code *c, const char *name);
+/* Places dynamic shared memory; before an entry is decoded. */
+void code_place_dynamic(struct code *c, struct code_func *entry);
+/* Address of a function as a number in device code, and back (NULL if it is none). */
+#define FUNC_BASE (5ull << 40)
+struct code_func *code_from_addr(struct code *c, uint64_t addr);
+const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
+
+/* regs.c: gives every register of f a place and every instruction a rank. */
+struct reg_plan {
+    uint32_t *offset; /* by register index */
+    uint32_t frame_bytes;
+    uint32_t *rank; /* by instruction */
+    uint8_t *leader;
+    uint32_t regs_live;
+};
+int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
+#define SINK_OFF 0u /* 512 bytes of the frame for `_` */
+#define SINK_PRED_OFF 512u
+#define CC_OFF 516u /* the carry flags */
+#define FRAME_HEAD 576u
+
+/* Special registers at fixed offsets, 128 bytes (32 x u32) each: of the warp, of the block. */
+enum warp_spec {
+    WS_TID_X,
+    WS_TID_Y,
+    WS_TID_Z,
+    WS_LANEID,
+    WS_WARPID,
+    WS_LANEMASK_EQ,
+    WS_LANEMASK_LE,
+    WS_LANEMASK_LT,
+    WS_LANEMASK_GE,
+    WS_LANEMASK_GT,
+    WS_COUNT
+};
+enum block_spec {
+    BS_NTID_X,
+    BS_NTID_Y,
+    BS_NTID_Z,
+    BS_NCTAID_X,
+    BS_NCTAID_Y,
+    BS_NCTAID_Z,
+    BS_NWARPID,
+    BS_NSMID,
+    BS_NCLUSTERID_X,
+    BS_NCLUSTERID_Y,
+    BS_NCLUSTERID_Z,
+    BS_CLUSTER_NCTAID_X,
+    BS_CLUSTER_NCTAID_Y,
+    BS_CLUSTER_NCTAID_Z,
+    BS_CLUSTER_NCTARANK,
+    BS_IS_EXPLICIT_CLUSTER,
+    BS_DYNAMIC_SMEM,
+    BS_TOTAL_SMEM,
+    BS_ZERO,
+    /* per block */
+    BS_CTAID_X,
+    BS_CTAID_Y,
+    BS_CTAID_Z,
+    BS_SMID,
+    BS_CLUSTERID_X,
+    BS_CLUSTERID_Y,
+    BS_CLUSTERID_Z,
+    BS_CLUSTER_CTAID_X,
+    BS_CLUSTER_CTAID_Y,
+    BS_CLUSTER_CTAID_Z,
+    BS_CLUSTER_CTARANK,
+    BS_COUNT
+};
+
+/* ---- a launch -------------------------------------------------------------------------------- */
+
+struct launch {
+    struct emu *emu;
+    struct code *code;
+    struct code_func *entry;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
+    uint32_t smem_static, smem_bytes; /* static, and with dynamic */
+    uint8_t *params;
+    uint32_t param_bytes;
+    uint32_t local_bytes;
+    bool cooperative;
+    bool sanitize, count;
+    uint32_t sms;
+    uint64_t seed;
+    uint64_t deadline_ns;
+    uint64_t max_steps;
+    uint32_t resident; /* clusters one host thread may hold at once */
+    /* shared between host threads */
+    uint32_t next_cluster; /* atomic */
+    int stop;              /* atomic: a fault was recorded */
+    uint64_t steps;        /* atomic, updated now and then */
+    enum result_status status;
+    char message[2048];
+    uint32_t nsample; /* 0: every cluster; else only these */
+    uint32_t *sample;
+};
+
+/* One host thread. */
+struct worker_state {
+    struct launch *l;
+    uint32_t index;
+    struct cluster *clusters; /* resident */
+    uint32_t nclusters;
+    uint64_t rng;
+    struct alloc *last; /* found last */
+    uint64_t steps, told;
+    struct insn_count *counts; /* per instruction of the entry's module, or NULL */
+};
+
+enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+struct emu {
+    struct device dev;
+    const struct job *job;
+    struct emu_mem mem;
+    struct arena strings; /* findings, counters: live until close */
+    pthread_mutex_t lock; /* report, printf, heap */
+    struct finding_vec findings;
+    struct counter_vec counters;
+    struct strbuf printf_text;
+    uint64_t launches;
+    uint32_t nthreads;
+    bool sanitize, counting, sampling, timing;
+    double model_ns;
+};
+
+/* ---- execution (warp.c) ---------------------------------------------------------------------- */
+
+enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
+/* Runs a warp for at most `budget` instructions. */
+enum slice_rc warp_run(struct warp *w, uint32_t budget);
+void warp_start(struct warp *w, const struct launch *l);
+int exec_exit(struct warp *w, const struct insn *in);
+int exec_ret(struct warp *w, const struct insn *in);
+int exec_unsupported(struct warp *w, const struct insn *in);
+struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes);
+void warp_release(struct warp *w);
+/* call.c: results of a call to the caller's variables. */
+void call_results(struct warp *w, struct frame *callee, uint32_t lanes);
+/* sync.c: lanes have exited; barriers may be complete now. */
+void barrier_exited(struct warp *w);
+/* A branch target: the instruction with this number of the function being decoded. */
+const struct insn *dec_target(struct decoder *d, uint32_t index);
+/* Splits the running fragment: lanes in `taken` go to `pc`, the others go on. EX_JUMP. */
+int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
+int warp_return(struct warp *w, uint32_t lanes);
+void warp_exit_lanes(struct warp *w, uint32_t lanes);
+
+/* ---- counters (count.c) ---------------------------------------------------------------------- */
+
+struct insn_count *count_alloc(struct launch *l);
+void count_collect(struct launch *l, struct worker_state *ws); /* adds up, and frees */
+
+/* ---- the sanitizer's state per block (san.c) --------------------------------------------------
+ */
+
+void san_block_create(struct block *b);
+void san_block_start(struct block *b);
+void san_block_destroy(struct block *b);
+
+struct insn_count {
+    uint64_t warps, threads;
+};
+static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t mask)
+{
+    struct insn_count *c =
+        &w->counts[w->frame->func->count_base + (uint32_t)(pc - w->frame->func->insns)];
+    c->warps++;
+    c->threads += (uint32_t)__builtin_popcount(mask);
+}
+static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
+{
+    struct insn_count *c =
+        &w->counts[w->frame->func->count_base + (uint32_t)(pc - w->frame->func->insns)];
+    c->warps--;
+    c->threads -= (uint32_t)__builtin_popcount(mask);
+}
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * mem.c - addresses to host memory, with bounds, alignment and the sanitizer; every access of a
+ * kernel goes through here.
+ *
+ * mem_lanes() is the fast way: it looks at a whole warp's addresses at once and, if they all fall
+ * into one place, gives a base such that lane i's bytes are at base + addr[i] + i * stride.
+ * mem_at() is the careful way, one lane at a time, and the only one that reports.
+ */
+#include "emu/mem.h"
+
+#include "base/util.h"
+
+enum ptx_space generic_space(uint64_t addr)
+{
+    switch (addr >> 40) {
+    case WIN_SHARED >> 40:
+        return SP_SHARED;
+    case WIN_LOCAL >> 40:
+        return SP_LOCAL;
+    case WIN_CONST >> 40:
+        return SP_CONST;
+    case WIN_PARAM >> 40:
+        return SP_PARAM;
+    }
+    return SP_GLOBAL;
+}
+
+struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off)
+{
+    uint32_t rank = addr >> SMEM_RANK_SHIFT;
+    *off = addr & SMEM_OFF_MASK;
+    if (rank == 0)
+        return w->block;
+    if (rank > w->block->cluster->nblocks)
+        return NULL;
+    return &w->block->cluster->blocks[rank - 1];
+}
+
+void *global_at(struct emu *e, uint64_t addr, uint64_t n)
+{
+    struct alloc *a = mem_find(&e->mem, addr);
+    if (!a || n > a->hi - addr)
+        return NULL;
+    return mem_host(&e->mem, addr);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static const char *verb(uint32_t access)
+{
+    return access & MEM_ATOMIC ? "atomic" : access & MEM_WRITE ? "write" : "read";
+}
+
+/* "y[3, 17]" of an element index */
+static void name_index(const struct alloc *a, int64_t index, char *buf, size_t n)
+{
+    size_t k = (size_t)snprintf(buf, n, "%s[", a->name);
+    int64_t stride = 1;
+    bool inside = index >= 0 && a->rank > 0 && a->rank <= 8;
+    for (uint32_t i = 0; i < a->rank && i < 8; i++)
+        inside &= a->dims[i] > 0;
+    if (!inside || a->rank == 1) {
+        snprintf(buf + MIN(k, n), n - MIN(k, n), "%lld]", (long long)index);
+        return;
+    }
+    for (uint32_t i = 1; i < a->rank; i++)
+        stride *= a->dims[i];
+    for (uint32_t i = 0; i < a->rank && k < n; i++) {
+        k += (size_t)snprintf(buf + k, n - k, "%s%lld", i ? ", " : "", (long long)(index / stride));
+        index %= stride;
+        if (i + 1 < a->rank)
+            stride /= a->dims[i + 1];
+    }
+    if (k < n)
+        snprintf(buf + k, n - k, "]");
+}
+
+void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
+                  int64_t *index)
+{
+    const struct alloc *best = NULL;
+    uint64_t best_d = UINT64_MAX;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct alloc *a = m->allocs[i];
+        uint64_t d = addr < a->addr ? a->addr - addr : addr >= a->end ? addr - a->end + 1 : 0;
+        if (d < best_d) {
+            best_d = d;
+            best = a;
+        }
+    }
+    *object = "global memory";
+    *index = -1;
+    if (!best || best_d > 1u << 24) {
+        snprintf(buf, n, "address 0x%llx, far from every tensor", (unsigned long long)addr);
+        return;
+    }
+    char el[160];
+    int64_t off = (int64_t)(addr - best->addr);
+    *index =
+        off >= 0 ? off / best->elem_bytes : -((-off + best->elem_bytes - 1) / best->elem_bytes);
+    *object = best->name;
+    name_index(best, *index, el, sizeof el);
+    uint64_t bytes = best->end - best->addr;
+    if (best_d == 0)
+        snprintf(buf, n, "%s", el);
+    else
+        snprintf(buf, n, "%s, %llu bytes %s '%s' (%llu elements)", el,
+                 (unsigned long long)(addr < best->addr ? best_d : best_d - 1),
+                 addr < best->addr ? "before the start of" : "past the end of", best->name,
+                 (unsigned long long)(bytes / best->elem_bytes));
+}
+
+/* ---- one lane -------------------------------------------------------------------------------- */
+
+static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                         uint32_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    struct alloc *a = mem_find(m, addr);
+    char what[256];
+    const char *object;
+    int64_t index;
+    if (!a || n > a->hi - addr) {
+        mem_describe(m, addr, what, sizeof what, &object, &index);
+        emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_OOB, object, index,
+                     "illegal %s of %u bytes at %s", verb(access), n, what);
+        return NULL;
+    }
+    if (addr < a->addr || n > a->end - addr) {
+        mem_describe(m, addr < a->addr ? addr : MAX(addr, a->end), what, sizeof what, &object,
+                     &index);
+        emu_finding(w, pc, (int)lane, FIND_OOB, object, index, NULL,
+                    "out-of-bounds %s of %u bytes at %s", verb(access), n, what);
+    }
+    return mem_host(m, addr);
+}
+
+static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                         uint32_t n, uint32_t access)
+{
+    uint32_t off = 0;
+    struct block *b = addr <= UINT32_MAX ? smem_block(w, (uint32_t)addr, &off) : NULL;
+    if (!b) {
+        emu_fault_at(
+            w, pc, (int)lane, RESULT_FAULT, FIND_OOB, "shared", -1,
+            "illegal %s of %u bytes at shared address 0x%llx: no such block in the cluster",
+            verb(access), n, (unsigned long long)addr);
+        return NULL;
+    }
+    if (off < SMEM_BASE || off > b->smem_bytes || n > b->smem_bytes - off) {
+        int64_t at = (int64_t)off - SMEM_BASE;
+        emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_OOB, "shared", at,
+                     "out-of-bounds %s of %u bytes at byte %lld of shared memory, which has %u",
+                     verb(access), n, (long long)at, b->smem_bytes - SMEM_BASE);
+        return NULL;
+    }
+    return b->smem + off;
+}
+
+static void *local_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                        uint32_t n, uint32_t access)
+{
+    uint32_t size = w->launch->local_bytes;
+    if (addr > size || n > size - addr) {
+        emu_fault_at(
+            w, pc, (int)lane, RESULT_FAULT, FIND_OOB, "local", (int64_t)addr,
+            "out-of-bounds %s of %u bytes at local address 0x%llx; the thread has %u bytes",
+            verb(access), n, (unsigned long long)addr, size);
+        return NULL;
+    }
+    return w->local + (size_t)lane * size + addr;
+}
+
+static void *readonly_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                           uint32_t n, uint32_t access, uint8_t *bank, uint32_t size,
+                           const char *name)
+{
+    if ((access & MEM_WRITE) || addr > size || n > size - addr) {
+        emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_OOB, name, (int64_t)addr,
+                     "out-of-bounds %s of %u bytes at byte %llu of %s memory, which has %u",
+                     verb(access), n, (unsigned long long)addr, name, size);
+        return NULL;
+    }
+    return bank + addr;
+}
+
+void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
+             uint32_t n, uint32_t access)
+{
+    uint64_t full = addr;
+    if (sp == SP_GENERIC) {
+        sp = generic_space(addr);
+        if (sp != SP_GLOBAL)
+            addr &= ~WIN_MASK;
+    }
+    if (!(access & MEM_NOALIGN) && (addr & (n - 1))) {
+        const char *object = sp == SP_SHARED || sp == SP_SHARED_CLUSTER ? "shared" : "memory";
+        int64_t index = -1;
+        char what[256] = "";
+        if (sp == SP_GLOBAL)
+            mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+        else
+            snprintf(what, sizeof what, "address 0x%llx", (unsigned long long)addr);
+        emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_MISALIGNED, object, index,
+                     "misaligned %s of %u bytes at %s: the address is not a multiple of %u",
+                     verb(access), n, what, n);
+        return NULL;
+    }
+    void *p;
+    switch (sp) {
+    case SP_GLOBAL:
+        p = global_lane(w, pc, lane, addr, n, access);
+        break;
+    case SP_SHARED:
+    case SP_SHARED_CLUSTER:
+        p = shared_lane(w, pc, lane, addr, n, access);
+        break;
+    case SP_LOCAL:
+        p = local_lane(w, pc, lane, addr, n, access);
+        break;
+    case SP_CONST:
+        p = readonly_lane(w, pc, lane, addr, n, access, w->launch->code->const_bank,
+                          w->launch->code->const_bytes, "constant");
+        break;
+    case SP_PARAM:
+        p = readonly_lane(w, pc, lane, addr, n, access, w->launch->params, w->launch->param_bytes,
+                          "parameter");
+        break;
+    default:
+        emu_fault(w, pc, (int)lane, RESULT_FAULT, FIND_OTHER, "bad address 0x%llx",
+                  (unsigned long long)full);
+        return NULL;
+    }
+    if (p && w->launch->sanitize)
+        san_lane(w, pc, lane, sp, addr, n, access);
+    return p;
+}
+
+void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
+              uint32_t access)
+{
+    if (addr >= SMEM_BASE && addr + n <= w->block->smem_bytes && !w->launch->sanitize &&
+        ((access & MEM_NOALIGN) || !(addr & (n - 1))))
+        return w->block->smem + addr;
+    return mem_at(w, pc, lane, SP_SHARED, addr, n, access);
+}
+
+/* ---- a warp ---------------------------------------------------------------------------------- */
+
+/* Least and greatest address of the active lanes, and the OR of all. */
+static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t *lo, uint64_t *hi,
+                           uint64_t *bits)
+{
+    uint64_t a = UINT64_MAX, b = 0, o = 0;
+    if (w->active == FULL) {
+        for (uint32_t i = 0; i < WARP; i++) {
+            a = addr[i] < a ? addr[i] : a;
+            b = addr[i] > b ? addr[i] : b;
+            o |= addr[i];
+        }
+    } else {
+        FOR_LANES(i, w)
+        {
+            a = addr[i] < a ? addr[i] : a;
+            b = addr[i] > b ? addr[i] : b;
+            o |= addr[i];
+        }
+    }
+    *lo = a;
+    *hi = b;
+    *bits = o;
+}
+
+bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
+               uint32_t access, struct lanes *out)
+{
+    uint64_t lo, hi, bits;
+    span_of(w, addr, &lo, &hi, &bits);
+    if (bits & (n - 1))
+        return false;
+    if (sp == SP_GENERIC) {
+        sp = generic_space(lo);
+        if (sp == SP_GLOBAL) {
+            if (generic_space(hi) != SP_GLOBAL)
+                return false;
+        } else {
+            if ((lo & WIN_MASK) != (hi & WIN_MASK))
+                return false;
+            for (uint32_t i = 0; i < WARP; i++)
+                addr[i] &= ~WIN_MASK;
+            lo &= ~WIN_MASK;
+            hi &= ~WIN_MASK;
+        }
+    }
+    out->sp = sp;
+    out->stride = 0;
+    out->lo = lo;
+    out->hi = hi + n;
+    switch (sp) {
+    case SP_GLOBAL: {
+        struct worker_state *ws = w->block->cluster->ws;
+        struct alloc *a = ws->last;
+        if (!a || lo < a->addr || hi >= a->end) {
+            a = mem_find(&w->launch->emu->mem, lo);
+            if (!a)
+                return false;
+            ws->last = a;
+        }
+        if (lo < a->addr || hi >= a->end || n > a->end - hi)
+            return false;
+        out->base = w->launch->emu->mem.host - GLOBAL_BASE;
+        if (w->launch->sanitize)
+            return san_global(w, pc, a, addr, lo, hi, n, access);
+        return true;
+    }
+    case SP_SHARED:
+    case SP_SHARED_CLUSTER:
+        if (lo < SMEM_BASE || hi + n > w->block->smem_bytes)
+            return false;
+        out->base = w->block->smem;
+        if (w->launch->sanitize)
+            return san_shared(w, pc, addr, n, access);
+        return true;
+    case SP_LOCAL:
+        if (hi + n > w->launch->local_bytes)
+            return false;
+        out->base = (uint8_t *)w->local;
+        out->stride = w->launch->local_bytes;
+        return true;
+    case SP_CONST:
+        if ((access & MEM_WRITE) || hi + n > w->launch->code->const_bytes)
+            return false;
+        out->base = w->launch->code->const_bank;
+        return true;
+    case SP_PARAM:
+        if ((access & MEM_WRITE) || hi + n > w->launch->param_bytes)
+            return false;
+        out->base = w->launch->params;
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,114 @@
+/*
+ * numeric.h - scalar arithmetic the way the hardware does it: canonical NaNs, flushing of
+ * denormals, saturation, min and max.
+ */
+#ifndef EMU_NUMERIC_H
+#define EMU_NUMERIC_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "emu/core.h"
+
+static inline uint32_t bits32(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+static inline float float32(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+static inline uint64_t bits64(double f)
+{
+    uint64_t u;
+    memcpy(&u, &f, 8);
+    return u;
+}
+static inline double float64(uint64_t u)
+{
+    double f;
+    memcpy(&f, &u, 8);
+    return f;
+}
+
+/* NaN results of single precision are 0x7fffffff. */
+static inline float canon32(float f)
+{
+    return f != f ? float32(0x7fffffffu) : f;
+}
+/* Denormals to zero of the same sign. */
+static inline float ftz32(float f)
+{
+    uint32_t u = bits32(f);
+    return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
+}
+/* [0, 1]; NaN becomes 0. */
+static inline float sat32(float f)
+{
+    return f > 0.0f ? (f < 1.0f ? f : 1.0f) : 0.0f;
+}
+static inline double sat64(double f)
+{
+    return f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
+}
+
+/* min: -0 is less than +0; a NaN loses against a number. */
+static inline float min32(float a, float b)
+{
+    if (a != a)
+        return canon32(b);
+    if (b != b)
+        return a;
+    if (a == b)
+        return float32(bits32(a) | bits32(b)); /* only the zeros differ */
+    return a < b ? a : b;
+}
+static inline float max32(float a, float b)
+{
+    if (a != a)
+        return canon32(b);
+    if (b != b)
+        return a;
+    if (a == b)
+        return float32(bits32(a) & bits32(b));
+    return a > b ? a : b;
+}
+static inline double min64(double a, double b)
+{
+    if (a != a)
+        return b;
+    if (b != b)
+        return a;
+    if (a == b)
+        return float64(bits64(a) | bits64(b));
+    return a < b ? a : b;
+}
+static inline double max64(double a, double b)
+{
+    if (a != a)
+        return b;
+    if (b != b)
+        return a;
+    if (a == b)
+        return float64(bits64(a) & bits64(b));
+    return a > b ? a : b;
+}
+
+/* ---- decode helpers shared by the arithmetic files --------------------------------------------
+ */
+
+/* Destination of type dt, then every other operand of type st, to in->o[]. */
+int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
+                 enum ptx_type st);
+/* Combines and writes a comparison's result; see setp.c. */
+int finish_setp(struct warp *w, const struct insn *in, uint32_t bits);
+int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_set(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+
+#endif
