@@ -1,12 +1,16 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "softmax_1k", "when": "C % 4 == 0 && alignof(x) % 16 == 0 && alignof(y) % 16 == 0 && C <= 1024",
+    { "kernel": "softmax_1k",
+      "when": "C % 4 == 0 && min(alignof(x), alignof(y)) >= 16 && C <= 1024",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
-    { "kernel": "softmax_8k", "when": "C % 4 == 0 && alignof(x) % 16 == 0 && alignof(y) % 16 == 0 && C > 1024 && C <= 8192",
+    { "kernel": "softmax_8k",
+      "when": "C % 4 == 0 && C > 1024 && C <= 8192 && min(alignof(x), alignof(y)) >= 16",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
-    { "kernel": "softmax_long", "when": "C % 4 == 0 && alignof(x) % 16 == 0 && alignof(y) % 16 == 0 && C > 8192",
+    { "kernel": "softmax_long",
+      "when": "C % 4 == 0 && min(alignof(x), alignof(y)) >= 16 && C > 8192",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
-    { "kernel": "softmax_scalar", "when": "C % 4 != 0 || alignof(x) % 16 != 0 || alignof(y) % 16 != 0",
+    { "kernel": "softmax_scalar",
+      "when": "C % 4 != 0 || min(alignof(x), alignof(y)) < 16",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] } ] }
 */
 // Row-wise softmax in CuTe, one block of 256 threads per row, in two forms.

@@ -39,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(256) transpose(const float *x, floa
 
     // Eight warps down, 32 lanes across, one float each.
     auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
-                                 Layout<Shape<_8, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{});
+                                 Layout<Shape<_8, _32>, Stride<_32, _1>>{},
+                                 Layout<Shape<_1, _1>>{});
     auto thr = tiled.get_slice(threadIdx.x);
     auto inside_x = cute::lazy::transform(thr.partition_S(cX),
                                           [&](auto c) { return elem_less(c, shape(mX)); });

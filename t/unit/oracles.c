@@ -250,7 +250,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The last of each sorted column. */
+/* The last of each sorted column; the peaks stand at the first two rows, the last, and between. */
 static void reduce_max_dim1(void **state)
 {
     enum { A = 3, R = 41, C = 7 };
@@ -258,6 +258,10 @@ static void reduce_max_dim1(void **state)
     run_open(&r, "reduce_max_dim1", (int64_t[]){A, R, C});
     for (int i = 0; i < A * R * C; i++)
         put(&r, "x", i, noise((uint64_t)i) - 10);
+    for (int i = 0; i < A * C; i++) {
+        int peak = i == 4 ? 0 : i % 2 ? i : R - 1 - i;
+        put(&r, "x", (i / C * R + peak) * C + i % C, -1);
+    }
     for (int k = 0; k < R; k++)
         put(&r, "x", k * C + 2, -INFINITY); /* a = 0, c = 2 */
     run_oracle(&r);
