@@ -27,7 +27,7 @@
 
 #define SEC 1000000000ull
 #define HEADER_HEAP ((uint64_t)768 << 20)
-/* Counts in every key: raise it when the meaning of an entry or of the trailer changes. */
+/* Counts in every key: raise it when the meaning of an entry changes. */
 #define KEY_VERSION "hone-compile 1"
 
 struct compiler {
@@ -77,7 +77,13 @@ static void find_identity(struct compiler *c)
     static const char *const cute_files[] = {"", "cute", "cute/atom", "cute/tensor.hpp",
                                              "cutlass/version.h"};
     struct hash *h = hash_new();
+    struct strbuf trailer = STRBUF_INIT(64 << 10);
     hash_str(h, KEY_VERSION);
+    trailer_add(&trailer, "", NULL, 0);
+    hash_str(h, trailer.buf);
+    strbuf_release(&trailer);
+    for (size_t i = 0; i < nshims; i++)
+        hash_str(h, shims[i].text);
     hash_str(h, c->version);
     hash_stat(h, c->nvcc ? c->tc.nvcc : c->tc.nvrtc_lib, "");
     hash_str(h, toolchain_cute_version(&c->tc));
@@ -201,6 +207,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "--expt-relaxed-constexpr");
     else if (uses_cute)
         add_option(o, "-default-device");
+    if (!c->nvcc && !rq->trusted)
+        add_option(o, "--pre-include=" SHIM_BASE);
     const char *dirs[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include};
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
         if (*dirs[i])

@@ -28,7 +28,7 @@ struct compiler;
 struct compiler_config {
     const char *kind;      /* "nvrtc", "nvcc", or NULL = the best there is */
     const char *cache_dir; /* NULL = the user's cache directory */
-    uint64_t child_ns;     /* time limit per compile; 0 = 120 s */
+    uint64_t child_ns;     /* processor time per compile; 0 = 120 s */
     uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
     unsigned jobs;         /* parallel children; 0 = one per core */
     bool no_cache, no_pch;

@@ -22,6 +22,19 @@
     "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;\n"             \
     "using ::intptr_t; using ::uintptr_t; }\n"
 
+#define BASE                                                                             \
+    STDINT                                                                               \
+    "#ifndef INFINITY\n"                                                                 \
+    "#define INFINITY (__builtin_bit_cast(float, 0x7f800000))\n#define NAN "             \
+    "(__builtin_bit_cast(float, 0x7fffffff))\n"                                          \
+    "#define HUGE_VALF INFINITY\n#define M_PI 3.14159265358979323846\n"                  \
+    "#define M_LOG2E 1.4426950408889634074\n#define M_LN2 0.69314718055994530942\n"      \
+    "#define M_SQRT2 1.41421356237309504880\n#define M_SQRT1_2 0.70710678118654752440\n" \
+    "#define M_1_PI 0.31830988618379067154\n#define M_2_SQRTPI 1.12837916709551257390\n" \
+    "#endif\n"                                                                           \
+    "#ifndef INT_MAX\n#define INT_MAX 2147483647\n#define INT_MIN (-2147483647 - 1)\n"   \
+    "#define UINT_MAX 4294967295u\n#define LLONG_MAX 9223372036854775807ll\n#endif\n"
+
 #define CMATH                                                                              \
     "#pragma once\n"                                                                       \
     "namespace std { using ::fabs; using ::sqrt; using ::exp; using ::log; using ::pow;\n" \
@@ -36,6 +49,7 @@
 #define EMPTY "#pragma once\n"
 
 const struct shim shims[] = {
+    {SHIM_BASE, BASE},
     {"stdint.h", STDINT},
     {"cstdint", STDINT IN_STD_INT},
     {"inttypes.h", STDINT},

@@ -10,6 +10,8 @@
 struct shim {
     const char *name, *text;
 };
+/* Before every source: what nvcc, which includes the runtime's headers by itself, also gives. */
+#define SHIM_BASE "hone-base.hpp"
 extern const struct shim shims[];
 extern const size_t nshims;
 

@@ -1,0 +1,396 @@
+/* Compiling for real, through NVRTC: results, hostile sources, limits, a service that dies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "compile/compile.h"
+#include "sys/file.h"
+#include "sys/toolchain.h"
+
+static struct temp_dir dir = TEMP_DIR_INIT;
+static struct compiler *cc;
+
+static const char axpy[] =
+    "extern \"C\" __global__ void __launch_bounds__(256) axpy(const float *x, float *y, int n,\n"
+    "                                                        float a)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n)\n"
+    "        y[i] += a * x[i];\n"
+    "}\n";
+
+static struct compiler *open_with(struct compiler_config cfg)
+{
+    struct compiler *c;
+    struct err err = ERR_INIT;
+    cfg.cache_dir = dir.path;
+    if (compiler_open(&c, &cfg, &err) < 0)
+        fail_msg("%s", err.msg);
+    return c;
+}
+
+static void compile_named(struct compiler *c, const char *src, const char *kernel,
+                          struct compiled *out)
+{
+    struct err err = ERR_INIT;
+    struct compile_request rq = {.source = src,
+                                 .len = strlen(src),
+                                 .name = "k.cu",
+                                 .kernels = &kernel,
+                                 .nkernels = kernel ? 1 : 0};
+    if (compile_run(c, &rq, out, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void expect_ok(const char *src, struct compiled *out)
+{
+    compile_named(cc, src, NULL, out);
+    if (!out->ok)
+        fail_msg("%s %s", out->failure, out->log);
+}
+
+/* The candidate fails, with this reason (NULL = any), and the service lives on. */
+static void expect_failure(const char *src, const char *kernel, const char *failure)
+{
+    struct compiled out;
+    compile_named(cc, src, kernel, &out);
+    if (out.ok)
+        fail_msg("compiled: %s", src);
+    if (failure)
+        assert_string_equal(out.failure, failure);
+    assert_true(out.diags.n > 0);
+    compiled_release(&out);
+    expect_ok(axpy, &out);
+    compiled_release(&out);
+}
+
+static void results(void **state)
+{
+    (void)state;
+    struct compiled out;
+    expect_ok(axpy, &out);
+    assert_false(out.from_cache);
+    assert_int_equal(strlen(out.ptx), out.ptx_len);
+    assert_non_null(strstr(out.ptx, ".entry axpy"));
+    assert_non_null(strstr(out.ptx, ".loc"));
+    assert_null(strstr(out.ptx, "hone_sig"));
+    assert_memory_equal(out.cubin, "\177ELF", 4);
+    assert_int_equal(out.sigs.n, 1);
+    const struct sig *s = &out.sigs.items[0];
+    assert_string_equal(s->kernel, "axpy");
+    assert_int_equal(s->nparams, 4);
+    assert_true(s->params[0].kind == SIG_POINTER && s->params[0].is_const);
+    assert_int_equal(s->params[0].elem, DT_F32);
+    assert_true(s->params[1].kind == SIG_POINTER && !s->params[1].is_const);
+    assert_true(s->params[2].kind == SIG_INT && s->params[2].is_signed && s->params[2].size == 4);
+    assert_true(s->params[3].kind == SIG_FLOAT && s->params[3].size == 4);
+    assert_int_equal(out.kernels.n, 1);
+    assert_in_range(out.kernels.items[0].registers, 4, 64);
+    assert_int_equal(out.kernels.items[0].max_threads, 256);
+    char key[65];
+    memcpy(key, out.key, sizeof key);
+    compiled_release(&out);
+
+    expect_ok(axpy, &out);
+    assert_true(out.from_cache);
+    assert_string_equal(out.key, key);
+    assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
+    compiled_release(&out);
+}
+
+static void signatures(void **state)
+{
+    (void)state;
+    struct compiled out;
+    expect_ok("#include <cuda_fp16.h>\n"
+              "#include <cuda_bf16.h>\n"
+              "struct alignas(64) Map { char opaque[128]; };\n"
+              "enum Mode : unsigned short { A, B };\n"
+              "struct Hidden;\n"
+              "extern \"C\" __global__ void k(const __half *h, __nv_bfloat16 *b,\n"
+              "    const __grid_constant__ Map m, unsigned long long u, bool f, Mode e, double d,\n"
+              "    const void *v, Hidden *p, volatile const int *c, signed char s) {}\n"
+              "extern \"C\" __global__ void none() {}\n",
+              &out);
+    assert_int_equal(out.sigs.n, 2);
+    assert_int_equal(out.sigs.items[1].nparams, 0);
+    const struct sig_param *p = out.sigs.items[0].params;
+    assert_int_equal(out.sigs.items[0].nparams, 11);
+    assert_true(p[0].elem == DT_F16 && p[0].is_const);
+    assert_true(p[1].elem == DT_BF16 && !p[1].is_const);
+    assert_true(p[2].kind == SIG_STRUCT && p[2].size == 128 && p[2].align == 64);
+    assert_true(p[3].kind == SIG_INT && p[3].size == 8 && !p[3].is_signed);
+    assert_true(p[4].kind == SIG_BOOL && p[4].size == 1);
+    assert_true(p[5].kind == SIG_INT && p[5].size == 2);
+    assert_true(p[6].kind == SIG_FLOAT && p[6].size == 8);
+    assert_true(p[7].kind == SIG_POINTER && p[7].elem_size == 0 && p[7].is_const);
+    assert_true(p[8].kind == SIG_POINTER && p[8].elem_size == 0 && !p[8].is_const);
+    assert_true(p[9].kind == SIG_POINTER && p[9].elem == DT_I32 && p[9].is_const);
+    assert_true(p[10].kind == SIG_INT && p[10].size == 1 && p[10].is_signed);
+    compiled_release(&out);
+}
+
+#define KERNEL "extern \"C\" __global__ void k(float *p) { *p = 1; }\n"
+
+/* A source may do what it likes to the trailer; it must not get a signature that is not its own. */
+static void forged_trailers(void **state)
+{
+    (void)state;
+    static const char *const harmless[] = {
+        KERNEL "#define template struct\n#define decltype(x) int\n#define sizeof(x) 1\n",
+        KERNEL "#define const\n#define extern static\n#define __attribute__(x)\n#define k z\n",
+        KERNEL "#define struct class\n#define unsigned char\n#define row_ x\n#define enum\n",
+        KERNEL "#define T 1\n#define A 2\n#define device host\n#define namespace\n",
+        KERNEL "template <class T> struct param_ {};\nnamespace hone_ { int x; }\n",
+        KERNEL "extern \"C\" __device__ const int hone_sig_0[8] = {1};\n",
+        KERNEL "// the end\\",
+        KERNEL "#define F(x)\nint F",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(harmless); i++) {
+        struct compiled out;
+        compile_named(cc, harmless[i], "k", &out);
+        if (out.ok) {
+            assert_int_equal(out.sigs.n, 1);
+            assert_int_equal(out.sigs.items[0].nparams, 1);
+            assert_true(out.sigs.items[0].params[0].kind == SIG_POINTER);
+            assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
+        }
+        compiled_release(&out);
+    }
+    /* Left open: the trailer would belong to the candidate. */
+    expect_failure(KERNEL "namespace x {", "k", NULL);
+    expect_failure(KERNEL "#if 0\n", "k", NULL);
+    expect_failure(KERNEL "/*", "k", NULL);
+    expect_failure(KERNEL "template <class T>", "k", NULL);
+    expect_failure(KERNEL "struct x {", "k", NULL);
+    /* ::k is not the kernel k. */
+    expect_failure("namespace n { extern \"C\" __global__ void k(long p) {} }\n"
+                   "__device__ void k(float *p) {}\n",
+                   "k", NULL);
+    expect_failure("__global__ void k(float *p) {}\n", "k", NULL);
+    expect_failure("extern \"C\" __device__ void k(float *p) {}\n", "k", NULL);
+    expect_failure("extern \"C\" __device__ float k = 1;\n", "k", NULL);
+    expect_failure(KERNEL "__global__ void k(int) {}\n", "k", NULL);
+    expect_failure(KERNEL, "other", NULL);
+}
+
+static void hostile_sources(void **state)
+{
+    (void)state;
+    char *big = xmalloc((size_t)100 << 20);
+    memset(big, '\n', (size_t)100 << 20);
+    big[((size_t)100 << 20) - 1] = '\0';
+    expect_failure(big, NULL, "source too large");
+    free(big);
+    expect_failure("#include \"/etc/passwd\"\n", NULL, "forbidden include");
+    expect_failure("#include <etc/passwd>\n", NULL, NULL);
+    expect_failure("template <int N> struct X { static const int v = X<N + 1>::v; };\n"
+                   "extern \"C\" __global__ void k(int *p) { *p = X<0>::v; }\n",
+                   NULL, NULL);
+    expect_failure(
+        "extern \"C\" __global__ void k(int *p) { asm(\".include \\\"/etc/passwd\\\"\"); }\n", NULL,
+        NULL);
+    expect_failure(
+        "extern \"C\" __global__ void k(int *p) { asm(\"nonsense %0;\" :: \"r\"(1)); }\n", NULL,
+        NULL);
+    expect_failure("", "k", NULL);
+    expect_failure("extern \"C\" __global__ void k(int *p) { *p = undefined_name; }\n", NULL, "");
+}
+
+/* With small limits: work without end ends, and is graded. */
+static void limits(void **state)
+{
+    (void)state;
+    struct compiler *small = open_with((struct compiler_config){
+        .child_ns = 2000000000u, .child_bytes = (uint64_t)400 << 20, .no_cache = true});
+    static const struct {
+        const char *src, *failure;
+    } cases[] = {
+        {"constexpr int f(long n) { int s = 0; for (long i = 0; i < n; i++) s ^= (int)i;"
+         " return s; }\n"
+         "template <int N> struct Y { static const int v = f(90000 + N) + Y<N - 1>::v; };\n"
+         "template <> struct Y<0> { static const int v = 0; };\n"
+         "extern \"C\" __global__ void k(int *p) { *p = Y<180>::v; }\n",
+         NULL},
+        {"template <class A, class B> struct P {};\n"
+         "template <int N, class T> struct G { typedef typename G<N - 1, P<T, P<int, T>>>::t a;\n"
+         "  typedef typename G<N - 1, P<P<T, char>, T>>::t b; typedef P<a, b> t; };\n"
+         "template <class T> struct G<0, T> { typedef T t; };\n"
+         "extern \"C\" __global__ void k(int *p) { *p = sizeof(G<24, int>::t); }\n",
+         NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct compiled out;
+        uint64_t start = now_ns();
+        compile_named(small, cases[i].src, NULL, &out);
+        assert_false(out.ok);
+        assert_true(out.diags.n > 0);
+        assert_true(now_ns() - start < 12000000000u);
+        compiled_release(&out);
+    }
+    struct compiled out;
+    compile_named(small, axpy, NULL, &out);
+    assert_true(out.ok);
+    compiled_release(&out);
+    compiler_close(small);
+}
+
+static void dead_service(void **state)
+{
+    (void)state;
+    struct compiler *c = open_with((struct compiler_config){.no_cache = true});
+    struct compiled out;
+    compile_named(c, axpy, NULL, &out);
+    assert_true(out.ok);
+    compiled_release(&out);
+    /* Killed while idle and killed under a compile: both are survived. */
+    for (int during = 0; during < 2; during++) {
+        struct compile_ticket *t;
+        struct err err = ERR_INIT;
+        struct compile_request rq = {.source = axpy, .len = strlen(axpy), .name = "k.cu"};
+        pid_t victims[8];
+        int n = 0;
+        char path[64], text[256] = "";
+        if (during)
+            assert_int_equal(compile_start(c, &rq, &t, &err), 0);
+        snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+        FILE *f = fopen(path, "r");
+        assert_non_null(f);
+        assert_true(fgets(text, sizeof text, f) != NULL);
+        fclose(f);
+        for (char *p = text, *q; n < 8; p = q) {
+            long pid = strtol(p, &q, 10);
+            if (q == p)
+                break;
+            victims[n++] = (pid_t)pid;
+        }
+        for (int i = 0; i < n; i++)
+            kill(victims[i], SIGKILL);
+        if (!during)
+            assert_int_equal(compile_start(c, &rq, &t, &err), 0);
+        if (compile_finish(t, &out, &err) < 0)
+            fail_msg("%s", err.msg);
+        assert_true(out.ok);
+        compiled_release(&out);
+    }
+    compiler_close(c);
+}
+
+static void damaged_entry(void **state)
+{
+    (void)state;
+    struct compiled out;
+    expect_ok(axpy, &out);
+    assert_true(out.from_cache);
+    char *path = xasprintf("%s/obj/%.2s/%s", dir.path, out.key, out.key + 2);
+    compiled_release(&out);
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    fseek(f, 200, SEEK_SET);
+    fputc('!', f);
+    fclose(f);
+    expect_ok(axpy, &out);
+    assert_false(out.from_cache);
+    compiled_release(&out);
+    expect_ok(axpy, &out);
+    assert_true(out.from_cache);
+    compiled_release(&out);
+    assert_int_equal(truncate(path, 100), 0);
+    expect_ok(axpy, &out);
+    assert_false(out.from_cache);
+    compiled_release(&out);
+    free(path);
+}
+
+static void tickets(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    struct compiler *c = open_with((struct compiler_config){.no_cache = true});
+    struct compile_ticket *t[N];
+    struct pollfd fds[N];
+    struct err err = ERR_INIT;
+    for (int i = 0; i < N; i++) {
+        char *src = xasprintf("%s// %d\n", axpy, i);
+        struct compile_request rq = {.source = src, .len = strlen(src), .name = "k.cu"};
+        assert_int_equal(compile_start(c, &rq, &t[i], &err), 0);
+        fds[i] = (struct pollfd){.fd = compile_ticket_fd(t[i]), .events = POLLIN};
+        free(src);
+    }
+    compile_cancel(t[0]);
+    fds[0].fd = -1;
+    for (int left = N - 1; left > 0;) {
+        assert_true(poll(fds, N, 30000) > 0);
+        for (int i = 1; i < N; i++) {
+            if (fds[i].fd < 0 || !fds[i].revents)
+                continue;
+            struct compiled out;
+            assert_int_equal(compile_finish(t[i], &out, &err), 0);
+            assert_true(out.ok);
+            compiled_release(&out);
+            fds[i].fd = -1;
+            left--;
+        }
+    }
+    compiler_close(c);
+}
+
+static void unknown_compiler(void **state)
+{
+    (void)state;
+    struct compiler *c;
+    struct err err = ERR_INIT;
+    struct compiler_config cfg = {.kind = "gcc", .cache_dir = dir.path};
+    assert_int_equal(compiler_open(&c, &cfg, &err), -1);
+    assert_int_equal(err.kind, ERR_INPUT);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    if (temp_dir_make(&dir, &err) < 0)
+        return -1;
+    cc = open_with((struct compiler_config){0});
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    compiler_close(cc);
+    temp_dir_release(&dir);
+    return 0;
+}
+
+int main(void)
+{
+    struct toolchain tc;
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    toolchain_find(&tc);
+    bool rtc = *tc.nvrtc_lib != '\0';
+    toolchain_release(&tc);
+    if (!rtc) {
+        puts("1..0 # SKIP no NVRTC on this machine");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results),          cmocka_unit_test(signatures),
+        cmocka_unit_test(forged_trailers),  cmocka_unit_test(hostile_sources),
+        cmocka_unit_test(limits),           cmocka_unit_test(dead_service),
+        cmocka_unit_test(damaged_entry),    cmocka_unit_test(tickets),
+        cmocka_unit_test(unknown_compiler),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,151 @@
+/* The source scan: what it lets through, what it rejects and where it says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "compile/lex.h"
+
+static void expect(const char *src, const char *failure, unsigned line)
+{
+    struct source_scan s;
+    source_scan(src, strlen(src), false, &s);
+    if (failure) {
+        if (!s.failure)
+            fail_msg("accepted: %s", src);
+        assert_string_equal(s.failure, failure);
+        assert_int_equal(s.line, line);
+    } else if (s.failure) {
+        fail_msg("rejected (%s: %s): %s", s.failure, s.message, src);
+    }
+    source_scan_release(&s);
+}
+
+static void includes(void **state)
+{
+    (void)state;
+    expect("#include <cute/tensor.hpp>\n#include \"cuda_fp16.h\"\n", NULL, 0);
+    expect("#include <cuda/std/cstdint>\n", NULL, 0);
+    expect("\n#include \"/etc/passwd\"\n", "forbidden include", 2);
+    expect("#include \"../../../etc/passwd\"\n", "forbidden include", 1);
+    expect("#include <cute/../../x.h>\n", "forbidden include", 1);
+    expect("#include <./x.h>\n", "forbidden include", 1);
+    expect("%:include \"/etc/passwd\"\n", "forbidden include", 1);
+    expect("# /* c */ inc\\\nlude \"/etc/passwd\"\n", "forbidden include", 1);
+    expect("/* \n */ #include \"/etc/passwd\"\n", "forbidden include", 2);
+    expect("#define X \"/etc/passwd\"\n#include X\n", "forbidden include", 2);
+    expect("#include_next <stdio.h>\n", "forbidden directive", 1);
+    expect("#import <stdio.h>\n", "forbidden directive", 1);
+    expect("#embed \"/etc/passwd\"\n", "forbidden directive", 1);
+    expect("int a[] = {\n#embed \"/etc/passwd\"\n};\n", "forbidden directive", 2);
+    expect("#if __has_include(\"/etc/shadow\")\n#endif\n", "forbidden include", 1);
+    expect("#if __has_include(<cute/tensor.hpp>)\n#endif\n", NULL, 0);
+    expect("#if __has_embed(\"/etc/shadow\")\n#endif\n", "forbidden directive", 1);
+    expect("// #include \"/etc/passwd\"\n", NULL, 0);
+    expect("const char *s = \"#include \\\"/etc/passwd\\\"\";\n", NULL, 0);
+    expect("// a \\\n#include \"/etc/passwd\"\nint x;\n", NULL, 0); /* still the comment */
+    expect("// a \\ \n#include <x.h>\n", "bad source", 1);
+    expect("#if 0\nR\"(\n#endif\n#include \"/etc/passwd\"\n)\"\n#endif\n", "forbidden directive",
+           3);
+    expect("const char *a = R\"(\n  #include \"/etc/passwd\"\n)\";\n", "forbidden directive", 2);
+    expect("const char *a = R\"x(\n \" ' )\" )x\"; int b = 1'000'000; char c = '\"';\n", NULL, 0);
+}
+
+static void directives(void **state)
+{
+    (void)state;
+    expect("#line 3 \"x\"\n", "forbidden directive", 1);
+    expect("# 3 \"x\"\n", "forbidden directive", 1);
+    expect("#pragma unroll\n#pragma unroll 4\n#pragma once\n#pragma GCC diagnostic push\n", NULL,
+           0);
+    expect("#pragma push_macro(\"x\")\n", "forbidden directive", 1);
+    expect("#pragma GCC poison decltype\n", "forbidden directive", 1);
+    expect("#pragma GCC dependency \"/etc/passwd\"\n", "forbidden directive", 1);
+    expect("_Pragma(\"unroll\") for (;;);\n", NULL, 0);
+    expect("_Pragma(\"push_macro(\\\"x\\\")\")\n", "forbidden directive", 1);
+    expect("#define P(x) _Pragma(#x)\n", "forbidden directive", 1);
+    expect("#define NOW __TIME__\n", "forbidden directive", 1);
+    expect("#error don't\n#if 1\n#elif 2\n#else\n#endif\n", NULL, 0);
+}
+
+static void endings(void **state)
+{
+    (void)state;
+    expect("int x; /* no end", "unterminated comment", 1);
+    expect("#if 1\nint x;\n", "unterminated #if", 3);
+    expect("const char *a = \"no end\n;\n", "unterminated string", 1);
+    expect("const char *a = R\"(no end\n;\n", "unterminated string", 1);
+    expect("int x;\r\nint y;\r\n", NULL, 0);
+    expect("int x;\rint y;\n", "bad source", 1);
+}
+
+static void pragmas_are_blanked(void **state)
+{
+    (void)state;
+    const char *src = "#pragma nv_diag_suppress 177\n#pragma unroll\nint x;\n";
+    struct source_scan s;
+    source_scan(src, strlen(src), false, &s);
+    assert_null(s.failure);
+    assert_int_equal(s.text.len, strlen(src));
+    assert_null(strstr(s.text.buf, "nv_diag"));
+    assert_non_null(strstr(s.text.buf, "\n#pragma unroll\nint x;\n"));
+    source_scan_release(&s);
+}
+
+static void kernels_and_headers(void **state)
+{
+    (void)state;
+    const char *src =
+        "#include <cute/tensor.hpp>\n"
+        "extern \"C\" __global__ void __launch_bounds__(128, 2) a(int *p) { p[0]++; }\n"
+        "__global__ void hidden(int) {}\n"
+        "extern \"C\" { __device__ int f(int x) { return x; }\n"
+        "__global__ void b() {} }\n"
+        "extern \"C\" __global__ void a(int *p);\n"
+        "extern \"C\" __device__ int g(int);\n";
+    struct source_scan s;
+    source_scan(src, strlen(src), false, &s);
+    assert_null(s.failure);
+    assert_int_equal(s.kernels.n, 2);
+    assert_string_equal(s.kernels.items[0], "a");
+    assert_string_equal(s.kernels.items[1], "b");
+    assert_true(s.uses_cute && s.pch_ok);
+    source_scan_release(&s);
+    /* A macro before the header may change what the header says. */
+    src = "#define X\n#include <cute/tensor.hpp>\n";
+    source_scan(src, strlen(src), false, &s);
+    assert_true(s.uses_cute && !s.pch_ok);
+    source_scan_release(&s);
+}
+
+static void too_large(void **state)
+{
+    (void)state;
+    size_t n = (size_t)100 << 20;
+    char *src = xmalloc(n);
+    memset(src, ' ', n);
+    struct source_scan s;
+    source_scan(src, n, false, &s);
+    assert_string_equal(s.failure, "source too large");
+    source_scan_release(&s);
+    free(src);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(includes),
+        cmocka_unit_test(directives),
+        cmocka_unit_test(endings),
+        cmocka_unit_test(pragmas_are_blanked),
+        cmocka_unit_test(kernels_and_headers),
+        cmocka_unit_test(too_large),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
