@@ -1,6 +1,387 @@
-#include "device/device.h"
+#include "device/cuda.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/poison.h"
+#include "base/util.h"
+
+enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_BYTES = 8 << 20 };
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* What a driver error means for the code that was running. */
+static const struct {
+    cu_result r;
+    enum result_status st;
+    bool sticky; /* the context cannot be used any more */
+    const char *words;
+} meanings[] = {
+    {CU_INVALID_VALUE, RESULT_PLAN, false, "the launch was refused: a value is out of range"},
+    {CU_OUT_OF_MEMORY, RESULT_OOM, false, "out of device memory"},
+    {CU_INVALID_IMAGE, RESULT_LOAD_FAILED, false, "the module is not a valid image"},
+    {CU_NO_BINARY_FOR_GPU, RESULT_LOAD_FAILED, false, "the module was built for another GPU"},
+    {CU_INVALID_PTX, RESULT_LOAD_FAILED, false, "the PTX does not assemble"},
+    {CU_UNSUPPORTED_PTX_VERSION, RESULT_LOAD_FAILED, false, "the PTX is newer than the driver"},
+    {CU_SHARED_OBJECT_SYMBOL_NOT_FOUND, RESULT_LOAD_FAILED, false,
+     "the module needs a symbol that is not there (device-side launches need a library that is "
+     "not linked)"},
+    {CU_NOT_FOUND, RESULT_LOAD_FAILED, false, "not found in the module"},
+    {CU_LAUNCH_OUT_OF_RESOURCES, RESULT_PLAN, false,
+     "too many threads per block for the kernel's registers"},
+    {CU_COOPERATIVE_TOO_LARGE, RESULT_PLAN, false,
+     "a cooperative grid must fit on the device at once; this one does not"},
+    {CU_INVALID_CLUSTER_SIZE, RESULT_PLAN, false,
+     "the cluster does not fit: too large, or too much shared memory for its blocks together"},
+    {CU_ILLEGAL_ADDRESS, RESULT_FAULT, true, "illegal address: an access outside every allocation"},
+    {CU_MISALIGNED_ADDRESS, RESULT_FAULT, true, "misaligned address"},
+    {CU_INVALID_ADDRESS_SPACE, RESULT_FAULT, true,
+     "an address of one memory space was used in another"},
+    {CU_INVALID_PC, RESULT_FAULT, true, "the program counter left the kernel"},
+    {CU_ILLEGAL_INSTRUCTION, RESULT_FAULT, true, "illegal instruction"},
+    {CU_HARDWARE_STACK_ERROR, RESULT_FAULT, true, "stack overflow or corruption"},
+    {CU_ASSERT, RESULT_FAULT, true, "a device-side assert failed"},
+    {CU_LAUNCH_FAILED, RESULT_FAULT, true,
+     "the kernel was stopped: trap, stack or shared-memory fault"},
+    {CU_TENSOR_MEMORY_LEAK, RESULT_FAULT, true, "tensor memory was not given back"},
+    {CU_LAUNCH_TIMEOUT, RESULT_HANG, true, "the driver's own time limit was reached"},
+    {CU_ECC_UNCORRECTABLE, RESULT_MACHINE, true, "uncorrectable memory error of the GPU"},
+    {CU_CONTAINED, RESULT_MACHINE, true, "a contained hardware error of the GPU"},
+};
+
+static void lose(struct cuda *d, enum result_status st, const char *why)
+{
+    if (d->lost == RESULT_OK) {
+        d->lost = st;
+        snprintf(d->lost_why, sizeof d->lost_why, "%s", why);
+    }
+}
+
+enum result_status cuda_blame(struct cuda *d, cu_result r, struct err *err, const char *what)
+{
+    for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
+        if (meanings[i].r == r) {
+            err_set(err, ERR_INPUT, "%s%s%s (%s)", what, *what ? ": " : "", meanings[i].words,
+                    cuda_error_text(r));
+            if (meanings[i].sticky)
+                lose(d, meanings[i].st, err ? err->msg : meanings[i].words);
+            return meanings[i].st;
+        }
+    err_set(err, ERR_ENV, "%s%s%s", what, *what ? ": " : "", cuda_error_text(r));
+    lose(d, RESULT_MACHINE, cuda_error_text(r));
+    return RESULT_MACHINE;
+}
+
+int cuda_fail(struct cuda *d, cu_result r, struct err *err, const char *what)
+{
+    cuda_blame(d, r, err, what);
+    if (err && r == CU_OUT_OF_MEMORY)
+        err->kind = ERR_LIMIT;
+    return -1;
+}
+
+/* ---- files and stdout ------------------------------------------------------------------------ */
+
+int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
+                   struct err *err)
+{
+    char *path = xasprintf("%s/%s", dir, name), *buf = NULL;
+    int rc = -1, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        err_errno(err, "cannot open %s", path);
+    else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > max || st.st_size == 0)
+        err_set(err, ERR_INPUT, "%s: not a file of 1 to %zu bytes", path, max);
+    else {
+        size_t n = (size_t)st.st_size, at = 0;
+        ssize_t got = 1;
+        buf = xmalloc(n + 1);
+        while (at < n && (got = read(fd, buf + at, n - at)) > 0)
+            at += (size_t)got;
+        buf[n] = '\0';
+        if (at < n)
+            err_errno(err, "cannot read %s", path);
+        else
+            rc = 0, *data = buf, *len = n, buf = NULL;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(buf);
+    free(path);
+    return rc;
+}
+
+/* The driver prints what kernels print to stdout: it goes to a file in memory, capped. */
+static void capture_stdout(struct cuda *d)
+{
+    d->saved_stdout = d->capture_fd = -1;
+    int fd = memfd_create("hone-printf", MFD_CLOEXEC);
+    if (fd < 0)
+        return;
+    fcntl(fd, F_SETFL, O_APPEND);
+    fflush(stdout);
+    d->saved_stdout = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    if (d->saved_stdout >= 0 && dup2(fd, 1) == 1)
+        d->capture_fd = fd;
+    else
+        close(fd);
+}
+
+static void cap_stdout(struct cuda *d)
+{
+    struct stat st;
+    fflush(stdout);
+    off_t cap = (off_t)MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX);
+    if (d->capture_fd >= 0 && fstat(d->capture_fd, &st) == 0 && st.st_size > cap &&
+        ftruncate(d->capture_fd, cap) < 0)
+        log_warn("cuda", "cannot cap what the kernel printed");
+}
+
+static const char *cuda_printf_text(struct device *dev)
+{
+    struct cuda *d = cuda_of(dev);
+    struct stat st;
+    cap_stdout(d);
+    if (d->capture_fd < 0 || fstat(d->capture_fd, &st) < 0)
+        return "";
+    free(d->printed);
+    d->printed = xcalloc((size_t)st.st_size + 1, 1);
+    if (pread(d->capture_fd, d->printed, (size_t)st.st_size, 0) < 0)
+        d->printed[0] = '\0';
+    return d->printed;
+}
+
+static void release_stdout(struct cuda *d)
+{
+    fflush(stdout);
+    if (d->saved_stdout >= 0) {
+        dup2(d->saved_stdout, 1);
+        close(d->saved_stdout);
+    }
+    if (d->capture_fd >= 0)
+        close(d->capture_fd);
+}
+
+/* ---- launching Hone's own kernels, waiting --------------------------------------------------- */
+
+int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err)
+{
+    uint64_t blocks = MAX((n + 255) / 256, UINT64_C(1));
+    unsigned grid = (unsigned)MIN(blocks, (uint64_t)d->info.sms * 8);
+    if (d->lost != RESULT_OK)
+        return err_set(err, ERR_ENV, "the device was lost before: %s", d->lost_why);
+    CUDA_TRY(d, d->cu->LaunchKernel(f, grid, 1, 1, 256, 1, 1, 0, d->stream, args, NULL), err,
+             "launching a service kernel");
+    return 0;
+}
+
+cu_result cuda_wait(struct cuda *d, uint64_t timeout_ns)
+{
+    cu_result r = d->cu->EventRecord(d->done, d->stream);
+    uint64_t start = now_ns();
+    while (r == CU_SUCCESS && (r = d->cu->EventQuery(d->done)) == CU_NOT_READY) {
+        uint64_t t = now_ns() - start;
+        if (timeout_ns && t > timeout_ns)
+            return CU_NOT_READY;
+        if (t > 2000000) /* short waits spin, long ones sleep */
+            nanosleep(&(struct timespec){0, t > 100000000 ? 2000000 : 100000}, NULL);
+        r = CU_SUCCESS;
+    }
+    cap_stdout(d);
+    return r;
+}
+
+uint64_t cuda_random(struct cuda *d)
+{
+    return d->rng = poison_mix(d->rng);
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static int attribute(struct cuda *d, int which)
+{
+    int v = 0;
+    d->cu->DeviceGetAttribute(&v, which, d->device);
+    return v;
+}
+
+static void describe(struct cuda *d)
+{
+    size_t total = 0;
+    struct device_info *i = &d->info;
+    d->cu->DeviceGetName(i->name, sizeof i->name, d->device);
+    d->cu->DriverGetVersion(&d->driver);
+    snprintf(i->driver, sizeof i->driver, "CUDA %d.%d", d->driver / 1000, d->driver % 1000 / 10);
+    d->cu->DeviceTotalMem(&total, d->device);
+    i->sm = (uint32_t)(attribute(d, CU_ATTR_CC_MAJOR) * 10 + attribute(d, CU_ATTR_CC_MINOR));
+    i->sms = (uint32_t)attribute(d, CU_ATTR_SM_COUNT);
+    i->mem_bytes = total;
+    i->l2_bytes = (uint64_t)attribute(d, CU_ATTR_L2_BYTES);
+    i->smem_per_block_optin = (uint32_t)attribute(d, CU_ATTR_SMEM_OPTIN);
+}
+
+static int open_context(struct cuda *d, struct err *err)
+{
+    int n = 0;
+    CUDA_TRY(d, d->cu->DeviceGetCount(&n), err, "counting GPUs");
+    if (d->job->ordinal >= n)
+        return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
+    CUDA_TRY(d, d->cu->DeviceGet(&d->device, d->job->ordinal), err, "opening the GPU");
+    /* Local memory that was grown stays: growing it again would stop the stream. */
+    d->cu->PrimaryCtxSetFlags(d->device, CU_CTX_LMEM_TO_MAX);
+    CUDA_TRY(d, d->cu->PrimaryCtxRetain(&d->ctx, d->device), err, "making a context");
+    CUDA_TRY(d, d->cu->CtxSetCurrent(d->ctx), err, "making a context");
+    size_t fifo =
+        (size_t)MAX((uint64_t)PRINTF_MIN, MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX));
+    d->cu->CtxSetLimit(CU_LIMIT_PRINTF_FIFO, fifo);
+    d->cu->CtxSetLimit(CU_LIMIT_MALLOC_HEAP, HEAP_BYTES);
+    CUDA_TRY(d, d->cu->StreamCreate(&d->stream, CU_STREAM_NOBLOCK), err, "making a stream");
+    CUDA_TRY(d, d->cu->EventCreate(&d->begin, 0), err, "making an event");
+    CUDA_TRY(d, d->cu->EventCreate(&d->end, 0), err, "making an event");
+    CUDA_TRY(d, d->cu->EventCreate(&d->done, 0), err, "making an event");
+    return 0;
+}
+
+static int open_service(struct cuda *d, const char *dir, struct err *err)
+{
+    char *data;
+    size_t len;
+    if (!*d->job->service)
+        return err_set(err, ERR_INPUT, "a job for a GPU must name the service cubin");
+    if (cuda_read_file(dir, d->job->service, CUBIN_MAX, &data, &len, err) < 0)
+        return -1;
+    cu_result r = d->cu->ModuleLoadData(&d->svc.module, data);
+    free(data);
+    CUDA_TRY(d, r, err, "loading the service cubin");
+#define X(name)                                                                            \
+    CUDA_TRY(d, d->cu->ModuleGetFunction(&d->svc.name, d->svc.module, "hone_" #name), err, \
+             "looking up the service kernel hone_" #name);
+    CUDA_SERVICE(X)
+#undef X
+    return 0;
+}
+
+static int open_flags(struct cuda *d, struct err *err)
+{
+    void *p = NULL;
+    CUDA_TRY(d, d->cu->MemHostAlloc(&p, 4096, CU_HOSTALLOC_DEVICEMAP), err,
+             "allocating pinned memory");
+    d->flags = p;
+    d->flags[0] = d->flags[1] = 0;
+    CUDA_TRY(d, d->cu->MemHostGetDevicePointer(&d->flags_dev, p, 0), err, "mapping pinned memory");
+    return 0;
+}
+
+static void cuda_close(struct device *dev)
+{
+    struct cuda *d = cuda_of(dev);
+    if (d->ctx && d->lost == RESULT_OK) { /* a lost context is left to the end of the process */
+        cuda_truth_close(d);
+        cuda_lib_close(d);
+        cuda_mem_close(d);
+        if (d->flags)
+            d->cu->MemFreeHost((void *)d->flags);
+        if (d->svc.module)
+            d->cu->ModuleUnload(d->svc.module);
+        cu_event events[] = {d->begin, d->end, d->done};
+        for (size_t i = 0; i < ARRAY_LEN(events); i++)
+            if (events[i])
+                d->cu->EventDestroy(events[i]);
+        if (d->stream)
+            d->cu->StreamDestroy(d->stream);
+        d->cu->PrimaryCtxRelease(d->device);
+    }
+    nvml_close(d->nvml);
+    release_stdout(d);
+    vec_release(&d->slabs);
+    free(d->printed);
+    free(d);
+}
+
+static int cuda_info(struct device *dev, struct device_info *out, struct err *err)
+{
+    *out = cuda_of(dev)->info;
+    return 0;
+}
+
+static void cuda_health(struct device *dev, struct device_health *out)
+{
+    nvml_read(cuda_of(dev)->nvml, &out->clock_mhz, &out->max_clock_mhz, &out->throttle);
+}
+
+static void cuda_findings(struct device *dev, struct finding_vec *out)
+{
+}
+
+static void cuda_counters(struct device *dev, struct counter_vec *out)
+{
+}
+
+static const struct device_ops cuda_ops = {
+    .name = "cuda",
+    .close = cuda_close,
+    .info = cuda_info,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .write = cuda_write,
+    .read = cuda_read,
+    .fill_gen = cuda_fill_gen,
+    .poison = cuda_poison,
+    .zero = cuda_zero,
+    .hash = cuda_hash,
+    .guards_ok = cuda_guards_ok,
+    .flush_l2 = cuda_flush_l2,
+    .load = cuda_load,
+    .unload = cuda_unload,
+    .globals_intact = cuda_globals_intact,
+    .tensormap = cuda_tensormap,
+    .launch = cuda_launch,
+    .sync = cuda_sync,
+    .time_begin = cuda_time_begin,
+    .time_end = cuda_time_end,
+    .findings = cuda_findings,
+    .counters = cuda_counters,
+    .printf_text = cuda_printf_text,
+    .truth_open = cuda_truth_open,
+    .truth_compute = cuda_truth_compute,
+    .truth_compare = cuda_truth_compare,
+    .truth_fetch = cuda_truth_fetch,
+    .share = cuda_share,
+    .health = cuda_health,
+    .prepare_timing = cuda_prepare_timing,
+};
 
 int cuda_open(struct device **out, const struct job *job, const char *bundle_dir, struct err *err)
 {
-    return err_set(err, ERR_ENV, "no CUDA in this build");
+    const struct cuda_api *cu = cuda_api_load(err);
+    if (!cu)
+        return -1;
+    struct cuda *d = xcalloc(1, sizeof *d);
+    d->dev.ops = &cuda_ops;
+    d->cu = cu;
+    d->job = job;
+    d->rng = job->seed ^ now_ns();
+    capture_stdout(d);
+    if (open_context(d, err) < 0 || open_flags(d, err) < 0 ||
+        open_service(d, bundle_dir, err) < 0) {
+        cuda_close(&d->dev);
+        return -1;
+    }
+    describe(d);
+    char pci[32] = "";
+    if (cu->DeviceGetPCIBusId(pci, sizeof pci, d->device) == CU_SUCCESS)
+        d->nvml = nvml_open(pci);
+    if (cuda_mem_open(d, err) < 0) {
+        cuda_close(&d->dev);
+        return -1;
+    }
+    *out = &d->dev;
+    return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/job.h"
 #include "base/result.h"
 #include "base/util.h"
+#include "device/ceilings.h"
 #include "worker/run.h"
 #include "worker/spool.h"
 
@@ -17,6 +18,7 @@ static const char usage[] =
     "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
     "       hone-worker --spool DIR [--once]     serve a spool directory (until all is done)\n"
     "       hone-worker --tar IN.tar OUT.tar     bundles in, results out\n"
+    "       hone-worker --ceilings SERVICE.cubin [GPU]   what this GPU can do, as JSON\n"
     "       hone-worker --version | --help\n"
     "\n"
     "A bundle is a directory made by `hone`, with job.bin and the code it names.\n"
@@ -34,6 +36,25 @@ static int open_device(struct device **out, const struct job *job, const char *b
     if (!emu_open)
         return err_set(err, ERR_ENV, "this hone-worker was built without the emulator");
     return emu_open(out, job, err);
+}
+
+static int ceilings(const char *path, int ordinal, struct err *err)
+{
+    struct ceilings_facts f;
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+    int rc = cuda_ceilings(ordinal, dir, slash ? slash + 1 : path, &f, err);
+    free(dir);
+    if (rc < 0)
+        return -1;
+    printf("{\"device\": \"%s\", \"driver\": \"%s\", \"sm\": %u, \"sms\": %u, "
+           "\"copy_gbps\": %.1f, \"read_gbps\": %.1f, \"f32_tflops\": %.2f, "
+           "\"f16_tflops\": %.1f, \"tf32_tflops\": %.1f, \"empty_launch_ns\": %.0f, "
+           "\"clock_mhz\": %.0f, \"max_clock_mhz\": %.0f, \"throttle\": %llu}\n",
+           f.info.name, f.info.driver, f.info.sm, f.info.sms, f.copy_gbps, f.read_gbps,
+           f.f32_tflops, f.f16_tflops, f.tf32_tflops, f.empty_launch_ns, f.health.clock_mhz,
+           f.health.max_clock_mhz, (unsigned long long)f.health.throttle);
+    return 0;
 }
 
 static int finish(int rc, const struct err *err)
@@ -61,6 +82,8 @@ int main(int argc, char **argv)
         return finish(spool_serve(argv[2], argc > 3, &err), &err);
     if (argc == 4 && str_eq(argv[1], "--tar"))
         return finish(spool_tar(argv[2], argv[3], &err), &err);
+    if ((argc == 3 || argc == 4) && str_eq(argv[1], "--ceilings"))
+        return finish(ceilings(argv[2], argc == 4 ? atoi(argv[3]) : 0, &err), &err);
     fputs(usage, stderr);
     return 2;
 }

@@ -1,0 +1,163 @@
+/*
+ * cuda.h - what the files of the CUDA backend share. Private to src/device/cuda*.c.
+ *
+ *   cuda.c        open, close, errors, the vtable
+ *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
+ *   cuda_run.c    modules, launches, tensor maps, time limits, clocks
+ *   cuda_truth.c  the oracle and the comparison
+ *   cuda_lib.c    cuBLASLt as a baseline
+ *   cuda_peak.c   ceilings: what the device can do at most
+ *
+ * One context (the primary one), one stream, one thread. Once a kernel has faulted or hangs the
+ * context is lost: `lost` is set, and every operation after that fails with the reason.
+ */
+#ifndef DEVICE_CUDA_H
+#define DEVICE_CUDA_H
+
+#include <stdbool.h>
+
+#include "device/cuda_api.h"
+#include "device/device.h"
+
+#define CUDA_GUARD_BYTES 65536u
+
+/* Hone's own kernels, looked up when the service cubin is loaded. */
+#define CUDA_SERVICE(X)                                                                           \
+    X(fill)                                                                                       \
+    X(poison)                                                                                     \
+    X(fill_f64)                                                                                   \
+    X(hash)                                                                                       \
+    X(guard_fill) X(guard_check) X(compare) X(gate) X(empty) X(flush_write) X(flush_read) X(copy) \
+        X(fma32)
+
+struct cuda_service {
+    cu_module module;
+#define X(name) cu_function name;
+    CUDA_SERVICE(X)
+#undef X
+};
+
+/* A device allocation that is reused by later calls at other addresses inside it. */
+struct cuda_slab {
+    cu_ptr base;
+    uint64_t size;
+    bool used;
+    uint64_t addr, bytes; /* of the buffer in it */
+    uint64_t key;         /* of its guard zones */
+    uint64_t stamp;       /* last use */
+};
+VEC_DECL(cuda_slab_vec, struct cuda_slab);
+
+struct cuda_truth;
+struct cublaslt;
+
+struct cuda {
+    struct device dev; /* first */
+    const struct cuda_api *cu;
+    const struct job *job;
+    cu_device device;
+    cu_context ctx;
+    cu_stream stream;
+    cu_event begin, end, done;
+    struct cuda_service svc;
+    struct device_info info;
+    int driver;
+    struct nvml *nvml;
+    struct cuda_slab_vec slabs;
+    uint64_t live_bytes, slab_bytes, clock; /* clock: stamps of slabs */
+    uint64_t rng;
+    cu_ptr slot;              /* a few words for kernels to answer into */
+    volatile uint64_t *flags; /* mapped host memory: [0] gate epoch, [1] gave up at */
+    cu_ptr flags_dev;
+    uint64_t epoch;
+    cu_ptr flush;
+    uint64_t flush_bytes;
+    bool timing;
+    enum result_status lost; /* RESULT_OK while all is well */
+    char lost_why[2048];
+    int saved_stdout, capture_fd;
+    char *printed;
+    struct cuda_truth *truth;
+    struct cublaslt *lt;
+};
+
+static inline struct cuda *cuda_of(struct device *d)
+{
+    return (struct cuda *)d;
+}
+
+/* A failed driver call of Hone's own: -1 with "what: why". Remembers a lost context. */
+int cuda_fail(struct cuda *d, cu_result r, struct err *err, const char *what);
+/* What a driver error says about the candidate's code, with the story in err. */
+enum result_status cuda_blame(struct cuda *d, cu_result r, struct err *err, const char *what);
+
+#define CUDA_TRY(d, call, err, what)                  \
+    do {                                              \
+        cu_result r_ = (call);                        \
+        if (r_ != CU_SUCCESS)                         \
+            return cuda_fail((d), r_, (err), (what)); \
+    } while (0)
+
+/* Launches a service kernel over about n work items. */
+int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
+/* Waits for the stream, at most timeout_ns (0 = for ever); CU_NOT_READY if time ran out. */
+cu_result cuda_wait(struct cuda *d, uint64_t timeout_ns);
+uint64_t cuda_random(struct cuda *d);
+
+/* cuda_mem.c */
+int cuda_mem_open(struct cuda *d, struct err *err);
+void cuda_mem_close(struct cuda *d);
+void cuda_mem_trim(struct cuda *d); /* gives free slabs back to the driver */
+int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *addr,
+               struct err *err);
+int cuda_free(struct device *dev, uint64_t addr, struct err *err);
+int cuda_write(struct device *dev, uint64_t addr, const void *src, uint64_t n, struct err *err);
+int cuda_read(struct device *dev, void *dst, uint64_t addr, uint64_t n, struct err *err);
+int cuda_fill_gen(struct device *dev, uint64_t addr, const struct job_buffer *b, uint64_t seed,
+                  struct err *err);
+int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
+                struct err *err);
+int cuda_zero(struct device *dev, uint64_t addr, uint64_t n, struct err *err);
+int cuda_hash(struct device *dev, uint64_t addr, uint64_t n, uint64_t *out, struct err *err);
+int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_bad,
+                   struct err *err);
+int cuda_flush_l2(struct device *dev, struct err *err);
+int cuda_share(struct device *dev, uint64_t addr, uint8_t handle[64], uint64_t *offset,
+               struct err *err);
+
+/* cuda_run.c */
+enum result_status cuda_load(struct device *dev, const struct job_module *m, const char *dir,
+                             struct device_module **out, struct err *err);
+void cuda_unload(struct device *dev, struct device_module *m);
+int cuda_globals_intact(struct device *dev, struct device_module *m, bool *ok, const char **which,
+                        struct err *err);
+enum result_status cuda_tensormap(struct device *dev, const struct job_tensormap *t, uint64_t addr,
+                                  uint8_t out[128], struct err *err);
+enum result_status cuda_launch(struct device *dev, struct device_module *m,
+                               const struct job_launch *l, void *const *args, struct err *err);
+enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err *err);
+int cuda_time_begin(struct device *dev, struct err *err);
+int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err);
+int cuda_prepare_timing(struct device *dev, double *empty_launch_ns, struct err *err);
+
+/* cuda_truth.c */
+int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, struct err *err);
+int cuda_truth_compute(struct device *dev, const struct job_case *c, const struct job_call *call,
+                       uint64_t sample_seed, struct err *err);
+int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uint64_t poison,
+                       struct compare_sum *out, struct err *err);
+int cuda_truth_fetch(struct device *dev, uint32_t buffer, double *want, double *mag,
+                     struct err *err);
+void cuda_truth_close(struct cuda *d);
+
+/* cuda_lib.c */
+enum result_status cuda_lib_load(struct cuda *d, const char *spec, struct err *err);
+enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struct job_launch *l,
+                                   void *const *args, struct err *err);
+void cuda_lib_close(struct cuda *d);
+
+/* A whole file of the bundle; the caller frees. */
+int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
+                   struct err *err);
+
+#endif

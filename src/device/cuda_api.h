@@ -1,0 +1,175 @@
+/*
+ * cuda_api.h - the part of the CUDA driver's interface that Hone uses, opened at run time.
+ *
+ *     const struct cuda_api *cu = cuda_api_load(err);       NULL: no driver here, err says why
+ *     cu->MemAlloc(&p, n);
+ *
+ * Declared here rather than taken from cuda.h, so that hone-worker builds with nothing but libc.
+ * t/unit/cuda_api.c holds these against cuda.h where there is one.
+ */
+#ifndef DEVICE_CUDA_API_H
+#define DEVICE_CUDA_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef int cu_result;
+typedef int cu_device;
+typedef uint64_t cu_ptr;
+typedef struct cu_context_st *cu_context;
+typedef struct cu_module_st *cu_module;
+typedef struct cu_function_st *cu_function;
+typedef struct cu_stream_st *cu_stream;
+typedef struct cu_event_st *cu_event;
+
+enum {
+    CU_SUCCESS = 0,
+    CU_INVALID_VALUE = 1,
+    CU_OUT_OF_MEMORY = 2,
+    CU_NO_DEVICE = 100,
+    CU_INVALID_DEVICE = 101,
+    CU_INVALID_IMAGE = 200,
+    CU_NO_BINARY_FOR_GPU = 209,
+    CU_ECC_UNCORRECTABLE = 214,
+    CU_INVALID_PTX = 218,
+    CU_UNSUPPORTED_PTX_VERSION = 222,
+    CU_CONTAINED = 226,
+    CU_SHARED_OBJECT_SYMBOL_NOT_FOUND = 302,
+    CU_NOT_FOUND = 500,
+    CU_NOT_READY = 600,
+    CU_ILLEGAL_ADDRESS = 700,
+    CU_LAUNCH_OUT_OF_RESOURCES = 701,
+    CU_LAUNCH_TIMEOUT = 702,
+    CU_ASSERT = 710,
+    CU_HARDWARE_STACK_ERROR = 714,
+    CU_ILLEGAL_INSTRUCTION = 715,
+    CU_MISALIGNED_ADDRESS = 716,
+    CU_INVALID_ADDRESS_SPACE = 717,
+    CU_INVALID_PC = 718,
+    CU_LAUNCH_FAILED = 719,
+    CU_COOPERATIVE_TOO_LARGE = 720,
+    CU_TENSOR_MEMORY_LEAK = 721,
+    CU_INVALID_CLUSTER_SIZE = 912,
+};
+
+enum {
+    CU_ATTR_MAX_THREADS_PER_BLOCK = 1,
+    CU_ATTR_SM_COUNT = 16,
+    CU_ATTR_L2_BYTES = 38,
+    CU_ATTR_CC_MAJOR = 75,
+    CU_ATTR_CC_MINOR = 76,
+    CU_ATTR_SMEM_OPTIN = 97,
+    CU_FUNC_MAX_THREADS = 0,
+    CU_FUNC_STATIC_SMEM = 1,
+    CU_FUNC_LOCAL_BYTES = 3,
+    CU_FUNC_NUM_REGS = 4,
+    CU_FUNC_MAX_DYNAMIC_SMEM = 8,
+    CU_FUNC_NON_PORTABLE_CLUSTER = 14,
+    CU_LIMIT_PRINTF_FIFO = 1,
+    CU_LIMIT_MALLOC_HEAP = 2,
+    CU_CTX_LMEM_TO_MAX = 0x10,
+    CU_HOSTALLOC_DEVICEMAP = 2,
+    CU_STREAM_NOBLOCK = 1,
+    CU_LAUNCH_COOPERATIVE = 2,
+    CU_LAUNCH_CLUSTER = 4,
+};
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+struct cu_launch_attr {
+    int id;
+    char pad[4];
+    union {
+        char pad[64];
+        int cooperative;
+        struct {
+            unsigned x, y, z;
+        } cluster;
+    } value;
+};
+
+struct cu_launch_config {
+    unsigned grid[3], block[3], smem;
+    cu_stream stream;
+    struct cu_launch_attr *attrs;
+    unsigned nattrs;
+};
+
+struct cu_tensormap {
+    _Alignas(128) uint64_t opaque[16];
+};
+
+struct cu_ipc_handle {
+    char reserved[64];
+};
+
+/* X(name used here, symbol in libcuda, parameters) */
+#define CUDA_FUNCTIONS(X)                                                                     \
+    X(Init, "cuInit", (unsigned))                                                             \
+    X(DriverGetVersion, "cuDriverGetVersion", (int *))                                        \
+    X(GetErrorName, "cuGetErrorName", (cu_result, const char **))                             \
+    X(GetErrorString, "cuGetErrorString", (cu_result, const char **))                         \
+    X(DeviceGetCount, "cuDeviceGetCount", (int *))                                            \
+    X(DeviceGet, "cuDeviceGet", (cu_device *, int))                                           \
+    X(DeviceGetName, "cuDeviceGetName", (char *, int, cu_device))                             \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, cu_device))                    \
+    X(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, cu_device))                     \
+    X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, cu_device))                           \
+    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (cu_context *, cu_device))                \
+    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (cu_device))                         \
+    X(PrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (cu_device, unsigned))             \
+    X(CtxSetCurrent, "cuCtxSetCurrent", (cu_context))                                         \
+    X(CtxSetLimit, "cuCtxSetLimit", (int, size_t))                                            \
+    X(CtxResetPersistingL2Cache, "cuCtxResetPersistingL2Cache", (void))                       \
+    X(MemAlloc, "cuMemAlloc_v2", (cu_ptr *, size_t))                                          \
+    X(MemFree, "cuMemFree_v2", (cu_ptr))                                                      \
+    X(MemHostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))                            \
+    X(MemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (cu_ptr *, void *, unsigned))  \
+    X(MemFreeHost, "cuMemFreeHost", (void *))                                                 \
+    X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_ptr, const void *, size_t, cu_stream))     \
+    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, cu_ptr, size_t, cu_stream))           \
+    X(MemsetD8Async, "cuMemsetD8Async", (cu_ptr, unsigned char, size_t, cu_stream))           \
+    X(IpcGetMemHandle, "cuIpcGetMemHandle", (struct cu_ipc_handle *, cu_ptr))                 \
+    X(ModuleLoadData, "cuModuleLoadData", (cu_module *, const void *))                        \
+    X(ModuleUnload, "cuModuleUnload", (cu_module))                                            \
+    X(ModuleGetFunction, "cuModuleGetFunction", (cu_function *, cu_module, const char *))     \
+    X(ModuleGetGlobal, "cuModuleGetGlobal_v2", (cu_ptr *, size_t *, cu_module, const char *)) \
+    X(FuncGetAttribute, "cuFuncGetAttribute", (int *, int, cu_function))                      \
+    X(FuncSetAttribute, "cuFuncSetAttribute", (cu_function, int, int))                        \
+    X(LaunchKernel, "cuLaunchKernel",                                                         \
+      (cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
+       cu_stream, void **, void **))                                                          \
+    X(LaunchKernelEx, "cuLaunchKernelEx",                                                     \
+      (const struct cu_launch_config *, cu_function, void **, void **))                       \
+    X(StreamCreate, "cuStreamCreate", (cu_stream *, unsigned))                                \
+    X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream))                                       \
+    X(StreamSynchronize, "cuStreamSynchronize", (cu_stream))                                  \
+    X(EventCreate, "cuEventCreate", (cu_event *, unsigned))                                   \
+    X(EventDestroy, "cuEventDestroy_v2", (cu_event))                                          \
+    X(EventRecord, "cuEventRecord", (cu_event, cu_stream))                                    \
+    X(EventQuery, "cuEventQuery", (cu_event))                                                 \
+    X(EventElapsedTime, "cuEventElapsedTime", (float *, cu_event, cu_event))                  \
+    X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                         \
+      (struct cu_tensormap *, int, uint32_t, void *, const uint64_t *, const uint64_t *,      \
+       const uint32_t *, const uint32_t *, int, int, int, int))
+
+struct cuda_api {
+#define X(name, symbol, params) cu_result(*name) params;
+    CUDA_FUNCTIONS(X)
+#undef X
+};
+
+/* Opened once; initialised (cuInit) as well. */
+const struct cuda_api *cuda_api_load(struct err *err);
+/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; a static buffer per
+ * thread. */
+const char *cuda_error_text(cu_result r);
+
+/* NVML: clocks and throttle reasons of the device with this PCI bus id; zeros where unknown. */
+struct nvml;
+struct nvml *nvml_open(const char *pci_bus_id); /* NULL if there is none */
+void nvml_close(struct nvml *n);
+void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * Buffers. Each has a slab of its own, with guard zones on both sides; a freed slab is kept and
+ * handed out again at another place inside it, so that a call's addresses are new without the cost
+ * of a driver allocation.
+ *
+ *     base                addr                       addr+bytes             base+size
+ *      | free | guard 64K  | the buffer               | guard 64K  | free    |
+ */
+#include "device/cuda.h"
+
+#include <stdlib.h>
+
+#include "base/util.h"
+
+enum { JITTER_BYTES = 1 << 20, SLABS_PER_SIZE = 3, FLUSH_MIN = 64 << 20 };
+
+int cuda_mem_open(struct cuda *d, struct err *err)
+{
+    d->flush_bytes = MAX(d->info.l2_bytes * 2, (uint64_t)FLUSH_MIN);
+    CUDA_TRY(d, d->cu->MemAlloc(&d->slot, 4096), err, "allocating device memory");
+    CUDA_TRY(d, d->cu->MemAlloc(&d->flush, d->flush_bytes * 2), err,
+             "allocating the cache-flush buffer");
+    CUDA_TRY(d, d->cu->MemsetD8Async(d->flush, 0, d->flush_bytes * 2, d->stream), err,
+             "clearing the cache-flush buffer");
+    return 0;
+}
+
+void cuda_mem_close(struct cuda *d)
+{
+    vec_each (struct cuda_slab, s, &d->slabs)
+        d->cu->MemFree(s->base);
+    d->slabs.n = 0;
+    if (d->slot)
+        d->cu->MemFree(d->slot);
+    if (d->flush)
+        d->cu->MemFree(d->flush);
+}
+
+/* ---- slabs ----------------------------------------------------------------------------------- */
+
+void cuda_mem_trim(struct cuda *d)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->slabs.n; i++) {
+        struct cuda_slab *s = &d->slabs.items[i];
+        if (s->used) {
+            d->slabs.items[kept++] = *s;
+        } else {
+            d->cu->MemFree(s->base);
+            d->slab_bytes -= s->size;
+        }
+    }
+    d->slabs.n = kept;
+}
+
+static struct cuda_slab *slab_at(struct cuda *d, uint64_t addr)
+{
+    vec_each (struct cuda_slab, s, &d->slabs)
+        if (s->used && s->addr == addr)
+            return s;
+    return NULL;
+}
+
+static cu_result new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
+{
+    cu_ptr p = 0;
+    cu_result r = d->cu->MemAlloc(&p, size);
+    if (r == CU_OUT_OF_MEMORY) {
+        cuda_mem_trim(d);
+        r = d->cu->MemAlloc(&p, size);
+    }
+    if (r != CU_SUCCESS)
+        return r;
+    struct cuda_slab *s = vec_push(&d->slabs);
+    *s = (struct cuda_slab){.base = p, .size = size};
+    d->slab_bytes += size;
+    *out = s;
+    return CU_SUCCESS;
+}
+
+/* A free slab of about this size, any of them with equal chance; NULL if there are too few and the
+ * device has room for one more. */
+static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
+{
+    struct cuda_slab *pick = NULL;
+    unsigned fitting = 0;
+    vec_each (struct cuda_slab, s, &d->slabs)
+        if (!s->used && s->size >= size && s->size <= size + size / 4 + JITTER_BYTES) {
+            fitting++;
+            if (cuda_random(d) % fitting == 0)
+                pick = s;
+        }
+    bool room = d->slab_bytes + size < d->info.mem_bytes / 2;
+    return fitting >= SLABS_PER_SIZE || !room ? pick : NULL;
+}
+
+static int fill_guards(struct cuda *d, struct cuda_slab *s, struct err *err)
+{
+    uint64_t lo = s->addr - CUDA_GUARD_BYTES, hi = s->addr + s->bytes, n = CUDA_GUARD_BYTES;
+    s->key = cuda_random(d);
+    void *args[] = {&lo, &n, &hi, &n, &s->key};
+    return cuda_service_launch(d, d->svc.guard_fill, n, args, err);
+}
+
+int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *addr, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    uint64_t step = (uint64_t)spec->align * 2;
+    uint64_t span = spec->bytes + spec->offset + 2 * step + 2 * CUDA_GUARD_BYTES;
+    uint64_t limit = d->job->limits.device_bytes;
+    if (limit && d->live_bytes + spec->bytes > limit)
+        return err_set(err, ERR_LIMIT, "'%s' needs %llu bytes: over the job's limit of %llu",
+                       spec->name, (unsigned long long)spec->bytes, (unsigned long long)limit);
+    struct cuda_slab *s = reuse_slab(d, span);
+    if (!s) {
+        cu_result r = new_slab(d, span + JITTER_BYTES, &s);
+        if (r == CU_OUT_OF_MEMORY)
+            return err_set(err, ERR_LIMIT, "'%s' needs %llu bytes of device memory: out of memory",
+                           spec->name, (unsigned long long)spec->bytes);
+        CUDA_TRY(d, r, err, "allocating device memory");
+    }
+    /* A multiple of align and of no higher power of two, at random, then the offset asked for. */
+    uint64_t places = (s->size - span) / step + 1;
+    uint64_t first = s->base + CUDA_GUARD_BYTES;
+    first = (first + step - 1) / step * step + spec->align;
+    s->addr = first + cuda_random(d) % places * step + spec->offset;
+    s->bytes = spec->bytes;
+    s->used = true;
+    s->stamp = ++d->clock;
+    d->live_bytes += spec->bytes;
+    *addr = s->addr;
+    return fill_guards(d, s, err);
+}
+
+int cuda_free(struct device *dev, uint64_t addr, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct cuda_slab *s = slab_at(d, addr);
+    if (!s)
+        return err_set(err, ERR_INTERNAL, "free of an address that is no buffer");
+    s->used = false;
+    d->live_bytes -= s->bytes;
+    return 0;
+}
+
+/* ---- contents -------------------------------------------------------------------------------- */
+
+int cuda_write(struct device *dev, uint64_t addr, const void *src, uint64_t n, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    CUDA_TRY(d, d->cu->MemcpyHtoDAsync(addr, src, n, d->stream), err, "writing to the device");
+    CUDA_TRY(d, d->cu->StreamSynchronize(d->stream), err, "writing to the device");
+    return 0;
+}
+
+int cuda_read(struct device *dev, void *dst, uint64_t addr, uint64_t n, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    CUDA_TRY(d, d->cu->MemcpyDtoHAsync(dst, addr, n, d->stream), err, "reading from the device");
+    CUDA_TRY(d, d->cu->StreamSynchronize(d->stream), err, "reading from the device");
+    return 0;
+}
+
+int cuda_fill_gen(struct device *dev, uint64_t addr, const struct job_buffer *b, uint64_t seed,
+                  struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct gen_spec spec = b->gen;
+    int32_t type = (int32_t)b->dtype;
+    uint32_t stream = b->stream;
+    uint64_t n = b->elems;
+    void *args[] = {&addr, &spec, &type, &stream, &seed, &n};
+    return cuda_service_launch(d, d->svc.fill, (n + 3) / 4, args, err);
+}
+
+int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
+                struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    uint32_t type = (uint32_t)b->dtype, size = type ? (uint32_t)dtype_bytes(b->dtype) : 4;
+    uint64_t bytes = b->bytes;
+    if (!type && addr % 4) /* a workspace at an odd address */
+        size = 1;
+    void *args[] = {&addr, &bytes, &size, &type, &pattern};
+    return cuda_service_launch(d, d->svc.poison, bytes / size, args, err);
+}
+
+int cuda_zero(struct device *dev, uint64_t addr, uint64_t n, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    CUDA_TRY(d, d->cu->MemsetD8Async(addr, 0, n, d->stream), err, "zeroing a workspace");
+    return 0;
+}
+
+static int read_slot(struct cuda *d, uint64_t *out, struct err *err)
+{
+    return cuda_read(&d->dev, out, d->slot, sizeof *out, err);
+}
+
+int cuda_hash(struct device *dev, uint64_t addr, uint64_t n, uint64_t *out, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    void *args[] = {&addr, &n, &d->slot};
+    CUDA_TRY(d, d->cu->MemsetD8Async(d->slot, 0, 8, d->stream), err, "hashing");
+    if (cuda_service_launch(d, d->svc.hash, (n + 7) / 8, args, err) < 0)
+        return -1;
+    return read_slot(d, out, err);
+}
+
+int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_bad,
+                   struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct cuda_slab *s = slab_at(d, addr);
+    if (!s)
+        return err_set(err, ERR_INTERNAL, "guards of an address that is no buffer");
+    uint64_t lo = s->addr - CUDA_GUARD_BYTES, hi = s->addr + s->bytes, n = CUDA_GUARD_BYTES;
+    void *args[] = {&lo, &n, &hi, &n, &s->key, &d->slot};
+    CUDA_TRY(d, d->cu->MemsetD8Async(d->slot, 0xff, 8, d->stream), err, "checking guard zones");
+    if (cuda_service_launch(d, d->svc.guard_check, n, args, err) < 0 ||
+        read_slot(d, first_bad, err) < 0)
+        return -1;
+    *ok = *first_bad == UINT64_MAX;
+    return 0;
+}
+
+/*
+ * Everything the candidate could find in L2 goes: first writes (dirty lines of the data just
+ * generated are pushed out), then reads of twice the cache's size of clean lines, so that the
+ * candidate is not charged for writing anybody's dirty lines back.
+ */
+int cuda_flush_l2(struct device *dev, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    uint64_t n = d->flush_bytes / 16, clean = d->flush + d->flush_bytes;
+    uint32_t v = (uint32_t)cuda_random(d);
+    void *write_args[] = {&d->flush, &n, &v}, *read_args[] = {&clean, &n, &d->slot};
+    d->cu->CtxResetPersistingL2Cache();
+    if (cuda_service_launch(d, d->svc.flush_write, n, write_args, err) < 0)
+        return -1;
+    return cuda_service_launch(d, d->svc.flush_read, n, read_args, err);
+}
+
+int cuda_share(struct device *dev, uint64_t addr, uint8_t handle[64], uint64_t *offset,
+               struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct cuda_slab *s = slab_at(d, addr);
+    struct cu_ipc_handle h;
+    if (!s)
+        return err_set(err, ERR_INTERNAL, "share of an address that is no buffer");
+    CUDA_TRY(d, d->cu->IpcGetMemHandle(&h, s->base), err, "sharing memory with the sidecar");
+    memcpy(handle, h.reserved, 64);
+    *offset = addr - s->base;
+    return 0;
+}

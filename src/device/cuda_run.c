@@ -1,0 +1,459 @@
+/*
+ * Modules and launches.
+ *
+ * A timed call is queued whole behind a gate kernel and then let go, so that what lies between the
+ * two events is only what the device did:
+ *
+ *     flush | gate (waits for the host) | event | launches... | event
+ *
+ * If the host takes longer than GATE_NS to queue it all (the driver had to allocate something), the
+ * gate gives up and the sample is not used.
+ */
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/stats.h"
+#include "base/util.h"
+#include "device/cuda.h"
+
+enum { CUBIN_MAX = 256 << 20, MAX_FUNCTIONS = 64, MAX_RANGES = 64 };
+static const uint64_t GATE_NS = 100 * 1000 * 1000;
+
+struct module_range {
+    cu_ptr ptr;
+    uint64_t bytes, hash; /* at load */
+    char *name;
+};
+
+struct device_module {
+    enum job_module_kind kind;
+    cu_module mod;
+    char *spec; /* LIBRARY */
+    struct {
+        char *name;
+        cu_function f;
+        int max_threads, static_smem, regs;
+        uint64_t smem_set;
+        bool wide_cluster;
+    } fn[MAX_FUNCTIONS];
+    unsigned nfn;
+    struct module_range range[MAX_RANGES];
+    unsigned nranges;
+};
+
+/* ---- __device__ variables -------------------------------------------------------------------- */
+
+static int add_range(struct cuda *d, struct device_module *m, cu_ptr ptr, uint64_t bytes,
+                     const char *name, struct err *err)
+{
+    if (m->nranges == MAX_RANGES || !bytes)
+        return 0;
+    struct module_range *r = &m->range[m->nranges++];
+    *r = (struct module_range){.ptr = ptr, .bytes = bytes, .name = xstrdup(name)};
+    return cuda_hash(&d->dev, ptr, bytes, &r->hash, err);
+}
+
+/* A view of the cubin's ELF headers, every access checked against the file's length. */
+struct elf {
+    const char *data;
+    size_t len;
+    const Elf64_Shdr *sh;
+    unsigned nsh;
+};
+
+static const void *elf_at(const struct elf *e, uint64_t off, uint64_t n)
+{
+    return off <= e->len && n <= e->len - off ? e->data + off : NULL;
+}
+
+static bool elf_open(struct elf *e, const char *data, size_t len)
+{
+    *e = (struct elf){.data = data, .len = len};
+    const Elf64_Ehdr *h = elf_at(e, 0, sizeof *h);
+    if (!h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_shentsize != sizeof(Elf64_Shdr) ||
+        h->e_shoff % 8)
+        return false;
+    e->nsh = h->e_shnum;
+    e->sh = elf_at(e, h->e_shoff, (uint64_t)e->nsh * sizeof(Elf64_Shdr));
+    return e->sh != NULL;
+}
+
+static const char *elf_string(const struct elf *e, unsigned strtab, uint64_t off)
+{
+    if (strtab >= e->nsh || off >= e->sh[strtab].sh_size)
+        return "";
+    const char *s = elf_at(e, e->sh[strtab].sh_offset, e->sh[strtab].sh_size);
+    return s && memchr(s + off, 0, e->sh[strtab].sh_size - off) ? s + off : "";
+}
+
+static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
+{
+    if (index == 0 || index >= e->nsh)
+        return false;
+    return str_starts(elf_string(e, shstr, e->sh[index].sh_name), ".nv.global");
+}
+
+/*
+ * The sections with writable variables (.nv.global, .nv.global.init), each found through one symbol
+ * the driver will tell the address of. Variables of a section lie as in the file, so that one
+ * symbol gives the place of all, the static ones included.
+ */
+static int find_variables(struct cuda *d, struct device_module *m, const char *data, size_t len,
+                          struct err *err)
+{
+    struct elf e;
+    if (!elf_open(&e, data, len))
+        return 0;
+    unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
+    bool found[256] = {false};
+    for (unsigned s = 0; s < e.nsh; s++) {
+        if (e.sh[s].sh_type != SHT_SYMTAB || e.sh[s].sh_entsize != sizeof(Elf64_Sym) ||
+            e.sh[s].sh_offset % 8)
+            continue;
+        const Elf64_Sym *sym = elf_at(&e, e.sh[s].sh_offset, e.sh[s].sh_size);
+        for (uint64_t i = 0; sym && i < e.sh[s].sh_size / sizeof *sym; i++) {
+            unsigned at = sym[i].st_shndx;
+            cu_ptr ptr = 0;
+            size_t bytes = 0;
+            if (ELF64_ST_TYPE(sym[i].st_info) != STT_OBJECT || !holds_variables(&e, shstr, at) ||
+                at >= ARRAY_LEN(found) || found[at])
+                continue;
+            const char *name = elf_string(&e, e.sh[s].sh_link, sym[i].st_name);
+            uint64_t off = sym[i].st_value, size = e.sh[at].sh_size;
+            if (!*name || d->cu->ModuleGetGlobal(&ptr, &bytes, m->mod, name) != CU_SUCCESS ||
+                bytes != sym[i].st_size || off > size || bytes > size - off)
+                continue;
+            found[at] = true;
+            if (add_range(d, m, ptr - off, size, name, err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int cuda_globals_intact(struct device *dev, struct device_module *m, bool *ok, const char **which,
+                        struct err *err)
+{
+    *ok = true;
+    for (unsigned i = 0; i < m->nranges && *ok; i++) {
+        uint64_t h;
+        if (cuda_hash(dev, m->range[i].ptr, m->range[i].bytes, &h, err) < 0)
+            return -1;
+        *ok = h == m->range[i].hash;
+        *which = m->range[i].name;
+    }
+    return 0;
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+enum result_status cuda_load(struct device *dev, const struct job_module *jm, const char *dir,
+                             struct device_module **out, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    char *data = NULL;
+    size_t len = 0;
+    struct device_module *m = xcalloc(1, sizeof *m);
+    enum result_status st = RESULT_OK;
+    m->kind = jm->kind;
+    if (d->lost != RESULT_OK) {
+        err_set(err, ERR_ENV, "the device was lost before: %s", d->lost_why);
+        st = RESULT_MACHINE;
+    } else if (jm->kind == JOB_MODULE_LIBRARY) {
+        m->spec = xstrdup(jm->spec);
+        st = cuda_lib_load(d, jm->spec, err);
+    } else if (cuda_read_file(dir, jm->cubin, CUBIN_MAX, &data, &len, err) < 0) {
+        st = RESULT_MACHINE;
+    } else {
+        cu_result r = d->cu->ModuleLoadData(&m->mod, data);
+        if (r != CU_SUCCESS)
+            st = cuda_blame(d, r, err, "loading the module");
+        else if (find_variables(d, m, data, len, err) < 0)
+            st = RESULT_MACHINE;
+    }
+    free(data);
+    if (st != RESULT_OK)
+        cuda_unload(dev, m);
+    else
+        *out = m;
+    return st;
+}
+
+void cuda_unload(struct device *dev, struct device_module *m)
+{
+    struct cuda *d = cuda_of(dev);
+    if (m->mod && d->lost == RESULT_OK)
+        d->cu->ModuleUnload(m->mod);
+    for (unsigned i = 0; i < m->nfn; i++)
+        free(m->fn[i].name);
+    for (unsigned i = 0; i < m->nranges; i++)
+        free(m->range[i].name);
+    free(m->spec);
+    free(m);
+}
+
+/* Index of a kernel in m->fn, looked up on first use; -1 with a status. */
+static int find_function(struct cuda *d, struct device_module *m, const char *name,
+                         enum result_status *st, struct err *err)
+{
+    for (unsigned i = 0; i < m->nfn; i++)
+        if (str_eq(m->fn[i].name, name))
+            return (int)i;
+    if (m->nfn == MAX_FUNCTIONS) {
+        err_set(err, ERR_LIMIT, "more than %d kernels", MAX_FUNCTIONS);
+        *st = RESULT_PLAN;
+        return -1;
+    }
+    cu_function f;
+    cu_result r = d->cu->ModuleGetFunction(&f, m->mod, name);
+    if (r != CU_SUCCESS) {
+        *st = cuda_blame(d, r, err, "the module has no such kernel");
+        return -1;
+    }
+    unsigned i = m->nfn++;
+    m->fn[i].name = xstrdup(name);
+    m->fn[i].f = f;
+    d->cu->FuncGetAttribute(&m->fn[i].max_threads, CU_FUNC_MAX_THREADS, f);
+    d->cu->FuncGetAttribute(&m->fn[i].static_smem, CU_FUNC_STATIC_SMEM, f);
+    d->cu->FuncGetAttribute(&m->fn[i].regs, CU_FUNC_NUM_REGS, f);
+    return (int)i;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* The refusals worth a sentence of their own; the driver would only say "invalid value". */
+static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
+                                      const struct job_launch *l, struct err *err)
+{
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
+    if (threads > 1024 || l->block[2] > 64)
+        err_set(err, ERR_INPUT, "a block of %ux%ux%u: at most 1024 threads (64 in z) are allowed",
+                l->block[0], l->block[1], l->block[2]);
+    else if (threads > (uint64_t)m->fn[fn].max_threads)
+        err_set(err, ERR_INPUT,
+                "%llu threads per block, but with %d registers a thread (or its launch bounds) at "
+                "most %d fit",
+                (unsigned long long)threads, m->fn[fn].regs, m->fn[fn].max_threads);
+    else if (smem > d->info.smem_per_block_optin)
+        err_set(err, ERR_INPUT, "%llu bytes of shared memory per block (%d static), at most %u fit",
+                (unsigned long long)smem, m->fn[fn].static_smem, d->info.smem_per_block_optin);
+    else if (l->grid[1] > 65535 || l->grid[2] > 65535 || l->grid[0] > 2147483647u)
+        err_set(err, ERR_INPUT,
+                "a grid of %ux%ux%u: y and z may be at most 65535, x at most 2147483647",
+                l->grid[0], l->grid[1], l->grid[2]);
+    else if (l->grid[0] % l->cluster[0] || l->grid[1] % l->cluster[1] || l->grid[2] % l->cluster[2])
+        err_set(err, ERR_INPUT, "a grid of %ux%ux%u is not a multiple of its cluster %ux%ux%u",
+                l->grid[0], l->grid[1], l->grid[2], l->cluster[0], l->cluster[1], l->cluster[2]);
+    else
+        return RESULT_OK;
+    return RESULT_PLAN;
+}
+
+/* Opt-ins a kernel needs once per module: large shared memory, clusters over 8 blocks. */
+static cu_result opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
+{
+    uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
+    cu_result r = CU_SUCCESS;
+    if (smem > 48 * 1024 && l->smem_bytes > m->fn[fn].smem_set) {
+        r = d->cu->FuncSetAttribute(m->fn[fn].f, CU_FUNC_MAX_DYNAMIC_SMEM, (int)l->smem_bytes);
+        m->fn[fn].smem_set = l->smem_bytes;
+    }
+    if (r == CU_SUCCESS && l->cluster[0] * l->cluster[1] * l->cluster[2] > 8 &&
+        !m->fn[fn].wide_cluster) {
+        r = d->cu->FuncSetAttribute(m->fn[fn].f, CU_FUNC_NON_PORTABLE_CLUSTER, 1);
+        m->fn[fn].wide_cluster = true;
+    }
+    return r;
+}
+
+enum result_status cuda_launch(struct device *dev, struct device_module *m,
+                               const struct job_launch *l, void *const *args, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    enum result_status st = RESULT_OK;
+    if (m->kind == JOB_MODULE_LIBRARY)
+        return cuda_lib_launch(d, m->spec, l, args, err);
+    int fn = find_function(d, m, l->kernel, &st, err);
+    if (fn < 0)
+        return st;
+    if ((st = check_shape(d, m, fn, l, err)) != RESULT_OK)
+        return st;
+    cu_result r = opt_in(d, m, fn, l);
+    struct cu_launch_attr attrs[2] = {0};
+    struct cu_launch_config cfg = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                   .block = {l->block[0], l->block[1], l->block[2]},
+                                   .smem = (unsigned)l->smem_bytes,
+                                   .stream = d->stream,
+                                   .attrs = attrs};
+    if (l->cooperative) {
+        attrs[cfg.nattrs].id = CU_LAUNCH_COOPERATIVE;
+        attrs[cfg.nattrs++].value.cooperative = 1;
+    }
+    if (l->cluster[0] * l->cluster[1] * l->cluster[2] > 1) {
+        attrs[cfg.nattrs].id = CU_LAUNCH_CLUSTER;
+        attrs[cfg.nattrs].value.cluster.x = l->cluster[0];
+        attrs[cfg.nattrs].value.cluster.y = l->cluster[1];
+        attrs[cfg.nattrs++].value.cluster.z = l->cluster[2];
+    }
+    if (r == CU_SUCCESS)
+        r = d->cu->LaunchKernelEx(&cfg, m->fn[fn].f, (void **)args, NULL);
+    return r == CU_SUCCESS ? RESULT_OK : cuda_blame(d, r, err, "");
+}
+
+/* ---- tensor maps ----------------------------------------------------------------------------- */
+
+/* CUtensorMapDataType. */
+static int map_type(enum dtype t)
+{
+    switch (t) {
+    case DT_F64:
+        return 8;
+    case DT_F32:
+        return 7;
+    case DT_F16:
+        return 6;
+    case DT_BF16:
+        return 9;
+    case DT_I64:
+        return 5;
+    case DT_U64:
+        return 4;
+    case DT_I32:
+        return 3;
+    case DT_U32:
+        return 2;
+    case DT_I16:
+    case DT_U16:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+enum result_status cuda_tensormap(struct device *dev, const struct job_tensormap *t, uint64_t addr,
+                                  uint8_t out[128], struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct cu_tensormap map = {{0}};
+    uint64_t extent = dtype_bytes(t->dtype) * t->dims[0];
+    for (uint32_t i = 1; i < t->rank; i++)
+        extent = MAX(extent, t->strides[i] * t->dims[i]);
+    cu_result r = d->cu->TensorMapEncodeTiled(
+        &map, map_type(t->dtype), t->rank, (void *)(uintptr_t)addr, t->dims, t->strides + 1, t->box,
+        t->elem_strides, t->interleave, t->swizzle, t->l2promo, t->fill_nan);
+    if (r != CU_SUCCESS) {
+        err_set(err, ERR_INPUT,
+                "the tensor map was refused: the address and strides must be multiples of 16 "
+                "bytes, each box dimension at most 256, the box's inner bytes a multiple of 16 and "
+                "within the swizzle's span (%s)",
+                cuda_error_text(r));
+        return RESULT_PLAN;
+    }
+    /* As CuTe does for small tensors on these drivers. */
+    if (d->driver <= 13010 && extent < 131072)
+        map.opaque[1] &= ~(UINT64_C(1) << 21);
+    memcpy(out, map.opaque, 128);
+    return RESULT_OK;
+}
+
+/* ---- waiting and clocks ---------------------------------------------------------------------- */
+
+static enum result_status hung(struct cuda *d, uint64_t timeout_ns, struct err *err)
+{
+    d->lost = RESULT_HANG;
+    snprintf(d->lost_why, sizeof d->lost_why, "still running after %.1f s",
+             (double)timeout_ns / 1e9);
+    err_set(err, ERR_INPUT, "%s", d->lost_why);
+    return RESULT_HANG;
+}
+
+enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    if (d->lost != RESULT_OK) { /* time_end saw it first */
+        err_set(err, ERR_INPUT, "%s", d->lost_why);
+        return d->lost;
+    }
+    cu_result r = cuda_wait(d, timeout_ns);
+    if (r == CU_NOT_READY)
+        return hung(d, timeout_ns, err);
+    return r == CU_SUCCESS ? RESULT_OK : cuda_blame(d, r, err, "");
+}
+
+int cuda_time_begin(struct device *dev, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    uint64_t epoch = ++d->epoch, limit = GATE_NS, gave_up = d->flags_dev + 8;
+    void *args[] = {&d->flags_dev, &epoch, &limit, &gave_up};
+    CUDA_TRY(d, d->cu->LaunchKernel(d->svc.gate, 1, 1, 1, 1, 1, 1, 0, d->stream, args, NULL), err,
+             "launching the gate");
+    CUDA_TRY(d, d->cu->EventRecord(d->begin, d->stream), err, "recording an event");
+    d->timing = true;
+    return 0;
+}
+
+int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    *out = (struct launch_stat){.time_ns = -1};
+    cu_result r = d->cu->EventRecord(d->end, d->stream);
+    __atomic_store_n(&d->flags[0], d->epoch, __ATOMIC_SEQ_CST);
+    d->timing = false;
+    if (r == CU_SUCCESS)
+        r = cuda_wait(d, d->job->limits.call_ns);
+    if (r == CU_NOT_READY) {
+        hung(d, d->job->limits.call_ns, NULL);
+        return 0;
+    }
+    if (r != CU_SUCCESS) {
+        struct err why = ERR_INIT;
+        enum result_status st = cuda_blame(d, r, &why, "");
+        if (d->lost == RESULT_OK) {
+            d->lost = st;
+            snprintf(d->lost_why, sizeof d->lost_why, "%s", why.msg);
+        }
+        return 0;
+    }
+    float ms = 0;
+    CUDA_TRY(d, d->cu->EventElapsedTime(&ms, d->begin, d->end), err, "reading the clocks");
+    if (d->flags[1] != d->epoch)
+        out->time_ns = (double)ms * 1e6;
+    return 0;
+}
+
+/* One sample of an empty kernel between events, behind the gate. */
+static double empty_sample(struct cuda *d, struct err *err)
+{
+    struct launch_stat stat;
+    if (cuda_time_begin(&d->dev, err) < 0 ||
+        d->cu->LaunchKernel(d->svc.empty, 1, 1, 1, 32, 1, 1, 0, d->stream, NULL, NULL) !=
+            CU_SUCCESS ||
+        cuda_time_end(&d->dev, &stat, err) < 0)
+        return -1;
+    return stat.time_ns;
+}
+
+int cuda_prepare_timing(struct device *dev, double *empty_launch_ns, struct err *err)
+{
+    enum { SAMPLES = 25, WARM_NS = 80 * 1000 * 1000 };
+    struct cuda *d = cuda_of(dev);
+    double v[SAMPLES];
+    size_t n = 0;
+    uint32_t iters = 20000;
+    float a = 0.5f, b = 1.0f;
+    void *args[] = {&d->slot, &iters, &a, &b};
+    for (uint64_t start = now_ns(); now_ns() - start < WARM_NS;) {
+        if (cuda_service_launch(d, d->svc.fma32, (uint64_t)d->info.sms * 8 * 256, args, err) < 0)
+            return -1;
+        cu_result r = cuda_wait(d, 0);
+        CUDA_TRY(d, r, err, "warming up");
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        double t = empty_sample(d, err);
+        if (t > 0)
+            v[n++] = t;
+    }
+    *empty_launch_ns = stats_median(v, n);
+    return 0;
+}

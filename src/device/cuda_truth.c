@@ -1,0 +1,224 @@
+/*
+ * The truth on the GPU: a call's inputs are generated again, the oracle's phases run with one
+ * thread per unit, and outputs that were kept are compared where the truth lies. Loaded only when
+ * every candidate module is gone and its buffers have been given back.
+ */
+#include <stdlib.h>
+
+#include "base/gen.h"
+#include "base/ref_ctx.h"
+#include "base/sample.h"
+#include "base/util.h"
+#include "device/cuda.h"
+
+enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
+
+struct cuda_truth {
+    cu_module mod;
+    const struct job_case *c; /* whose buffers these are; NULL = none */
+    cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
+    cu_ptr scratch, axes, scalars, partial;
+    uint64_t got_bytes;
+};
+
+int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    char *data;
+    size_t len;
+    if (cuda_read_file(dir, oracle, CUBIN_MAX, &data, &len, err) < 0)
+        return -1;
+    cuda_mem_trim(d);
+    d->truth = xcalloc(1, sizeof *d->truth);
+    cu_result r = d->cu->ModuleLoadData(&d->truth->mod, data);
+    free(data);
+    CUDA_TRY(d, r, err, "loading the oracle");
+    return 0;
+}
+
+static void drop(struct cuda *d, cu_ptr *p)
+{
+    if (*p)
+        d->cu->MemFree(*p);
+    *p = 0;
+}
+
+static void drop_case(struct cuda *d)
+{
+    struct cuda_truth *t = d->truth;
+    for (int i = 0; i < JOB_MAX_BUFFERS; i++) {
+        drop(d, &t->in[i]);
+        drop(d, &t->want[i]);
+        drop(d, &t->mag[i]);
+    }
+    drop(d, &t->got);
+    drop(d, &t->scratch);
+    drop(d, &t->axes);
+    drop(d, &t->scalars);
+    drop(d, &t->partial);
+    t->got_bytes = 0;
+    t->c = NULL;
+}
+
+void cuda_truth_close(struct cuda *d)
+{
+    if (!d->truth)
+        return;
+    drop_case(d);
+    if (d->truth->mod)
+        d->cu->ModuleUnload(d->truth->mod);
+    free(d->truth);
+    d->truth = NULL;
+}
+
+static int make(struct cuda *d, cu_ptr *p, uint64_t bytes, struct err *err)
+{
+    CUDA_TRY(d, d->cu->MemAlloc(p, MAX(bytes, UINT64_C(16))), err,
+             "allocating memory for the truth");
+    return 0;
+}
+
+static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
+{
+    struct cuda_truth *t = d->truth;
+    if (t->c == c)
+        return 0;
+    drop_case(d);
+    t->c = c;
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        const struct job_buffer *b = &c->buffers[i];
+        bool in = b->role == JOB_INPUT || b->role == JOB_INOUT;
+        bool out = b->role == JOB_OUTPUT || b->role == JOB_INOUT;
+        if ((in && make(d, &t->in[i], b->bytes, err) < 0) ||
+            (out && (make(d, &t->want[i], b->elems * 8, err) < 0 ||
+                     make(d, &t->mag[i], b->elems * 8, err) < 0)))
+            return -1;
+        t->got_bytes = out ? MAX(t->got_bytes, b->bytes) : t->got_bytes;
+    }
+    /* One partial sum per warp of the largest grid a service kernel has. */
+    uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
+    if (make(d, &t->got, t->got_bytes, err) < 0 ||
+        make(d, &t->scratch, c->scratch_elems * 8, err) < 0 ||
+        make(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
+        make(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
+        make(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0)
+        return -1;
+    if (c->naxes && cuda_write(&d->dev, t->axes, c->axes, (uint64_t)c->naxes * 8, err) < 0)
+        return -1;
+    if (c->nscalars &&
+        cuda_write(&d->dev, t->scalars, c->scalars, (uint64_t)c->nscalars * 8, err) < 0)
+        return -1;
+    return 0;
+}
+
+static int regenerate(struct cuda *d, const struct job_case *c, const struct job_call *call,
+                      struct err *err)
+{
+    struct cuda_truth *t = d->truth;
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        const struct job_buffer *b = &c->buffers[i];
+        if (t->in[i] && b->elems && cuda_fill_gen(&d->dev, t->in[i], b, call->seed, err) < 0)
+            return -1;
+        if (call->perturb_buffer == (int32_t)i) {
+            uint8_t elem[8];
+            uint64_t size = dtype_bytes(b->dtype);
+            gen_fill_perturbed(&b->gen, b->dtype, call->seed, b->stream, call->perturb_elem, elem);
+            if (cuda_write(&d->dev, t->in[i] + call->perturb_elem * size, elem, size, err) < 0)
+                return -1;
+        }
+        double skipped = COMPARE_SKIPPED, zero = 0;
+        uint64_t n = b->elems;
+        void *mag_args[] = {&t->mag[i], &skipped, &n}, *want_args[] = {&t->want[i], &zero, &n};
+        if (t->mag[i] && (cuda_service_launch(d, d->svc.fill_f64, n, mag_args, err) < 0 ||
+                          cuda_service_launch(d, d->svc.fill_f64, n, want_args, err) < 0))
+            return -1;
+    }
+    CUDA_TRY(d, d->cu->MemsetD8Async(t->scratch, 0, c->scratch_elems * 8, d->stream), err,
+             "clearing the oracle's scratch");
+    return 0;
+}
+
+static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, struct ref_ctx *ctx,
+                     uint64_t sample_seed, struct err *err)
+{
+    cu_function f;
+    struct sample_range ranges[SAMPLE_MAX_RANGES];
+    uint64_t max = phase + 1 == c->nphases ? c->max_units : 0;
+    uint32_t n = sample_units(c->phases[phase].units, max, sample_seed, ranges);
+    CUDA_TRY(d, d->cu->ModuleGetFunction(&f, d->truth->mod, c->phases[phase].fn), err,
+             "looking up a phase of the oracle");
+    for (uint32_t k = 0; k < n; k++) {
+        int64_t first = (int64_t)ranges[k].first, count = (int64_t)ranges[k].count;
+        uint64_t blocks = (ranges[k].count + BLOCK - 1) / BLOCK;
+        unsigned grid = (unsigned)MIN(blocks, (uint64_t)d->info.sms * 64);
+        void *args[] = {ctx, &first, &count};
+        CUDA_TRY(d, d->cu->LaunchKernel(f, grid, 1, 1, BLOCK, 1, 1, 0, d->stream, args, NULL), err,
+                 "launching the oracle");
+    }
+    return 0;
+}
+
+int cuda_truth_compute(struct device *dev, const struct job_case *c, const struct job_call *call,
+                       uint64_t sample_seed, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct cuda_truth *t = d->truth;
+    struct ref_ctx ctx = {0};
+    if (make_case(d, c, err) < 0 || regenerate(d, c, call, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        ctx.in[i] = (const void *)(uintptr_t)t->in[i];
+        ctx.out_value[i] = (double *)(uintptr_t)t->want[i];
+        ctx.out_mag[i] = (double *)(uintptr_t)t->mag[i];
+    }
+    ctx.axis = (const int64_t *)(uintptr_t)t->axes;
+    ctx.scalar = (const double *)(uintptr_t)t->scalars;
+    ctx.scratch = (double *)(uintptr_t)t->scratch;
+    for (uint32_t p = 0; p < c->nphases; p++)
+        if (run_phase(d, c, p, &ctx, sample_seed, err) < 0)
+            return -1;
+    CUDA_TRY(d, cuda_wait(d, 0), err, "running the oracle");
+    return 0;
+}
+
+int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uint64_t poison,
+                       struct compare_sum *out, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    struct cuda_truth *t = d->truth;
+    const struct job_buffer *b = &t->c->buffers[buffer];
+    struct compare_rule rule = {.rtol = b->rtol,
+                                .atol = b->atol,
+                                .acc_eps = b->acc_eps,
+                                .poison = poison,
+                                .dtype = (uint32_t)b->dtype,
+                                .poisoned = b->role == JOB_OUTPUT};
+    uint64_t n = b->elems, warps = (uint64_t)d->info.sms * 8 * 8;
+    uint32_t bytes = (uint32_t)dtype_bytes(b->dtype);
+    void *args[] = {&rule, &t->got, &t->want[buffer], &t->mag[buffer], &n, &bytes, &t->partial};
+    compare_sum_clear(out);
+    if (!n)
+        return 0;
+    if (cuda_write(dev, t->got, got, b->bytes, err) < 0)
+        return -1;
+    CUDA_TRY(d, d->cu->MemsetD8Async(t->partial, 0, warps * sizeof(struct compare_sum), d->stream),
+             err, "comparing");
+    if (cuda_service_launch(d, d->svc.compare, n, args, err) < 0)
+        return -1;
+    struct compare_sum *p = xmalloc(warps * sizeof *p);
+    int rc = cuda_read(dev, p, t->partial, warps * sizeof *p, err);
+    for (uint64_t i = 0; rc == 0 && i < warps; i++)
+        compare_sum_merge(out, &p[i]);
+    free(p);
+    return rc;
+}
+
+int cuda_truth_fetch(struct device *dev, uint32_t buffer, double *want, double *mag,
+                     struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    uint64_t bytes = d->truth->c->buffers[buffer].elems * 8;
+    if (cuda_read(dev, want, d->truth->want[buffer], bytes, err) < 0)
+        return -1;
+    return cuda_read(dev, mag, d->truth->mag[buffer], bytes, err);
+}
