@@ -70,7 +70,8 @@ $(B)/emu/%.o $(B)/base/gen.o: OPT_release := -O3 -g
 $(B)/emu/%.o $(B)/base/gen.o: OPT_dist-x86_64 := -O3
 $(B)/emu/%.o $(B)/base/gen.o: OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
-$(B)/emu/%.o: CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math
+$(B)/emu/%.o: CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
+$(B)/emu/tile.o: CFLAGS += -ffp-contract=fast
 $(B)/cmd/main.o: CFLAGS += -DHONE_VERSION='"$(VERSION)"'
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)

@@ -9,7 +9,6 @@
 extern const struct command cmd_compile;
 extern const struct command cmd_doctor;
 extern const struct command cmd_eval;
-extern const struct command cmd_emu;
 extern const struct command cmd_worker;
 
 #endif

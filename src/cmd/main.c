@@ -17,7 +17,10 @@
 
 /* In the order of --help. */
 static const struct command *const table[] = {
-    &cmd_eval, &cmd_emu, &cmd_compile, &cmd_worker, &cmd_doctor,
+    &cmd_eval,
+    &cmd_compile,
+    &cmd_worker,
+    &cmd_doctor,
 };
 
 static void help(void)

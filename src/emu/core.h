@@ -228,6 +228,7 @@ struct warp {
     uint32_t nfrags, cur;
     uint32_t id;              /* within the block */
     uint64_t steps;           /* warp instructions executed */
+    struct warp_watch *watch; /* set while registers of a wgmma in flight are watched */
     struct warp_async *async; /* emutensor's: cp.async groups, wgmma groups */
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
@@ -392,6 +393,8 @@ void async_block_end(struct block *b);   /* all threads exited: pending stores c
 void async_warp_exit(struct warp *w);
 /* Every warp of the cluster waits: complete something that is in flight. Returns how many. */
 int async_idle(struct cluster *c);
+/* Called before each instruction while warp->watch is set. */
+void async_touch(struct warp *w, const struct insn *in);
 /* Tensor map of 128 bytes, encoded by the device's tensormap operation; see device.h. */
 enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, uint8_t out[128],
                                  struct err *err);

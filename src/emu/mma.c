@@ -308,32 +308,27 @@ static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, uns
     return meta[lane & 31] >> bit & 15;
 }
 
-void mma_expand_sparse(uint32_t *x, unsigned ld, unsigned k, enum tc_type t, const uint32_t *meta,
-                       unsigned sel)
+void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta, unsigned sel)
 {
     unsigned bits = tc_bits(t);
     unsigned unit = bits == 4 ? 2 : 1;          /* elements an index moves together */
     unsigned width = bits == 32 ? 2 : 4 * unit; /* logical elements per nibble */
     unsigned chunks = k / width;
-    for (unsigned row = 0; row < 16; row++) {
-        uint32_t out[MAX_K] = {0};
-        uint32_t *in = x + (size_t)row * ld;
+    for (unsigned row = 0; row < 16; row++)
         for (unsigned c = 0; c < chunks; c++) {
             uint32_t nib = meta_nibble(meta, sel, bits <= 8, chunks, row, c);
-            uint32_t *o = out + c * width;
-            const uint32_t *v = in + c * width / 2;
+            uint16_t *o = idx + (size_t)row * k / 2 + c * width / 2;
+            unsigned at = c * width;
             if (bits ==
                 32) { /* 1:2, in 16-bit halves: 0100 is the first element, 1110 the second */
-                o[(nib & 3) >> 1] = v[0];
+                o[0] = (uint16_t)(at + ((nib & 3) >> 1));
                 continue;
             }
             for (unsigned u = 0; u < unit; u++) {
-                o[(nib & 3) * unit + u] = v[u];
-                o[(nib >> 2) * unit + u] = v[unit + u];
+                o[u] = (uint16_t)(at + (nib & 3) * unit + u);
+                o[unit + u] = (uint16_t)(at + (nib >> 2) * unit + u);
             }
         }
-        memcpy(in, out, k * sizeof *in);
-    }
 }
 
 /* ---- 32-bit cells -------------------------------------------------------------------------- */
@@ -355,12 +350,13 @@ static void decode(enum tc_type t, const void *src, void *dst, size_t n)
 
 static void load_a(const struct mma_op *op, uint32_t *const *a, uint32_t *x)
 {
-    unsigned e = per_reg(op->a), blocks = stored_k(op, MMA_A) / (4 * e), n = real_regs(op, MMA_A);
+    unsigned e = per_reg(op->a), ld = stored_k(op, MMA_A), blocks = ld / (4 * e);
+    unsigned n = real_regs(op, MMA_A);
     for (unsigned r = 0; r < n; r++) {
         unsigned rb, cb;
         block_of(op->m, blocks, r, &rb, &cb);
         for (unsigned g = 0; g < 8; g++)
-            decode(op->a, &a[r][4 * g], x + (size_t)(rb * 8 + g) * op->k + cb * 4 * e, 4 * e);
+            decode(op->a, &a[r][4 * g], x + (size_t)(rb * 8 + g) * ld + cb * 4 * e, 4 * e);
     }
 }
 
@@ -443,15 +439,16 @@ static void bit_product(const struct mma_op *op, uint32_t *const *a, uint32_t *c
         }
 }
 
-static void int_product(const struct mma_op *op, const int32_t *a, const int32_t *b, int32_t *acc)
+static void int_product(const struct mma_op *op, const int32_t *a, const uint16_t *idx,
+                        const int32_t *b, int32_t *acc)
 {
-    if (!op->satfinite) {
-        tile_i32(acc, op->n, a, op->k, b, op->n, op->m, op->n, op->k);
-        return;
-    }
     int32_t sum[MAX_M * MAX_N] = {0}; /* k * 255 * 255 fits */
-    tile_i32(sum, op->n, a, op->k, b, op->n, op->m, op->n, op->k);
-    for (unsigned i = 0; i < (unsigned)op->m * op->n; i++) {
+    int32_t *to = op->satfinite ? sum : acc;
+    if (op->sparse)
+        tile_i32_sparse(to, op->n, a, idx, b, op->n, op->m, op->n, op->k / 2u);
+    else
+        tile_i32(to, op->n, a, op->k, b, op->n, op->m, op->n, op->k);
+    for (unsigned i = 0; op->satfinite && i < (unsigned)op->m * op->n; i++) {
         int64_t v = (int64_t)acc[i] + sum[i];
         acc[i] = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
     }
@@ -461,16 +458,19 @@ static void exec_blocks(const struct mma_op *op, uint32_t *const *a, uint32_t *c
                         uint32_t *const *c, const uint32_t *meta, unsigned sel, uint32_t *const *d)
 {
     static _Thread_local union cells xa, xb, acc;
+    uint16_t idx[16 * MAX_K / 2];
     load_c(op, c, acc.u);
     if (op->a == TC_B1) {
         bit_product(op, a, b, acc.i);
     } else {
         load_a(op, a, xa.u);
-        if (op->sparse)
-            mma_expand_sparse(xa.u, op->k, op->k, op->a, meta, sel);
         load_b(op, b, xb.u);
+        if (op->sparse)
+            mma_sparse_index(idx, op->k, op->a, meta, sel);
         if (tc_is_int(op->a))
-            int_product(op, xa.i, xb.i, acc.i);
+            int_product(op, xa.i, idx, xb.i, acc.i);
+        else if (op->sparse)
+            tile_f32_sparse(acc.f, op->n, xa.f, idx, xb.f, op->n, op->m, op->n, op->k / 2u);
         else
             tile_f32(acc.f, op->n, xa.f, op->k, xb.f, op->n, op->m, op->n, op->k);
     }

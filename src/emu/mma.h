@@ -66,11 +66,11 @@ static inline uint64_t mma_macs(const struct mma_op *op)
 }
 
 /*
- * Expands rows of 2:4 (tf32 1:2, 4-bit 4:8) compressed elements in place: row g+8*h of the 16-row
- * slab `x` (leading dimension ld, k logical elements) is rebuilt from its k/2 stored ones. Works on
- * float and int32 alike (32-bit cells). meta: one word per lane.
+ * Where the stored elements of a 16-row slab of sparse A lie: idx[row * k/2 + i] is the logical
+ * column of stored element i. 2:4, tf32 1:2, 4-bit 4:8 in pairs. meta: one word per lane. The
+ * skipped positions take no part in the product: an infinity in B opposite a gap does no harm.
  */
-void mma_expand_sparse(uint32_t *x, unsigned ld, unsigned k, enum tc_type t, const uint32_t *meta,
-                       unsigned sel);
+void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
+                      unsigned sel);
 
 #endif

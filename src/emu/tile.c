@@ -74,3 +74,28 @@ void tile_i32(int32_t *c, size_t ldc, const int32_t *a, size_t lda, const int32_
 {
     tile_u32((uint32_t *)c, ldc, (const uint32_t *)a, lda, (const uint32_t *)b, ldb, m, n, k);
 }
+
+#define SPARSE(T)                                                                           \
+    for (size_t i = 0; i < m; i++)                                                          \
+        for (size_t j = 0; j < n; j += W) {                                                 \
+            T acc[W], *ci = (T *)c + i * ldc + j;                                           \
+            for (int x = 0; x < W; x++)                                                     \
+                acc[x] = ci[x];                                                             \
+            for (size_t p = 0; p < k; p++)                                                  \
+                for (int x = 0; x < W; x++)                                                 \
+                    acc[x] += ((const T *)a)[i * k + p] *                                   \
+                              ((const T *)b)[(size_t)idx[i * k + p] * ldb + j + (size_t)x]; \
+            for (int x = 0; x < W; x++)                                                     \
+                ci[x] = acc[x];                                                             \
+        }
+
+CLONES void tile_f32_sparse(float *restrict c, size_t ldc, const float *restrict a,
+                            const uint16_t *restrict idx, const float *restrict b, size_t ldb,
+                            size_t m, size_t n, size_t k){SPARSE(float)}
+
+CLONES void tile_i32_sparse(int32_t *restrict c, size_t ldc, const int32_t *restrict a,
+                            const uint16_t *restrict idx, const int32_t *restrict b, size_t ldb,
+                            size_t m, size_t n, size_t k)
+{
+    SPARSE(uint32_t)
+}

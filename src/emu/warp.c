@@ -260,6 +260,8 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         w->pc = pc;
         if (count)
             count_insn(w, pc, m);
+        if (__builtin_expect(w->watch != NULL, 0))
+            async_touch(w, pc);
         int rc = pc->exec(w, pc);
         if (likely(rc == EX_NEXT)) {
             pc++;

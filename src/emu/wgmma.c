@@ -166,10 +166,10 @@ static void read_chunk(const uint8_t *smem, uint32_t smem_bytes, uint32_t addr, 
         memset(out, 0, 16);
 }
 
-/* Cells of one row of A: k floats or integers, or k/32 words of bits. */
+/* Cells of one row of A: k (sparse: k/2) floats or integers, or k/32 words of bits. */
 static unsigned a_ld(const struct wgmma_op *op)
 {
-    return op->a == TC_B1 ? op->k / 32u : op->k;
+    return op->a == TC_B1 ? op->k / 32u : op->sparse ? op->k / 2u : op->k;
 }
 
 static void negate(uint32_t *x, size_t n)
@@ -178,16 +178,8 @@ static void negate(uint32_t *x, size_t n)
         x[i] ^= 0x80000000u;
 }
 
-static void finish_a(const struct wgmma_op *op, const uint32_t *meta, unsigned sel, uint32_t *x)
-{
-    if (op->sparse)
-        mma_expand_sparse(x, op->k, op->k, op->a, meta, sel);
-    if (op->a_neg)
-        negate(x, 16u * op->k);
-}
-
 void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
-                  uint64_t desc, unsigned warp, const uint32_t *meta, unsigned sel, uint32_t *x)
+                  uint64_t desc, unsigned warp, uint32_t *x)
 {
     struct wgmma_desc d = wgmma_desc(desc);
     struct wgmma_span s = wgmma_span_a(op, warp);
@@ -205,18 +197,19 @@ void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_
             for (unsigned i = 0; i < 8; i++)
                 x[(c * 8 + i) * ld + l] = col[i];
         }
-    finish_a(op, meta, sel, x);
+    if (op->a_neg)
+        negate(x, 16u * ld);
 }
 
-void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, const uint32_t *meta,
-                       unsigned sel, uint32_t *x)
+void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *x)
 {
     unsigned ld = a_ld(op), e = 32 / tc_bits(op->a), cells = op->a == TC_B1 ? 4 : 4 * e;
     for (unsigned r = 0; r < 4; r++)
         for (unsigned g = 0; g < 8; g++)
             decode(op->a, &regs[r][4 * g], x + (size_t)((r & 1) * 8 + g) * ld + (r >> 1) * cells,
                    4 * e);
-    finish_a(op, meta, sel, x);
+    if (op->a_neg)
+        negate(x, 16u * ld);
 }
 
 /* Lines are rows n and must become columns: transpose 8 rows at a time. */
@@ -270,29 +263,36 @@ static void bit_product(const struct wgmma_op *op, const uint32_t *a, const uint
                     (uint32_t)__builtin_popcount(a[i * words + w] & b[(size_t)w * op->n + j]);
 }
 
-static void int_product(const struct wgmma_op *op, const int32_t *a, const int32_t *b, int32_t *acc)
+static void int_product(const struct wgmma_op *op, const int32_t *a, const uint16_t *idx,
+                        const int32_t *b, int32_t *acc)
 {
-    if (!op->satfinite) {
-        tile_i32(acc, op->n, a, op->k, b, op->n, 16, op->n, op->k);
-        return;
-    }
     int32_t sum[16 * WGMMA_MAX_N] = {0};
-    tile_i32(sum, op->n, a, op->k, b, op->n, 16, op->n, op->k);
-    for (unsigned i = 0; i < 16u * op->n; i++) {
+    int32_t *to = op->satfinite ? sum : acc;
+    if (op->sparse)
+        tile_i32_sparse(to, op->n, a, idx, b, op->n, 16, op->n, op->k / 2u);
+    else
+        tile_i32(to, op->n, a, op->k, b, op->n, 16, op->n, op->k);
+    for (unsigned i = 0; op->satfinite && i < 16u * op->n; i++) {
         int64_t v = (int64_t)acc[i] + sum[i];
         acc[i] = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
     }
 }
 
-void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b, bool scale_d,
-                   uint32_t *acc)
+void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b,
+                   const uint32_t *meta, unsigned sel, bool scale_d, uint32_t *acc)
 {
+    uint16_t idx[16 * WGMMA_MAX_K / 2];
     if (!scale_d)
         memset(acc, 0, 16u * op->n * sizeof *acc);
+    if (op->sparse)
+        mma_sparse_index(idx, op->k, op->a, meta, sel);
     if (op->a == TC_B1)
         bit_product(op, a, b, acc);
     else if (tc_is_int(op->a))
-        int_product(op, (const int32_t *)a, (const int32_t *)b, (int32_t *)acc);
+        int_product(op, (const int32_t *)a, idx, (const int32_t *)b, (int32_t *)acc);
+    else if (op->sparse)
+        tile_f32_sparse((float *)acc, op->n, (const float *)a, idx, (const float *)b, op->n, 16,
+                        op->n, op->k / 2u);
     else
         tile_f32((float *)acc, op->n, (const float *)a, op->k, (const float *)b, op->n, 16, op->n,
                  op->k);

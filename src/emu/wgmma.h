@@ -6,8 +6,8 @@
  * product to a dense accumulator that may stay dense over a chain of instructions:
  *
  *     wgmma_acc_load(&op, regs, acc);
- *     wgmma_load_b(&op, smem, descb, xb);  wgmma_load_a(&op, smem, desca, warp, meta, sel, xa);
- *     wgmma_product(&op, xa, xb, scale_d, acc);
+ *     wgmma_load_b(&op, smem, descb, xb);  wgmma_load_a(&op, smem, desca, warp, xa);
+ *     wgmma_product(&op, xa, xb, meta, sel, scale_d, acc);
  *     wgmma_acc_store(&op, acc, regs);
  */
 #ifndef EMU_WGMMA_H
@@ -57,17 +57,17 @@ struct wgmma_span {
 struct wgmma_span wgmma_span_a(const struct wgmma_op *op, unsigned warp);
 struct wgmma_span wgmma_span_b(const struct wgmma_op *op);
 
-/* To dense cells: A [16][k], B [k][n]. Chunks outside `smem` read as zero. */
+/* To dense cells: A [16][k] (sparse: [16][k/2]), B [k][n]. Chunks outside `smem` read as zero. */
 void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
-                  uint64_t desc, unsigned warp, const uint32_t *meta, unsigned sel, uint32_t *x);
-void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, const uint32_t *meta,
-                       unsigned sel, uint32_t *x);
+                  uint64_t desc, unsigned warp, uint32_t *x);
+void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *x);
 void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, uint32_t *x);
 
-/* acc[16][n] = A*B (+ acc if scale_d); cells are float or int32 as the type of d says. */
-void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b, bool scale_d,
-                   uint32_t *acc);
+/* acc[16][n] = A*B (+ acc if scale_d); cells are float or int32 as the type of d says. meta
+ * and sel are those of sparse A. */
+void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b,
+                   const uint32_t *meta, unsigned sel, bool scale_d, uint32_t *acc);
 
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc);
 void wgmma_acc_store(const struct wgmma_op *op, const uint32_t *acc, uint32_t *const *regs);

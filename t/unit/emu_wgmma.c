@@ -216,12 +216,12 @@ static void run(const struct setup *s)
             }
         if (s->a_regs) {
             a_to_regs(&op, w, op.sparse ? stored : ma, sk, areg);
-            wgmma_load_a_regs(&op, aptr, meta[w], s->sel, xa);
+            wgmma_load_a_regs(&op, aptr, xa);
         } else {
-            wgmma_load_a(&op, smem, SMEM, da, w, meta[w], s->sel, xa);
+            wgmma_load_a(&op, smem, SMEM, da, w, xa);
         }
         wgmma_acc_load(&op, ptr, acc);
-        wgmma_product(&op, xa, xb, true, acc);
+        wgmma_product(&op, xa, xb, meta[w], s->sel, true, acc);
         wgmma_acc_store(&op, acc, ptr);
         for (unsigned lane = 0; lane < 32; lane++)
             for (unsigned i = 0; i < n / 2; i++) {
@@ -286,7 +286,7 @@ static void test_scale_d(void **state)
     static float a[16 * 16], b[16 * 8], acc[16 * 8];
     for (int i = 0; i < 16 * 8; i++)
         acc[i] = 100;
-    wgmma_product(&op, (uint32_t *)a, (uint32_t *)b, false, (uint32_t *)acc);
+    wgmma_product(&op, (uint32_t *)a, (uint32_t *)b, NULL, 0, false, (uint32_t *)acc);
     assert_true(acc[5] == 0);
 }
 
