@@ -408,7 +408,7 @@ static void judge_empty(struct author_call *c, const char *why)
         author_note(c, "nothing more came; the reply is taken as complete");
         author_succeed(c, "stop");
     } else if (++rc->empties > MAX_EMPTY) {
-        author_fail(c, ERR_ENV, "%s, %u times", why, rc->empties);
+        author_fail(c, ERR_LIMIT, "%s, %u times", why, rc->empties);
     } else {
         pause_and_retry(c, why, "");
     }
@@ -429,7 +429,7 @@ static void judge_stream(struct author_call *c)
                     AUTHOR_MAX_REPLY);
     } else if (strcmp(a->finish, "refused") == 0) {
         take_answer(c, false);
-        author_fail(c, ERR_ENV, "the model refused to answer (content filter or refusal)");
+        author_fail(c, ERR_LIMIT, "the model refused to answer (content filter or refusal)");
     } else if (damaged) {
         /* A piece of text may be missing: what came cannot be trusted. */
         take_answer(c, false);

@@ -1,0 +1,22 @@
+/*
+ * fold.h - long logs made short without losing what matters.
+ *
+ * Whole lines only. Lines that differ in numbers alone are shown once with a count; lines that say
+ * what is wrong (errors, findings, expected and got, the candidate's own source) are the last to
+ * go; each gap says how many lines it stands for.
+ */
+#ifndef PROMPT_FOLD_H
+#define PROMPT_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* Appends at most about max_tokens of the text; returns true if anything was left out. */
+bool fold_text(const char *text, size_t len, uint32_t max_tokens, struct strbuf *out);
+/* Appends the source with "NNN| " before each line. */
+void number_lines(const char *text, size_t len, struct strbuf *out);
+
+#endif
