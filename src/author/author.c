@@ -155,32 +155,6 @@ void author_call_free(struct author_call *c)
     free(c);
 }
 
-/* English and code both average a little under four bytes per token; CUDA has many short ones. */
-uint64_t author_estimate_tokens(const char *text, size_t len)
-{
-    uint64_t words = 0, other = 0;
-    for (size_t i = 0; i < len;) {
-        unsigned char ch = (unsigned char)text[i];
-        if (ch == ' ' || ch == '\n' || ch == '\t' || ch == '\r') {
-            i++;
-            continue;
-        }
-        size_t j = i;
-        while (j < len &&
-               ((text[j] >= 'a' && text[j] <= 'z') || (text[j] >= 'A' && text[j] <= 'Z') ||
-                (text[j] >= '0' && text[j] <= '9') || text[j] == '_'))
-            j++;
-        if (j > i) {
-            words += 1 + (j - i - 1) / 6;
-            i = j;
-        } else {
-            other += 2;
-            i++;
-        }
-    }
-    return words + other / 3;
-}
-
 static void finish(struct author_call *c)
 {
     struct author_reply *r = &c->reply;

@@ -90,9 +90,6 @@ void author_wait(struct author *a, uint64_t timeout_ns);
 const struct author_reply *author_reply(const struct author_call *c);
 void author_call_free(struct author_call *c); /* cancels it if it still runs */
 
-/* Hone's own estimate, for authors that count nothing. */
-uint64_t author_estimate_tokens(const char *text, size_t len);
-
 /* ---- for authors ---------------------------------------------------------------------------- */
 
 struct author {

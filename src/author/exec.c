@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "author/author.h"
+#include "base/tokens.h"
 #include "base/util.h"
 #include "sys/file.h"
 #include "sys/loop.h"
@@ -84,8 +85,8 @@ static void judge(struct author_call *c, struct command *x)
         author_fail(c, ERR_ENV, "the command printed nothing");
     } else {
         strbuf_add(&c->reply.text, p->out.buf, p->out.len);
-        c->reply.in_tokens = author_estimate_tokens(x->prompt.buf, x->prompt.len);
-        c->reply.out_tokens = author_estimate_tokens(p->out.buf, p->out.len);
+        c->reply.in_tokens = estimate_tokens(x->prompt.buf, x->prompt.len);
+        c->reply.out_tokens = estimate_tokens(p->out.buf, p->out.len);
         c->reply.estimated = true;
         author_succeed(c, "stop");
     }

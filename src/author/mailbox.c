@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "author/author.h"
+#include "base/tokens.h"
 #include "base/util.h"
 #include "sys/file.h"
 
@@ -152,9 +153,9 @@ static void take_reply(struct author_call *c, struct letter *l)
         author_fail(c, err.kind, "%s", err.msg);
         return;
     }
-    c->reply.in_tokens = author_estimate_tokens(c->stable, strlen(c->stable)) +
-                         author_estimate_tokens(c->turn, strlen(c->turn));
-    c->reply.out_tokens = author_estimate_tokens(c->reply.text.buf, c->reply.text.len);
+    c->reply.in_tokens = estimate_tokens(c->stable, strlen(c->stable)) +
+                         estimate_tokens(c->turn, strlen(c->turn));
+    c->reply.out_tokens = estimate_tokens(c->reply.text.buf, c->reply.text.len);
     c->reply.estimated = true;
     author_succeed(c, "stop");
 }

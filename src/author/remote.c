@@ -10,6 +10,7 @@
 #include "author/key.h"
 #include "author/sse.h"
 #include "base/log.h"
+#include "base/tokens.h"
 #include "base/util.h"
 #include "sys/http.h"
 
@@ -267,10 +268,10 @@ static void take_answer(struct author_call *c, bool keep_text)
         r->cache_write_tokens += a->cache_write_tokens;
         r->out_tokens += a->out_tokens;
     } else if (a->text.len) {
-        r->in_tokens += author_estimate_tokens(c->stable, strlen(c->stable)) +
-                        author_estimate_tokens(c->turn, strlen(c->turn)) +
-                        author_estimate_tokens(r->text.buf, r->text.len);
-        r->out_tokens += author_estimate_tokens(a->text.buf, a->text.len);
+        r->in_tokens += estimate_tokens(c->stable, strlen(c->stable)) +
+                        estimate_tokens(c->turn, strlen(c->turn)) +
+                        estimate_tokens(r->text.buf, r->text.len);
+        r->out_tokens += estimate_tokens(a->text.buf, a->text.len);
         r->estimated = true;
     }
     if (a->model[0])

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tokens.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "prompt/prompt.h"
 
 struct line {
     const char *text;
@@ -81,7 +81,7 @@ static void split(const char *text, size_t len, struct line_vec *lines)
 
 static uint64_t cost(const struct line *l)
 {
-    return prompt_tokens(l->text, l->len) + 1;
+    return estimate_tokens(l->text, l->len) + 1;
 }
 
 /* The lightest lines go first, and among equals those in the middle. */
@@ -123,7 +123,7 @@ static void print(const struct line_vec *v, struct strbuf *out)
 
 bool fold_text(const char *text, size_t len, uint32_t max_tokens, struct strbuf *out)
 {
-    if (!max_tokens || prompt_tokens(text, len) <= max_tokens) {
+    if (!max_tokens || estimate_tokens(text, len) <= max_tokens) {
         strbuf_add(out, text, len);
         return false;
     }

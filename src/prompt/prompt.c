@@ -3,33 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tokens.h"
 #include "base/util.h"
 #include "prompt/fold.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 
 #define MAX_DEPTH 4
-
-/* The same count the authors use: identifiers by length, punctuation by pairs. */
-uint64_t prompt_tokens(const char *text, size_t len)
-{
-    uint64_t words = 0, other = 0;
-    for (size_t i = 0; i < len;) {
-        size_t j = i;
-        while (j < len &&
-               ((text[j] >= 'a' && text[j] <= 'z') || (text[j] >= 'A' && text[j] <= 'Z') ||
-                (text[j] >= '0' && text[j] <= '9') || text[j] == '_'))
-            j++;
-        if (j > i) {
-            words += 1 + (j - i - 1) / 6;
-            i = j;
-        } else {
-            other += !(text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r');
-            i++;
-        }
-    }
-    return words + other * 2 / 3;
-}
 
 static char *override_path(const char *name)
 {
@@ -109,7 +89,7 @@ static struct prompt_section *section(struct prompt *p, const char *name)
 static void emit(struct rendering *r, const char *what, const char *text, size_t len)
 {
     strbuf_add(r->out, text, len);
-    section(r->p, what)->tokens += prompt_tokens(text, len);
+    section(r->p, what)->tokens += estimate_tokens(text, len);
 }
 
 static const struct prompt_slot *find_slot(struct rendering *r, const char *name, struct err *err)
@@ -135,7 +115,7 @@ static int fill_slot(struct rendering *r, const char *name, struct err *err)
     size_t from = r->out->len;
     bool folded = fold_text(s->text, strlen(s->text), s->max_tokens, r->out);
     struct prompt_section *sec = section(r->p, name);
-    sec->tokens += prompt_tokens(r->out->buf + from, r->out->len - from);
+    sec->tokens += estimate_tokens(r->out->buf + from, r->out->len - from);
     sec->folded |= folded;
     return 0;
 }

@@ -54,6 +54,4 @@ void prompt_release(struct prompt *p);
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
 
-uint64_t prompt_tokens(const char *text, size_t len); /* an estimate */
-
 #endif

@@ -39,11 +39,12 @@ int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struc
 {
     struct stmt q = sql_begin(
         s,
-        "UPDATE call SET ended = 1, ok = ?, model = ?, reply_sha = ?, in_tokens = ?, "
+        "UPDATE call SET ended = ?, ok = ?, model = ?, reply_sha = ?, in_tokens = ?, "
         "cached_tokens = ?, cache_write_tokens = ?, out_tokens = ?, estimated = ?, drift = ?, "
         "usd = ?, latency_ns = ?, requests = ?, continued = ?, finish = ?, error = ?, notes = ?, "
         "at_ms = ? WHERE run = ? AND role = ? AND idx = ? AND ended = 0",
         err);
+    sql_int(&q, c->ended);
     sql_int(&q, c->ok);
     sql_text(&q, c->model);
     sql_text_opt(&q, c->reply_sha);

@@ -78,7 +78,7 @@ static void test_records(void **state)
     assert_int_equal(store_call_get(s, run, "code", 0, &got, &a, NULL), 1);
     assert_false(got.ended);
     assert_string_equal(got.handle, "0007");
-    c.ok = true;
+    c.ended = c.ok = true;
     c.reply_sha = sha;
     c.out_tokens = 11;
     c.usd = 0.25;

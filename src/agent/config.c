@@ -1,0 +1,207 @@
+#include "agent/config.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
+                                                     "test", "profile", "port"};
+
+static const char *const profile_names[] = {"never", "always", "delayed"};
+static const char *const context_names[] = {"flat", "dynamic"};
+static const char *const select_names[] = {"greedy", "eps"};
+static const char *const dialect_names[] = {"cute", "cuda"};
+
+void run_config_init(struct run_config *c)
+{
+    *c = (struct run_config){
+        .strategy = "refine",
+        .task = "",
+        .arch = "sm_90a",
+        .gpu = "h200",
+        .device = "",
+        .dialect = DIALECT_CUTE,
+        .profile = PROFILE_DELAYED,
+        .context = CONTEXT_DYNAMIC,
+        .select = SELECT_EPS,
+        .class_prompts = true,
+        .anchors = true,
+        .profile_delay = -1,
+        .regress_allow = 1.25,
+        .regress_steps = 2,
+        .stop_pct = 95,
+        .eps = 0.35,
+        .n_root = 5,
+        .n_child = 3,
+        .leaders = 5,
+        .wave = 1,
+        .from = "",
+        .from_name = "",
+    };
+}
+
+uint32_t profile_delay_of(enum task_class c)
+{
+    switch (c) {
+    case CLASS_GEMM:
+    case CLASS_ATTENTION:
+    case CLASS_CONV:
+    case CLASS_CHAIN:
+        return 6;
+    case CLASS_REDUCTION:
+    case CLASS_NORM:
+    case CLASS_SOFTMAX:
+        return 5;
+    case CLASS_SCAN:
+    case CLASS_TRANSPOSE:
+    case CLASS_GATHER:
+        return 3;
+    default:
+        return 2;
+    }
+}
+
+void run_config_settle(struct run_config *c, const struct task *t)
+{
+    bool team = str_eq(c->strategy, "team"), search = str_eq(c->strategy, "search");
+    if (!c->steps)
+        c->steps = team ? 5 : search ? 30 : str_eq(c->strategy, "sample") ? 10 : 10;
+    if (!c->repairs)
+        c->repairs = team ? 3 : 5;
+    if (!c->tries)
+        c->tries = 3;
+    if (c->profile_delay < 0)
+        c->profile_delay = (int32_t)profile_delay_of(t->class);
+    if (!c->wave)
+        c->wave = 1;
+    if (!c->seed)
+        c->seed = 1;
+}
+
+json_t *run_config_to_json(const struct run_config *c)
+{
+    json_t *authors = json_object();
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        if (c->authors[i])
+            json_object_set_new(authors, author_role_names[i], json_string(c->authors[i]));
+    json_t *budget = json_pack("{s:I, s:f, s:I, s:I}", "tokens", (json_int_t)c->budget.tokens,
+                               "usd", c->budget.usd, "wall_ns", (json_int_t)c->budget.wall_ns,
+                               "steps", (json_int_t)c->budget.steps);
+    json_t *j = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:I}", "strategy",
+        c->strategy, "task", c->task, "arch", c->arch, "gpu", c->gpu, "device", c->device,
+        "authors", authors, "dialect", dialect_names[c->dialect], "profile",
+        profile_names[c->profile], "context", context_names[c->context], "select",
+        select_names[c->select], "class_prompts", c->class_prompts, "anchors", c->anchors,
+        "zero_shot", c->zero_shot, "rejudge", c->rejudge, "seed", (json_int_t)c->seed);
+    if (!j)
+        return NULL;
+    json_t *more = json_pack(
+        "{s:i, s:i, s:i, s:i, s:f, s:i, s:f, s:f, s:i, s:i, s:i, s:i, s:o, s:s, s:s}", "steps",
+        (int)c->steps, "repairs", (int)c->repairs, "tries", (int)c->tries, "profile_delay",
+        (int)c->profile_delay, "regress_allow", c->regress_allow, "regress_steps",
+        (int)c->regress_steps, "stop_pct", c->stop_pct, "eps", c->eps, "n_root", (int)c->n_root,
+        "n_child", (int)c->n_child, "leaders", (int)c->leaders, "wave", (int)c->wave, "budget",
+        budget, "from", c->from, "from_name", c->from_name);
+    if (!more) {
+        json_decref(j);
+        return NULL;
+    }
+    json_object_update(j, more);
+    json_decref(more);
+    return j;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+struct reader {
+    const json_t *j;
+    struct arena *a;
+    const char *bad; /* the first key that was wrong */
+};
+
+static const char *get_str(struct reader *r, const char *key)
+{
+    const char *s = json_string_value(json_object_get(r->j, key));
+    if (!s && !r->bad)
+        r->bad = key;
+    return s ? arena_strdup(r->a, s) : "";
+}
+
+static int64_t get_int(struct reader *r, const char *key, int64_t lo, int64_t hi)
+{
+    const json_t *v = json_object_get(r->j, key);
+    if (!json_is_integer(v) || json_integer_value(v) < lo || json_integer_value(v) > hi) {
+        r->bad = r->bad ? r->bad : key;
+        return lo;
+    }
+    return json_integer_value(v);
+}
+
+static double get_real(struct reader *r, const char *key)
+{
+    const json_t *v = json_object_get(r->j, key);
+    if (!json_is_number(v) || !(json_number_value(v) >= 0)) {
+        r->bad = r->bad ? r->bad : key;
+        return 0;
+    }
+    return json_number_value(v);
+}
+
+static int get_name(struct reader *r, const char *key, const char *const *names, size_t n)
+{
+    const char *s = get_str(r, key);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(s, names[i]))
+            return (int)i;
+    r->bad = r->bad ? r->bad : key;
+    return 0;
+}
+
+int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err)
+{
+    struct reader r = {.j = j, .a = a};
+    run_config_init(c);
+    c->strategy = get_str(&r, "strategy");
+    c->task = get_str(&r, "task");
+    c->arch = get_str(&r, "arch");
+    c->gpu = get_str(&r, "gpu");
+    c->device = get_str(&r, "device");
+    c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, 2);
+    c->profile = (enum profile_mode)get_name(&r, "profile", profile_names, 3);
+    c->context = (enum context_mode)get_name(&r, "context", context_names, 2);
+    c->select = (enum select_mode)get_name(&r, "select", select_names, 2);
+    c->class_prompts = json_is_true(json_object_get(j, "class_prompts"));
+    c->anchors = json_is_true(json_object_get(j, "anchors"));
+    c->zero_shot = json_is_true(json_object_get(j, "zero_shot"));
+    c->rejudge = json_is_true(json_object_get(j, "rejudge"));
+    c->seed = (uint64_t)get_int(&r, "seed", 0, INT64_MAX);
+    c->steps = (uint32_t)get_int(&r, "steps", 0, 100000);
+    c->repairs = (uint32_t)get_int(&r, "repairs", 0, 1000);
+    c->tries = (uint32_t)get_int(&r, "tries", 0, 1000);
+    c->profile_delay = (int32_t)get_int(&r, "profile_delay", -1, 100000);
+    c->regress_allow = get_real(&r, "regress_allow");
+    c->regress_steps = (uint32_t)get_int(&r, "regress_steps", 0, 1000);
+    c->stop_pct = get_real(&r, "stop_pct");
+    c->eps = get_real(&r, "eps");
+    c->n_root = (uint32_t)get_int(&r, "n_root", 0, 100000);
+    c->n_child = (uint32_t)get_int(&r, "n_child", 0, 100000);
+    c->leaders = (uint32_t)get_int(&r, "leaders", 0, 1000);
+    c->wave = (uint32_t)get_int(&r, "wave", 1, 64);
+    c->from = get_str(&r, "from");
+    c->from_name = get_str(&r, "from_name");
+    for (int i = 0; i < AUTHOR_ROLES; i++) {
+        const char *s =
+            json_string_value(json_object_get(json_object_get(j, "authors"), author_role_names[i]));
+        c->authors[i] = s ? arena_strdup(a, s) : NULL;
+    }
+    struct reader b = {.j = json_object_get(j, "budget"), .a = a};
+    c->budget.tokens = (uint64_t)get_int(&b, "tokens", 0, INT64_MAX);
+    c->budget.usd = get_real(&b, "usd");
+    c->budget.wall_ns = (uint64_t)get_int(&b, "wall_ns", 0, INT64_MAX);
+    c->budget.steps = (uint64_t)get_int(&b, "steps", 0, INT64_MAX);
+    r.bad = r.bad ? r.bad : b.bad;
+    if (r.bad)
+        return err_set(err, ERR_INPUT, "the run's configuration has no good \"%s\"", r.bad);
+    return 0;
+}

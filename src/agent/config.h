@@ -1,0 +1,70 @@
+/*
+ * config.h - everything that decides what a run does. It is written into the store when the run
+ * begins and read back by `hone resume`, so a run carried on is the run that was begun.
+ */
+#ifndef AGENT_CONFIG_H
+#define AGENT_CONFIG_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "author/budget.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "task/task.h"
+
+enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED };
+enum context_mode { CONTEXT_FLAT, CONTEXT_DYNAMIC };
+enum select_mode { SELECT_GREEDY, SELECT_EPS };
+enum dialect { DIALECT_CUTE, DIALECT_CUDA };
+
+/* The roles that may have an author of their own; "code" is the default of all. */
+enum author_role {
+    AUTHOR_CODE,
+    AUTHOR_PLAN,
+    AUTHOR_DEBUG, /* diagnosis and repair */
+    AUTHOR_TEST,
+    AUTHOR_PROFILE,
+    AUTHOR_PORT,
+    AUTHOR_ROLES
+};
+extern const char *const author_role_names[AUTHOR_ROLES];
+
+struct run_config {
+    const char *strategy;
+    const char *task;                  /* as given: a name or a path */
+    const char *arch;                  /* "sm_90a" */
+    const char *gpu;                   /* "h200": whose roofline */
+    const char *device;                /* "emu", "cuda"; recorded */
+    const char *authors[AUTHOR_ROLES]; /* specs; NULL = the coder's */
+    enum dialect dialect;
+    enum profile_mode profile;
+    enum context_mode context;
+    enum select_mode select;
+    bool class_prompts, anchors, zero_shot, rejudge;
+    uint64_t seed;
+    uint32_t steps;         /* refine, reflect: steps; team: rounds; search, sample: nodes */
+    uint32_t repairs;       /* per failed step */
+    uint32_t tries;         /* fresh starts of the first kernel */
+    int32_t profile_delay;  /* step from which counters may be told; -1 = the class's */
+    double regress_allow;   /* a structural step may be slower by this factor ... */
+    uint32_t regress_steps; /* ... for so many steps */
+    double stop_pct;        /* of the roofline; 0 = never */
+    double eps;
+    uint32_t n_root, n_child, leaders, wave;
+    struct budget budget;
+    const char *from;      /* source to start from; "" = none */
+    const char *from_name; /* where it came from */
+};
+
+void run_config_init(struct run_config *c); /* defaults of `refine` */
+/* Fills in what a strategy wants and the user left at zero. */
+void run_config_settle(struct run_config *c, const struct task *t);
+json_t *run_config_to_json(const struct run_config *c);
+int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
+
+/* The step from which counters are told, by class (FIELD: what worked for CuTeGen). */
+uint32_t profile_delay_of(enum task_class c);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * context.h - which other candidates a role is told of (STARK's dynamic context).
+ *
+ *     plan   sees  the root, the node's children, the top of the leaderboard
+ *     code   sees  the root, the node's children, the children of its siblings
+ *     debug  sees  the root, the node's siblings
+ *
+ * `--context flat` gives everyone the whole list instead. The node itself is in every prompt.
+ */
+#ifndef AGENT_CONTEXT_H
+#define AGENT_CONTEXT_H
+
+#include "agent/agent.h"
+
+enum context_role { CONTEXT_PLAN, CONTEXT_CODE, CONTEXT_DEBUG };
+
+void context_text(const struct agent *a, const struct node *n, enum context_role role,
+                  struct strbuf *out);
+
+#endif

@@ -1,0 +1,285 @@
+#include "agent/extract.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+struct span {
+    const char *p;
+    size_t n;
+};
+
+/* The line at *p without its end; moves *p past it. */
+static struct span next_line(const char **p, const char *end)
+{
+    const char *eol = memchr(*p, '\n', (size_t)(end - *p));
+    struct span s = {*p, (size_t)((eol ? eol : end) - *p)};
+    *p = eol ? eol + 1 : end;
+    while (s.n && (s.p[s.n - 1] == '\r' || s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+        s.n--;
+    return s;
+}
+
+static bool line_is(struct span s, const char *prefix)
+{
+    return s.n >= strlen(prefix) && memcmp(s.p, prefix, strlen(prefix)) == 0;
+}
+
+static const char *const kinds[] = {
+    "tiling",   "layout",    "vectorize",  "tensor-core", "pipeline",   "tma",
+    "fusion",   "reduction", "mapping",    "occupancy",   "intrinsics", "unroll",
+    "swizzle",  "split",     "persistent", "cluster",     "registers",  "rewrite",
+    "prefetch", "algorithm", "tuning",     "repair",      "first",
+};
+
+void reply_field(const char *reply, const char *key, char *out, size_t n)
+{
+    out[0] = '\0';
+    const char *end = reply + strlen(reply);
+    for (const char *p = reply; p < end;) {
+        struct span l = next_line(&p, end);
+        while (l.n && (*l.p == '*' || *l.p == '#' || *l.p == ' ' || *l.p == '`')) {
+            l.p++;
+            l.n--;
+        }
+        size_t k = strlen(key);
+        if (l.n <= k || strncasecmp(l.p, key, k) != 0)
+            continue;
+        const char *v = l.p + k;
+        size_t left = l.n - k;
+        while (left && (*v == '*' || *v == ' ')) {
+            v++;
+            left--;
+        }
+        if (!left || *v != ':')
+            continue;
+        do {
+            v++;
+            left--;
+        } while (left && (*v == ' ' || *v == '*' || *v == '`'));
+        while (left && (v[left - 1] == '*' || v[left - 1] == '`'))
+            left--;
+        snprintf(out, n, "%.*s", (int)MIN(left, n - 1), v);
+        return;
+    }
+}
+
+static void find_move(struct extract *x, const char *reply)
+{
+    char line[200];
+    reply_field(reply, "MOVE", line, sizeof line);
+    snprintf(x->kind, sizeof x->kind, "other");
+    snprintf(x->move, sizeof x->move, "%.159s", line);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        size_t n = strlen(kinds[i]);
+        if (strncasecmp(line, kinds[i], n) != 0 || isalnum((unsigned char)line[n]))
+            continue;
+        snprintf(x->kind, sizeof x->kind, "%s", kinds[i]);
+        const char *rest = line + n;
+        while (*rest == ':' || *rest == ' ' || *rest == '-' || *rest == ',')
+            rest++;
+        if (*rest)
+            snprintf(x->move, sizeof x->move, "%.159s", rest);
+    }
+}
+
+/* ---- edits ---------------------------------------------------------------------------------- */
+
+static size_t count_of(const char *hay, const char *needle, const char **first)
+{
+    size_t n = 0;
+    *first = NULL;
+    for (const char *p = hay; (p = strstr(p, needle)); p++) {
+        if (n++ == 0)
+            *first = p;
+    }
+    return n;
+}
+
+/* For an edit that does not fit: the line of the file most like the first line looked for. */
+static void nearest_line(const char *source, const char *want, char *out, size_t n)
+{
+    const char *wend = want + strcspn(want, "\n");
+    while (want < wend && isspace((unsigned char)*want))
+        want++;
+    size_t best = 0, number = 0;
+    out[0] = '\0';
+    const char *end = source + strlen(source);
+    for (const char *p = source; p < end;) {
+        struct span l = next_line(&p, end);
+        number++;
+        while (l.n && isspace((unsigned char)*l.p)) {
+            l.p++;
+            l.n--;
+        }
+        size_t same = 0;
+        while (same < l.n && want + same < wend && l.p[same] == want[same])
+            same++;
+        if (same > best && same >= 6) {
+            best = same;
+            snprintf(out, n, "; the nearest is line %zu: %.*s", number, (int)MIN(l.n, 80), l.p);
+        }
+    }
+}
+
+static bool apply_edit(struct extract *x, const char *search, const char *replace, unsigned number)
+{
+    const char *at;
+    size_t n = count_of(x->source.buf, search, &at);
+    if (!*search) {
+        snprintf(x->reason, sizeof x->reason, "edit %u searches for nothing", number);
+        return false;
+    }
+    if (n != 1) {
+        char near[200] = "";
+        if (!n)
+            nearest_line(x->source.buf, search, near, sizeof near);
+        snprintf(
+            x->reason, sizeof x->reason,
+            n ? "edit %u: its SEARCH text occurs %zu times; include enough lines to make it "
+                "unique%s"
+              : "edit %u: its SEARCH text occurs %zu times in the file; copy the lines exactly%s",
+            number, n, near);
+        return false;
+    }
+    struct strbuf next = STRBUF_INIT(EXTRACT_MAX_SOURCE);
+    strbuf_add(&next, x->source.buf, (size_t)(at - x->source.buf));
+    strbuf_adds(&next, replace);
+    strbuf_adds(&next, at + strlen(search));
+    bool fits = !next.truncated;
+    if (!fits)
+        snprintf(x->reason, sizeof x->reason, "the file grew over %u bytes", EXTRACT_MAX_SOURCE);
+    strbuf_release(&x->source);
+    x->source = next;
+    return fits;
+}
+
+/* Collects lines up to one that begins with `stop`; false if it never comes. */
+static bool collect(const char **p, const char *end, const char *stop, struct strbuf *out)
+{
+    strbuf_clear(out);
+    while (*p < end) {
+        const char *from = *p;
+        struct span l = next_line(p, end);
+        if (line_is(l, stop))
+            return true;
+        strbuf_add(out, from, (size_t)(*p - from));
+    }
+    return false;
+}
+
+static void extract_edits(struct extract *x, const char *reply, size_t len, const char *parent)
+{
+    struct strbuf search = STRBUF_INIT(EXTRACT_MAX_SOURCE),
+                  replace = STRBUF_INIT(EXTRACT_MAX_SOURCE);
+    unsigned n = 0;
+    x->edits = true;
+    if (!parent) {
+        snprintf(x->reason, sizeof x->reason, "there is no file to edit yet: send the whole file");
+        return;
+    }
+    strbuf_adds(&x->source, parent);
+    for (const char *p = reply, *end = reply + len; p < end;) {
+        if (!line_is(next_line(&p, end), "<<<<<<< SEARCH"))
+            continue;
+        n++;
+        if (!collect(&p, end, "=======", &search) ||
+            !collect(&p, end, ">>>>>>> REPLACE", &replace)) {
+            snprintf(x->reason, sizeof x->reason,
+                     "edit %u is not complete: SEARCH, =======, REPLACE, each on its own line", n);
+            goto out;
+        }
+        if (!apply_edit(x, search.buf, replace.buf, n))
+            goto out;
+    }
+    x->ok = true;
+    if (strcmp(x->source.buf, parent) == 0) {
+        x->ok = false;
+        snprintf(x->reason, sizeof x->reason, "the edits change nothing");
+    }
+out:
+    strbuf_release(&search);
+    strbuf_release(&replace);
+}
+
+/* ---- whole files ---------------------------------------------------------------------------- */
+
+static int rank_block(struct span b)
+{
+    int r = 0;
+    if (memmem(b.p, b.n, "hone-plan", 9))
+        r += 4;
+    if (memmem(b.p, b.n, "__global__", 10))
+        r += 2;
+    return r;
+}
+
+static void extract_file(struct extract *x, const char *reply, size_t len)
+{
+    struct span best = {NULL, 0};
+    int best_rank = 0;
+    bool open = false;
+    const char *from = NULL;
+    for (const char *p = reply, *end = reply + len; p < end;) {
+        const char *at = p;
+        struct span l = next_line(&p, end);
+        if (!line_is(l, "```"))
+            continue;
+        if (!open) {
+            open = true;
+            from = p;
+            continue;
+        }
+        open = false;
+        struct span b = {from, (size_t)(at - from)};
+        int r = rank_block(b);
+        if (r > best_rank || (r == best_rank && r && b.n > best.n)) {
+            best = b;
+            best_rank = r;
+        }
+    }
+    if (best_rank >= 6) {
+        strbuf_add(&x->source, best.p, best.n);
+        x->ok = true;
+    } else if (open) {
+        snprintf(x->reason, sizeof x->reason,
+                 "the code fence is never closed: the reply seems cut off");
+    } else if (best_rank >= 2) {
+        snprintf(x->reason, sizeof x->reason,
+                 "the file must begin with the launch plan in a /* hone-plan ... */ comment");
+    } else {
+        snprintf(x->reason, sizeof x->reason,
+                 "no ```cuda block with a kernel and no SEARCH/REPLACE edit was found");
+    }
+}
+
+void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent)
+{
+    memset(x, 0, sizeof *x);
+    strbuf_init(&x->source, EXTRACT_MAX_SOURCE);
+    find_move(x, reply);
+    if (memchr(reply, '\0', len)) {
+        snprintf(x->reason, sizeof x->reason, "the reply holds a NUL byte");
+        return;
+    }
+    if (strstr(reply, "<<<<<<< SEARCH"))
+        extract_edits(x, reply, len, parent);
+    else
+        extract_file(x, reply, len);
+    if (x->ok && x->source.truncated) {
+        x->ok = false;
+        snprintf(x->reason, sizeof x->reason, "the file is over %u bytes", EXTRACT_MAX_SOURCE);
+    }
+    if (x->ok && !strstr(x->source.buf, "hone-plan")) {
+        x->ok = false;
+        snprintf(x->reason, sizeof x->reason, "the edits remove the launch plan");
+    }
+}
+
+void extract_release(struct extract *x)
+{
+    strbuf_release(&x->source);
+}

@@ -1,0 +1,50 @@
+/*
+ * judge.h - who judges a candidate: the evaluator, a recording, or a test's own rules.
+ *
+ * Strategies know only this. submit hands a candidate over, wait returns finished ones in any
+ * order, exactly as eval_submit and eval_wait do. submit is what takes the time budget of a wave:
+ * hand over all of it, then wait for each.
+ */
+#ifndef AGENT_JUDGE_H
+#define AGENT_JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "author/replay.h"
+#include "base/err.h"
+#include "eval/eval.h"
+#include "task/task.h"
+#include "verdict/verdict.h"
+
+struct judge;
+
+struct judge_order {
+    const struct task *task;
+    const char *source;
+    size_t len;
+    enum eval_depth depth;
+    uint64_t index; /* of this verdict in the run: what a recording is keyed by */
+};
+
+struct judge_ops {
+    int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
+    /* 1 with a verdict, 0 if none within timeout_ns, -1. */
+    int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
+                struct err *err);
+    void (*close)(struct judge *j);
+};
+
+struct judge {
+    const struct judge_ops *ops;
+    void *priv;
+};
+
+/* The real one; borrows the evaluator. */
+struct judge *judge_eval(struct evaluator *e);
+/* Verdicts of a recording; borrows it. A candidate it does not have is an error. */
+struct judge *judge_replay(const struct replay *r);
+void judge_close(struct judge *j);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * linediff.h - which lines of one text became which of another: for anchors and for `hone diff`.
+ */
+#ifndef AGENT_LINEDIFF_H
+#define AGENT_LINEDIFF_H
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* Lines [first, first+removed) of the old text became [new_first, new_first+added) of the new;
+ * lines count from 1. */
+struct hunk {
+    size_t first, removed, new_first, added;
+};
+VEC_DECL(hunk_vec, struct hunk);
+
+void line_diff(const char *before, const char *after, struct hunk_vec *out);
+/* In unified form with `context` lines around; names stand after --- and +++. */
+void line_diff_print(const char *before, const char *after, const char *name_a, const char *name_b,
+                     size_t context, struct strbuf *out);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * refine.c - one evolving kernel (CuTeGen), with its faults mended.
+ *
+ *      first kernel ──passes──> step: ONE move of the stage, from the parent
+ *         │ fails                  │ fails                │ passes
+ *         └─> repair (<= k)        └─> repair (<= k)      ├─ faster: the new best, and parent
+ *                                       │ never passes    └─ slower: knowledge; the parent stays,
+ *                                       └─> parent stays     unless the move was structural
+ *
+ * The parent of a step is the BEST kernel. A structural move may cost a little before it pays: a
+ * kernel at most regress_allow slower may stay parent for regress_steps steps; if by then nothing
+ * from it beat the best, the run goes back. Counters are withheld until the class's delay.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/roles.h"
+#include "base/util.h"
+#include "prompt/say.h"
+#include "sys/asset.h"
+
+/* Before the delay the structure is made, after it the kernel is tuned to the counters. */
+static const char *stage_of(const struct agent *a, uint32_t step)
+{
+    uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;
+    uint32_t end = MAX(steps, delay + 1);
+    if (step <= (delay + 1) / 2)
+        return stage_names[STAGE_STRUCTURE];
+    if (step <= delay)
+        return stage_names[STAGE_MOVEMENT];
+    if (step <= (delay + end) / 2)
+        return stage_names[STAGE_PIPELINING];
+    return stage_names[STAGE_TUNING];
+}
+
+/* The kernel the user gave, judged as it is. */
+static int start_from(struct agent *a, struct node **out, struct err *err)
+{
+    struct node *n =
+        agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
+    int rc = agent_judge(a, &n, 1, err);
+    if (rc == 0 && !node_passes(n))
+        rc = repair_loop(a, n, out, err);
+    else
+        *out = n;
+    return rc;
+}
+
+static int first_kernel(struct agent *a, struct node **out, struct err *err)
+{
+    struct strbuf earlier = STRBUF_INIT(64 << 10);
+    int rc = 0;
+    *out = NULL;
+    if (*a->cfg->from)
+        rc = start_from(a, out, err);
+    for (uint32_t t = 0; t < a->cfg->tries && rc == 0 && !*out; t++) {
+        struct writing w;
+        struct node *n = NULL;
+        struct situation s = {.earlier = earlier.buf};
+        rc = role_write(a, &w, AUTHOR_CODE, "code", "first", &s, NULL, -1, err);
+        if (rc == 0) {
+            snprintf(w.kind, sizeof w.kind, "first");
+            rc = writings_try(a, &w, 1, "first", &n, err);
+            writing_release(&w);
+        }
+        if (rc == 0 && node_passes(n))
+            *out = n;
+        else if (rc == 0)
+            rc = repair_loop(a, n, out, err);
+        if (rc == 0 && !*out && n) {
+            strbuf_adds(&earlier, "An earlier attempt could not be made to work. ");
+            say_verdict_short(&n->verdict, &earlier);
+            strbuf_adds(&earlier, "\n");
+        }
+    }
+    strbuf_release(&earlier);
+    return rc;
+}
+
+struct lead {
+    struct node *node; /* a structural step that may stay parent for a while; NULL = none */
+    uint32_t left;
+};
+
+static int one_step(struct agent *a, struct lead *lead, struct err *err)
+{
+    const char *stage = stage_of(a, a->step);
+    struct node *parent = lead->node ? lead->node : a->best, *before = a->best, *n = NULL;
+    struct node *repaired = NULL;
+    struct strbuf context = STRBUF_INIT(64 << 10);
+    struct writing w;
+    if (lead->node) {
+        strbuf_adds(&context,
+                    "The file below is a structural change that is not yet as fast as the "
+                    "best kernel; make it pay. The best so far: ");
+        say_verdict_short(&a->best->verdict, &context);
+        strbuf_adds(&context, "\n");
+    }
+    struct situation s = {.node = parent, .stage = stage, .step = a->step, .context = context.buf};
+    int rc = role_write(a, &w, AUTHOR_CODE, "code", "step", &s, parent, -1, err);
+    if (rc == 0) {
+        rc = writings_try(a, &w, 1, stage, &n, err);
+        writing_release(&w);
+    }
+    if (rc == 0 && !node_passes(n))
+        rc = repair_loop(a, n, &repaired, err);
+    strbuf_release(&context);
+    if (rc)
+        return rc;
+    /* The idea is what the step tried; the kernel may be its repair. */
+    struct node *result = repaired ? repaired : n;
+    if (agent_ledger(a, result, parent, n->kind, n->move, err) < 0)
+        return -1;
+    if (a->best != before) { /* it paid */
+        *lead = (struct lead){NULL, 0};
+        return 0;
+    }
+    if (node_passes(result) && agent_set_fate(a, result, "regression", err) < 0)
+        return -1;
+    if (lead->node) {
+        if (node_passes(result) && node_cmp(result, lead->node) > 0)
+            lead->node = result; /* nearer */
+        if (--lead->left == 0)
+            *lead = (struct lead){NULL, 0};
+    } else if (node_passes(result) && str_eq(stage, stage_names[STAGE_STRUCTURE]) &&
+               a->cfg->regress_steps &&
+               result->verdict.time_ns <= before->verdict.time_ns * a->cfg->regress_allow) {
+        *lead = (struct lead){result, a->cfg->regress_steps};
+        return agent_set_fate(a, result, "on trial", err);
+    }
+    return 0;
+}
+
+static int run_refine(struct agent *a, struct err *err)
+{
+    struct node *first = NULL;
+    struct lead lead = {NULL, 0};
+    int rc = first_kernel(a, &first, err);
+    if (rc)
+        return rc;
+    if (!first)
+        return agent_stop(a, "no first kernel passed in %u tries", a->cfg->tries);
+    for (a->step = 1; a->step <= a->cfg->steps && rc == 0; a->step++) {
+        if (near_roofline(a))
+            return 1;
+        rc = one_step(a, &lead, err);
+    }
+    return rc;
+}
+
+const struct strategy strategy_refine = {
+    "refine", "one kernel, one move per step, from the best so far (CuTeGen)", run_refine};

@@ -1,0 +1,438 @@
+#include "agent/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/dialect.h"
+#include "agent/extract.h"
+#include "base/tokens.h"
+#include "base/util.h"
+#include "prompt/fold.h"
+#include "prompt/say.h"
+
+const char *const stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
+
+/* Token budgets of the parts that can grow. */
+enum {
+    MAX_SOURCE = 24000,
+    MAX_FEEDBACK = 3000,
+    MAX_LEDGER = 1500,
+    MAX_CONTEXT = 8000,
+    MAX_ADVICE = 2500,
+};
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+void node_line(const struct agent *a, const struct node *n, struct strbuf *out)
+{
+    strbuf_addf(out, "- candidate %llu", (unsigned long long)n->index);
+    if (n->parent >= 0)
+        strbuf_addf(out, " (from %lld)", (long long)n->parent);
+    if (n->move[0])
+        strbuf_addf(out, ", %s: %s", n->kind, n->move);
+    strbuf_adds(out, ". ");
+    if (n->judged)
+        say_verdict_short(&n->verdict, out);
+    strbuf_addc(out, '\n');
+}
+
+void ledger_text(const struct agent *a, struct strbuf *out)
+{
+    for (size_t k = 0; k < a->ideas.n; k++) {
+        const struct idea *i = &a->ideas.items[k];
+        const struct node *n = a->nodes.items[i->node];
+        strbuf_addf(out, "- %s: %s => ", i->kind, i->text[0] ? i->text : "(not said)");
+        if (str_eq(i->outcome, "failed")) {
+            say_verdict_short(&n->verdict, out);
+        } else if (i->gain > 0) {
+            strbuf_addf(out, "%.2fx its parent's speed", i->gain);
+            if (i->gain < 0.99)
+                strbuf_adds(out, " (slower: not kept)");
+        } else {
+            say_verdict_short(&n->verdict, out);
+        }
+        strbuf_addc(out, '\n');
+    }
+}
+
+static bool is_sm90(const struct agent *a)
+{
+    return str_starts(a->cfg->arch, "sm_9") || str_starts(a->cfg->arch, "sm_10") ||
+           str_starts(a->cfg->arch, "sm_12");
+}
+
+static void class_file(const struct agent *a, char *out, size_t n)
+{
+    if (a->task->class == CLASS_GEMM)
+        snprintf(out, n, "class/gemm_%s", is_sm90(a) ? "sm90" : "sm80");
+    else
+        snprintf(out, n, "class/%s", task_class_name(a->task->class));
+}
+
+/* ---- slots ---------------------------------------------------------------------------------- */
+
+#define MAX_SLOTS 24
+
+struct slots {
+    struct prompt_slot s[MAX_SLOTS];
+    char *owned[MAX_SLOTS];
+    size_t n;
+};
+
+static void slot(struct slots *v, const char *name, char *owned, uint32_t max)
+{
+    if (v->n == MAX_SLOTS)
+        BUG("too many slots");
+    v->owned[v->n] = owned;
+    v->s[v->n++] = (struct prompt_slot){name, owned, max};
+}
+
+static void slots_release(struct slots *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        free(v->owned[i]);
+}
+
+static char *rest_of(struct strbuf *sb)
+{
+    return strbuf_detach(sb, NULL);
+}
+
+/* The part that is the same for every call of a run: providers cache it. */
+static int stable_slots(struct agent *a, struct slots *v, struct err *err)
+{
+    char class[64];
+    struct strbuf task = STRBUF_INIT(64 << 10);
+    const char *dialect = a->cfg->dialect == DIALECT_CUTE ? "part/cute" : "part/cuda";
+    const char *arch = is_sm90(a) ? "part/sm90" : "part/sm80";
+    class_file(a, class, sizeof class);
+    bool with_class = a->cfg->class_prompts && prompt_exists(class);
+    char *d = prompt_file(dialect, err), *m = prompt_file(arch, err);
+    char *c = with_class ? prompt_file(class, err) : xstrdup("");
+    char *e = a->cfg->zero_shot                 ? xstrdup("")
+              : a->cfg->dialect == DIALECT_CUTE ? prompt_file("part/example_cute", err)
+                                                : prompt_file("part/example_cuda", err);
+    slot(v, "dialect", d, 0);
+    slot(v, "arch", m, 0);
+    slot(v, "class", c, 0);
+    slot(v, "example", e, 0);
+    say_task(a->task, &task);
+    slot(v, "task", rest_of(&task), 0);
+    return d && m && c && e ? 0 : -1;
+}
+
+static char *or_empty(const char *s)
+{
+    return xstrdup(s ? s : "");
+}
+
+static void source_slot(struct slots *v, const char *name, const struct situation *s)
+{
+    struct strbuf sb = STRBUF_INIT(4u << 20);
+    const char *text = s->node ? s->node->source : "";
+    if (str_eq(name, "numbered"))
+        number_lines(text, strlen(text), &sb);
+    else if (str_eq(name, "marked"))
+        anchors_mark(text, s->anchors, &sb);
+    else
+        strbuf_adds(&sb, text);
+    slot(v, name, rest_of(&sb), MAX_SOURCE);
+}
+
+static void feedback_slot(struct agent *a, struct slots *v, const struct situation *s)
+{
+    struct strbuf sb = STRBUF_INIT(256 << 10);
+    if (s->node && s->node->judged)
+        say_verdict(&s->node->verdict,
+                    &(struct say_verdict){
+                        .profile = profile_allowed(a, s->step),
+                        .best = a->best ? &a->best->verdict : NULL,
+                        .parent = s->parent && s->parent->judged ? &s->parent->verdict : NULL},
+                    &sb);
+    slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
+}
+
+/* Only what the template names is made: a slot nobody asks for is an error of prompt_render. */
+static int turn_slots(struct agent *a, struct slots *v, const char *template,
+                      const struct situation *s, struct err *err)
+{
+    char *text = prompt_file(template, err);
+    if (!text)
+        return -1;
+    static const char *const sources[] = {"source", "numbered", "marked"};
+    for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+        char tag[24];
+        snprintf(tag, sizeof tag, "{{%s}}", sources[i]);
+        if (strstr(text, tag))
+            source_slot(v, sources[i], s);
+    }
+    if (strstr(text, "{{feedback}}"))
+        feedback_slot(a, v, s);
+    if (strstr(text, "{{ledger}}")) {
+        struct strbuf sb = STRBUF_INIT(256 << 10);
+        ledger_text(a, &sb);
+        slot(v, "ledger", rest_of(&sb), MAX_LEDGER);
+    }
+    if (strstr(text, "{{stage}}")) {
+        char file[64];
+        snprintf(file, sizeof file, "stage/%s", s->stage ? s->stage : "structure");
+        slot(v, "stage", prompt_file(file, err), 0);
+    }
+    if (strstr(text, "{{advice}}"))
+        slot(v, "advice", or_empty(s->advice), MAX_ADVICE);
+    if (strstr(text, "{{context}}"))
+        slot(v, "context", or_empty(s->context), MAX_CONTEXT);
+    if (strstr(text, "{{earlier}}"))
+        slot(v, "earlier", or_empty(s->earlier), MAX_ADVICE);
+    if (strstr(text, "{{given}}"))
+        slot(v, "given", or_empty(s->given), MAX_SOURCE);
+    free(text);
+    return 0;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static json_t *node_facts(struct agent *a, const struct node *n, uint32_t step, bool source)
+{
+    struct say_verdict o = {.profile = profile_allowed(a, step)};
+    json_t *j = json_pack("{s:I, s:I, s:s, s:s, s:s, s:s}", "index", (json_int_t)n->index, "parent",
+                          (json_int_t)n->parent, "role", n->role, "stage", n->stage, "kind",
+                          n->kind, "move", n->move);
+    if (j && source)
+        json_object_set_new(j, "source", json_string(n->source));
+    if (j && n->judged)
+        json_object_set_new(j, "verdict", verdict_facts(&n->verdict, &o));
+    return j;
+}
+
+static json_t *make_facts(struct agent *a, const char *role, const struct situation *s)
+{
+    json_t *j = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "role", role, "arch", a->cfg->arch, "gpu",
+        a->cfg->gpu, "dialect", a->cfg->dialect == DIALECT_CUTE ? "cute" : "cuda", "stage",
+        s->stage ? s->stage : "", "step", (int)s->step, "task", task_facts(a->task));
+    if (!j)
+        return NULL;
+    json_object_set_new(j, "seed", json_integer((json_int_t)a->cfg->seed));
+    if (s->node)
+        json_object_set_new(j, "node", node_facts(a, s->node, s->step, true));
+    if (a->best)
+        json_object_set_new(j, "best", node_facts(a, a->best, s->step, true));
+    if (s->advice)
+        json_object_set_new(j, "advice", json_string(s->advice));
+    json_t *tried = json_array();
+    vec_each (struct node *, n, &a->nodes)
+        json_array_append_new(tried, node_facts(a, *n, s->step, false));
+    json_object_set_new(j, "tried", tried);
+    return j;
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+int role_ask(struct agent *a, struct ask *q, enum author_role author, const char *role,
+             const char *template, const struct situation *s, double temperature, struct err *err)
+{
+    struct slots v = {.n = 0};
+    memset(q, 0, sizeof *q);
+    q->author = author;
+    q->role = role;
+    q->temperature = temperature;
+    int rc = stable_slots(a, &v, err);
+    if (rc == 0)
+        rc = turn_slots(a, &v, template, s, err);
+    if (rc == 0)
+        rc = prompt_render(&q->prompt, template, v.s, v.n, err);
+    if (rc == 0)
+        q->facts = make_facts(a, role, s);
+    slots_release(&v);
+    return rc;
+}
+
+int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
+               const char *template, const struct situation *s, struct node *parent,
+               double temperature, struct err *err)
+{
+    memset(w, 0, sizeof *w);
+    w->parent = parent;
+    w->anchors = s->anchors;
+    return role_ask(a, &w->ask, author, role, template, s, temperature, err);
+}
+
+void writing_release(struct writing *w)
+{
+    ask_release(&w->ask);
+    free(w->source);
+    w->source = NULL;
+}
+
+static void refuse(struct writing *w, enum verdict_kind kind, const char *detector,
+                   const char *reason)
+{
+    w->refusal = kind;
+    w->detector = detector;
+    snprintf(w->reason, sizeof w->reason, "%s", reason);
+}
+
+/* A source out of the reply, or the reason why not. */
+static void read_reply(struct agent *a, struct writing *w)
+{
+    struct extract x;
+    struct strbuf why = STRBUF_INIT(600);
+    if (!w->ask.ok) {
+        refuse(w, V_NO_CODE, "reply", w->ask.error);
+        return;
+    }
+    extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
+    if (x.move[0]) /* else what the plan called it */
+        memcpy(w->move, x.move, sizeof w->move);
+    if (!w->kind[0] || !str_eq(x.kind, "other"))
+        memcpy(w->kind, x.kind, sizeof w->kind);
+    if (!x.ok)
+        refuse(w, V_NO_CODE, "extract", x.reason);
+    else if (a->cfg->dialect == DIALECT_CUTE && !w->any_dialect &&
+             !dialect_is_cute(x.source.buf, x.source.len, &why))
+        refuse(w, V_REJECTED, "dialect", why.buf);
+    else if (w->anchors && w->parent &&
+             !anchors_check(w->parent->source, x.source.buf, w->anchors, &why))
+        refuse(w, V_REJECTED, "anchors", why.buf);
+    else
+        w->source = strbuf_detach(&x.source, NULL);
+    strbuf_release(&why);
+    extract_release(&x);
+}
+
+/* The same prompt, with what came and why it cannot be used behind it. */
+static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
+{
+    struct prompt p;
+    struct strbuf reply = STRBUF_INIT(256 << 10);
+    const char *old = w->ask.reply ? w->ask.reply : "";
+    fold_text(old, strlen(old), 6000, &reply);
+    const struct prompt_slot slots[] = {{"reply", reply.buf, 0}, {"reason", w->reason, 0}};
+    memset(again, 0, sizeof *again);
+    if (prompt_render(&p, "reask", slots, 2, err) < 0) {
+        strbuf_release(&reply);
+        return -1;
+    }
+    *again = (struct ask){.author = w->ask.author,
+                          .role = w->ask.role,
+                          .temperature = w->ask.temperature,
+                          .facts = json_incref(w->ask.facts)};
+    strbuf_init(&again->prompt.stable, PROMPT_MAX_BYTES);
+    strbuf_init(&again->prompt.turn, PROMPT_MAX_BYTES);
+    strbuf_adds(&again->prompt.stable, w->ask.prompt.stable.buf);
+    strbuf_addf(&again->prompt.turn, "%s\n%s", w->ask.prompt.turn.buf, p.turn.buf);
+    prompt_release(&p);
+    strbuf_release(&reply);
+    return 0;
+}
+
+int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
+{
+    struct ask *asks = xcalloc(n, sizeof *asks);
+    size_t *which = xcalloc(n, sizeof *which), again = 0;
+    for (size_t i = 0; i < n; i++)
+        asks[i] = w[i].ask;
+    int rc = agent_ask(a, asks, n, err);
+    for (size_t i = 0; i < n; i++) {
+        w[i].ask = asks[i];
+        if (rc == 0)
+            read_reply(a, &w[i]);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (w[i].source)
+            continue;
+        rc = agent_note(a, "refused", err, "%s %llu: %s", w[i].ask.role,
+                        (unsigned long long)w[i].ask.index, w[i].reason);
+        if (rc == 0 && (rc = ask_again(a, &w[i], &asks[again], err)) == 0)
+            which[again++] = i;
+    }
+    if (rc == 0 && again)
+        rc = agent_ask(a, asks, again, err);
+    for (size_t k = 0; k < again; k++) {
+        struct writing *x = &w[which[k]];
+        ask_release(&x->ask);
+        x->ask = asks[k];
+        if (rc == 0)
+            read_reply(a, x);
+    }
+    free(asks);
+    free(which);
+    return rc;
+}
+
+int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
+                 struct err *err)
+{
+    struct node **judged = xcalloc(n, sizeof *judged);
+    size_t nj = 0;
+    int rc = writings_ask(a, w, n, err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        out[i] = agent_grow(a, w[i].parent, w[i].source ? w[i].source : "", w[i].ask.role, stage,
+                            w[i].kind, w[i].move);
+        if (w[i].source)
+            judged[nj++] = out[i];
+        else
+            rc = agent_refuse(a, out[i], w[i].refusal, w[i].detector, w[i].reason, err);
+    }
+    if (rc == 0 && nj)
+        rc = agent_judge(a, judged, nj, err);
+    free(judged);
+    return rc;
+}
+
+/* ---- repairing ------------------------------------------------------------------------------ */
+
+static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
+                       struct node **out, struct err *err)
+{
+    struct situation s = {.node = failed, .step = a->step, .earlier = earlier->buf};
+    struct ask q;
+    struct writing w;
+    if (role_ask(a, &q, AUTHOR_DEBUG, "diagnose", "diagnose", &s, -1, err) < 0)
+        return -1;
+    int rc = agent_ask(a, &q, 1, err);
+    if (rc == 0) {
+        s.advice = q.ok ? q.reply : "";
+        rc = role_write(a, &w, AUTHOR_DEBUG, "repair", "repair", &s, failed, -1, err);
+        if (rc == 0) {
+            w.any_dialect = !dialect_is_cute(failed->source, strlen(failed->source), NULL);
+            rc = writings_try(a, &w, 1, "repair", out, err);
+            writing_release(&w);
+        }
+        if (rc == 0) {
+            strbuf_addf(earlier, "Diagnosis: ");
+            fold_text(s.advice, strlen(s.advice), 400, earlier);
+            strbuf_adds(earlier, "\nThe edit that followed gave: ");
+            say_verdict_short(&(*out)->verdict, earlier);
+            strbuf_adds(earlier, "\n\n");
+        }
+    }
+    ask_release(&q);
+    return rc;
+}
+
+int repair_loop(struct agent *a, struct node *failed, struct node **out, struct err *err)
+{
+    struct strbuf earlier = STRBUF_INIT(64 << 10);
+    struct node *base = failed;
+    int rc = 0;
+    *out = NULL;
+    for (uint32_t k = 0; k < a->cfg->repairs && rc == 0; k++) {
+        struct node *n = NULL;
+        if (!base->source[0])
+            break; /* there is no file to repair */
+        rc = repair_once(a, base, &earlier, &n, err);
+        if (rc)
+            break;
+        if (node_passes(n)) {
+            *out = n;
+            break;
+        }
+        /* A near miss is worth more than a miss: go on from the better of the two. */
+        if (n->source[0] && n->verdict.kind >= base->verdict.kind)
+            base = n;
+    }
+    strbuf_release(&earlier);
+    return rc;
+}

@@ -1,0 +1,641 @@
+/* run.c - the four verbs of a strategy (ask, judge, grow, note) over store, authors and judge. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/dialect.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "prompt/say.h"
+#include "sys/hash.h"
+#include "sys/interrupt.h"
+#include "sys/json.h"
+
+#define RNG_STREAM_AGENT 7001
+#define UNJUDGED_TRIES 3
+
+const struct strategy *const strategy_table[] = {
+    &strategy_refine, &strategy_team, &strategy_search, &strategy_sample, &strategy_reflect, NULL,
+};
+
+const struct strategy *strategy_find(const char *name)
+{
+    for (size_t i = 0; strategy_table[i]; i++)
+        if (str_eq(strategy_table[i]->name, name))
+            return strategy_table[i];
+    return NULL;
+}
+
+int agent_open(struct agent **out, const struct agent_setup *in, struct err *err)
+{
+    if (!in->authors[AUTHOR_CODE])
+        return err_set(err, ERR_INTERNAL, "a run needs an author");
+    struct agent *a = xcalloc(1, sizeof *a);
+    a->in = *in;
+    a->cfg = in->config;
+    a->task = in->task;
+    a->rng = rng_of(in->config->seed, RNG_STREAM_AGENT);
+    a->started_ns = now_ns();
+    strbuf_init(&a->stop, 1024);
+    *out = a;
+    return 0;
+}
+
+static void node_free(struct node *n)
+{
+    if (n->judged)
+        verdict_release(&n->verdict);
+    free(n->source);
+    free(n->advice);
+    free(n);
+}
+
+void agent_close(struct agent *a)
+{
+    if (!a)
+        return;
+    vec_each (struct node *, n, &a->nodes)
+        node_free(*n);
+    vec_release(&a->nodes);
+    vec_release(&a->ideas);
+    vec_release(&a->roles);
+    strbuf_release(&a->stop);
+    task_free(a->extended);
+    free(a);
+}
+
+static uint64_t wall_ns(const struct agent *a)
+{
+    return a->in.prior_wall_ns + (now_ns() - a->started_ns);
+}
+
+int agent_stop(struct agent *a, const char *fmt, ...)
+{
+    if (!a->stop.len) {
+        va_list ap;
+        va_start(ap, fmt);
+        strbuf_vaddf(&a->stop, fmt, ap);
+        va_end(ap);
+    }
+    return 1;
+}
+
+/* Before anything new is done. */
+static int may_go_on(struct agent *a)
+{
+    struct strbuf why = STRBUF_INIT(256);
+    int rc = 0;
+    a->spent.wall_ns = wall_ns(a);
+    if (interrupted())
+        rc = agent_stop(a, "interrupted");
+    else if (budget_over(&a->cfg->budget, &a->spent, &why))
+        rc = agent_stop(a, "%s", why.buf);
+    strbuf_release(&why);
+    return rc;
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+void ask_release(struct ask *q)
+{
+    prompt_release(&q->prompt);
+    json_decref(q->facts);
+    free(q->reply);
+    q->facts = NULL;
+    q->reply = NULL;
+}
+
+static uint64_t next_index(struct agent *a, const char *role)
+{
+    for (size_t i = 0; i < a->roles.n; i++)
+        if (str_eq(a->roles.items[i].role, role))
+            return a->roles.items[i].next++;
+    size_t i = a->roles.n;
+    vec_push(&a->roles);
+    snprintf(a->roles.items[i].role, sizeof a->roles.items[i].role, "%s", role);
+    a->roles.items[i].next = 1;
+    return 0;
+}
+
+static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t out, bool estimated,
+                        double usd)
+{
+    a->spent.calls++;
+    a->spent.in_tokens += in;
+    a->spent.cached_tokens += cached;
+    a->spent.out_tokens += out;
+    a->spent.estimated |= estimated;
+    if (usd < 0)
+        a->spent.usd_unknown = true;
+    else
+        a->spent.usd += usd;
+}
+
+/* Takes the reply from the store: 1 if it was there, 0 if the author must be asked. */
+static int ask_recorded(struct agent *a, struct ask *q, bool *begun, uint64_t *in, uint64_t *out,
+                        struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct call_rec c;
+    int rc = store_call_get(a->in.store, a->in.run, q->role, q->index, &c, &mem, err);
+    *begun = rc == 1;
+    *in = *out = 0;
+    if (rc == 1 && c.ended) {
+        struct strbuf sb = STRBUF_INIT(AUTHOR_MAX_REPLY);
+        if (*c.reply_sha && store_blob_get(a->in.store, c.reply_sha, &sb, err) < 0)
+            rc = -1;
+        q->ok = c.ok;
+        q->reply = strbuf_detach(&sb, NULL);
+        snprintf(q->error, sizeof q->error, "%s", c.error);
+        count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, c.usd);
+        a->recorded++;
+    } else if (rc == 1) {
+        *in = c.in_tokens; /* what a failed attempt cost before */
+        *out = c.out_tokens;
+        rc = 0;
+    }
+    arena_release(&mem);
+    return rc;
+}
+
+static struct author *author_for(struct agent *a, enum author_role r)
+{
+    return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
+}
+
+static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_call **out,
+                      struct err *err)
+{
+    struct author *au = author_for(a, q->author);
+    char sha[65], stable[STORE_SHA], turn[STORE_SHA];
+    struct strbuf *s = &q->prompt.stable, *t = &q->prompt.turn;
+    replay_prompt_sha(s->buf, t->buf, sha);
+    if (!begun) {
+        struct call_rec c = {.role = q->role,
+                             .index = q->index,
+                             .author = author_spec(au),
+                             .prompt_sha = sha,
+                             .stable_sha = stable,
+                             .turn_sha = turn};
+        if (store_blob_put(a->in.store, s->buf, s->len, stable, err) < 0 ||
+            store_blob_put(a->in.store, t->buf, t->len, turn, err) < 0 ||
+            store_call_begin(a->in.store, a->in.run, &c, err) < 0)
+            return -1;
+    }
+    struct author_request rq = {.run = a->in.run_name,
+                                .role = q->role,
+                                .index = q->index,
+                                .stable = s->buf,
+                                .turn = t->buf,
+                                .temperature = q->temperature,
+                                .facts = q->facts,
+                                .handle = begun ? "?" : NULL};
+    if (a->in.watch.asking)
+        a->in.watch.asking(a->in.watch.ctx, a, q->role);
+    if (author_start(au, &rq, out, err) < 0)
+        return -1;
+    const char *handle = author_call_handle(*out);
+    if (*handle)
+        return store_call_handle(a->in.store, a->in.run, q->role, q->index, handle, err);
+    return 0;
+}
+
+/* Unusable answers are data; the others end the run, to be carried on when they are mended. */
+static bool is_unusable(const struct author_reply *r)
+{
+    return !r->ok && r->err.kind == ERR_LIMIT;
+}
+
+static int end_call(struct agent *a, struct ask *q, const struct author_reply *r, uint64_t prior_in,
+                    uint64_t prior_out, struct err *err)
+{
+    struct author *au = author_for(a, q->author);
+    struct price price;
+    char sha[STORE_SHA] = "";
+    double usd = -1;
+    if (a->in.prices && prices_find(a->in.prices, author_scheme(au), author_model(au), &price))
+        usd =
+            price_of(&price, r->in_tokens, r->cached_tokens, r->cache_write_tokens, r->out_tokens);
+    if (r->text.len && store_blob_put(a->in.store, r->text.buf, r->text.len, sha, err) < 0)
+        return -1;
+    struct call_rec c = {.role = q->role,
+                         .index = q->index,
+                         .ended = r->ok || is_unusable(r),
+                         .ok = r->ok,
+                         .model = r->model,
+                         .reply_sha = sha,
+                         .in_tokens = r->in_tokens + prior_in,
+                         .cached_tokens = r->cached_tokens,
+                         .cache_write_tokens = r->cache_write_tokens,
+                         .out_tokens = r->out_tokens + prior_out,
+                         .estimated = r->estimated,
+                         .drift = r->drift,
+                         .usd = usd,
+                         .latency_ns = r->latency_ns,
+                         .requests = r->requests,
+                         .continued = r->continued,
+                         .finish = is_unusable(r) ? "unusable" : r->finish,
+                         .error = r->ok ? "" : r->err.msg,
+                         .notes = r->notes.buf};
+    if (store_call_end(a->in.store, a->in.run, &c, err) < 0)
+        return -1;
+    count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, usd);
+    q->ok = r->ok;
+    q->reply = xstrndup(r->ok ? r->text.buf : "", r->ok ? r->text.len : 0);
+    snprintf(q->error, sizeof q->error, "%.399s", r->ok ? "" : r->err.msg);
+    if (!r->ok && !is_unusable(r)) {
+        a->failed = true;
+        return agent_stop(a, "author '%s': %s", author_spec(au), r->err.msg);
+    }
+    return 0;
+}
+
+static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call **calls,
+                          const uint64_t *prior, size_t n, struct err *err)
+{
+    int rc = 0;
+    for (;;) {
+        struct author *waiting = NULL;
+        size_t pending = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!calls[i])
+                continue;
+            if (!author_poll(calls[i])) {
+                waiting = author_for(a, asks[i].author);
+                pending++;
+                continue;
+            }
+            int e =
+                end_call(a, &asks[i], author_reply(calls[i]), prior[2 * i], prior[2 * i + 1], err);
+            author_call_free(calls[i]);
+            calls[i] = NULL;
+            if (e < 0)
+                return -1;
+            rc = e ? e : rc;
+        }
+        if (!pending)
+            return rc;
+        if (interrupted())
+            return agent_stop(a, "interrupted");
+        author_wait(waiting, 100000000);
+    }
+}
+
+int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err)
+{
+    struct author_call **calls = xcalloc(n, sizeof(struct author_call *));
+    uint64_t *prior = xcalloc(n, 2 * sizeof *prior);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        bool begun;
+        asks[i].index = next_index(a, asks[i].role);
+        int found = ask_recorded(a, &asks[i], &begun, &prior[2 * i], &prior[2 * i + 1], err);
+        if (found < 0)
+            rc = -1;
+        else if (!found && (rc = may_go_on(a)) == 0)
+            rc = begin_call(a, &asks[i], begun, &calls[i], err);
+    }
+    if (rc == 0)
+        rc = wait_for_calls(a, asks, calls, prior, n, err);
+    for (size_t i = 0; i < n; i++)
+        author_call_free(calls[i]);
+    free(calls);
+    free(prior);
+    return rc;
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+bool node_passes(const struct node *n)
+{
+    return n->judged && n->verdict.kind == V_PASS;
+}
+
+int node_cmp(const struct node *a, const struct node *b)
+{
+    if (node_passes(a) && node_passes(b)) {
+        double x = a->verdict.time_ns, y = b->verdict.time_ns;
+        if (x > 0 && y > 0)
+            return x < y ? 1 : x > y ? -1 : 0;
+    }
+    return verdict_cmp(&a->verdict, &b->verdict);
+}
+
+struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
+                        const char *stage, const char *kind, const char *move)
+{
+    struct node *n = xcalloc(1, sizeof *n);
+    n->index = a->nodes.n;
+    n->parent = parent ? (int64_t)parent->index : -1;
+    n->source = xstrdup(source);
+    hash_hex(source, strlen(source), n->source_sha);
+    n->verdict_index = -1;
+    n->role = role;
+    n->stage = stage;
+    n->fate = "open";
+    n->depth = parent ? parent->depth + 1 : 0;
+    snprintf(n->kind, sizeof n->kind, "%s", kind);
+    snprintf(n->move, sizeof n->move, "%s", move);
+    if (parent)
+        parent->children++;
+    *vec_push(&a->nodes) = n;
+    return n;
+}
+
+static int store_node(struct agent *a, const struct node *n, struct err *err)
+{
+    struct node_rec r = {.index = n->index,
+                         .parent = n->parent,
+                         .verdict = n->verdict_index,
+                         .source_sha = n->source_sha,
+                         .role = n->role,
+                         .stage = n->stage,
+                         .move = n->move,
+                         .fate = n->fate,
+                         .kind = verdict_kind_name(n->verdict.kind),
+                         .time_ns = n->verdict.time_ns,
+                         .speedup = n->verdict.speedup,
+                         .roofline_pct = verdict_roofline(&n->verdict),
+                         .is_model = n->verdict.time_is_model};
+    return store_node_put(a->in.store, a->in.run, &r, err);
+}
+
+int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err)
+{
+    if (str_eq(n->fate, fate))
+        return 0;
+    n->fate = fate;
+    return store_node(a, n, err);
+}
+
+/* What follows from a verdict for the tree; the node goes to the store after its verdict. */
+static int settle(struct agent *a, struct node *n, struct err *err)
+{
+    struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
+    n->judged = true;
+    if (parent && !node_passes(n))
+        parent->failed_children++;
+    n->fate = node_passes(n) ? "kept" : "failed";
+    bool better = node_passes(n) && (!a->best || node_cmp(n, a->best) > 0);
+    if (better) {
+        if (a->best && agent_set_fate(a, a->best, "kept", err) < 0)
+            return -1;
+        a->best = n;
+        n->fate = "best";
+    }
+    if (store_node(a, n, err) < 0 ||
+        store_run_progress(a->in.store, a->in.run, wall_ns(a),
+                           a->best ? (int64_t)a->best->index : -1, err) < 0)
+        return -1;
+    a->spent.wall_ns = wall_ns(a);
+    if (a->in.watch.judged)
+        a->in.watch.judged(a->in.watch.ctx, a, n);
+    return 0;
+}
+
+static int store_verdict(struct agent *a, struct node *n, struct err *err)
+{
+    char json_sha[STORE_SHA], source_sha[STORE_SHA];
+    struct strbuf text = STRBUF_INIT(16u << 20);
+    json_t *j = verdict_to_json(&n->verdict);
+    json_add_text(&text, j, false);
+    json_decref(j);
+    int rc = -1;
+    if (store_blob_put(a->in.store, text.buf, text.len, json_sha, err) == 0 &&
+        store_blob_put(a->in.store, n->source, strlen(n->source), source_sha, err) == 0)
+        rc = store_verdict_put(a->in.store, a->in.run,
+                               &(struct verdict_rec){.index = (uint64_t)n->verdict_index,
+                                                     .source_sha = source_sha,
+                                                     .json_sha = json_sha,
+                                                     .kind = verdict_kind_name(n->verdict.kind),
+                                                     .score = n->verdict.score,
+                                                     .time_ns = n->verdict.time_ns,
+                                                     .speedup = n->verdict.speedup},
+                               err);
+    strbuf_release(&text);
+    return rc;
+}
+
+/* 1 if the store has this verdict. A source that differs from the recorded one is an error: the
+ * run would not be the same run. */
+static int judge_recorded(struct agent *a, struct node *n, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct verdict_rec r;
+    int rc = store_verdict_get(a->in.store, a->in.run, (uint64_t)n->verdict_index, &r, &mem, err);
+    if (rc == 1 && !str_eq(r.source_sha, n->source_sha)) {
+        rc = err_set(err, ERR_INTERNAL,
+                     "verdict %lld in the store is of another source than this run arrived at; the "
+                     "run was begun by another version of Hone and cannot be carried on",
+                     (long long)n->verdict_index);
+    } else if (rc == 1) {
+        struct strbuf sb = STRBUF_INIT(16u << 20);
+        json_t *j = NULL;
+        if (store_blob_get(a->in.store, r.json_sha, &sb, err) < 0 ||
+            !(j = json_read_text(sb.buf, sb.len, "verdict", NULL, err)) ||
+            verdict_from_json(&n->verdict, j, err) < 0)
+            rc = -1;
+        json_decref(j);
+        strbuf_release(&sb);
+        a->recorded++;
+    }
+    arena_release(&mem);
+    return rc;
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+struct pending {
+    struct node *n;
+    uint64_t ticket;
+    unsigned tries;
+    bool waiting;
+};
+
+static int submit(struct agent *a, struct pending *p, struct err *err)
+{
+    struct judge_order o = {
+        .task = a->task,
+        .source = p->n->source,
+        .len = strlen(p->n->source),
+        .depth = profile_allowed(a, a->step) ? EVAL_PROFILE : EVAL_TIME,
+        .index = (uint64_t)p->n->verdict_index,
+    };
+    p->waiting = true;
+    p->tries++;
+    return a->in.judge->ops->submit(a->in.judge, &o, &p->ticket, err);
+}
+
+/* One verdict from the judge to its node; an unjudged one is handed in again. */
+static int receive(struct agent *a, struct pending *list, size_t n, uint64_t ticket,
+                   struct verdict *v, struct err *err)
+{
+    struct pending *p = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].waiting && list[i].ticket == ticket)
+            p = &list[i];
+    if (!p) {
+        verdict_release(v);
+        return 0; /* of a wave that was given up */
+    }
+    p->waiting = false;
+    if (v->kind == V_UNJUDGED) {
+        log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
+                 v->summary);
+        if (p->tries < UNJUDGED_TRIES) {
+            verdict_release(v);
+            return submit(a, p, err);
+        }
+        a->failed = true;
+        agent_stop(a, "the judge failed %d times: %s", UNJUDGED_TRIES, v->summary);
+        verdict_release(v);
+        return 1;
+    }
+    p->n->verdict = *v;
+    return store_verdict(a, p->n, err);
+}
+
+int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
+{
+    struct pending *list = xcalloc(n, sizeof *list);
+    size_t fresh = 0;
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        nodes[i]->verdict_index = (int64_t)a->next_verdict++;
+        int found = judge_recorded(a, nodes[i], err);
+        if (found < 0)
+            rc = -1;
+        else if (!found && (rc = may_go_on(a)) == 0) {
+            list[i].n = nodes[i];
+            rc = submit(a, &list[i], err);
+            fresh++;
+        }
+    }
+    if (rc == 0 && fresh && a->in.watch.judging)
+        a->in.watch.judging(a->in.watch.ctx, a, fresh);
+    for (bool any = true; rc == 0 && any;) {
+        any = false;
+        for (size_t i = 0; i < n; i++)
+            any |= list[i].waiting;
+        if (!any)
+            break;
+        struct verdict v;
+        uint64_t ticket;
+        int got = a->in.judge->ops->wait(a->in.judge, 250000000, &ticket, &v, err);
+        if (got < 0)
+            rc = -1;
+        else if (got)
+            rc = receive(a, list, n, ticket, &v, err);
+        else if (interrupted())
+            rc = agent_stop(a, "interrupted");
+    }
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        a->spent.steps++;
+        rc = settle(a, nodes[i], err);
+    }
+    free(list);
+    return rc;
+}
+
+int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
+                 const char *reason, struct err *err)
+{
+    struct verdict *v = &n->verdict;
+    memset(v, 0, sizeof *v);
+    v->kind = kind;
+    v->stage = "extract";
+    v->detector = arena_strdup(&v->arena, detector);
+    v->summary = arena_strdup(&v->arena, reason);
+    v->detail = v->bottleneck = v->device = v->gpu = v->driver = v->arch = v->compiler = "";
+    v->source_sha = arena_strdup(&v->arena, n->source_sha);
+    v->task = arena_strdup(&v->arena, a->task->name);
+    verdict_set_score(v);
+    n->verdict_index = (int64_t)a->next_verdict++;
+    if (store_verdict(a, n, err) < 0)
+        return -1;
+    return settle(a, n, err);
+}
+
+/* ---- knowledge ------------------------------------------------------------------------------ */
+
+int agent_ledger(struct agent *a, const struct node *n, const struct node *against,
+                 const char *kind, const char *text, struct err *err)
+{
+    struct idea *i = vec_push(&a->ideas);
+    i->node = (int64_t)n->index;
+    snprintf(i->kind, sizeof i->kind, "%s", kind);
+    snprintf(i->text, sizeof i->text, "%s", text);
+    if (!node_passes(n)) {
+        i->outcome = "failed";
+    } else if (!against || !node_passes(against) || against->verdict.time_ns <= 0 ||
+               n->verdict.time_ns <= 0) {
+        i->outcome = "";
+    } else {
+        i->gain = against->verdict.time_ns / n->verdict.time_ns;
+        i->outcome = i->gain > 1.01 ? "gain" : i->gain < 0.99 ? "regression" : "no change";
+    }
+    return store_idea_put(a->in.store, a->in.run,
+                          &(struct idea_rec){.index = a->ideas.n - 1,
+                                             .node = i->node,
+                                             .kind = i->kind,
+                                             .text = i->text,
+                                             .outcome = i->outcome,
+                                             .gain = i->gain},
+                          err);
+}
+
+int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
+{
+    char key[32];
+    struct strbuf text = STRBUF_INIT(64 << 10);
+    va_list ap;
+    va_start(ap, fmt);
+    strbuf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    snprintf(key, sizeof key, "%06llu", (unsigned long long)a->events++);
+    int rc = store_event_put(a->in.store, a->in.run, key, kind, text.buf, err);
+    strbuf_release(&text);
+    return rc;
+}
+
+bool profile_allowed(const struct agent *a, uint32_t step)
+{
+    switch (a->cfg->profile) {
+    case PROFILE_NEVER:
+        return false;
+    case PROFILE_ALWAYS:
+        return true;
+    default:
+        return (int64_t)step >= a->cfg->profile_delay;
+    }
+}
+
+bool near_roofline(struct agent *a)
+{
+    double pct = a->best ? verdict_roofline(&a->best->verdict) : 0;
+    if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
+        return false;
+    agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);
+    return true;
+}
+
+int agent_run(struct agent *a, struct err *err)
+{
+    const struct strategy *s = strategy_find(a->cfg->strategy);
+    if (!s)
+        return err_set(err, ERR_INPUT, "there is no strategy '%s'", a->cfg->strategy);
+    int rc = s->run(a, err);
+    if (rc < 0) {
+        store_run_end(a->in.store, a->in.run, "failed", err ? err->msg : "", NULL);
+        return -1;
+    }
+    const char *state = a->failed ? "failed" : rc == 1 && !near_roofline(a) ? "stopped" : "done";
+    if (store_run_progress(a->in.store, a->in.run, wall_ns(a),
+                           a->best ? (int64_t)a->best->index : -1, err) < 0 ||
+        store_run_end(a->in.store, a->in.run, state, a->stop.buf, err) < 0)
+        return -1;
+    a->spent.wall_ns = wall_ns(a);
+    return rc;
+}

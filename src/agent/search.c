@@ -1,0 +1,236 @@
+/*
+ * search.c - a tree search (STARK), with graded scores and checked anchors.
+ *
+ *      select ──broken──> debug ──────────────┐
+ *         │                                   ├─> child node, judged
+ *         └──correct──> plan ─anchors─> code ─┘
+ *
+ * Root: the given kernel, the task's simple kernel, or a first one the coder writes. A node:
+ *  - the root is not selected once it has n_root children;
+ *  - a node with more than n_child children that all failed is pruned, as is a broken one whose
+ *    n_child repairs all failed;
+ *  - with probability eps a uniform leaf, else the best by the graded order, near misses before
+ *    misses. `--select greedy` never explores.
+ * A wave selects `wave` different nodes, then asks and judges them together.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/anchors.h"
+#include "agent/context.h"
+#include "agent/extract.h"
+#include "agent/roles.h"
+#include "base/util.h"
+
+static bool eligible(const struct agent *a, const struct node *n)
+{
+    if (!n->judged || !n->source[0] || str_eq(n->fate, "pruned"))
+        return false;
+    return n->index != 0 || n->children < a->cfg->n_root;
+}
+
+static int prune(struct agent *a, struct node *n, struct err *err)
+{
+    unsigned limit = node_passes(n) ? a->cfg->n_child + 1 : a->cfg->n_child;
+    if (n->index == 0 || n->children < limit || n->failed_children < n->children || n == a->best)
+        return 0;
+    return agent_set_fate(a, n, "pruned", err);
+}
+
+static struct node *pick_leaf(struct agent *a, const bool *taken)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->nodes.n; i++)
+        n += !taken[i] && eligible(a, a->nodes.items[i]) && !a->nodes.items[i]->children;
+    if (!n)
+        return NULL;
+    size_t k = rng_below(&a->rng, n);
+    for (size_t i = 0; i < a->nodes.n; i++)
+        if (!taken[i] && eligible(a, a->nodes.items[i]) && !a->nodes.items[i]->children && k-- == 0)
+            return a->nodes.items[i];
+    return NULL;
+}
+
+static struct node *pick_best(struct agent *a, const bool *taken)
+{
+    struct node *best = NULL;
+    for (size_t i = 0; i < a->nodes.n; i++) {
+        struct node *n = a->nodes.items[i];
+        if (!taken[i] && eligible(a, n) && (!best || node_cmp(n, best) > 0))
+            best = n;
+    }
+    return best;
+}
+
+static struct node *pick(struct agent *a, const bool *taken)
+{
+    struct node *n = NULL;
+    if (a->cfg->select == SELECT_EPS && rng_unit(&a->rng) < a->cfg->eps)
+        n = pick_leaf(a, taken);
+    return n ? n : pick_best(a, taken);
+}
+
+/* ---- expanding ------------------------------------------------------------------------------ */
+
+struct expansion {
+    struct node *node;
+    bool debug;
+    struct ask plan;
+    struct anchor_vec anchors;
+    struct strbuf context;
+};
+
+static void expansion_release(struct expansion *x)
+{
+    ask_release(&x->plan);
+    vec_release(&x->anchors);
+    strbuf_release(&x->context);
+}
+
+static int ask_plan(struct agent *a, struct expansion *x, struct err *err)
+{
+    struct situation s = {.node = x->node, .step = a->step, .context = x->context.buf};
+    context_text(a, x->node, CONTEXT_PLAN, &x->context);
+    s.context = x->context.buf;
+    return role_ask(a, &x->plan, AUTHOR_PLAN, "plan", a->cfg->anchors ? "plan" : "plan_free", &s,
+                    0.8, err);
+}
+
+/* The plan's anchors; if they do not fit, the coder works without, and the store says so. */
+static int ground(struct agent *a, struct expansion *x, struct err *err)
+{
+    struct strbuf reason = STRBUF_INIT(512);
+    int rc = 0;
+    if (a->cfg->anchors && x->plan.ok &&
+        !anchors_parse(x->plan.reply, x->node->source, &x->anchors, &reason)) {
+        x->anchors.n = 0;
+        rc = agent_note(a, "ungrounded", err, "plan %llu: %s", (unsigned long long)x->plan.index,
+                        reason.buf);
+    }
+    strbuf_release(&reason);
+    return rc;
+}
+
+static int write_child(struct agent *a, struct expansion *x, struct writing *w, struct err *err)
+{
+    struct situation s = {.node = x->node, .step = a->step};
+    strbuf_clear(&x->context);
+    context_text(a, x->node, x->debug ? CONTEXT_DEBUG : CONTEXT_CODE, &x->context);
+    s.context = x->context.buf;
+    if (x->debug)
+        return role_write(a, w, AUTHOR_DEBUG, "debug", "debug", &s, x->node, 0.1, err);
+    s.advice = x->plan.ok ? x->plan.reply : "";
+    s.anchors = x->anchors.n ? &x->anchors : NULL;
+    int rc = role_write(a, w, AUTHOR_CODE, "code", s.anchors ? "code_anchored" : "code_planned", &s,
+                        x->node, 0.1, err);
+    reply_field(s.advice, "PLAN", w->move, sizeof w->move);
+    reply_field(s.advice, "KIND", w->kind, sizeof w->kind);
+    return rc;
+}
+
+static int plans(struct agent *a, struct expansion *x, size_t n, struct err *err)
+{
+    struct ask *asks = xcalloc(n, sizeof *asks);
+    size_t *which = xcalloc(n, sizeof *which), np = 0;
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (x[i].debug)
+            continue;
+        rc = ask_plan(a, &x[i], err);
+        asks[np] = x[i].plan;
+        which[np++] = i;
+    }
+    if (rc == 0 && np)
+        rc = agent_ask(a, asks, np, err);
+    for (size_t k = 0; k < np; k++) {
+        x[which[k]].plan = asks[k];
+        if (rc == 0)
+            rc = ground(a, &x[which[k]], err);
+    }
+    free(asks);
+    free(which);
+    return rc;
+}
+
+static int settle_child(struct agent *a, struct expansion *x, struct node *child, struct err *err)
+{
+    if (agent_ledger(a, child, x->node, child->kind, child->move, err) < 0)
+        return -1;
+    if (node_passes(child) && child != a->best && node_passes(x->node) &&
+        node_cmp(child, x->node) < 0 && agent_set_fate(a, child, "regression", err) < 0)
+        return -1;
+    return prune(a, x->node, err);
+}
+
+/* Expands n different nodes together. */
+static int expand(struct agent *a, struct expansion *x, size_t n, struct err *err)
+{
+    struct writing *w = xcalloc(n, sizeof *w);
+    struct node **out = xcalloc(n, sizeof *out);
+    size_t made = 0;
+    int rc = plans(a, x, n, err);
+    for (; made < n && rc == 0; made += rc == 0)
+        rc = write_child(a, &x[made], &w[made], err);
+    if (rc == 0)
+        rc = writings_try(a, w, n, "search", out, err);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = settle_child(a, &x[i], out[i], err);
+    for (size_t i = 0; i < made; i++)
+        writing_release(&w[i]);
+    free(w);
+    free(out);
+    return rc;
+}
+
+static int plant_root(struct agent *a, struct err *err)
+{
+    struct node *root = NULL;
+    if (*a->cfg->from) {
+        root = agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
+        return agent_judge(a, &root, 1, err);
+    }
+    for (uint32_t t = 0; t < a->cfg->tries; t++) {
+        struct writing w;
+        struct situation s = {.step = 0};
+        int rc = role_write(a, &w, AUTHOR_CODE, "code", "first", &s, NULL, -1, err);
+        if (rc == 0) {
+            rc = writings_try(a, &w, 1, "first", &root, err);
+            writing_release(&w);
+        }
+        if (rc || root->source[0])
+            return rc;
+    }
+    return agent_stop(a, "no first kernel could be read in %u tries", a->cfg->tries);
+}
+
+static int run_search(struct agent *a, struct err *err)
+{
+    int rc = plant_root(a, err);
+    while (rc == 0 && a->nodes.n < a->cfg->steps) {
+        if (near_roofline(a))
+            return 1;
+        size_t want = MIN(MAX(a->cfg->wave, 1), a->cfg->steps - a->nodes.n), n = 0;
+        struct expansion *x = xcalloc(want, sizeof *x);
+        bool *taken = xcalloc(a->nodes.n, sizeof *taken);
+        for (struct node *pickd; n < want && (pickd = pick(a, taken)); n++) {
+            taken[pickd->index] = true;
+            x[n].node = pickd;
+            x[n].debug = !node_passes(pickd);
+            strbuf_init(&x[n].context, 256 << 10);
+        }
+        a->step = (uint32_t)a->nodes.n;
+        if (n)
+            rc = expand(a, x, n, err);
+        else
+            rc = agent_stop(a, "every branch of the tree is exhausted");
+        for (size_t i = 0; i < n; i++)
+            expansion_release(&x[i]);
+        free(x);
+        free(taken);
+    }
+    return rc;
+}
+
+const struct strategy strategy_search = {
+    "search", "a tree search with plans, anchors and debugging (STARK)", run_search};

@@ -1,0 +1,185 @@
+/*
+ * team.c - a team that starts from an existing kernel (Astra), with rollback.
+ *
+ *      given file ──no plan?──> porter ──passes the judge──> base
+ *      tester (sees the task alone): shapes ──valid, and the base is right there──> they count
+ *      round:  profiler reads the measurements ─> planner decides ─> coder edits ─> judge
+ *                 faster: the new base          not: back to the base, and remembered
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/dialect.h"
+#include "agent/roles.h"
+#include "agent/testing.h"
+#include "base/util.h"
+#include "prompt/say.h"
+#include "sys/asset.h"
+
+static int judge_given(struct agent *a, const char *source, const char *name, struct node **out,
+                       struct err *err)
+{
+    struct node *n = agent_grow(a, NULL, source, "given", "first", "first", name);
+    int rc = agent_judge(a, &n, 1, err);
+    *out = NULL;
+    if (rc == 0 && node_passes(n))
+        *out = n;
+    else if (rc == 0)
+        rc = repair_loop(a, n, out, err);
+    return rc;
+}
+
+/* A file with its own host code becomes device code and a plan, and must pass like any other. */
+static int port(struct agent *a, struct node **out, struct err *err)
+{
+    struct strbuf earlier = STRBUF_INIT(64 << 10);
+    int rc = 0;
+    *out = NULL;
+    for (uint32_t t = 0; t < a->cfg->tries && rc == 0 && !*out; t++) {
+        struct writing w;
+        struct node *n = NULL;
+        struct situation s = {.given = a->cfg->from, .earlier = earlier.buf};
+        rc = role_write(a, &w, AUTHOR_PORT, "port", "port", &s, NULL, -1, err);
+        if (rc == 0) {
+            w.any_dialect = true;
+            rc = writings_try(a, &w, 1, "port", &n, err);
+            writing_release(&w);
+        }
+        if (rc == 0 && node_passes(n))
+            *out = n;
+        else if (rc == 0)
+            rc = repair_loop(a, n, out, err);
+        if (rc == 0 && !*out) {
+            say_verdict_short(&n->verdict, &earlier);
+            strbuf_adds(&earlier, "\n");
+        }
+    }
+    strbuf_release(&earlier);
+    return rc;
+}
+
+static int find_base(struct agent *a, struct node **out, struct err *err)
+{
+    *out = NULL;
+    if (*a->cfg->from && strstr(a->cfg->from, "hone-plan"))
+        return judge_given(a, a->cfg->from, a->cfg->from_name, out, err);
+    if (*a->cfg->from)
+        return port(a, out, err);
+    char path[256];
+    snprintf(path, sizeof path, "kernels/%s.cu", a->task->name);
+    const struct asset *k = asset_find(path);
+    if (!k)
+        return err_set(err, ERR_INPUT,
+                       "team starts from an existing kernel and there is none for '%s': give one "
+                       "with --from FILE",
+                       a->task->name);
+    return judge_given(a, k->data, path, out, err);
+}
+
+/* The tester's shapes: judged with the base before anything else is judged with them. */
+static int test_base(struct agent *a, struct node **base, struct err *err)
+{
+    struct ask q;
+    struct situation s = {.step = 0};
+    struct task *extended = NULL;
+    struct strbuf notes = STRBUF_INIT(16 << 10);
+    if (role_ask(a, &q, AUTHOR_TEST, "test", "test", &s, -1, err) < 0)
+        return -1;
+    int rc = agent_ask(a, &q, 1, err);
+    if (rc == 0 && q.ok)
+        extended = extend_task(a->task, q.reply, &notes);
+    ask_release(&q);
+    if (rc == 0)
+        rc = agent_note(a, "tests", err, "%s", notes.buf);
+    strbuf_release(&notes);
+    if (rc || !extended)
+        return rc;
+    const struct task *plain = a->task;
+    a->task = extended;
+    struct node *n = agent_grow(a, *base, (*base)->source, "given", "tests", "first",
+                                "the base at the tester's shapes"),
+                *good = NULL;
+    rc = agent_judge(a, &n, 1, err);
+    if (rc == 0 && node_passes(n))
+        good = n;
+    else if (rc == 0)
+        rc = repair_loop(a, n, &good, err);
+    if (good) {
+        *base = a->best = good; /* times at the base's own shapes are the same; this one is right */
+        a->extended = extended;
+        return rc;
+    }
+    a->task = plain;
+    task_free(extended);
+    return rc ? rc
+              : agent_note(a, "tests", err,
+                           "the base fails at the tester's shapes and could "
+                           "not be repaired: they do not count");
+}
+
+static int ask_words(struct agent *a, enum author_role author, const char *role,
+                     const struct situation *s, char **out, struct err *err)
+{
+    struct ask q;
+    if (role_ask(a, &q, author, role, role, s, -1, err) < 0)
+        return -1;
+    int rc = agent_ask(a, &q, 1, err);
+    if (rc == 0)
+        *out = xstrdup(q.ok ? q.reply : "");
+    ask_release(&q);
+    return rc;
+}
+
+static int one_round(struct agent *a, struct err *err)
+{
+    struct node *base = a->best, *n = NULL, *repaired = NULL;
+    char *reading = NULL, *plan = NULL;
+    struct situation s = {.node = base, .step = a->step};
+    struct writing w;
+    int rc = 0;
+    if (profile_allowed(a, a->step))
+        rc = ask_words(a, AUTHOR_PROFILE, "profile", &s, &reading, err);
+    s.advice = reading;
+    if (rc == 0)
+        rc = ask_words(a, AUTHOR_PLAN, "advise", &s, &plan, err);
+    s.advice = plan;
+    if (rc == 0 &&
+        (rc = role_write(a, &w, AUTHOR_CODE, "code", "code_planned", &s, base, -1, err)) == 0) {
+        w.any_dialect = !dialect_is_cute(base->source, strlen(base->source), NULL);
+        rc = writings_try(a, &w, 1, "round", &n, err);
+        writing_release(&w);
+    }
+    free(reading);
+    free(plan);
+    if (rc == 0 && !node_passes(n))
+        rc = repair_loop(a, n, &repaired, err);
+    if (rc)
+        return rc;
+    struct node *result = repaired ? repaired : n;
+    if (agent_ledger(a, result, base, n->kind, n->move, err) < 0)
+        return -1;
+    if (node_passes(result) && result != a->best)
+        return agent_set_fate(a, result, "regression", err);
+    return 0;
+}
+
+static int run_team(struct agent *a, struct err *err)
+{
+    struct node *base = NULL;
+    int rc = find_base(a, &base, err);
+    if (rc)
+        return rc;
+    if (!base)
+        return agent_stop(a, "the kernel to start from does not pass the judge");
+    rc = test_base(a, &base, err);
+    for (a->step = 1; a->step <= a->cfg->steps && rc == 0; a->step++) {
+        if (near_roofline(a))
+            return 1;
+        rc = one_round(a, err);
+    }
+    return rc;
+}
+
+const struct strategy strategy_team = {
+    "team", "tester, profiler, planner and coder improve an existing kernel (Astra)", run_team};

@@ -1,0 +1,130 @@
+#include "agent/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "sys/json.h"
+
+/* The first JSON object in a reply, in a fence or bare. */
+static json_t *find_json(const char *reply)
+{
+    for (const char *p = reply; (p = strchr(p, '{')); p++) {
+        json_t *j = json_loads(p, JSON_DISABLE_EOF_CHECK, NULL);
+        if (json_is_object(j) && json_object_get(j, "cases"))
+            return j;
+        json_decref(j);
+    }
+    return NULL;
+}
+
+static json_t *task_json(const struct task *t)
+{
+    const struct asset *a = asset_find(t->file);
+    if (a)
+        return json_read_text(a->data, a->len, a->path, NULL, NULL);
+    return json_read_file(t->file, NULL, NULL);
+}
+
+static void problems_free(struct problem_vec *v)
+{
+    vec_each (struct problem, p, v)
+        free(p->text);
+    vec_release(v);
+}
+
+/* The task with these cases besides its own workloads; NULL if the loader refuses. */
+static struct task *with_cases(const struct task *t, const json_t *cases, struct strbuf *notes)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct task *x = NULL;
+    json_t *root = task_json(t), *c;
+    size_t i;
+    if (!root)
+        return NULL;
+    json_array_foreach(cases, i, c)
+    {
+        json_t *w = json_pack("{s:s, s:O}", "role", "check", "axes", json_object_get(c, "axes"));
+        static const char *const extras[] = {"align_bytes", "offset_elems"};
+        for (size_t k = 0; w && k < ARRAY_LEN(extras); k++)
+            if (json_integer_value(json_object_get(c, extras[k])) > 0)
+                json_object_set(w, extras[k], json_object_get(c, extras[k]));
+        json_array_append_new(json_object_get(root, "workloads"), w);
+    }
+    char *text = json_dumps(root, JSON_COMPACT);
+    if (text)
+        x = task_parse(text, strlen(text), t->file, t->reference_c, &problems);
+    if (!x && problems.n && notes)
+        strbuf_addf(notes, " (%.200s)", problems.items[0].text);
+    problems_free(&problems);
+    json_decref(root);
+    free(text);
+    return x;
+}
+
+static bool small_and_valid(const struct task *x, struct strbuf *notes)
+{
+    struct arena mem = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct shape s;
+    const struct task_workload *last = &x->workloads.items[x->workloads.n - 1];
+    bool ok = shape_resolve(&s, x, last, 1, &mem, &err) == 0;
+    uint64_t total = 0;
+    for (size_t i = 0; ok && i < x->tensors.n; i++)
+        total = s.elems[i] > TESTING_MAX_ELEMS ? UINT64_MAX / 2 : total + s.elems[i];
+    if (!ok)
+        strbuf_addf(notes, " (%.200s)", err.msg);
+    else if (total > TESTING_MAX_ELEMS) {
+        strbuf_addf(notes, " (more than %u elements)", TESTING_MAX_ELEMS);
+        ok = false;
+    }
+    arena_release(&mem);
+    return ok;
+}
+
+static bool one_value_per_axis(const struct task *t, const json_t *axes)
+{
+    if (!json_is_object(axes))
+        return false;
+    vec_each (struct task_axis, x, &t->axes)
+        if (!x->is_const && !json_is_integer(json_object_get(axes, x->name)))
+            return false;
+    return true;
+}
+
+struct task *extend_task(const struct task *t, const char *reply, struct strbuf *notes)
+{
+    json_t *root = find_json(reply), *good = json_array(), *c;
+    struct task *x = NULL;
+    size_t i;
+    if (!root)
+        strbuf_adds(notes, "the tester's reply holds no cases\n");
+    json_array_foreach(json_object_get(root, "cases"), i, c)
+    {
+        char *axes = json_dumps(json_object_get(c, "axes"), JSON_COMPACT | JSON_ENCODE_ANY);
+        struct strbuf why = STRBUF_INIT(512);
+        json_t *single = json_pack("[O]", c);
+        struct task *one = NULL;
+        if (json_array_size(good) == TESTING_MAX_CASES)
+            strbuf_adds(&why, " (enough cases)");
+        else if (!one_value_per_axis(t, json_object_get(c, "axes")))
+            strbuf_adds(&why, " (give every axis one number)");
+        else
+            one = with_cases(t, single, &why);
+        bool ok = one && small_and_valid(one, &why);
+        if (ok)
+            json_array_append(good, c);
+        strbuf_addf(notes, "%s %s%s\n", ok ? "taken:" : "left out:", axes ? axes : "?", why.buf);
+        task_free(one);
+        json_decref(single);
+        strbuf_release(&why);
+        free(axes);
+    }
+    if (json_array_size(good))
+        x = with_cases(t, good, notes);
+    json_decref(good);
+    json_decref(root);
+    return x;
+}

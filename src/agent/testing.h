@@ -1,0 +1,21 @@
+/*
+ * testing.h - a tester's shapes added to a task.
+ *
+ * The tester answers with JSON: {"cases": [{"axes": {"R": 3}, "align_bytes": 4, "offset_elems": 1,
+ * "why": "..."}]}. A case counts only if the task's own loader accepts it, its constraints hold and
+ * it is small enough to be checked on every candidate.
+ */
+#ifndef AGENT_TESTING_H
+#define AGENT_TESTING_H
+
+#include "base/strbuf.h"
+#include "task/task.h"
+
+#define TESTING_MAX_CASES 8
+#define TESTING_MAX_ELEMS (4u << 20) /* of all tensors of one case */
+
+/* A new task with the good cases as `check` workloads; NULL if there is none. `notes` says what
+ * became of each. */
+struct task *extend_task(const struct task *t, const char *reply, struct strbuf *notes);
+
+#endif

@@ -1,0 +1,220 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "prompt/say.h"
+#include "sys/json.h"
+
+void say_time(double ns, struct strbuf *out)
+{
+    if (ns < 1e3)
+        strbuf_addf(out, "%.0f ns", ns);
+    else if (ns < 1e6)
+        strbuf_addf(out, "%.*f us", ns < 1e4 ? 2 : 1, ns / 1e3);
+    else
+        strbuf_addf(out, "%.3g ms", ns / 1e6);
+}
+
+static bool is_candidate(const struct verdict_time *t)
+{
+    return str_eq(t->who, "candidate");
+}
+
+double verdict_roofline(const struct verdict *v)
+{
+    double best = 0;
+    vec_each (struct verdict_time, t, &v->times)
+        if (is_candidate(t))
+            best = MAX(best, t->roofline_pct);
+    return best;
+}
+
+static bool heldout(const struct verdict_workload *w)
+{
+    return str_eq(w->role, "heldout") || str_starts(w->name, "heldout");
+}
+
+static bool heldout_failed(const struct verdict *v)
+{
+    vec_each (struct verdict_workload, w, &v->workloads)
+        if (!w->ok && heldout(w))
+            return true;
+    return false;
+}
+
+void say_verdict_short(const struct verdict *v, struct strbuf *out)
+{
+    strbuf_adds(out, verdict_kind_name(v->kind));
+    if (v->kind != V_PASS) {
+        if (!heldout_failed(v) && *v->summary)
+            strbuf_addf(out, ": %.160s", v->summary);
+        else if (heldout_failed(v))
+            strbuf_adds(out, ": wrong at a shape you were not told");
+        return;
+    }
+    if (v->time_ns <= 0)
+        return;
+    strbuf_adds(out, ", ");
+    say_time(v->time_ns, out);
+    if (v->time_is_model)
+        strbuf_adds(out, " (modelled)");
+    if (v->speedup > 0)
+        strbuf_addf(out, ", %.2fx the first baseline", v->speedup);
+    if (verdict_roofline(v) > 0)
+        strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v));
+}
+
+static void say_workload_failures(const struct verdict *v, struct strbuf *out)
+{
+    unsigned hidden = 0;
+    vec_each (struct verdict_workload, w, &v->workloads) {
+        if (w->ok)
+            continue;
+        if (heldout(w)) {
+            hidden++;
+            continue;
+        }
+        strbuf_addf(out, "- %s%s%s: output `%s`, worst error %.3g times what is allowed", w->name,
+                    *w->shape ? " " : "", w->shape, w->output, w->max_ratio);
+        strbuf_addf(out, "%s%s\n", *w->note ? "; " : "", w->note);
+    }
+    if (hidden)
+        strbuf_addf(out,
+                    "- wrong at %u shape%s you were not told. It is right at the ones you know: "
+                    "look for what holds only there (sizes that do not divide a tile, rows "
+                    "shorter than a block, addresses aligned to one element).\n",
+                    hidden, hidden > 1 ? "s" : "");
+}
+
+static void say_findings(const struct verdict *v, struct strbuf *out)
+{
+    size_t shown = 0;
+    vec_each (struct result_finding, f, &v->findings) {
+        if (shown++ == 12) {
+            strbuf_addf(out, "- and %zu more\n", v->findings.n - 12);
+            break;
+        }
+        strbuf_addf(out, "- %s", finding_kind_name(f->kind));
+        if (f->line)
+            strbuf_addf(out, " at line %u", f->line);
+        strbuf_addf(out, " (%s, block %u,%u,%u thread %u,%u,%u)", f->kernel, f->block[0],
+                    f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
+        strbuf_addf(out, ": %s", f->text);
+        if (f->count > 1)
+            strbuf_addf(out, " (%llu times)", (unsigned long long)f->count);
+        if (*f->other)
+            strbuf_addf(out, "; the other party: %s", f->other);
+        strbuf_addc(out, '\n');
+    }
+}
+
+static void say_times(const struct verdict *v, struct strbuf *out)
+{
+    vec_each (struct verdict_time, t, &v->times) {
+        if (!is_candidate(t))
+            continue;
+        strbuf_addf(out, "- %s: ", *t->shape ? t->shape : t->workload);
+        say_time(t->median_ns, out);
+        if (t->roofline_pct > 0)
+            strbuf_addf(out, ", %.0f%% of the roofline", t->roofline_pct);
+        vec_each (struct verdict_time, b, &v->times)
+            if (!is_candidate(b) && str_eq(b->workload, t->workload) && b->ratio > 0)
+                strbuf_addf(out, "; %.2fx %s [%.2f, %.2f]", b->ratio, b->who, b->ratio_lo,
+                            b->ratio_hi);
+        strbuf_addf(out, "%s\n", t->is_model ? " (modelled)" : "");
+    }
+}
+
+static void say_against(const struct verdict *v, const struct verdict *o, const char *name,
+                        struct strbuf *out)
+{
+    if (!o || o == v || o->kind != V_PASS || o->time_ns <= 0 || v->time_ns <= 0)
+        return;
+    double r = o->time_ns / v->time_ns;
+    strbuf_addf(out, "Against %s: %.2fx %s.\n", name, r >= 1 ? r : 1 / r,
+                r >= 1 ? "faster" : "SLOWER");
+}
+
+static void say_counters(const struct verdict *v, struct strbuf *out)
+{
+    if (*v->bottleneck)
+        strbuf_addf(out, "Bottleneck: %s\n", v->bottleneck);
+    const char *kernel = "";
+    size_t lines = 0;
+    vec_each (struct verdict_counter, c, &v->counters) {
+        if (c->line && lines++ >= 12)
+            continue;
+        if (!str_eq(kernel, c->kernel)) {
+            kernel = c->kernel;
+            strbuf_addf(out, "Counters of `%s`:\n", kernel);
+        }
+        strbuf_addf(out, "- %s: %.6g%s%s", c->name, c->value, *c->unit ? " " : "", c->unit);
+        if (c->line)
+            strbuf_addf(out, " (line %u)", c->line);
+        strbuf_addc(out, '\n');
+    }
+}
+
+void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out)
+{
+    strbuf_addf(out, "Verdict: **%s**", verdict_kind_name(v->kind));
+    if (v->kind != V_PASS && *v->stage)
+        strbuf_addf(out, " at stage %s", v->stage);
+    bool hide = heldout_failed(v);
+    if (*v->summary && !hide)
+        strbuf_addf(out, ". %s", v->summary);
+    strbuf_addc(out, '\n');
+    if (v->kind == V_PASS) {
+        say_times(v, out);
+        say_against(v, o->parent, "its parent", out);
+        if (o->best != o->parent)
+            say_against(v, o->best, "the best so far", out);
+    } else {
+        if (*v->detail && !hide)
+            strbuf_addf(out, "%s\n", v->detail);
+        say_workload_failures(v, out);
+        say_findings(v, out);
+    }
+    vec_each (const char *, w, &v->warnings)
+        if (!hide)
+            strbuf_addf(out, "Warning: %s\n", *w);
+    if (o->profile && v->kind == V_PASS)
+        say_counters(v, out);
+}
+
+/* ---- the same as JSON ----------------------------------------------------------------------- */
+
+static json_t *times_facts(const struct verdict *v)
+{
+    json_t *list = json_array();
+    vec_each (struct verdict_time, t, &v->times)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:f, s:f, s:f}", "workload",
+                                              t->workload, "shape", t->shape, "who", t->who,
+                                              "model", t->is_model, "median_ns", t->median_ns,
+                                              "ratio", t->ratio, "roofline_pct", t->roofline_pct));
+    return list;
+}
+
+json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o)
+{
+    struct strbuf text = STRBUF_INIT(64 << 10);
+    say_verdict(v, o, &text);
+    json_t *j = json_pack("{s:s, s:s, s:s, s:f, s:f, s:b}", "kind", verdict_kind_name(v->kind),
+                          "stage", v->stage, "text", text.buf, "time_ns", v->time_ns, "speedup",
+                          v->speedup, "time_is_model", v->time_is_model);
+    strbuf_release(&text);
+    if (!j)
+        return NULL;
+    json_object_set_new(j, "times", times_facts(v));
+    if (o->profile && v->kind == V_PASS) {
+        json_t *counters = json_array();
+        vec_each (struct verdict_counter, c, &v->counters)
+            json_array_append_new(counters,
+                                  json_pack("{s:s, s:s, s:s, s:i, s:f}", "kernel", c->kernel,
+                                            "name", c->name, "unit", c->unit, "line", (int)c->line,
+                                            "value", isfinite(c->value) ? c->value : 0.0));
+        json_object_set_new(j, "counters", counters);
+        json_object_set_new(j, "bottleneck", json_string(v->bottleneck));
+    }
+    return j;
+}
