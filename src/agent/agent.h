@@ -50,6 +50,7 @@ struct node {
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
     const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned" */
+    bool pruned;      /* search: not selected again */
     unsigned children, failed_children;
     unsigned depth; /* from its root */
     char *advice;   /* the plan or diagnosis it was written from; may be NULL */

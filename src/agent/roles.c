@@ -214,6 +214,8 @@ static json_t *make_facts(struct agent *a, const char *role, const struct situat
     if (!j)
         return NULL;
     json_object_set_new(j, "seed", json_integer((json_int_t)a->cfg->seed));
+    if (s->blind)
+        return j;
     if (s->node)
         json_object_set_new(j, "node", node_facts(a, s->node, s->step, true));
     if (a->best)

@@ -23,6 +23,7 @@ struct situation {
     const char *context; /* other candidates, as the strategy chose them; NULL = none */
     const char *earlier; /* what was tried on this very failure; NULL = none */
     const struct anchor_vec *anchors;
+    bool blind;        /* the tester: no candidate is told, not even as a fact */
     const char *given; /* first: a file to start from; port: the original; NULL = none */
 };
 

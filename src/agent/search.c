@@ -25,7 +25,7 @@
 
 static bool eligible(const struct agent *a, const struct node *n)
 {
-    if (!n->judged || !n->source[0] || str_eq(n->fate, "pruned"))
+    if (!n->judged || !n->source[0] || n->pruned)
         return false;
     return n->index != 0 || n->children < a->cfg->n_root;
 }
@@ -33,9 +33,10 @@ static bool eligible(const struct agent *a, const struct node *n)
 static int prune(struct agent *a, struct node *n, struct err *err)
 {
     unsigned limit = node_passes(n) ? a->cfg->n_child + 1 : a->cfg->n_child;
-    if (n->index == 0 || n->children < limit || n->failed_children < n->children || n == a->best)
+    if (n->index == 0 || n->children < limit || n->failed_children < n->children)
         return 0;
-    return agent_set_fate(a, n, "pruned", err);
+    n->pruned = true;
+    return n == a->best ? 0 : agent_set_fate(a, n, "pruned", err);
 }
 
 static struct node *pick_leaf(struct agent *a, const bool *taken)

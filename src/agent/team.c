@@ -81,7 +81,7 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;
-    struct situation s = {.step = 0};
+    struct situation s = {.blind = true};
     struct task *extended = NULL;
     struct strbuf notes = STRBUF_INIT(16 << 10);
     if (role_ask(a, &q, AUTHOR_TEST, "test", "test", &s, -1, err) < 0)
@@ -106,8 +106,12 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_loop(a, n, &good, err);
     if (good) {
-        *base = a->best = good; /* times at the base's own shapes are the same; this one is right */
+        /* The same file, or its repair, and right at more shapes: from here on it is the base. */
         a->extended = extended;
+        if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
+                                agent_set_fate(a, good, "best", err) < 0))
+            return -1;
+        *base = a->best = good;
         return rc;
     }
     a->task = plain;

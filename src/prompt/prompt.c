@@ -181,7 +181,7 @@ static int render(struct rendering *r, const char *what, const char *text, size_
 {
     const char *p = text, *end = text + len, *from = text;
     while (p < end) {
-        const char *next;
+        const char *next = p;
         bool turn = false;
         if ((p == text || p[-1] == '\n') && is_comment(p, end, &next, &turn)) {
             emit(r, what, from, (size_t)(p - from));
