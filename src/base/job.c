@@ -54,6 +54,7 @@ static void put_buffer(struct strbuf *o, const struct job_buffer *b)
         wire_put_i64(o, b->dims[i]);
     put_gen(o, &b->gen);
     wire_put_u32(o, b->stream);
+    wire_put_str(o, b->file);
     wire_put_f64(o, b->rtol);
     wire_put_f64(o, b->atol);
     wire_put_f64(o, b->budget);
@@ -270,6 +271,7 @@ static void get_buffer(struct wire_reader *r, struct arena *a, struct job_buffer
     }
     get_gen(r, &b->gen);
     b->stream = wire_get_u32(r, "stream");
+    b->file = get_file(r, a, "buffer file");
     b->rtol = wire_get_f64(r, "tolerance");
     b->atol = wire_get_f64(r, "tolerance");
     b->budget = wire_get_f64(r, "tolerance");

@@ -70,6 +70,7 @@ struct job_buffer {
     int64_t dims[8];
     struct gen_spec gen; /* inputs */
     uint32_t stream;     /* RNG stream of this buffer */
+    const char *file;    /* in the bundle: contents instead of gen's, zeros after its end; "" */
     /* outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
     double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
@@ -124,6 +125,7 @@ enum job_call_flags {
     JOB_CALL_COUNT = 8,       /* collect counters */
     JOB_CALL_KEEP_STATE = 32, /* do not reload the module before this call: state left behind by the
                                * calls before is visible to it, as it would be to a user */
+    JOB_CALL_DUMP = 64,       /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_SAMPLE = 16      /* emulator: a sample of blocks only, for the cost model */
 };
 

@@ -162,7 +162,8 @@ enum result_status cuda_load(struct device *dev, const struct job_module *jm, co
     } else if (jm->kind == JOB_MODULE_LIBRARY) {
         m->spec = xstrdup(jm->spec);
         st = cuda_lib_load(d, jm->spec, err);
-    } else if (cuda_read_file(dir, jm->cubin, CUBIN_MAX, &data, &len, err) < 0) {
+    } else if (cuda_read_file(dir, *jm->cubin ? jm->cubin : jm->ptx, CUBIN_MAX, &data, &len, err) <
+               0) {
         st = RESULT_MACHINE;
     } else {
         cu_result r = d->cu->ModuleLoadData(&m->mod, data);

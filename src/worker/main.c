@@ -25,16 +25,12 @@ static const char usage[] =
     "example: hone-worker --spool /shared/spool\n"
     "exit: 0 done, 2 usage, 3 no result could be written\n";
 
-/* The emulator may be left out of a build for a GPU box. */
-int emu_open(struct device **out, const struct job *job, struct err *err) __attribute__((weak));
 
 static int open_device(struct device **out, const struct job *job, const char *bundle_dir,
                        struct err *err)
 {
     if (job->device == JOB_CUDA)
         return cuda_open(out, job, bundle_dir, err);
-    if (!emu_open)
-        return err_set(err, ERR_ENV, "this hone-worker was built without the emulator");
     return emu_open(out, job, err);
 }
 

@@ -174,6 +174,20 @@ static void free_buffers(struct run *r, struct call_ctx *x)
             r->dev->ops->free(r->dev, x->addr[i], NULL);
 }
 
+/* Contents from a file of the bundle, zeros after its end. */
+static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer *b, struct err *err)
+{
+    char *data;
+    size_t len;
+    if (bundle_read(r->dir, b->file, b->bytes, &data, &len, err) < 0)
+        return -1;
+    int rc = r->dev->ops->zero(r->dev, addr, b->bytes, err);
+    if (rc == 0 && len)
+        rc = r->dev->ops->write(r->dev, addr, data, len, err);
+    free(data);
+    return rc;
+}
+
 static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -186,7 +200,8 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
                 return -1;
             continue;
         }
-        if (ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
+        if (b->file && *b->file ? fill_from_file(r, x->addr[i], b, err) < 0
+                                : ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
             return -1;
         if (x->call->perturb_buffer == (int32_t)i) {
             uint8_t elem[8];
@@ -370,6 +385,27 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
+static int dump_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!is_output(b))
+            continue;
+        char *data = xmalloc(b->bytes), *name;
+        name = xasprintf("dump.%u.%u.%s.bin", x->c, x->k, b->name);
+        int rc = strchr(b->name, '/') ? err_set(err, ERR_INPUT, "'%s' is no file name", b->name)
+                 : b->bytes           ? r->dev->ops->read(r->dev, data, x->addr[i], b->bytes, err)
+                                      : 0;
+        if (rc == 0)
+            rc = bundle_write(r->dir, name, data, b->bytes, false, err);
+        free(name);
+        free(data);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Hashes of outputs: compared with the call before for REPEAT, kept for the call after. */
 static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
 {
@@ -424,6 +460,7 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
         return st;
     if (inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ||
         ((x->call->flags & JOB_CALL_VERIFY) && keep_outputs(r, x, err) < 0) ||
+        ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
         (x->call->program && scrub_outputs(r, x, err) < 0))
         return RESULT_MACHINE;
     return RESULT_OK;

@@ -45,6 +45,10 @@ static int compute(struct verifier *v, const struct kept *k, struct err *err)
     uint64_t seed = r->job->seed ^ k->call.seed;
     if (same_data(v->at, k))
         return 0;
+    for (uint32_t i = 0; i < c->nbuffers; i++)
+        if (c->buffers[i].file && *c->buffers[i].file)
+            return err_set(err, ERR_INPUT, "case '%s' has data from a file: it has no truth",
+                           c->name);
     truth_release(&v->truth);
     v->at = k;
     if (!v->oracle)

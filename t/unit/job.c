@@ -44,7 +44,8 @@ static struct job_buffer buffers[] = {
      .dims = {32, 64},
      .gen =
          {.dist = GEN_NORMAL, .special = {GEN_NEG_INF}, .every = {9}, .a = 0.5, .b = 2, .n = 2048},
-     .stream = 7},
+     .stream = 7,
+     .file = "x.bin"},
     {.name = "y",
      .role = JOB_OUTPUT,
      .dtype = DT_F32,
@@ -120,6 +121,7 @@ static void round_trip(void **state)
     assert_string_equal(c->buffers[1].name, "y");
     assert_true(c->buffers[0].gen.b == 2 && c->buffers[0].gen.special[0] == GEN_NEG_INF);
     assert_int_equal(c->buffers[0].dims[1], 64);
+    assert_string_equal(c->buffers[0].file, "x.bin");
     assert_int_equal(c->programs[0].launches[0].args[2].bytes[3], 4);
     assert_int_equal(c->programs[0].tensormaps[0].strides[1], 128);
     assert_int_equal(c->calls[1].perturb_buffer, -1);

@@ -525,6 +525,31 @@ static void a_perturbed_call_has_its_own_truth(void **state)
     teardown(&b);
 }
 
+static void data_from_a_file_and_a_dump(void **state)
+{
+    (void)state;
+    struct bench b;
+    float x[3] = {1, 2, 3}, y[N];
+    setup(&b, "good");
+    b.buffers[0].file = "x.bin";
+    b.calls[0].flags = JOB_CALL_DUMP;
+    bundle_write(b.dir, "x.bin", x, sizeof x, false, NULL);
+    assert_int_equal(run(&b)->status, RESULT_OK);
+    char *data;
+    size_t len;
+    assert_int_equal(bundle_read(b.dir, "dump.0.0.y.bin", sizeof y, &data, &len, NULL), 0);
+    assert_int_equal(len, sizeof y);
+    memcpy(y, data, sizeof y);
+    free(data);
+    assert_true(y[0] == 2 && y[2] == 4 && y[3] == 1 && y[N - 1] == 1);
+    char *p = bundle_path(b.dir, "x.bin"), *q = bundle_path(b.dir, "dump.0.0.y.bin");
+    unlink(p);
+    unlink(q);
+    free(p);
+    free(q);
+    teardown(&b);
+}
+
 static void rounds_interleave_and_verify_a_sample(void **state)
 {
     (void)state;
@@ -632,6 +657,7 @@ int main(void)
         cmocka_unit_test(a_fault_ends_the_job_and_says_where),
         cmocka_unit_test(repeats_and_state),
         cmocka_unit_test(a_perturbed_call_has_its_own_truth),
+        cmocka_unit_test(data_from_a_file_and_a_dump),
         cmocka_unit_test(rounds_interleave_and_verify_a_sample),
         cmocka_unit_test(a_missing_baseline_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
