@@ -492,8 +492,13 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
         finish_unjudged(e, a, "run", &err);
         return;
     }
-    judge(e, a, &r);
-    if (a->stage == FILTERING && a->v.kind == V_PASS) {
+    bool beyond_us = a->stage == FILTERING && r.status == RESULT_UNSUPPORTED;
+    if (beyond_us)
+        *vec_push(&a->v.warnings) = arena_printf(&a->v.arena, "not emulated, so not sanitized: %s",
+                                                 r.message ? r.message : "");
+    else
+        judge(e, a, &r);
+    if (a->stage == FILTERING && (beyond_us || a->v.kind == V_PASS)) {
         a->stage = RUNNING;
         submit_run(e, a);
         return;
