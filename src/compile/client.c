@@ -107,11 +107,12 @@ void client_stop(struct client *c)
     c->pid = 0;
 }
 
-void client_reap(struct client *c)
+void client_reap(struct client *c, const struct client_job *job)
 {
-    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
-    if (c->pid && poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+    if (c->pid && c->pid == job->service) {
+        kill(c->pid, SIGKILL);
         client_stop(c);
+    }
 }
 
 static int memfd_with(const char *name, const void *data, size_t len)
@@ -156,6 +157,7 @@ static int send_job(struct client *c, struct client_job *job, struct err *err)
         return err_errno(err, "the compile service does not answer");
     }
     job->reply_fd = pair[0];
+    job->service = c->pid;
     return 0;
 }
 

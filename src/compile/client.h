@@ -23,6 +23,7 @@ struct client {
 struct client_job {
     struct job_spec spec;
     int request_fd, result_fd, reply_fd;
+    pid_t service; /* which service has it */
 };
 #define CLIENT_JOB_INIT                                   \
     {                                                     \
@@ -31,8 +32,9 @@ struct client_job {
 
 int client_start(struct client *c, struct err *err);
 void client_stop(struct client *c);
-/* Forgets a service that has died, so that the next job starts another. */
-void client_reap(struct client *c);
+/* Ends the service that dropped this job, so that the next one starts another. It is dying at
+ * best: its sockets may close before or after the job's, in any order. */
+void client_reap(struct client *c, const struct client_job *job);
 
 /* The program that would run as the service: "" if only a fork of this one can. */
 void client_program(char *out, size_t cap);

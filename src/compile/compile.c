@@ -534,7 +534,7 @@ static int wait_reply(struct compile_ticket *t, struct job_reply *reply, struct 
         log_warn("compile", "the compile service died; starting another");
         struct compiler *c = t->compiler;
         pthread_mutex_lock(&c->lock);
-        client_reap(&c->client);
+        client_reap(&c->client, &t->job);
         rc = client_resubmit(&c->client, &t->job, err);
         pthread_mutex_unlock(&c->lock);
         if (rc < 0)

@@ -193,6 +193,7 @@ static _Noreturn void become_program(const struct super_spec *s, int failure_fd)
         signal(sig, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever kills the supervisor kills the program */
     for (int i = 0; i < 4; i++)
         if (s->fds[i] >= 0 && dup2(s->fds[i], i) < 0)
             goto failed;

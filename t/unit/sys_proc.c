@@ -260,6 +260,25 @@ static void test_parent_dies(void **state)
     temp_dir_release(&t);
 }
 
+/* The supervisor itself is killed: the program goes with it, and Hone hears of it. */
+static void test_supervisor_dies(void **state)
+{
+    struct err err = ERR_INIT;
+    struct loop *l = loop_new();
+    SHELL(c, "sleep 600");
+    assert_int_equal(child_start(&c, l, &err), 0);
+    pid_t program = c.pid;
+    kill(c.super_pid, SIGKILL);
+    while (c.end == CHILD_RUNNING)
+        assert_true(loop_step(l, 10 * SEC, &err) > 0);
+    assert_int_equal(c.end, CHILD_SIGNALED);
+    for (int i = 0; i < 500 && alive(program); i++)
+        usleep(10000);
+    assert_false(alive(program));
+    child_release(&c);
+    loop_free(l);
+}
+
 static void count_end(struct child_process *c, void *ctx)
 {
     ++*(int *)ctx;
@@ -361,6 +380,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_output_cap),
         cmocka_unit_test(test_descendants_die),
         cmocka_unit_test(test_parent_dies),
+        cmocka_unit_test(test_supervisor_dies),
         cmocka_unit_test(test_many_in_one_loop),
         cmocka_unit_test(test_release_kills),
         cmocka_unit_test(test_pass_fd),
