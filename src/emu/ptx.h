@@ -24,7 +24,7 @@
 #include "base/vec.h"
 
 #define PTX_MAX_MODS 12
-#define PTX_MAX_OPNDS 8
+#define PTX_MAX_OPNDS 12
 #define PTX_MAX_TEXT (64u << 20)
 
 enum ptx_type {

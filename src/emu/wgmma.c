@@ -212,24 +212,33 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* Lines are rows n and must become columns: transpose 8 rows at a time. */
+/* [n][k] to [k][n], in 4x4 blocks that fit registers. */
+static void transpose(const uint32_t *in, unsigned n, unsigned k, uint32_t *out)
+{
+    for (unsigned k0 = 0; k0 < k; k0 += 4)
+        for (unsigned n0 = 0; n0 < n; n0 += 4) {
+            uint32_t t[4][4];
+            for (unsigned i = 0; i < 4; i++)
+                for (unsigned j = 0; j < 4; j++)
+                    t[j][i] = in[(size_t)(n0 + i) * k + k0 + j];
+            for (unsigned j = 0; j < 4; j++)
+                memcpy(out + (size_t)(k0 + j) * n + n0, t[j], sizeof t[j]);
+        }
+}
+
+/* Lines are rows n and must become columns: gather the packed rows, decode all, transpose. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)
 {
-    unsigned chunks = op->k * tc_bits(op->b) / 128, per = 128 / tc_bits(op->b);
-    unsigned cells = op->b == TC_B1 ? 4 : per;
-    for (unsigned n0 = 0; n0 < op->n; n0 += 8)
-        for (unsigned c = 0; c < chunks; c++) {
-            uint32_t line[8][16];
-            for (unsigned i = 0; i < 8; i++) {
-                uint8_t raw[16];
-                read_chunk(smem, smem_bytes, wgmma_chunk(d, false, n0 + i, c), raw);
-                decode(op->b, raw, line[i], per);
-            }
-            for (unsigned k = 0; k < cells; k++)
-                for (unsigned i = 0; i < 8; i++)
-                    x[(size_t)(c * cells + k) * op->n + n0 + i] = line[i][k];
-        }
+    static _Thread_local uint8_t raw[WGMMA_MAX_N * 64];
+    static _Thread_local uint32_t rows[WGMMA_MAX_N * 64];
+    unsigned chunks = op->k * tc_bits(op->b) / 128;
+    for (unsigned n = 0; n < op->n; n++)
+        for (unsigned c = 0; c < chunks; c++)
+            read_chunk(smem, smem_bytes, wgmma_chunk(d, false, n, c),
+                       raw + (size_t)(n * chunks + c) * 16);
+    decode(op->b, raw, rows, (size_t)op->n * op->k);
+    transpose(rows, op->n, op->b == TC_B1 ? op->k / 32u : op->k, x);
 }
 
 void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
