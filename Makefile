@@ -118,6 +118,11 @@ $(B)/t/%: t/unit/%.c $(B)/libhone.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) -rdynamic -lcmocka $(HONE_LIBS)
 
+# The emulator against a GPU, case by case; libc only, so that it builds on a bare GPU box.
+$(B)/fidelity: t/gpu/fidelity.c $(filter-out $(B)/worker/main.o,$(call obj,$(WORKER_SRC)))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^ $(LDFLAGS_ALL) $(WORKER_LIBS)
+
 export MODE
 export HONE := $(CURDIR)/$(B)/hone
 export ASAN_OPTIONS := abort_on_error=0:$(ASAN_OPTIONS)
@@ -125,7 +130,7 @@ export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
 .PHONY: test check check-unit asan torture bench
 test: setup ## install what is missing, build, run all tests
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
-check: check-unit $(PROGRAMS:%=$(B)/%) ## the tests alone, without set-up
+check: check-unit $(PROGRAMS:%=$(B)/%) $(B)/fidelity ## the tests alone, without set-up
 	@prove $(PROVE_FLAGS) $(filter-out t/lib.sh,$(sort $(wildcard t/*.sh)))
 check-unit: $(UNIT)
 	@$(if $(UNIT),prove $(PROVE_FLAGS) --exec '' $(sort $(UNIT)))

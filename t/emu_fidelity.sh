@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Every tensor and asynchronous form, in PTX, on the emulator with the sanitizer: it runs, nothing is
+# found. On a machine with a GPU the outputs are compared too (--gpu; see t/gpu/fidelity.c).
+. "$(dirname "$0")/lib.sh"
+
+for f in t/cases/fidelity/*.case; do
+    runs 0 "${f##*/}" "build/$MODE/fidelity" --quiet "$f"
+done
+done_testing
