@@ -20,6 +20,7 @@ void run_config_init(struct run_config *c)
         .arch = "sm_90a",
         .gpu = "h200",
         .device = "",
+        .on = "local",
         .dialect = DIALECT_CUTE,
         .profile = PROFILE_DELAYED,
         .context = CONTEXT_DYNAMIC,
@@ -88,9 +89,9 @@ json_t *run_config_to_json(const struct run_config *c)
                                "usd", c->budget.usd, "wall_ns", (json_int_t)c->budget.wall_ns,
                                "steps", (json_int_t)c->budget.steps);
     json_t *j = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:I}", "strategy",
-        c->strategy, "task", c->task, "arch", c->arch, "gpu", c->gpu, "device", c->device,
-        "authors", authors, "dialect", dialect_names[c->dialect], "profile",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:I}",
+        "strategy", c->strategy, "task", c->task, "arch", c->arch, "gpu", c->gpu, "device",
+        c->device, "on", c->on, "authors", authors, "dialect", dialect_names[c->dialect], "profile",
         profile_names[c->profile], "context", context_names[c->context], "select",
         select_names[c->select], "class_prompts", c->class_prompts, "anchors", c->anchors,
         "zero_shot", c->zero_shot, "rejudge", c->rejudge, "seed", (json_int_t)c->seed);
@@ -167,6 +168,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->arch = get_str(&r, "arch");
     c->gpu = get_str(&r, "gpu");
     c->device = get_str(&r, "device");
+    c->on = get_str(&r, "on");
     c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, 2);
     c->profile = (enum profile_mode)get_name(&r, "profile", profile_names, 3);
     c->context = (enum context_mode)get_name(&r, "context", context_names, 2);

@@ -36,7 +36,8 @@ struct run_config {
     const char *task;                  /* as given: a name or a path */
     const char *arch;                  /* "sm_90a" */
     const char *gpu;                   /* "h200": whose roofline */
-    const char *device;                /* "emu", "cuda"; recorded */
+    const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
+    const char *on;                    /* "local", "spool:DIR" */
     const char *authors[AUTHOR_ROLES]; /* specs; NULL = the coder's */
     enum dialect dialect;
     enum profile_mode profile;

@@ -7,8 +7,15 @@
 #include "cmd/command.h"
 
 extern const struct command cmd_compile;
+extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_eval;
+extern const struct command cmd_log;
+extern const struct command cmd_optimize;
+extern const struct command cmd_report;
+extern const struct command cmd_resume;
+extern const struct command cmd_runs;
+extern const struct command cmd_show;
 extern const struct command cmd_worker;
 
 #endif

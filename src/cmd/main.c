@@ -17,7 +17,14 @@
 
 /* In the order of --help. */
 static const struct command *const table[] = {
+    &cmd_optimize,
     &cmd_eval,
+    &cmd_resume,
+    &cmd_runs,
+    &cmd_show,
+    &cmd_log,
+    &cmd_diff,
+    &cmd_report,
     &cmd_compile,
     &cmd_worker,
     &cmd_doctor,

@@ -1,0 +1,135 @@
+/* log.c - `hone log RUN`: every call and note in order; one call in full; the run as a recording.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/record.h"
+#include "author/author.h"
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/session.h"
+#include "report/summary.h"
+#include "sys/json.h"
+
+static void print_call(const struct call_rec *c)
+{
+    printf("%-9s %3llu  %-8s %6llu in %6llu out%s  %6.1f s", c->role, (unsigned long long)c->index,
+           !c->ended ? "open"
+           : c->ok   ? "ok"
+                     : "unusable",
+           (unsigned long long)c->in_tokens, (unsigned long long)c->out_tokens,
+           c->estimated ? "~" : " ", (double)c->latency_ns / 1e9);
+    if (c->usd > 0)
+        printf("  $%.3f", c->usd);
+    if (c->requests > 1)
+        printf("  %u requests", c->requests);
+    if (c->drift)
+        printf("  drift");
+    if (*c->error)
+        printf("  %s", c->error);
+    putchar('\n');
+    for (const char *p = c->notes; *p;) {
+        size_t n = strcspn(p, "\n");
+        printf("            %.*s\n", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
+static json_t *call_json(const struct call_rec *c)
+{
+    return json_pack("{s:s, s:I, s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:b, s:f, s:I, s:i, s:b, s:s}",
+                     "role", c->role, "index", (json_int_t)c->index, "ended", c->ended, "ok", c->ok,
+                     "author", c->author, "model", c->model, "in_tokens", (json_int_t)c->in_tokens,
+                     "cached_tokens", (json_int_t)c->cached_tokens, "out_tokens",
+                     (json_int_t)c->out_tokens, "estimated", c->estimated, "usd", c->usd,
+                     "latency_ns", (json_int_t)c->latency_ns, "requests", (int)c->requests, "drift",
+                     c->drift, "error", c->error);
+}
+
+static int print_all(const struct summary *m, bool json)
+{
+    if (json) {
+        json_t *j = json_array();
+        vec_each (struct call_rec, c, &m->calls)
+            json_array_append_new(j, call_json(c));
+        json_print(stdout, j);
+        json_decref(j);
+        return HONE_OK;
+    }
+    vec_each (struct call_rec, c, &m->calls)
+        print_call(c);
+    vec_each (struct event_rec, e, &m->events)
+        printf("note      %s: %s\n", e->kind, e->text);
+    return HONE_OK;
+}
+
+/* role/index, as `code/3`. */
+static int print_one(struct store *s, const struct summary *m, const char *which, struct err *err)
+{
+    const char *slash = strrchr(which, '/');
+    struct strbuf sb = STRBUF_INIT(32u << 20);
+    vec_each (struct call_rec, c, &m->calls) {
+        if (!slash || strlen(c->role) != (size_t)(slash - which) ||
+            memcmp(c->role, which, strlen(c->role)) != 0 ||
+            strtoull(slash + 1, NULL, 10) != c->index)
+            continue;
+        int rc = store_blob_get(s, c->stable_sha, &sb, err);
+        if (rc == 0)
+            rc = store_blob_get(s, c->turn_sha, &sb, err);
+        strbuf_adds(&sb, "\n\n======== reply ========\n\n");
+        if (rc == 0 && *c->reply_sha)
+            rc = store_blob_get(s, c->reply_sha, &sb, err);
+        if (rc == 0)
+            fwrite(sb.buf, 1, sb.len, stdout);
+        putchar('\n');
+        strbuf_release(&sb);
+        return rc;
+    }
+    strbuf_release(&sb);
+    return err_set(err, ERR_INPUT, "run %s has no call '%s' (say ROLE/INDEX, as code/0)",
+                   m->run.name, which);
+}
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+    struct summary m;
+    const char *path = NULL, *export = NULL;
+    bool json = false;
+    const struct option opts[] = {
+        OPT_STR(0, "export", &export, "FILE", "write the run as a recording for replay:FILE"),
+        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone log [options] RUN [ROLE/INDEX]",
+        .about =
+            "Lists every call of a run with its tokens, cost and latency, and every note. With\n"
+            "ROLE/INDEX prints that call's whole prompt and reply.",
+        .example = "hone log last\nhone log last code/3\nhone log last --export run.jsonl",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc < 1 || argc > 2)
+        return cmd_usage(&spec, "give a RUN, and perhaps ROLE/INDEX");
+    int rc = HONE_OK;
+    if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
+        rc = cmd_fail(&err);
+    } else {
+        if (export)
+            rc = record_export(s, m.run.name, export, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+        else if (argc == 2)
+            rc = print_one(s, &m, argv[1], &err) < 0 ? cmd_fail(&err) : HONE_OK;
+        else
+            rc = print_all(&m, json);
+        summary_release(&m);
+    }
+    store_close(s);
+    return rc;
+}
+
+const struct command cmd_log = {"log", "every call of a run; its recording", run};

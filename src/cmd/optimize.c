@@ -1,0 +1,244 @@
+/*
+ * optimize.c - `hone optimize TASK`: the main job. A run is begun here and carried out by
+ * session.c; `hone resume` carries on what was begun.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "author/replay.h"
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/session.h"
+#include "sys/file.h"
+#include "sys/json.h"
+
+enum { MAX_SOURCE = 1 << 20 };
+
+struct wishes {
+    const char *strategy, *dialect, *profile, *context, *select, *from, *store;
+    const char *author[AUTHOR_ROLES];
+    bool no_class, no_anchors, zero_shot, rejudge;
+    uint64_t steps, repairs, tries, wave, seed;
+    int64_t delay;
+};
+
+static int pick(const char *given, const char *what, const char *const *names, size_t n,
+                struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(given, names[i]))
+            return (int)i;
+    struct strbuf list = STRBUF_INIT(256);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
+    err_set(err, ERR_INPUT, "--%s is one of %s, not '%s'", what, list.buf, given);
+    strbuf_release(&list);
+    return -1;
+}
+
+static int choose(const struct wishes *w, struct run_config *c, struct err *err)
+{
+    static const char *const dialects[] = {"cute", "cuda"};
+    static const char *const profiles[] = {"never", "always", "delayed"};
+    static const char *const contexts[] = {"flat", "dynamic"};
+    static const char *const selects[] = {"greedy", "eps"};
+    /* Astra's profiler measures from the first round on. */
+    const char *profile = w->profile                    ? w->profile
+                          : str_eq(w->strategy, "team") ? "always"
+                                                        : "delayed";
+    int d = pick(w->dialect, "dialect", dialects, 2, err);
+    int p = d < 0 ? -1 : pick(profile, "profile", profiles, 3, err);
+    int x = p < 0 ? -1 : pick(w->context, "context", contexts, 2, err);
+    int s = x < 0 ? -1 : pick(w->select, "select", selects, 2, err);
+    if (s < 0)
+        return -1;
+    if (!strategy_find(w->strategy)) {
+        struct strbuf list = STRBUF_INIT(512);
+        for (size_t i = 0; strategy_table[i]; i++)
+            strbuf_addf(&list, "\n  %-8s %s", strategy_table[i]->name, strategy_table[i]->about);
+        err_set(err, ERR_INPUT, "there is no strategy '%s'; there are:%s", w->strategy, list.buf);
+        strbuf_release(&list);
+        return -1;
+    }
+    c->strategy = w->strategy;
+    c->dialect = (enum dialect)d;
+    c->profile = (enum profile_mode)p;
+    c->context = (enum context_mode)x;
+    c->select = (enum select_mode)s;
+    c->class_prompts = !w->no_class;
+    c->anchors = !w->no_anchors;
+    c->zero_shot = w->zero_shot;
+    c->steps = (uint32_t)MIN(w->steps, 100000);
+    c->repairs = (uint32_t)MIN(w->repairs, 1000);
+    c->tries = (uint32_t)MIN(w->tries, 1000);
+    c->wave = (uint32_t)MIN(MAX(w->wave, 1), 64);
+    c->seed = w->seed;
+    c->profile_delay = (int32_t)MIN(w->delay, 100000);
+    return 0;
+}
+
+/* A recording brings its own configuration: the replay is the same run. */
+static int config_of_recording(struct run_config *c, const char *spec, const char *task,
+                               bool rejudge, struct arena *mem, struct err *err)
+{
+    struct replay *r;
+    struct run_config given = *c;
+    if (replay_load(&r, spec + strlen("replay:"), err) < 0)
+        return -1;
+    int rc = run_config_from_json(c, json_object_get(replay_run(r), "config"), mem, err);
+    replay_free(r);
+    if (rc < 0)
+        return -1;
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        c->authors[i] = NULL;
+    c->authors[AUTHOR_CODE] = spec;
+    c->budget = (struct budget){0};
+    c->rejudge = rejudge;
+    c->device = given.device;
+    c->on = given.on;
+    if (task)
+        c->task = task;
+    return 0;
+}
+
+static int begin(struct session *s, struct arena *mem, struct err *err)
+{
+    struct run_rec r;
+    json_t *j = run_config_to_json(s->config);
+    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    char number[32];
+    json_decref(j);
+    if (!text)
+        return err_set(err, ERR_INPUT,
+                       "the configuration is not UTF-8 (the file given by --from?)");
+    int rc = store_run_create(s->store, s->config->task, s->config->strategy, text,
+                              s->config->authors[AUTHOR_CODE], &s->run, err);
+    free(text);
+    snprintf(number, sizeof number, "%lld", (long long)s->run);
+    if (rc < 0 || store_run_find(s->store, number, &r, mem, err) < 0)
+        return -1;
+    s->run_name = r.name;
+    return 0;
+}
+
+/* "softmax" of "path/to/softmax/": what a run is called after. */
+static int prepare(struct session *s, const struct wishes *w, const char *task,
+                   struct strbuf *source, struct arena *mem, struct err *err)
+{
+    struct run_config *c = s->config;
+    const char *author = w->author[AUTHOR_CODE], *env = getenv("HONE_AUTHOR");
+    author = author ? author : env && *env ? env : "playbook";
+    if (choose(w, c, err) < 0)
+        return -1;
+    if (str_starts(author, "replay:"))
+        return config_of_recording(c, author, task, w->rejudge, mem, err);
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        c->authors[i] = w->author[i];
+    c->authors[AUTHOR_CODE] = author;
+    c->task = task;
+    if (w->from) {
+        if (file_read(w->from, MAX_SOURCE, source, err) < 0)
+            return -1;
+        const char *slash = strrchr(w->from, '/');
+        c->from = source->buf;
+        c->from_name = slash ? slash + 1 : w->from;
+    }
+    struct task *t = session_task(task);
+    if (!t)
+        return err_set(err, ERR_INPUT, "'%s' is not a task", task);
+    run_config_settle(c, t);
+    task_free(t);
+    return 0;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    struct arena mem = ARENA_INIT;
+    struct run_config c;
+    struct strbuf source = STRBUF_INIT(MAX_SOURCE);
+    struct session s = {.config = &c};
+    struct wishes w = {.strategy = "refine",
+                       .dialect = "cute",
+                       .context = "dynamic",
+                       .select = "eps",
+                       .wave = 1,
+                       .delay = -1};
+    run_config_init(&c);
+    const struct option opts[] = {
+        OPT_STR('s', "strategy", &w.strategy, "NAME",
+                "refine (default), team, search, sample or reflect"),
+        OPT_STR('a', "author", &w.author[AUTHOR_CODE], "WHO",
+                "openai:MODEL, anthropic:MODEL, exec:CMD, mailbox:DIR,\n"
+                "replay:FILE or playbook (default: HONE_AUTHOR, else playbook)"),
+        OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO", "another author for plans"),
+        OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
+                "another for diagnosis and repair"),
+        OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO", "another for the tester"),
+        OPT_STR(0, "author-profile", &w.author[AUTHOR_PROFILE], "WHO", "another for the profiler"),
+        OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another for the porter"),
+        OPT_STR(0, "from", &w.from, "FILE", "begin with this kernel"),
+        OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default) or cuda"),
+        OPT_UINT('n', "steps", &w.steps, "N", "steps, rounds or nodes (default: the strategy's)"),
+        OPT_UINT(0, "repairs", &w.repairs, "N", "repairs of a failed step"),
+        OPT_UINT(0, "tries", &w.tries, "N", "fresh starts of the first kernel"),
+        OPT_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
+        OPT_UINT(0, "seed", &w.seed, "N", "of the search's choices (default 1)"),
+        OPT_GROUP("Budgets"),
+        OPT_UINT(0, "budget-tokens", &c.budget.tokens, "N", "in and out together"),
+        OPT_REAL(0, "budget-usd", &c.budget.usd, "USD", "money (prices.json)"),
+        OPT_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
+        OPT_UINT(0, "budget-steps", &c.budget.steps, "N", "judged candidates"),
+        OPT_GROUP("Where it is judged"),
+        OPT_STR(0, "device", &c.device, "DEV",
+                "emu, cuda, cuda:N (default: a GPU if there is one)"),
+        OPT_STR(0, "on", &c.on, "PLACE", "local (default) or spool:DIR"),
+        OPT_STR(0, "gpu", &c.gpu, "NAME", "the GPU the emulator models (default h200)"),
+        OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
+        OPT_STR(0, "compiler", &s.compiler, "NAME", "nvrtc or nvcc"),
+        OPT_FLAG(0, "rejudge", &w.rejudge, "replay: judge again instead of taking the verdicts"),
+        OPT_GROUP("Ablations"),
+        OPT_STR(0, "profile", &w.profile, "WHEN", "never, always or delayed"),
+        OPT_INT(0, "profile-delay", &w.delay, "STEP",
+                "when counters are told (default: the class's)"),
+        OPT_FLAG(0, "no-class-prompts", &w.no_class, "leave the class's menu out"),
+        OPT_FLAG(0, "no-anchors", &w.no_anchors, "search: plans in words"),
+        OPT_STR(0, "context", &w.context, "HOW", "search: dynamic (default) or flat"),
+        OPT_STR(0, "select", &w.select, "HOW", "search: eps (default) or greedy"),
+        OPT_FLAG(0, "zero-shot", &w.zero_shot, "leave the example out"),
+        OPT_GROUP("Output"),
+        OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
+        OPT_STR(0, "store", &w.store, "FILE", SESSION_STORE_HELP),
+        OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
+        OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone optimize [options] TASK",
+        .about = "Writes, judges and refines kernels for a task until the budget or the roofline\n"
+                 "ends it; leaves the best kernel and a report. Everything is recorded: a run\n"
+                 "that was interrupted is carried on by `hone resume`.",
+        .example = "hone optimize softmax --author anthropic:claude-sonnet-4-5 --budget-usd 2\n"
+                   "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    bool replay = w.author[AUTHOR_CODE] && str_starts(w.author[AUTHOR_CODE], "replay:");
+    if (argc != 1 && !(replay && argc == 0))
+        return cmd_usage(&spec, "give one TASK");
+    int rc;
+    if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0 ||
+        session_store(&s.store, w.store, false, &err) < 0 || begin(&s, &mem, &err) < 0)
+        rc = cmd_fail(&err);
+    else
+        rc = session_run(&s);
+    store_close(s.store);
+    strbuf_release(&source);
+    arena_release(&mem);
+    return rc;
+}
+
+const struct command cmd_optimize = {"optimize", "write and refine a kernel for a task", run};

@@ -1,0 +1,85 @@
+/* resume.c - `hone resume RUN`: carry on a run that was stopped, killed or out of budget. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/session.h"
+#include "sys/json.h"
+
+static int carry_on(struct session *s, const char *which, const struct run_config *wish,
+                    const char *author, struct arena *mem, struct err *err)
+{
+    struct run_rec r;
+    if (store_run_find(s->store, which, &r, mem, err) < 0)
+        return -1;
+    json_t *j = json_read_text(r.config, strlen(r.config), "config", NULL, err);
+    int rc = j ? run_config_from_json(s->config, j, mem, err) : -1;
+    json_decref(j);
+    if (rc < 0)
+        return -1;
+    const struct budget *b = &wish->budget;
+    s->config->budget.tokens = b->tokens ? b->tokens : s->config->budget.tokens;
+    s->config->budget.usd = b->usd > 0 ? b->usd : s->config->budget.usd;
+    s->config->budget.wall_ns = b->wall_ns ? b->wall_ns : s->config->budget.wall_ns;
+    s->config->budget.steps = b->steps ? b->steps : s->config->budget.steps;
+    s->config->steps = wish->steps ? wish->steps : s->config->steps;
+    if (author)
+        s->config->authors[AUTHOR_CODE] = author;
+    if (*wish->device)
+        s->config->device = wish->device;
+    if (*wish->on)
+        s->config->on = wish->on;
+    s->run = r.id;
+    s->run_name = r.name;
+    s->prior_wall_ns = r.wall_ns;
+    return 0;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    struct arena mem = ARENA_INIT;
+    struct run_config c, wish = {.device = "", .on = ""};
+    struct session s = {.config = &c};
+    const char *store = NULL, *author = NULL;
+    uint64_t steps = 0;
+    const struct option opts[] = {
+        OPT_STR('a', "author", &author, "WHO", "another author from here on"),
+        OPT_UINT('n', "steps", &steps, "N", "another number of steps"),
+        OPT_UINT(0, "budget-tokens", &wish.budget.tokens, "N", "a new budget, of the whole run"),
+        OPT_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
+        OPT_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
+        OPT_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
+        OPT_STR(0, "device", &wish.device, "DEV", "judge there from here on"),
+        OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
+        OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
+        OPT_STR(0, "store", &store, "FILE", SESSION_STORE_HELP),
+        OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
+        OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone resume [options] RUN",
+        .about = "Carries a run on. Nothing that was recorded is asked or judged again; a call\n"
+                 "that was under way is taken up (mailbox) or asked once more.",
+        .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one RUN; `hone runs` lists them");
+    wish.steps = (uint32_t)MIN(steps, 100000);
+    int rc;
+    if (session_store(&s.store, store, true, &err) < 0 ||
+        carry_on(&s, argv[0], &wish, author, &mem, &err) < 0)
+        rc = cmd_fail(&err);
+    else
+        rc = session_run(&s);
+    store_close(s.store);
+    arena_release(&mem);
+    return rc;
+}
+
+const struct command cmd_resume = {"resume", "carry a run on", run};

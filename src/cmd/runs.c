@@ -1,0 +1,83 @@
+/* runs.c - `hone runs`: what is in the store. */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/session.h"
+#include "report/summary.h"
+#include "sys/json.h"
+
+static void print_run(const struct run_rec *r)
+{
+    char when[32] = "";
+    struct strbuf best = STRBUF_INIT(128);
+    time_t t = (time_t)(r->created_ms / 1000);
+    struct tm tm;
+    if (localtime_r(&t, &tm))
+        strftime(when, sizeof when, "%m-%d %H:%M", &tm);
+    print_time(r->best_time_ns, r->best_is_model, &best);
+    if (r->best_speedup > 0)
+        strbuf_addf(&best, " %.2fx", r->best_speedup);
+    printf("%-36s %s  %-8s %3llu/%-3llu pass  %-22s %6.0fk tokens  $%.2f  %s\n", r->name, when,
+           r->state, (unsigned long long)r->passes, (unsigned long long)r->nodes, best.buf,
+           (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd, r->source);
+    strbuf_release(&best);
+}
+
+static json_t *run_json(const struct run_rec *r)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}",
+                     "run", r->name, "task", r->task, "strategy", r->strategy, "state", r->state,
+                     "reason", r->reason, "author", r->source, "created_ms",
+                     (json_int_t)r->created_ms, "candidates", (json_int_t)r->nodes, "passes",
+                     (json_int_t)r->passes, "in_tokens", (json_int_t)r->in_tokens, "out_tokens",
+                     (json_int_t)r->out_tokens, "usd", r->usd, "best_time_ns", r->best_time_ns,
+                     "best_speedup", r->best_speedup, "model", r->best_is_model);
+}
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    struct arena mem = ARENA_INIT;
+    struct run_vec list = VEC_INIT;
+    struct store *s = NULL;
+    const char *path = NULL;
+    bool json = false, check = false;
+    const struct option opts[] = {
+        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_FLAG(0, "check", &check, "check the store's integrity first"),
+        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone runs [options]",
+        .about = "Lists the runs of the store, the oldest first.",
+        .example = "hone runs",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc)
+        return cmd_usage(&spec, "no operand is expected");
+    int rc = HONE_OK;
+    if (session_store(&s, path, true, &err) < 0 || (check && store_check(s, &err) < 0) ||
+        store_run_list(s, &list, &mem, &err) < 0) {
+        rc = cmd_fail(&err);
+    } else if (json) {
+        json_t *j = json_array();
+        vec_each (struct run_rec, r, &list)
+            json_array_append_new(j, run_json(r));
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        vec_each (struct run_rec, r, &list)
+            print_run(r);
+    }
+    vec_release(&list);
+    arena_release(&mem);
+    store_close(s);
+    return rc;
+}
+
+const struct command cmd_runs = {"runs", "list the recorded runs", run};

@@ -1,0 +1,263 @@
+#include "cmd/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/record.h"
+#include "base/util.h"
+#include "cmd/command.h"
+#include "prompt/say.h"
+#include "report/report.h"
+#include "sys/file.h"
+#include "sys/interrupt.h"
+#include "sys/json.h"
+#include "sys/term.h"
+
+int session_store(struct store **out, const char *given, bool must_exist, struct err *err)
+{
+    const char *env = getenv("HONE_STORE");
+    const char *path = given ? given : env && *env ? env : "hone-out/hone.db";
+    if (must_exist && !file_exists(path))
+        return err_set(err, ERR_INPUT, "there is no store '%s' yet: `hone optimize` makes one",
+                       path);
+    return store_open(out, path, err);
+}
+
+struct task *session_task(const char *name)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find(name, &problems);
+    vec_each (struct problem, p, &problems) {
+        if (!t)
+            fprintf(stderr, "hone: %s\n", p->text);
+        free(p->text);
+    }
+    vec_release(&problems);
+    return t;
+}
+
+/* ---- the live line -------------------------------------------------------------------------- */
+
+struct live {
+    struct progress p;
+    const struct run_config *cfg;
+    bool quiet;
+};
+
+static void on_asking(void *ctx, const struct agent *a, const char *role)
+{
+    struct live *l = ctx;
+    if (!l->quiet)
+        progress_show(&l->p, "step %u: asking %s ...", a->step, role);
+}
+
+static void on_judging(void *ctx, const struct agent *a, size_t n)
+{
+    struct live *l = ctx;
+    if (!l->quiet)
+        progress_show(&l->p, "step %u: judging %zu candidate%s ...", a->step, n, n > 1 ? "s" : "");
+}
+
+static void add_ratio(const struct verdict *v, struct strbuf *sb)
+{
+    if (v->speedup > 0)
+        strbuf_addf(sb, "  %.2fx", v->speedup);
+    vec_each (struct verdict_time, t, &v->times)
+        if (!str_eq(t->who, "candidate") && t->ratio > 0 && t->ratio_hi > 0) {
+            strbuf_addf(sb, " [%.2f, %.2f] %s", t->ratio_lo, t->ratio_hi, t->who);
+            return;
+        }
+}
+
+static void on_judged(void *ctx, const struct agent *a, const struct node *n)
+{
+    struct live *l = ctx;
+    struct strbuf sb = STRBUF_INIT(2048);
+    if (l->quiet)
+        return;
+    strbuf_addf(&sb, "%3llu %-10s %-13s", (unsigned long long)n->index, n->stage,
+                verdict_kind_name(n->verdict.kind));
+    if (n->verdict.time_ns > 0) {
+        print_time(n->verdict.time_ns, n->verdict.time_is_model, &sb);
+        add_ratio(&n->verdict, &sb);
+        if (verdict_roofline(&n->verdict) > 0)
+            strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(&n->verdict));
+    } else {
+        strbuf_addf(&sb, "%.60s", n->verdict.summary);
+    }
+    if (n == a->best)
+        strbuf_adds(&sb, "  *best*");
+    strbuf_addf(&sb, "  | %.0fk tokens%s", (double)(a->spent.in_tokens + a->spent.out_tokens) / 1e3,
+                a->spent.estimated ? "~" : "");
+    if (a->spent.usd > 0 || a->spent.usd_unknown)
+        strbuf_addf(&sb, ", $%.2f%s", a->spent.usd, a->spent.usd_unknown ? "+?" : "");
+    strbuf_addf(&sb, ", %.0f s", (double)a->spent.wall_ns / 1e9);
+    struct strbuf left = STRBUF_INIT(256);
+    budget_describe(&l->cfg->budget, &a->spent, &left);
+    if (left.len)
+        strbuf_addf(&sb, " (%s)", left.buf);
+    term_clean(sb.buf, 400);
+    progress_say(&l->p, "%s", sb.buf);
+    strbuf_release(&left);
+    strbuf_release(&sb);
+}
+
+/* ---- opening what a run needs --------------------------------------------------------------- */
+
+struct parts {
+    struct task *task;
+    struct author *authors[AUTHOR_ROLES];
+    struct evaluator *eval;
+    struct replay *replay;
+    struct judge *judge;
+    struct prices *prices;
+};
+
+static void parts_close(struct parts *p)
+{
+    judge_close(p->judge);
+    replay_free(p->replay);
+    evaluator_close(p->eval);
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        author_close(p->authors[i]);
+    prices_free(p->prices);
+    task_free(p->task);
+}
+
+static int check_price(const struct parts *p, const struct author *a, const struct budget *b,
+                       struct err *err)
+{
+    struct price x;
+    if (b->usd <= 0 || prices_find(p->prices, author_scheme(a), author_model(a), &x))
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "no price is known for '%s', so a budget in money cannot be kept: add it to "
+                   "~/.config/hone/prices.json or drop --budget-usd",
+                   author_spec(a));
+}
+
+static int open_authors(struct parts *p, const struct session *s, struct err *err)
+{
+    for (int i = 0; i < AUTHOR_ROLES; i++) {
+        const char *spec = s->config->authors[i];
+        if (!spec)
+            continue;
+        if (author_open(&p->authors[i], spec, &s->author, err) < 0 ||
+            check_price(p, p->authors[i], &s->config->budget, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int open_judge(struct parts *p, const struct session *s, struct err *err)
+{
+    const struct run_config *c = s->config;
+    const char *author = c->authors[AUTHOR_CODE];
+    if (str_starts(author, "replay:")) {
+        if (replay_load(&p->replay, author + 7, err) < 0)
+            return -1;
+        if (!c->rejudge) {
+            p->judge = judge_replay(p->replay);
+            return 0;
+        }
+    }
+    struct eval_options o = {.device = *c->device ? c->device : NULL,
+                             .on = str_eq(c->on, "local") ? NULL : c->on,
+                             .gpu = c->gpu,
+                             .arch = c->arch,
+                             .compiler = s->compiler};
+    if (evaluator_open(&p->eval, &o, err) < 0)
+        return -1;
+    p->judge = judge_eval(p->eval);
+    return 0;
+}
+
+static int print_end(struct session *s, struct parts *p, int rc, struct err *err)
+{
+    struct summary m;
+    struct strbuf text = STRBUF_INIT(1u << 20), differ = STRBUF_INIT(64 << 10);
+    char *dir = s->out_dir ? xstrdup(s->out_dir) : xasprintf("hone-out/%s", s->run_name);
+    int code = HONE_OK, other = 0;
+    if (summary_load(&m, s->store, s->run_name, err) < 0) {
+        free(dir);
+        return cmd_fail(err);
+    }
+    if (report_write(&m, s->store, dir, err) < 0)
+        code = cmd_fail(err);
+    if (p->replay && !s->config->rejudge)
+        other = record_compare(s->store, s->run, p->replay, &differ, err);
+    if (s->json) {
+        json_t *j = summary_json(&m);
+        json_object_set_new(j, "dir", json_string(dir));
+        if (p->replay)
+            json_object_set_new(j, "lineage_differs", json_integer(other));
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        summary_print(&m, &text);
+        if (m.best)
+            strbuf_addf(&text, "  kernel: %s/best.cu\n", dir);
+        strbuf_addf(&text, "  report: %s/report.md\n", dir);
+        if (p->replay && !s->config->rejudge)
+            strbuf_addf(&text, "  %s the recording's lineage\n%s",
+                        other ? "NOT the same as" : "the same as", differ.buf);
+        fputs(text.buf, stdout);
+    }
+    if (code == HONE_OK)
+        code = interrupted()                   ? HONE_INTERRUPTED
+               : str_eq(m.run.state, "failed") ? HONE_ENV
+               : !m.best || other              ? HONE_NEGATIVE
+                                               : HONE_OK;
+    if (!s->json && (interrupted() || str_eq(m.run.state, "failed")))
+        fprintf(stderr, "hone: nothing is lost: `hone resume %s` carries it on\n", s->run_name);
+    summary_release(&m);
+    strbuf_release(&text);
+    strbuf_release(&differ);
+    free(dir);
+    return code;
+}
+
+int session_run(struct session *s)
+{
+    struct err err = ERR_INIT;
+    struct parts p = {0};
+    struct live live = {.cfg = s->config, .quiet = s->quiet};
+    struct agent *a = NULL;
+    int code = HONE_ENV, rc = -1;
+    interrupt_catch();
+    if (!(p.task = session_task(s->config->task)))
+        return HONE_NEGATIVE;
+    if (store_run_lock(s->store, s->run, &err) < 0 || prices_load(&p.prices, &err) < 0 ||
+        open_authors(&p, s, &err) < 0 || open_judge(&p, s, &err) < 0)
+        goto out;
+    progress_init(&live.p, stderr);
+    struct agent_setup in = {
+        .store = s->store,
+        .run = s->run,
+        .run_name = s->run_name,
+        .task = p.task,
+        .config = s->config,
+        .judge = p.judge,
+        .prices = p.prices,
+        .watch = {.asking = on_asking, .judging = on_judging, .judged = on_judged, .ctx = &live},
+        .prior_wall_ns = s->prior_wall_ns,
+    };
+    memcpy(in.authors, p.authors, sizeof in.authors);
+    if (!s->quiet)
+        progress_say(&live.p, "%s: %s on %s, written by %s, judged on %s", s->run_name,
+                     s->config->strategy, p.task->name, s->config->authors[AUTHOR_CODE],
+                     p.eval ? evaluator_device(p.eval) : "the recording");
+    if (agent_open(&a, &in, &err) == 0)
+        rc = agent_run(a, &err);
+    progress_end(&live.p);
+    if (a && a->stop.len && !s->quiet)
+        fprintf(stderr, "hone: stopped: %s\n", a->stop.buf);
+    agent_close(a);
+out:
+    store_run_unlock(s->store);
+    code = rc < 0 ? cmd_fail(&err) : print_end(s, &p, rc, &err);
+    parts_close(&p);
+    return code;
+}

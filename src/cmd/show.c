@@ -1,0 +1,95 @@
+/* show.c - `hone show RUN [CANDIDATE]`: a run's summary and lineage, or one candidate. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/session.h"
+#include "report/summary.h"
+#include "sys/json.h"
+
+static int show_run(const struct summary *m, bool json)
+{
+    struct strbuf sb = STRBUF_INIT(4u << 20);
+    if (json) {
+        json_t *j = summary_json(m);
+        json_print(stdout, j);
+        json_decref(j);
+        return HONE_OK;
+    }
+    summary_print(m, &sb);
+    strbuf_addc(&sb, '\n');
+    lineage_print(m, &sb);
+    fputs(sb.buf, stdout);
+    strbuf_release(&sb);
+    return HONE_OK;
+}
+
+static int show_candidate(struct store *s, const struct summary *m, const char *which, bool verdict,
+                          struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    struct arena mem = ARENA_INIT;
+    struct verdict_rec v;
+    char *end;
+    bool best = str_eq(which, "best");
+    long long n = best ? m->run.best : strtoll(which, &end, 10);
+    int rc = -1;
+    if ((!best && (end == which || *end)) || n < 0 || (size_t)n >= m->nodes.n) {
+        err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %zu)", m->run.name, which,
+                m->nodes.n);
+    } else if (!verdict) {
+        rc = store_blob_get(s, m->nodes.items[n].source_sha, &sb, err);
+    } else if ((rc = store_verdict_get(s, m->run.id, (uint64_t)m->nodes.items[n].verdict, &v, &mem,
+                                       err)) == 1) {
+        rc = store_blob_get(s, v.json_sha, &sb, err);
+        strbuf_addc(&sb, '\n');
+    }
+    if (rc >= 0)
+        fwrite(sb.buf, 1, sb.len, stdout);
+    strbuf_release(&sb);
+    arena_release(&mem);
+    return rc < 0 ? -1 : 0;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+    struct summary m;
+    const char *path = NULL;
+    bool json = false, verdict = false;
+    const struct option opts[] = {
+        OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict (JSON) instead of its source"),
+        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone show [options] RUN [CANDIDATE]",
+        .about =
+            "Shows a run: its summary and its lineage as a tree. With a CANDIDATE (its number,\n"
+            "or `best`) prints that kernel's source. RUN may be `last`.",
+        .example = "hone show last\nhone show last best > kernel.cu",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc < 1 || argc > 2)
+        return cmd_usage(&spec, "give a RUN, and perhaps a CANDIDATE");
+    int rc;
+    if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
+        rc = cmd_fail(&err);
+    } else {
+        if (argc == 1)
+            rc = show_run(&m, json);
+        else
+            rc = show_candidate(s, &m, argv[1], verdict, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+        summary_release(&m);
+    }
+    store_close(s);
+    return rc;
+}
+
+const struct command cmd_show = {"show", "a run's summary and lineage, or one candidate", run};
