@@ -246,6 +246,14 @@ enum result_status code_load(struct code **out, struct emu *e, const char *ptx, 
     }
     if (place_data(c, err) < 0 || place_all_shared(c, err) < 0 || code_init_globals(c, err) < 0)
         goto fail;
+    if (ptx_find(&c->ptx, "malloc")) {
+        struct device_alloc heap = {
+            .name = "device heap", .bytes = HEAP_BYTES, .align = 4096, .role = JOB_WORKSPACE};
+        c->heap = mem_alloc(&e->mem, &heap, err);
+        if (!c->heap)
+            goto fail;
+        c->heap->is_global_var = true;
+    }
     *out = c;
     return RESULT_OK;
 fail:
@@ -259,6 +267,8 @@ void code_free(struct code *c)
         return;
     if (c->globals)
         mem_free(&c->emu->mem, c->globals);
+    if (c->heap)
+        mem_free(&c->emu->mem, c->heap);
     ptx_release(&c->ptx);
     arena_release(&c->arena);
     free(c->funcs);

@@ -67,12 +67,13 @@ struct emu;
 struct code;
 
 enum exec_rc {
-    EX_NEXT,  /* done: the next instruction */
-    EX_JUMP,  /* the fragment's pc was set (branches, calls; core only) */
-    EX_YIELD, /* done, but let others run first (nanosleep, failed try_wait) */
-    EX_WAIT,  /* not done and nothing changed: call again later */
-    EX_EXIT,  /* the active lanes are gone */
-    EX_FAULT  /* emu_fault() was called: the launch ends */
+    EX_NEXT,    /* done: the next instruction */
+    EX_JUMP,    /* the fragment's pc was set (branches, calls; core only) */
+    EX_YIELD,   /* done, but let others run first (nanosleep, failed try_wait) */
+    EX_WAIT,    /* not done and nothing changed: call again later */
+    EX_ARRIVED, /* as EX_WAIT, but something changed: others may go on (barriers; core only) */
+    EX_EXIT,    /* the active lanes are gone */
+    EX_FAULT    /* emu_fault() was called: the launch ends */
 };
 typedef int (*exec_fn)(struct warp *w, const struct insn *in);
 
@@ -155,9 +156,10 @@ struct decode_entry {
 };
 /* Tables of each room, ended by {NULL, NULL}; an opcode may stand in several tables: a decode
  * function returns 1 for "not mine", 0 for done, -1 after dec_unsupported()/dec_bad(). */
-extern const struct decode_entry decode_alu_ops[], decode_call_ops[], decode_fp_ops[],
-    decode_half_ops[], decode_cvt_ops[], decode_mem_ops[], decode_flow_ops[], decode_sync_ops[],
-    decode_misc_ops[], decode_int_ops[], decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
+extern const struct decode_entry decode_alu_ops[], decode_bit_ops[], decode_warp_ops[],
+    decode_call_ops[], decode_fp_ops[], decode_half_ops[], decode_cvt_ops[], decode_mem_ops[],
+    decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[], decode_atom_ops[],
+    decode_tensor_ops[], decode_async_ops[];
 
 /* "unsupported: <text> at file:line" / "bad instruction ..."; both return -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
@@ -235,15 +237,21 @@ struct warp {
     struct insn_count *counts; /* of the host thread, or NULL */
     struct frame *frame0;      /* the entry's */
     uint32_t slices;
-    uint32_t diverged; /* branches that split a fragment */
-    bool unfair;       /* the last slice ran out while others of the warp waited their turn */
+    uint32_t diverged;        /* branches that split a fragment */
+    uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */
+    uint32_t cluster_phase;   /* of that arrival */
+    uint64_t barriers, syncwarps;
+    bool unfair; /* the last slice ran out while others of the warp waited their turn */
 };
 
 struct barrier {
-    uint32_t expected; /* threads; 0 = idle */
-    uint32_t arrived;
+    uint32_t expected; /* threads; 0 = all of the block */
+    uint32_t arrived;  /* in threads, a whole warp counting as 32 */
+    uint32_t threads;  /* arrived, as they are */
     uint32_t phase;
     uint32_t red_and, red_or, red_popc, result[3];
+    bool red_init;
+    char key[2]; /* addresses for the sanitizer: a phase, and the next */
 };
 
 struct block {
@@ -262,6 +270,7 @@ struct block {
     char *memory;      /* registers, local memory: one allocation, reused by the next block */
     char *spec;        /* special registers of the block */
     uint32_t nrunning; /* warps */
+    uint64_t wrote;    /* atomics done: a sign of life */
     bool started;
 };
 
@@ -274,6 +283,7 @@ struct cluster {
     struct cluster_async *async;
     struct worker_state *ws; /* host thread */
     uint32_t nrunning;       /* warps */
+    uint32_t nlive;          /* threads */
     uint32_t rounds_stuck;
     bool was_stuck, running;
     uint64_t rng;

@@ -403,9 +403,9 @@ const struct insn *dec_target(struct decoder *d, uint32_t index)
 /* ---- the opcode table ------------------------------------------------------------------------ */
 
 static const struct decode_entry *const tables[] = {
-    decode_mem_ops,  decode_alu_ops,    decode_int_ops,   decode_fp_ops,   decode_half_ops,
-    decode_cvt_ops,  decode_flow_ops,   decode_sync_ops,  decode_atom_ops, decode_misc_ops,
-    decode_call_ops, decode_tensor_ops, decode_async_ops,
+    decode_mem_ops, decode_alu_ops,  decode_int_ops,  decode_fp_ops,     decode_half_ops,
+    decode_cvt_ops, decode_flow_ops, decode_sync_ops, decode_atom_ops,   decode_misc_ops,
+    decode_bit_ops, decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
 static int decode_one(struct decoder *d, const struct ptx_insn *p, struct insn *in)

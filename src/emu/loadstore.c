@@ -172,7 +172,6 @@ typedef unsigned __int128 u128;
 
 /* Strong accesses: each element is moved whole; 16-byte ones take a lock, so that the two ends of a
  * flag-and-value protocol agree. */
-static pthread_mutex_t wide_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int strong_load(struct warp *w, const struct insn *in, const uint64_t *addr,
                        const struct lanes *l)
@@ -180,7 +179,7 @@ static int strong_load(struct warp *w, const struct insn *in, const uint64_t *ad
     uint32_t bytes = in->sub[1], wide = bytes * in->nv >= 16, dbits = (uint32_t)in->o[2];
     bool sign = in->o[3];
     if (wide)
-        pthread_mutex_lock(&wide_lock);
+        pthread_mutex_lock(&mem_wide_lock);
     FOR_LANES(i, w)
     {
         uint8_t *p = l->base + addr[i] + i * l->stride;
@@ -215,7 +214,7 @@ static int strong_load(struct warp *w, const struct insn *in, const uint64_t *ad
         }
     }
     if (wide)
-        pthread_mutex_unlock(&wide_lock);
+        pthread_mutex_unlock(&mem_wide_lock);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return EX_NEXT;
 }
@@ -226,7 +225,7 @@ static int strong_store(struct warp *w, const struct insn *in, const uint64_t *a
     uint32_t bytes = in->sub[1], wide = bytes * in->nv >= 16, dbits = (uint32_t)in->o[2];
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (wide)
-        pthread_mutex_lock(&wide_lock);
+        pthread_mutex_lock(&mem_wide_lock);
     FOR_LANES(i, w)
     {
         uint8_t *p = l->base + addr[i] + i * l->stride;
@@ -253,7 +252,7 @@ static int strong_store(struct warp *w, const struct insn *in, const uint64_t *a
         }
     }
     if (wide)
-        pthread_mutex_unlock(&wide_lock);
+        pthread_mutex_unlock(&mem_wide_lock);
     return EX_NEXT;
 }
 

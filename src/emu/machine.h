@@ -86,6 +86,8 @@ struct code {
     uint32_t const_hash_cap;
     uint8_t *const_bank; /* .const variables */
     uint32_t const_bytes;
+    struct alloc *heap;    /* malloc's, or NULL */
+    uint64_t heap_used;    /* atomic */
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t smem_most;    /* the most static shared memory of any entry */
 };
@@ -104,6 +106,8 @@ struct code_func *code_find(struct code *c, const char *name);
 /* Places dynamic shared memory; before an entry is decoded. */
 void code_place_dynamic(struct code *c, struct code_func *entry);
 /* Address of a function as a number in device code, and back (NULL if it is none). */
+/* The device heap of malloc(); made before a launch that may need it. */
+#define HEAP_BYTES (8u << 20)
 #define FUNC_BASE (5ull << 40)
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
@@ -245,11 +249,12 @@ void warp_release(struct warp *w);
 /* call.c: results of a call to the caller's variables. */
 void call_results(struct warp *w, struct frame *callee, uint32_t lanes);
 /* sync.c: lanes have exited; barriers may be complete now. */
-void barrier_exited(struct warp *w);
+void barrier_exited(struct warp *w, uint32_t lanes);
 /* A branch target: the instruction with this number of the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
 /* Splits the running fragment: lanes in `taken` go to `pc`, the others go on. EX_JUMP. */
 int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
+int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
 void warp_exit_lanes(struct warp *w, uint32_t lanes);
 
@@ -261,6 +266,9 @@ void count_collect(struct launch *l, struct worker_state *ws); /* adds up, and f
 /* ---- the sanitizer's state per block (san.c) --------------------------------------------------
  */
 
+/* Lanes of a mask met in one instruction; a fence of scope 0 block, 1 cluster, 2 device. */
+void san_warp_sync(struct warp *w, uint32_t mask);
+void san_fence(struct warp *w, uint32_t scope);
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
 void san_block_destroy(struct block *b);

@@ -10,6 +10,8 @@
 
 #include "base/util.h"
 
+pthread_mutex_t mem_wide_lock = PTHREAD_MUTEX_INITIALIZER;
+
 enum ptx_space generic_space(uint64_t addr)
 {
     switch (addr >> 40) {

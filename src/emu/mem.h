@@ -14,6 +14,9 @@ struct lanes {
     uint64_t lo, hi; /* addresses touched */
 };
 
+/* Held while 16 bytes are moved as one. */
+extern pthread_mutex_t mem_wide_lock;
+
 /* More access flags, the core's own. */
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
@@ -42,6 +45,10 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
                 uint32_t access);
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
+
+/* An acquire or release at the addresses of the active lanes. */
+void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
+               bool release);
 
 /* Effective addresses of all lanes. */
 static inline void lane_addrs(const struct warp *w, const struct insn *in, uint32_t code,

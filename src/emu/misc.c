@@ -81,5 +81,77 @@ static int decode_isspacep(struct decoder *d, const struct ptx_insn *p, struct i
     return dec_src(d, p, &p->ops[1], PT_U64, &in->o[1]);
 }
 
-const struct decode_entry decode_misc_ops[] = {
-    {"cvta", decode_cvta}, {"isspacep", decode_isspacep}, {NULL, NULL}};
+/* ---- hints and waits ---------------------------------------------------------------------------
+ */
+
+static int exec_nothing(struct warp *w, const struct insn *in)
+{
+    (void)w;
+    (void)in;
+    return EX_NEXT;
+}
+
+static int exec_yield(struct warp *w, const struct insn *in)
+{
+    (void)w;
+    (void)in;
+    return EX_YIELD;
+}
+
+static int decode_hint(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    if (str_eq(p->op, "prefetch") && ptx_has(p, "tensormap"))
+        return 1;
+    in->kind = CK_OTHER;
+    in->exec = exec_nothing;
+    (void)d;
+    return 0;
+}
+
+static int decode_nanosleep(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    in->kind = CK_OTHER;
+    in->exec = exec_yield;
+    if (p->nops != 1)
+        return dec_bad(d, p, "one operand is expected");
+    return dec_src(d, p, &p->ops[0], PT_U32, &in->o[1]);
+}
+
+/* A policy is an opaque number; every one is the same here. */
+static int exec_policy(struct warp *w, const struct insn *in)
+{
+    uint64_t *d = opnd(w, in->o[0]);
+    LANES(w, i, d[i] = 0x14f0000000000000ull);
+}
+
+static int decode_policy(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    in->kind = CK_OTHER;
+    in->exec = exec_policy;
+    if (!p->nops)
+        return dec_bad(d, p, "a destination is expected");
+    return dec_dst(d, p, &p->ops[0], 64, &in->o[0]);
+}
+
+static int decode_setmaxnreg(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    if (p->nops != 1 || p->ops[0].kind != PO_IMM)
+        return dec_bad(d, p, "a constant is expected");
+    in->kind = CK_OTHER;
+    in->exec = exec_nothing;
+    in->flags |= INSN_ALIGNED;
+    in->imm = p->ops[0].imm;
+    return 0;
+}
+
+const struct decode_entry decode_misc_ops[] = {{"cvta", decode_cvta},
+                                               {"isspacep", decode_isspacep},
+                                               {"prefetch", decode_hint},
+                                               {"prefetchu", decode_hint},
+                                               {"applypriority", decode_hint},
+                                               {"discard", decode_hint},
+                                               {"griddepcontrol", decode_hint},
+                                               {"createpolicy", decode_policy},
+                                               {"setmaxnreg", decode_setmaxnreg},
+                                               {"nanosleep", decode_nanosleep},
+                                               {NULL, NULL}};

@@ -100,6 +100,45 @@ static inline double max64(double a, double b)
     return a > b ? a : b;
 }
 
+/* Half precision, branch-free so that loops vectorise. NaNs become canonical. */
+static inline float half32(uint16_t h)
+{
+    uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    float f = float32(m) * 0x1p112f; /* denormals come out right too */
+    uint32_t u = (h & 0x7c00) == 0x7c00 ? ((h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign)
+                                        : bits32(f) | sign;
+    return float32(u);
+}
+static inline uint16_t half_of32(float x)
+{
+    uint32_t u = bits32(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
+    /* denormal results: adding 0.5 aligns the mantissa so that the hardware rounds it */
+    uint32_t sub = bits32(float32(a) + 0.5f) - 0x3f000000u;
+    uint32_t nor = (a + 0xc8000fffu + (a >> 13 & 1)) >> 13;
+    uint32_t r = a > 0x7f800000u    ? 0x7fffu
+                 : a >= 0x47800000u ? 0x7c00u
+                 : a < 0x38800000u  ? sub
+                                    : nor;
+    return (uint16_t)(a > 0x7f800000u ? 0x7fffu : r | sign);
+}
+static inline float brain32(uint16_t h)
+{
+    return canon32(float32((uint32_t)h << 16));
+}
+static inline uint16_t brain_of32(float x)
+{
+    uint32_t u = bits32(x);
+    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fffu
+                                                      : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+/* Rounding of m * 2^e (m up to 64 bits) to a binary format; the sign is not in the result. */
+enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
+struct fp_format {
+    int mant, emin, emax; /* explicit mantissa bits, exponents of normal numbers */
+};
+uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
+
 /* ---- decode helpers shared by the arithmetic files --------------------------------------------
  */
 

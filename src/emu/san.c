@@ -54,3 +54,13 @@ void san_global_range(struct warp *w, const struct insn *pc, uint64_t addr, uint
                       uint32_t access)
 {
 }
+void san_warp_sync(struct warp *w, uint32_t mask)
+{
+}
+void san_fence(struct warp *w, uint32_t scope)
+{
+}
+void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
+               bool release)
+{
+}

@@ -140,6 +140,7 @@ void warp_start(struct warp *w, const struct launch *l)
     w->cur = 0;
     w->unfair = false;
     w->slices = 0;
+    w->cluster_arrived = 0;
     w->frame0->caller = NULL;
     w->frame0->mask = w->live;
     w->frame0->depth = 0;
@@ -213,11 +214,12 @@ static void cluster_start(struct cluster *c, uint32_t linear)
     c->stuck = false;
     c->rounds_stuck = 0;
     c->rng = mix(c->launch->seed ^ mix(linear + 1));
-    c->nrunning = 0;
+    c->nrunning = c->nlive = 0;
     c->running = true;
     for (uint32_t i = 0; i < c->nblocks; i++) {
         block_start(&c->blocks[i], linear);
         c->nrunning += c->blocks[i].nwarps;
+        c->nlive += c->blocks[i].nthreads;
     }
 }
 

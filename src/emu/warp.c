@@ -115,6 +115,21 @@ int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc)
     return EX_JUMP;
 }
 
+int warp_call(struct warp *w, uint32_t lanes, struct frame *callee)
+{
+    struct fragment *f = &w->frags[w->cur];
+    callee->ret_pc = w->pc + 1;
+    callee->call = w->pc;
+    if (lanes != w->mask) {
+        struct fragment *n = &w->frags[w->nfrags++];
+        *n = (struct fragment){.mask = w->mask & ~lanes, .pc = w->pc + 1, .frame = w->frame};
+        f->mask = w->mask = lanes;
+    }
+    f->frame = callee;
+    f->pc = callee->func->insns;
+    return EX_JUMP;
+}
+
 void warp_exit_lanes(struct warp *w, uint32_t lanes)
 {
     struct block *b = w->block;
@@ -128,7 +143,7 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes)
     if (!f->mask)
         drop_fragment(w, w->cur);
     b->nlive -= (uint32_t)__builtin_popcount(lanes);
-    barrier_exited(w);
+    barrier_exited(w, lanes);
     if (!w->live)
         async_warp_exit(w);
 }
@@ -295,6 +310,9 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
                 pc = enter(w, w->cur);
                 continue;
             }
+            goto wait;
+        case EX_ARRIVED:
+            w->frags[w->cur].pc = pc;
             goto wait;
         default:
             w->steps += start - budget;
