@@ -166,20 +166,44 @@ static int add_oracle(struct parts *p, const struct parts_request *rq, const cha
     return rc;
 }
 
+/*
+ * Appends an asset's text with its `#include "..."` lines replaced by the assets they name, each
+ * once: device code travels as one text. A line that names no asset stays: it is behind an #ifdef
+ * for the host.
+ */
+static void add_expanded(struct strbuf *out, const struct asset *a, struct strbuf *seen)
+{
+    for (const char *p = a->data; *p;) {
+        size_t n = strcspn(p, "\n");
+        char path[256] = "";
+        if (sscanf(p, "#include \"%200[^\"\n]\"", path + 4) == 1)
+            memcpy(path, "src/", 4);
+        const struct asset *inner = *path ? asset_find(path) : NULL;
+        if (!inner) {
+            strbuf_add(out, p, n + (p[n] == '\n'));
+        } else if (!strstr(seen->buf, path)) {
+            strbuf_addf(seen, "%s\n", path);
+            add_expanded(out, inner, seen);
+        }
+        p += n + (p[n] == '\n');
+    }
+}
+
 static int add_service(struct parts *p, const struct parts_request *rq, const char *dir,
                        struct err *err)
 {
     p->service = "";
     if (rq->emu)
         return 0;
-    const struct asset *core = asset_find("src/base/gen_core.h");
     const struct asset *a = asset_find("src/device/service.cu");
-    if (!core || !a)
+    if (!a)
         return err_set(err, ERR_INTERNAL, "the service code is not in this binary");
-    char *source = xasprintf("%s\n#line 1 \"service.cu\"\n%s", core->data, a->data);
+    struct strbuf source = STRBUF_INIT(MAX_SOURCE), seen = STRBUF_INIT(4096);
+    add_expanded(&source, a, &seen);
     p->service = "service.cubin";
-    int rc = add_cubin(rq, dir, p->service, source, err);
-    free(source);
+    int rc = add_cubin(rq, dir, p->service, source.buf, err);
+    strbuf_release(&source);
+    strbuf_release(&seen);
     return rc;
 }
 
