@@ -4,6 +4,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "eval/library.h"
 
 /* What the emulator runs in full; above this a held-out shape is redrawn smaller. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
@@ -184,6 +185,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
                        w->role == ROLE_HELDOUT ? "a held-out shape" : describe(s, a));
             return i == 0 ? 1 : -1;
         }
+        if (who[i].kind == JOB_MODULE_LIBRARY)
+            library_program(who[i].gemm, s, p, a);
         p->module = (uint32_t)i;
         c.nprograms++;
     }

@@ -19,8 +19,9 @@
 struct contender {
     const char *name;
     enum job_module_kind kind;
-    const struct plan *plan;    /* KERNEL */
-    const struct sig_vec *sigs; /* KERNEL */
+    const struct plan *plan;         /* KERNEL */
+    const struct sig_vec *sigs;      /* KERNEL */
+    const struct library_gemm *gemm; /* LIBRARY */
 };
 
 struct case_options {

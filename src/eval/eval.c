@@ -351,7 +351,7 @@ static void submit_run(struct evaluator *e, struct attempt *a)
     struct contender *who = arena_alloc(&a->arena, sizeof *who * n);
     struct pack_part *files = arena_alloc(&a->arena, sizeof *files * n);
     describe_job(e, a, on_emu, (uint32_t)n);
-    who[0] = (struct contender){"candidate", JOB_MODULE_KERNEL, a->plan, &a->code.sigs};
+    who[0] = (struct contender){"candidate", JOB_MODULE_KERNEL, a->plan, &a->code.sigs, NULL};
     files[0] = (struct pack_part){&a->code, a->source, NULL};
     for (size_t i = 1; i < n; i++)
         parts_contender(&a->parts, i - 1, &who[i], &files[i]);
@@ -445,6 +445,8 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
     if (a->stage == RUNNING && v->kind == V_PASS)
         measure_times(v, &mi);
     copy_counters(v, r);
+    for (size_t i = 0; i < a->parts.notes.n; i++)
+        *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->cases.notes.items[i]);
     v->device = arena_strdup(&v->arena, r->device);

@@ -104,17 +104,29 @@ static int add_files(struct parts *p, const struct parts_request *rq, struct err
     return 0;
 }
 
+/* PyTorch and vendor libraries run on a GPU only. */
+static void add_torch(struct parts *p, const struct parts_request *rq, const char *name)
+{
+    if (!rq->task->torch_src)
+        note(p, name, "the task has no PyTorch form");
+    else
+        add(p, name, JOB_MODULE_TORCH)->spec = xstrdup(rq->task->torch_src);
+}
+
 static void add_library(struct parts *p, const struct parts_request *rq, const char *name)
 {
-    if (rq->emu)
-        return; /* libraries run on a GPU only */
-    bool torch = str_starts(name, "torch");
-    if (torch && !rq->task->torch_src) {
-        note(p, name, "the task has no PyTorch form");
-        return;
+    struct arena a = ARENA_INIT;
+    struct library_gemm g;
+    if (!str_eq(name, "cublaslt")) {
+        note(p, name, "reached through PyTorch");
+    } else if (!library_gemm_of(rq->task, &g)) {
+        note(p, name, "the task is not a plain matrix product");
+    } else {
+        struct part *x = add(p, name, JOB_MODULE_LIBRARY);
+        x->gemm = g;
+        x->spec = xstrdup(library_spec(rq->task, &g, &a));
     }
-    struct part *x = add(p, name, torch ? JOB_MODULE_TORCH : JOB_MODULE_LIBRARY);
-    x->spec = xstrdup(torch ? rq->task->torch_src : rq->task->name);
+    arena_release(&a);
 }
 
 static int add_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
@@ -125,7 +137,9 @@ static int add_baselines(struct parts *p, const struct parts_request *rq, struct
         const char *name = rq->task->baselines.items[i];
         if (str_eq(name, "naive"))
             add_naive(p, rq);
-        else
+        else if (!rq->emu && str_starts(name, "torch"))
+            add_torch(p, rq, name);
+        else if (!rq->emu)
             add_library(p, rq, name);
     }
     return 0;
@@ -224,7 +238,8 @@ int parts_gather(struct parts *p, const struct parts_request *rq, const char *bu
 void parts_contender(const struct parts *p, size_t i, struct contender *who, struct pack_part *file)
 {
     const struct part *x = &p->items[i];
-    *who = (struct contender){x->name, x->kind, x->plan, x->have_code ? &x->code.sigs : NULL};
+    *who = (struct contender){x->name, x->kind, x->plan, x->have_code ? &x->code.sigs : NULL,
+                              &x->gemm};
     *file = (struct pack_part){x->have_code ? &x->code : NULL, x->source, x->spec};
 }
 

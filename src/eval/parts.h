@@ -11,6 +11,7 @@
 #include "compile/compile.h"
 #include "eval/cases.h"
 #include "eval/eval.h"
+#include "eval/library.h"
 #include "eval/pack.h"
 
 struct part {
@@ -21,6 +22,7 @@ struct part {
     struct compiled code;
     bool have_code;
     char *spec;
+    struct library_gemm gemm;
 };
 
 struct parts {

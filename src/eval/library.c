@@ -1,0 +1,78 @@
+#include "eval/library.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+/* The axis a shape entry is, or -1. */
+static int axis_of(const struct task *t, const struct expr *e)
+{
+    for (size_t i = 0; i < t->axes.n; i++)
+        if (str_eq(expr_text(e), t->axes.items[i].name))
+            return (int)i;
+    return -1;
+}
+
+static bool matrix(const struct task *t, size_t i, int *rows, int *cols)
+{
+    const struct task_tensor *x = &t->tensors.items[i];
+    if (x->rank != 2)
+        return false;
+    *rows = axis_of(t, x->shape[0]);
+    *cols = axis_of(t, x->shape[1]);
+    return *rows >= 0 && *cols >= 0 && *rows != *cols;
+}
+
+bool library_gemm_of(const struct task *t, struct library_gemm *g)
+{
+    int ar, ac, br, bc, m, n;
+    if (t->class != CLASS_GEMM || t->tensors.n != 3 || t->scalars.n ||
+        !t->tensors.items[0].is_input || !t->tensors.items[1].is_input ||
+        t->tensors.items[2].is_input || !matrix(t, 0, &ar, &ac) || !matrix(t, 1, &br, &bc) ||
+        !matrix(t, 2, &m, &n) || t->tensors.items[0].dtype != t->tensors.items[1].dtype)
+        return false;
+    bool ta = ac == m, tb = br == n;
+    int k = ta ? ar : ac;
+    if ((ta ? ac : ar) != m || (tb ? br : bc) != n || (tb ? bc : br) != k)
+        return false;
+    *g = (struct library_gemm){0, 1, 2, (size_t)m, (size_t)n, (size_t)k, ta, tb};
+    return true;
+}
+
+const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a)
+{
+    enum dtype in = t->tensors.items[g->a].dtype;
+    const char *compute = in == DT_F64                    ? "f64"
+                          : in == DT_I8                   ? "i32"
+                          : in == DT_F32 && t->allow_tf32 ? "tf32"
+                                                          : "f32";
+    return arena_printf(a, "gemm %c %c %s %s %s", g->ta ? 't' : 'n', g->tb ? 't' : 'n',
+                        dtype_name(in), dtype_name(t->tensors.items[g->d].dtype), compute);
+}
+
+static struct job_arg number(int64_t v)
+{
+    struct job_arg x = {.kind = JOB_ARG_BYTES, .size = 8};
+    for (int i = 0; i < 8; i++)
+        x.bytes[i] = (uint8_t)((uint64_t)v >> (8 * i));
+    return x;
+}
+
+void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
+                     struct arena *a)
+{
+    struct job_launch *l = arena_alloc(a, sizeof *l);
+    const size_t tensors[] = {g->a, g->b, g->d};
+    const size_t axes[] = {g->m, g->n, g->k};
+    *l = (struct job_launch){
+        .kernel = "gemm", .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}, .nargs = 7};
+    l->args = arena_alloc(a, sizeof *l->args * l->nargs);
+    for (uint32_t i = 0; i < 3; i++) {
+        l->args[i] =
+            (struct job_arg){.kind = JOB_ARG_BUFFER, .index = (uint32_t)tensors[i], .size = 8};
+        l->args[3 + i] = number(s->axes[axes[i]]);
+    }
+    l->args[6] = number(1);
+    out->nlaunches = 1;
+    out->launches = l;
+}

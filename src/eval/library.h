@@ -1,0 +1,27 @@
+/*
+ * library.h - vendor libraries as baselines: which task is a plain matrix product, and how to ask
+ * cuBLASLt for it (src/device/cuda_lib.c has the other side).
+ *
+ * Recognised by shape alone: two inputs and one output whose extents are axes, out[m,n] from
+ * a[m,k] or a[k,m] and b[k,n] or b[n,k]. A task with an epilogue is not a plain product.
+ */
+#ifndef EVAL_LIBRARY_H
+#define EVAL_LIBRARY_H
+
+#include "base/job.h"
+#include "task/task.h"
+
+struct library_gemm {
+    size_t a, b, d; /* tensors */
+    size_t m, n, k; /* axes */
+    bool ta, tb;
+};
+
+bool library_gemm_of(const struct task *t, struct library_gemm *g);
+/* The module's spec: "gemm n t float16 float16 f32". */
+const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
+/* The one launch of its program at this shape; the case's buffers are the task's tensors. */
+void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
+                     struct arena *a);
+
+#endif
