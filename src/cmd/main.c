@@ -19,6 +19,7 @@
 static const struct command *const table[] = {
     &cmd_optimize,
     &cmd_eval,
+    &cmd_emu,
     &cmd_resume,
     &cmd_runs,
     &cmd_show,

@@ -125,8 +125,15 @@ static void add_rehearsal(struct job_case *c, uint64_t seed)
                  mix(seed, 8, k), mix(seed, 9, k));
 }
 
-static bool wanted(const struct case_options *o, enum workload_role r)
+static bool wanted(const struct case_options *o, enum workload_role r, unsigned index,
+                   size_t number)
 {
+    if (o->only) {
+        char name[32], plain[32];
+        snprintf(name, sizeof name, "%s:%u", workload_role_name(r), index);
+        snprintf(plain, sizeof plain, "%zu", number);
+        return str_eq(o->only, name) || str_eq(o->only, plain);
+    }
     return r == ROLE_SMOKE     ? o->smoke
            : r == ROLE_CHECK   ? o->check
            : r == ROLE_HELDOUT ? o->heldout
@@ -214,13 +221,18 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
         unsigned index = 0;
         for (size_t i = 0; i < t->workloads.n; i++) {
             const struct task_workload *w = &t->workloads.items[i];
-            if (w->role != order[r] || !wanted(o, w->role))
+            if (w->role != order[r])
                 continue;
-            int rc = add_case(out, t, w, index++, who, n, o, a, err);
+            bool take = wanted(o, w->role, index, i);
+            int rc = take ? add_case(out, t, w, index, who, n, o, a, err) : 0;
+            index++;
             if (rc)
                 return rc;
         }
     }
+    if (o->only && !out->cases.n)
+        return err_set(err, ERR_INPUT, "task '%s' has no workload '%s' (hone task show %s)",
+                       t->name, o->only, t->name);
     return 0;
 }
 

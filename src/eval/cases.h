@@ -27,6 +27,7 @@ struct contender {
 struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* which roles */
+    const char *only; /* one workload of any role: "smoke:0", or its number in the task; NULL */
     uint64_t seed;
     uint64_t measure_ns;
 };

@@ -313,7 +313,7 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->device = on_emu ? JOB_EMU : JOB_CUDA;
     j->ordinal = e->ordinal;
     j->sanitize = on_emu && a->cfg.sanitize;
-    j->annotate = on_emu && a->cfg.depth >= EVAL_PROFILE;
+    j->annotate = on_emu && a->cfg.annotate;
     j->seed = a->cfg.seed;
     j->nonce = a->nonce;
     j->gpu = e->gpu;
@@ -364,6 +364,7 @@ static void submit_run(struct evaluator *e, struct attempt *a)
                               .check = full && a->cfg.depth >= EVAL_CHECK,
                               .heldout = full && a->cfg.depth >= EVAL_CHECK,
                               .time = full && a->cfg.depth >= EVAL_TIME,
+                              .only = a->cfg.workload,
                               .seed = a->cfg.seed,
                               .measure_ns = a->job.limits.measure_ns};
     int rc = cases_build(&a->cases, a->task, who, n, &co, &a->arena, &err);

@@ -35,6 +35,8 @@ struct eval_config {
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     bool baselines;             /* the task's own */
     uint64_t measure_ns;        /* time budget of measuring; 0 = 2 s */
+    const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
+    bool annotate;        /* emulator: counters per source line */
     const char *const *disabled_detectors; /* tests only; NULL-terminated, or NULL */
     const char *parent_key;                /* compile key of the parent, for the family PCH */
 };

@@ -1,0 +1,15 @@
+/*
+ * annotate.h - the emulator's counters for people: per kernel, and beside each source line.
+ */
+#ifndef REPORT_ANNOTATE_H
+#define REPORT_ANNOTATE_H
+
+#include "base/strbuf.h"
+#include "verdict/verdict.h"
+
+/* "kernel: name value unit", kernels in order. */
+void counters_text(struct strbuf *sb, const struct verdict *v);
+/* The source, each line with what it did in front of it and its findings below it. */
+void annotate_text(struct strbuf *sb, const struct verdict *v, const char *source);
+
+#endif
