@@ -26,6 +26,7 @@ static const struct command *const table[] = {
     &cmd_log,
     &cmd_diff,
     &cmd_report,
+    &cmd_task,
     &cmd_compile,
     &cmd_worker,
     &cmd_doctor,

@@ -52,12 +52,8 @@ static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *
     c->axes = s->axes;
     c->nscalars = (uint32_t)t->scalars.n;
     c->scalars = arena_alloc(a, t->scalars.n * sizeof *c->scalars);
-    for (size_t i = 0; i < t->scalars.n; i++) {
-        /* What the kernel is given: the scalar rounded to its type. */
-        uint64_t bits = 0;
-        dtype_store(t->scalars.items[i].dtype, &bits, t->scalars.items[i].value);
-        c->scalars[i] = dtype_load(t->scalars.items[i].dtype, &bits);
-    }
+    for (size_t i = 0; i < t->scalars.n; i++)
+        c->scalars[i] = t->scalars.items[i].value;
     return 0;
 }
 

@@ -189,9 +189,7 @@ static int resolve_number(struct resolver *r, const struct plan_arg *a, const st
     out->kind = JOB_ARG_BYTES;
     out->size = s->size;
     if (dtype_is_float(type)) {
-        uint64_t bits = 0; /* first to the scalar's own type: that is its value */
-        dtype_store(type, &bits, real);
-        store_float(dtype_load(type, &bits), s, type, out);
+        store_float(real, s, type, out);
     } else if (s->kind == SIG_FLOAT) {
         store_float((double)v, s, DT_F32, out);
     } else {

@@ -55,7 +55,19 @@ void task_free(struct task *t)
 
 bool load_expr(struct loader *l, const struct node *n, struct expr **out)
 {
-    return node_expr(n, l->t->names.items, l->t->names.n, out);
+    if (!node_expr(n, l->t->names.items, l->t->names.n, out))
+        return false;
+    size_t col;
+    if (expr_alignof_name(*out, 0, &col)) {
+        report_at(n->r, n->path, false, col + 1, "alignof has a meaning in plans only");
+        return false;
+    }
+    return true;
+}
+
+bool load_declared(const struct loader *l, const char *list, const char *name)
+{
+    return json_object_get(json_object_get(l->root.j, list), name) != NULL;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -88,34 +100,36 @@ static void load_axis(struct loader *l, const struct node *n, const char *name)
 {
     static const char *const keys[] = {"type", "value", "parent", "description"};
     static const char *const types[] = {"const", "var"};
+    struct task_axis axis = {.name = arena_strdup(&l->t->arena, name), .value = 1};
     struct node c;
     size_t type;
-    int64_t value = 0;
-    if (!name_is_free(l, n, name) || !node_object(n, 16))
+    if (!name_is_free(l, n, name))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
-    if (!node_need(n, "type", &c) || !node_word(&c, types, 2, &type))
-        return;
-    bool is_const = type == 0;
-    if (is_const && (!node_need(n, "value", &c) || !node_int(&c, 1, INT64_C(1) << 40, &value)))
-        return;
-    if (!is_const && node_get(n, "value", &c))
-        node_bad_key(&c, "a var axis has no value; workloads give it one");
-    *vec_push(&l->t->axes) = (struct task_axis){arena_strdup(&l->t->arena, name), is_const, value};
+    /* A broken axis is still a name that others may use. */
+    if (node_object(n, 16) && node_need(n, "type", &c) && node_word(&c, types, 2, &type)) {
+        axis.is_const = type == 0;
+        node_only(n, keys, ARRAY_LEN(keys));
+        if (axis.is_const && node_need(n, "value", &c))
+            node_int(&c, 1, INT64_C(1) << 40, &axis.value);
+        else if (!axis.is_const && node_get(n, "value", &c))
+            node_bad_key(&c, "a var axis has no value; workloads give it one");
+    }
+    *vec_push(&l->t->axes) = axis;
 }
 
-static void load_axes(struct loader *l)
+static bool load_axes(struct loader *l)
 {
     struct node n;
     const char *key;
     json_t *value;
     if (!node_need(&l->root, "axes", &n) || !node_object(&n, TASK_MAX_AXES))
-        return;
+        return false;
     json_object_foreach((json_t *)n.j, key, value)
     {
         struct node c = node_member(&n, key, value);
         load_axis(l, &c, key);
     }
+    return true;
 }
 
 static bool load_dtype(const struct node *obj, enum dtype *out)
@@ -157,15 +171,15 @@ static void load_scalar(struct loader *l, const struct node *n, const char *name
     bool ok = load_dtype(n, &dtype);
     if (!node_need(n, "value", &c) || !node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
         return;
-    if (!dtype_is_float(dtype)) {
-        uint64_t bits = 0;
-        dtype_store(dtype, &bits, value);
-        if (dtype_load(dtype, &bits) != value) {
-            node_bad(&c, "%g is no %s", value, dtype_name(dtype));
-            return;
-        }
+    /* The value is what the type can hold: kernel and oracle must be given the same. */
+    uint64_t bits = 0;
+    dtype_store(dtype, &bits, value);
+    double held = dtype_load(dtype, &bits);
+    if (!isfinite(held) || (held != value && !dtype_is_float(dtype))) {
+        node_bad(&c, "%g is no %s", value, dtype_name(dtype));
+        return;
     }
-    add_scalar(l, name, dtype, value, true);
+    add_scalar(l, name, dtype, held, true);
 }
 
 static void load_scalars(struct loader *l)
@@ -446,7 +460,8 @@ static void load_document(struct loader *l)
     load_flags(l);
     load_compute(l);
     load_baselines(l);
-    load_axes(l);
+    if (!load_axes(l))
+        return; /* all else speaks of axes */
     load_scalars(l);
     load_names(l); /* once for the shapes */
     load_tensors(l, "inputs", false);

@@ -22,6 +22,10 @@ void load_oracle(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 
+/* An expression over the task's names, without alignof. */
 bool load_expr(struct loader *l, const struct node *n, struct expr **out);
+
+/* Is there such a member in "inputs" or "outputs", however broken? */
+bool load_declared(const struct loader *l, const char *list, const char *name);
 
 #endif

@@ -132,6 +132,8 @@ void load_init(struct loader *l)
     {
         c = node_member(&n, key, value);
         int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
+        if (i < 0 && load_declared(l, "inputs", key))
+            continue; /* that it is broken was said */
         if (i < 0 || !l->t->tensors.items[i].is_input)
             node_bad_key(&c, "init of \"%.64s\", which is no input", key);
         else
@@ -148,6 +150,7 @@ static void load_tolerance_of(const struct node *n, struct task_tensor *t)
 {
     static const char *const keys[] = {"rtol", "atol", "budget", "why"};
     struct node c;
+    t->place = node_place(n);
     if (!node_object(n, 8))
         return;
     node_only(n, keys, ARRAY_LEN(keys));
@@ -187,6 +190,8 @@ void load_tolerance(struct loader *l)
     {
         c = node_member(&n, key, value);
         int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
+        if (i < 0 && (load_declared(l, "outputs", key) || !json_object_get(l->root.j, "outputs")))
+            continue;
         if (i < 0 || !l->t->tensors.items[i].is_output)
             node_bad_key(&c, "tolerance of \"%.64s\", which is no output", key);
         else

@@ -133,7 +133,7 @@ static void load_workload_axes(struct loader *l, const struct node *n, struct ta
 static void load_workload(struct loader *l, const struct node *n)
 {
     static const char *const keys[] = {"role", "axes", "name", "align_bytes", "offset_elems"};
-    struct task_workload w = {.name = ""};
+    struct task_workload w = {.name = "", .place = node_place(n)};
     struct node c;
     size_t role;
     int64_t v;
@@ -165,6 +165,7 @@ void load_workloads(struct loader *l)
                                     : node_need(&l->root, "workloads", &n);
     if (!have || !node_array(&n, 256))
         return;
+    l->t->workloads_place = node_place(&n);
     for (size_t i = 0; i < json_array_size(n.j); i++) {
         struct node c = node_item(&n, i);
         load_workload(l, &c);

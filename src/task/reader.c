@@ -87,6 +87,13 @@ void node_bad_key(const struct node *n, const char *fmt, ...)
     va_end(ap);
 }
 
+struct task_place node_place(const struct node *n)
+{
+    struct json_place p = {0, 0};
+    json_find_place(n->r->text, n->r->len, n->path, false, &p);
+    return (struct task_place){p.line, p.column};
+}
+
 /* Pointer syntax: '~' and '/' are escaped. Overlong keys never get here with children. */
 static const char *path_join(const struct node *n, const char *key)
 {

@@ -54,6 +54,9 @@ void node_root_release(struct node *root);
 void node_bad(const struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void node_bad_key(const struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Where the value stands; zeros if it cannot be found. */
+struct task_place node_place(const struct node *n);
+
 /* Children. node_need reports a missing member, node_get does not; null is a value. */
 bool node_get(const struct node *obj, const char *key, struct node *out);
 bool node_need(const struct node *obj, const char *key, struct node *out);

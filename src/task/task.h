@@ -56,6 +56,11 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
+/* Where something stands in the task's file, from 1; 0 = unknown. */
+struct task_place {
+    unsigned line, column;
+};
+
 struct task_axis {
     const char *name;
     bool is_const;
@@ -65,7 +70,7 @@ struct task_axis {
 struct task_scalar {
     const char *name;
     enum dtype dtype;
-    double value;
+    double value;   /* as the dtype holds it */
     bool has_value; /* a FlashInfer scalar has none in its definition; value is then 1 */
 };
 
@@ -79,6 +84,7 @@ struct task_tensor {
     struct expr *init_a, *init_b; /* NULL = the constants in init */
     double rtol, atol, budget;    /* outputs */
     const char *why;              /* the written reason of the tolerance */
+    struct task_place place;      /* of the tolerance */
 };
 
 struct task_phase {
@@ -98,6 +104,7 @@ struct task_workload {
     struct axis_range *axes; /* one per task axis */
     uint32_t align_bytes;    /* alignment of every tensor's address; 0 = 256 */
     uint32_t offset_elems;   /* elements added to every address */
+    struct task_place place;
 };
 
 struct task {
@@ -110,6 +117,7 @@ struct task {
     VEC(struct task_scalar) scalars;
     VEC(struct task_tensor) tensors; /* inputs in order, then outputs that are not inputs */
     VEC(struct task_workload) workloads;
+    struct task_place workloads_place;
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* as written */

@@ -1,0 +1,451 @@
+/*
+ * task.c - `hone task`: list, show, check and new.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "sys/json.h"
+#include "task/check.h"
+#include "task/task.h"
+
+static int print_problems(const struct problem_vec *v)
+{
+    vec_each (const struct problem, p, v)
+        fprintf(stderr, "%s\n", p->text);
+    return HONE_NEGATIVE;
+}
+
+static void print_json(json_t *j)
+{
+    json_print(stdout, j);
+    json_decref(j);
+}
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+static json_t *summary_json(const struct task *t)
+{
+    size_t count[ROLE_COUNT] = {0};
+    json_t *roles = json_object();
+    vec_each (const struct task_workload, w, &t->workloads)
+        count[w->role]++;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        json_object_set_new(roles, workload_role_name((enum workload_role)i),
+                            json_integer((json_int_t)count[i]));
+    return json_pack("{s:s, s:s, s:s, s:o}", "name", t->name, "class", task_class_name(t->class),
+                     "description", t->description, "workloads", roles);
+}
+
+/* The first sentence, as far as it fits a line. */
+static void print_line(const struct task *t)
+{
+    const char *s = t->description, *dot = strstr(s, ". ");
+    size_t n = dot ? (size_t)(dot - s) : strcspn(s, "\n") - (str_ends(s, ".") ? 1 : 0);
+    bool cut = n > 60;
+    for (n = MIN(n, 60); cut && n && s[n] != ' ';)
+        n--;
+    printf("%-26s %-12s %.*s%s\n", t->name, task_class_name(t->class), (int)n, s,
+           cut ? " ..." : "");
+}
+
+static int run_list(int argc, const char **argv)
+{
+    bool json = false;
+    const struct option opts[] = {OPT_FLAG(0, "json", &json, "print JSON"), OPT_END()};
+    const struct options spec = {
+        .usage = "hone task list [--json]",
+        .about = "Lists the built-in tasks.",
+        .example = "hone task list",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc)
+        return cmd_usage(&spec, "unexpected '%s'", argv[0]);
+    struct arena a = ARENA_INIT;
+    const char **names;
+    size_t n = task_builtin_names(&a, &names);
+    json_t *all = json_array();
+    int rc = HONE_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct problem_vec problems = VEC_INIT;
+        struct task *t = task_find(names[i], &problems);
+        if (!t)
+            rc = print_problems(&problems);
+        else if (json)
+            json_array_append_new(all, summary_json(t));
+        else
+            print_line(t);
+        task_free(t);
+        problems_release(&problems);
+    }
+    if (json)
+        json_print(stdout, all);
+    json_decref(all);
+    arena_release(&a);
+    return rc;
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+static void tensor_shape(const struct task_tensor *t, struct strbuf *out)
+{
+    strbuf_clear(out);
+    strbuf_addc(out, '[');
+    for (uint32_t d = 0; d < t->rank; d++)
+        strbuf_addf(out, "%s%s", d ? ", " : "", expr_text(t->shape[d]));
+    strbuf_addc(out, ']');
+}
+
+static void init_text(const struct task_tensor *t, struct strbuf *out)
+{
+    static const char *const dists[GEN_DIST_COUNT] = {
+        [GEN_NORMAL] = "normal", [GEN_UNIFORM] = "uniform", [GEN_INT] = "int",
+        [GEN_CONST] = "const",   [GEN_ZERO] = "zeros",      [GEN_DENORMAL] = "denormal",
+        [GEN_CSR] = "csr",       [GEN_PERM] = "perm",
+    };
+    char a[40], b[40];
+    snprintf(a, sizeof a, "%g", t->init.a);
+    snprintf(b, sizeof b, "%g", t->init.b);
+    strbuf_clear(out);
+    strbuf_adds(out, dists[t->init.dist]);
+    if (t->init.dist <= GEN_INT)
+        strbuf_addf(out, "(%s, %s)", t->init_a ? expr_text(t->init_a) : a,
+                    t->init_b ? expr_text(t->init_b) : b);
+    else if (t->init.dist == GEN_CSR || t->init.dist == GEN_CONST)
+        strbuf_addf(out, "(%s)",
+                    t->init.dist == GEN_CONST ? (t->init_a ? expr_text(t->init_a) : a)
+                                              : (t->init_b ? expr_text(t->init_b) : b));
+}
+
+static void workload_text(const struct task *t, const struct task_workload *w, struct strbuf *out)
+{
+    strbuf_clear(out);
+    for (size_t i = 0; i < t->axes.n; i++) {
+        const struct axis_range *x = &w->axes[i];
+        if (t->axes.items[i].is_const)
+            continue;
+        strbuf_addf(out, "%s%s=%lld", out->len ? " " : "", t->axes.items[i].name, (long long)x->lo);
+        if (x->lo != x->hi)
+            strbuf_addf(out, "..%lld", (long long)x->hi);
+        if (x->multiple > 1)
+            strbuf_addf(out, " by %lld", (long long)x->multiple);
+    }
+    if (w->align_bytes)
+        strbuf_addf(out, ", aligned to %u bytes", w->align_bytes);
+    if (w->offset_elems)
+        strbuf_addf(out, ", %u element%s further on", w->offset_elems,
+                    w->offset_elems == 1 ? "" : "s");
+}
+
+static void show_tensors(const struct task *t)
+{
+    struct strbuf shape = STRBUF_INIT(2048), init = STRBUF_INIT(512);
+    vec_each (const struct task_tensor, x, &t->tensors) {
+        tensor_shape(x, &shape);
+        init_text(x, &init);
+        printf("  %-8s %-10s %-14s %s%s%s\n", x->name,
+               x->is_input ? (x->is_output ? "in place" : "input") : "output", dtype_name(x->dtype),
+               shape.buf, x->is_input ? "  " : "", x->is_input ? init.buf : "");
+    }
+    vec_each (const struct task_scalar, s, &t->scalars)
+        printf("  %-8s %-10s %-14s %g%s\n", s->name, "scalar", dtype_name(s->dtype), s->value,
+               s->has_value ? "" : " (assumed)");
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_output)
+            printf("  %s may be off by %g + %g * magnitude + half an ulp%s%s\n", x->name, x->atol,
+                   x->rtol, x->why ? ": " : "", x->why ? x->why : "");
+    strbuf_release(&shape);
+    strbuf_release(&init);
+}
+
+static void show_text(const struct task *t)
+{
+    struct strbuf sb = STRBUF_INIT(4096);
+    printf("%s (%s)\n%s\n\n", t->name, task_class_name(t->class), t->description);
+    show_tensors(t);
+    vec_each (const struct task_axis, x, &t->axes)
+        if (x->is_const)
+            printf("  %s is %lld everywhere\n", x->name, (long long)x->value);
+    for (size_t i = 0; i < t->constraints.n; i++)
+        printf("  where %s\n", t->constraints.items[i]);
+    if (t->flops && t->bytes)
+        printf("  %s flops, at least %s bytes, computed in %s%s\n", expr_text(t->flops),
+               expr_text(t->bytes), dtype_name(t->compute), t->allow_tf32 ? " (TF32 allowed)" : "");
+    if (!t->reference_c)
+        puts("  no C oracle: its truth needs the PyTorch sidecar");
+    puts("");
+    vec_each (const struct task_workload, w, &t->workloads) {
+        workload_text(t, w, &sb);
+        printf("  %-8s %s\n", workload_role_name(w->role), sb.buf);
+    }
+    strbuf_release(&sb);
+}
+
+static json_t *tensor_json(const struct task_tensor *x)
+{
+    struct strbuf init = STRBUF_INIT(512);
+    json_t *shape = json_array();
+    for (uint32_t d = 0; d < x->rank; d++)
+        json_array_append_new(shape, json_string(expr_text(x->shape[d])));
+    json_t *j =
+        json_pack("{s:s, s:s, s:o, s:b, s:b}", "name", x->name, "dtype", dtype_name(x->dtype),
+                  "shape", shape, "input", x->is_input, "output", x->is_output);
+    init_text(x, &init);
+    if (x->is_input)
+        json_object_set_new(j, "init", json_string(init.buf));
+    if (x->is_output)
+        json_object_set_new(j, "tolerance",
+                            json_pack("{s:f, s:f, s:f, s:s}", "rtol", x->rtol, "atol", x->atol,
+                                      "budget", x->budget, "why", x->why ? x->why : ""));
+    strbuf_release(&init);
+    return j;
+}
+
+static json_t *workload_json(const struct task *t, const struct task_workload *w)
+{
+    json_t *axes = json_object();
+    for (size_t i = 0; i < t->axes.n; i++) {
+        const struct axis_range *x = &w->axes[i];
+        if (t->axes.items[i].is_const)
+            continue;
+        json_object_set_new(axes, t->axes.items[i].name,
+                            x->lo == x->hi ? json_integer(x->lo)
+                                           : json_pack("{s:I, s:I, s:I}", "min", (json_int_t)x->lo,
+                                                       "max", (json_int_t)x->hi, "multiple",
+                                                       (json_int_t)x->multiple));
+    }
+    return json_pack("{s:s, s:o, s:i, s:i}", "role", workload_role_name(w->role), "axes", axes,
+                     "align_bytes", (int)w->align_bytes, "offset_elems", (int)w->offset_elems);
+}
+
+static void show_json(const struct task *t)
+{
+    json_t *j = summary_json(t), *axes = json_object(), *tensors = json_array(),
+           *scalars = json_object(), *workloads = json_array(), *constraints = json_array();
+    vec_each (const struct task_axis, x, &t->axes)
+        json_object_set_new(axes, x->name, x->is_const ? json_integer(x->value) : json_null());
+    vec_each (const struct task_tensor, x, &t->tensors)
+        json_array_append_new(tensors, tensor_json(x));
+    vec_each (const struct task_scalar, s, &t->scalars)
+        json_object_set_new(
+            scalars, s->name,
+            json_pack("{s:s, s:f}", "dtype", dtype_name(s->dtype), "value", s->value));
+    vec_each (const struct task_workload, w, &t->workloads)
+        json_array_append_new(workloads, workload_json(t, w));
+    for (size_t i = 0; i < t->constraints.n; i++)
+        json_array_append_new(constraints, json_string(t->constraints.items[i]));
+    json_object_set_new(j, "axes", axes);
+    json_object_set_new(j, "tensors", tensors);
+    json_object_set_new(j, "scalars", scalars);
+    json_object_set_new(j, "constraints", constraints);
+    json_object_set_new(j, "workloads", workloads);
+    json_object_set_new(j, "compute", json_string(dtype_name(t->compute)));
+    json_object_set_new(j, "flops", json_string(t->flops ? expr_text(t->flops) : ""));
+    json_object_set_new(j, "bytes", json_string(t->bytes ? expr_text(t->bytes) : ""));
+    json_object_set_new(j, "c_oracle", json_boolean(t->reference_c && t->phases.n));
+    print_json(j);
+}
+
+static int run_show(int argc, const char **argv)
+{
+    bool json = false;
+    const struct option opts[] = {OPT_FLAG(0, "json", &json, "print JSON"), OPT_END()};
+    const struct options spec = {
+        .usage = "hone task show [--json] TASK",
+        .about = "Shows a task: what is computed, on which tensors, how exactly, at which sizes.\n"
+                 "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
+                 "definition).",
+        .example = "hone task show softmax",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one TASK");
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find(argv[0], &problems);
+    int rc = HONE_OK;
+    if (!t)
+        rc = print_problems(&problems);
+    else if (json)
+        show_json(t);
+    else
+        show_text(t);
+    task_free(t);
+    problems_release(&problems);
+    return rc;
+}
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static json_t *texts_json(const struct problem_vec *v)
+{
+    json_t *a = json_array();
+    vec_each (const struct problem, p, v)
+        json_array_append_new(a, json_string(p->text));
+    return a;
+}
+
+/* Loads and checks; prints to stderr and stdout, or adds to `all`. */
+static bool check_one(const char *what, json_t *all)
+{
+    struct task_report r = TASK_REPORT_INIT;
+    struct task *t = task_find(what, &r.problems);
+    if (t)
+        task_check(t, &r);
+    bool ok = r.problems.n == 0;
+    if (all) {
+        json_array_append_new(all, json_pack("{s:s, s:b, s:o, s:o}", "task", t ? t->name : what,
+                                             "ok", ok, "problems", texts_json(&r.problems), "notes",
+                                             texts_json(&r.notes)));
+    } else {
+        print_problems(&r.problems);
+        vec_each (const struct problem, p, &r.notes)
+            fprintf(stderr, "%s: note\n", p->text);
+        if (ok)
+            printf("%s: good, %zu workloads\n", t->name, t->workloads.n);
+        else
+            printf("%s: %zu problem%s\n", t ? t->name : what, r.problems.n,
+                   r.problems.n == 1 ? "" : "s");
+    }
+    fflush(stdout);
+    task_free(t);
+    task_report_release(&r);
+    return ok;
+}
+
+static int run_check(int argc, const char **argv)
+{
+    bool json = false, every = false;
+    const struct option opts[] = {
+        OPT_FLAG(0, "all", &every, "check every built-in task"),
+        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone task check [--json] TASK...\nhone task check [--json] --all",
+        .about =
+            "Checks everything about a task that needs no GPU: the JSON and its expressions\n"
+            "over all workloads, roles and sizes, that reference.c compiles as C17 and C++17,\n"
+            "writes every output element and would not accept zeros.",
+        .example = "hone task check softmax\nhone task check my_task/",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (every == (argc > 0))
+        return cmd_usage(&spec, every ? "--all takes no TASK" : "give a TASK, or --all");
+    struct arena a = ARENA_INIT;
+    const char **names = argv;
+    size_t n = every ? task_builtin_names(&a, &names) : (size_t)argc, bad = 0;
+    json_t *all = json ? json_array() : NULL;
+    for (size_t i = 0; i < n; i++)
+        bad += !check_one(names[i], all);
+    if (json)
+        json_print(stdout, all);
+    else if (n > 1)
+        printf("%zu of %zu tasks are good\n", n - bad, n);
+    json_decref(all);
+    arena_release(&a);
+    return bad ? HONE_NEGATIVE : HONE_OK;
+}
+
+/* ---- new ------------------------------------------------------------------------------------- */
+
+static int write_skeleton(const char *dir, const char *file, const char *name, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(64 << 10);
+    char *from = xasprintf("schema/new-task/%s", file), *to = xasprintf("%s/%s", dir, file);
+    const struct asset *a = asset_find(from);
+    int rc;
+    if (!a)
+        BUG("%s is not embedded", from);
+    for (const char *p = a->data; *p;) {
+        const char *mark = strstr(p, "@NAME@");
+        strbuf_add(&sb, p, mark ? (size_t)(mark - p) : strlen(p));
+        if (mark)
+            strbuf_adds(&sb, name);
+        p = mark ? mark + 6 : p + strlen(p);
+    }
+    rc = file_exists(to) ? err_set(err, ERR_INPUT, "%s exists; not overwritten", to)
+                         : file_write(to, sb.buf, sb.len, err);
+    free(from);
+    free(to);
+    strbuf_release(&sb);
+    return rc;
+}
+
+static bool good_name(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    return n && !s[n] && n <= 100 && s[0] != '-';
+}
+
+static int run_new(int argc, const char **argv)
+{
+    bool json = false;
+    const char *where = ".";
+    const struct option opts[] = {
+        OPT_STR('d', "dir", &where, "DIR", "make it in DIR (default: here)"),
+        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone task new [--dir DIR] NAME",
+        .about = "Writes NAME/task.json and NAME/reference.c: a small task that passes check, to\n"
+                 "be edited.",
+        .example = "hone task new my_op && hone task check my_op/",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one NAME");
+    if (!good_name(argv[0]))
+        return cmd_usage(&spec, "'%.100s' is no name: letters, digits, _ and -", argv[0]);
+    struct err err = ERR_INIT;
+    char *dir = xasprintf("%s/%s", where, argv[0]);
+    int rc = HONE_OK;
+    if (dir_make(dir, &err) < 0 || write_skeleton(dir, "task.json", argv[0], &err) < 0 ||
+        write_skeleton(dir, "reference.c", argv[0], &err) < 0)
+        rc = cmd_fail(&err);
+    else if (json)
+        print_json(json_pack("{s:s, s:s}", "name", argv[0], "dir", dir));
+    else
+        printf("%s/task.json and reference.c written; edit them, then: hone task check %s/\n", dir,
+               dir);
+    free(dir);
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static const struct command list_cmd = {"list", "the built-in tasks", run_list};
+static const struct command show_cmd = {"show", "one task in full", run_show};
+static const struct command check_cmd = {"check", "everything that needs no GPU", run_check};
+static const struct command new_cmd = {"new", "a skeleton that passes check", run_new};
+static const struct command *const table[] = {&list_cmd, &show_cmd, &check_cmd, &new_cmd};
+
+static int run(int argc, const char **argv)
+{
+    const struct option opts[] = {OPT_END()};
+    const struct options spec = {
+        .usage = "hone task list\nhone task show TASK\nhone task check TASK... | --all\n"
+                 "hone task new NAME",
+        .about = "Tasks say what must be computed: tensors, shapes, dtypes, an oracle, tolerances\n"
+                 "and workloads. docs/task.md describes the format.",
+        .example = "hone task list\nhone task show softmax\nhone task check --all",
+        .opts = opts,
+        .stop_at_operand = true,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc < 1)
+        return cmd_usage(&spec, "say what to do: list, show, check or new");
+    return cmd_dispatch("task", table, ARRAY_LEN(table), argc, argv);
+}
+
+const struct command cmd_task = {"task", "list, show, check and make tasks", run};

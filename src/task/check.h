@@ -1,0 +1,32 @@
+/*
+ * check.h - everything about a loaded task that can be checked without a GPU.
+ *
+ *     struct task_report r = TASK_REPORT_INIT;
+ *     task_check(t, &r);
+ *     if (r.problems.n) ...      what must be fixed
+ *     r.notes                    what the user should know: what was not checked, and why
+ *     task_report_release(&r);
+ *
+ * Checked: a workload of every role, smoke sizes, that reference.c compiles as C17 and as C++17
+ * without warnings, has every phase and writes every element of every output with a sound
+ * magnitude, that an output of zeros would fail, and that the declared bytes are physical.
+ */
+#ifndef TASK_CHECK_H
+#define TASK_CHECK_H
+
+#include "task/task.h"
+
+#define TASK_SMOKE_ELEMS 65536
+
+struct task_report {
+    struct problem_vec problems, notes;
+};
+#define TASK_REPORT_INIT   \
+    {                      \
+        VEC_INIT, VEC_INIT \
+    }
+
+void task_check(const struct task *t, struct task_report *r);
+void task_report_release(struct task_report *r);
+
+#endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# `hone task`: the built-in tasks are good, broken ones are told what and where, definitions load.
+. "$(dirname "$0")/lib.sh"
+
+runs 0 "list" "$HONE" task list
+out_has "lists softmax" "softmax"
+runs 0 "list --json" "$HONE" task list --json
+is "24 tasks or more" "$(($(grep -c '"name"' "$T/out") >= 24))" 1
+runs 0 "show" "$HONE" task show segment_mean
+out_has "shows tensors with their generators" "csr(E)"
+out_has "shows why the tolerance is what it is" "half an ulp"
+runs 0 "show --json" "$HONE" task show --json softmax
+out_has "with shapes" '"shape"'
+runs 1 "show of a task that is not there" "$HONE" task show sofmax
+err_has "suggests one" "did you mean 'softmax'"
+runs 2 "no subcommand" "$HONE" task
+runs 2 "a wrong one" "$HONE" task chek
+runs 2 "check of nothing" "$HONE" task check
+runs 2 "check of all and one" "$HONE" task check --all softmax
+
+runs 0 "all built-in tasks are good" "$HONE" task check --all
+err_empty "without a word on stderr"
+out_has "and are counted" "tasks are good"
+
+runs 0 "new" "$HONE" task new my_op
+runs 0 "its skeleton passes check" "$HONE" task check my_op
+err_empty "without notes"
+runs 1 "new does not overwrite" "$HONE" task new my_op
+err_has "and says so" "exists; not overwritten"
+runs 2 "new with a path for a name" "$HONE" task new ../evil
+
+# Every broken task is refused with its own reason and place.
+n=0 wrong=0
+for d in "$ROOT"/t/cases/badtasks/*/; do
+    d=${d%/}
+    n=$((n + 1))
+    timeout 20 "$HONE" task check "$d" >"$T/out" 2>"$T/err" </dev/null
+    rc=$?
+    want=$(cat "$d/want")
+    if [ $rc != 1 ] || ! sed "s|$d/||g" "$T/err" | grep -qF -- "$want"; then
+        wrong=$((wrong + 1))
+        printf '# %s: status %d, want: %s\n# got: %s\n' "${d##*/}" $rc "$want" "$(head -c 600 "$T/err")"
+    fi
+done
+is "$n broken tasks say what and where" "$wrong" 0
+is "there are 30 of them or more" "$((n >= 30))" 1
+is "no two for the same reason" "$(cat "$ROOT"/t/cases/badtasks/*/want | cut -d' ' -f2- | sort | uniq -d)" ""
+
+runs 1 "check --json of a broken task" "$HONE" task check --json "$ROOT/t/cases/badtasks/class-word"
+out_has "has the problems" '"ok": false'
+
+# Files that are no tasks at all.
+truncate -s 1G huge.json
+runs 1 "a file of 1 GB" timeout 10 "$HONE" task check huge.json
+err_has "is refused by its size" "huge.json"
+mkdir dir && cp "$ROOT/t/cases/badtasks/class-word/task.json" dir/ && truncate -s 1G dir/reference.c
+runs 1 "a reference.c of 1 GB" timeout 10 "$HONE" task check dir
+mkdir empty_dir
+runs 1 "a directory without task.json" "$HONE" task check empty_dir
+runs 1 "a device" timeout 10 "$HONE" task check /dev/zero
+head -c 3000000 /dev/zero | tr '\0' '[' >deep.json
+runs 1 "three million brackets" timeout 10 "$HONE" task check deep.json
+err_has "are nested too deep" "nested more than"
+{ printf '{"axes": {'; for i in $(seq 20000); do printf '"a%d": {"type": "var"},' "$i"; done
+  printf '"z": {"type": "var"}}}'; } >many.json
+runs 1 "20,000 axes" timeout 10 "$HONE" task check many.json
+err_has "are more than the limit" "more than the limit of 32"
+{ printf '{'; for i in $(seq 20000); do printf '"k%d": 1,' "$i"; done; printf '"z": 1}'; } >keys.json
+runs 1 "20,000 unknown keys" timeout 10 "$HONE" task check keys.json
+is "are not all listed" "$(awk 'END {print NR <= 102}' "$T/err")" 1
+
+# FlashInfer-Bench definitions, as they are.
+for f in "$ROOT"/t/cases/flashinfer/*.json; do
+    runs 0 "definition ${f##*/}" "$HONE" task check "$f"
+    err_has "says that it needs the sidecar" "PyTorch sidecar"
+    runs 0 "and shows" "$HONE" task show "$f"
+done
+runs 0 "a definition with Python constraints" "$HONE" task check "$ROOT"/t/cases/flashinfer/gqa_*.json
+err_has "says what was not checked" "constraint not checked: num_kv_indices == kv_indptr[-1].item()"
+err_has "and what was assumed" "scalar 'sm_scale' has no value here"
+done_testing
