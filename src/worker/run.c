@@ -241,7 +241,7 @@ static enum result_status launch_one(struct run *r, struct call_ctx *x, const st
                                                    : (void *)arg->bytes;
     }
     enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, l, args, err);
-    if (st != RESULT_OK)
+    if (st != RESULT_OK && !strstr(err->msg, l->kernel))
         err_prefix(err, "kernel '%s'", l->kernel);
     return st;
 }

@@ -1,13 +1,338 @@
 #include "worker/sidecar.h"
 
-enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
-                                const struct job_call *call, const uint64_t *addr, double *time_ns,
-                                struct err *err)
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+enum { REPLY_MAX = 1024, REQUEST_MAX = 1 << 20 };
+static const uint64_t SEC = 1000000000;
+
+/* The program travels in the binary. */
+__asm__(".section .rodata\n"
+        "sidecar_program:\n"
+        ".incbin \"src/worker/torch_sidecar.py\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char sidecar_program[];
+
+struct sidecar {
+    pid_t pid;
+    int to, from;
+    uint32_t at_case; /* the case it was told of; UINT32_MAX = none */
+};
+
+/* ---- JSON, as far as it is needed here ------------------------------------------------------- */
+
+static void put_string(struct strbuf *sb, const char *s)
 {
-    err_set(err, ERR_ENV, "no PyTorch baseline on this device");
-    return RESULT_LOAD_FAILED;
+    strbuf_addc(sb, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            strbuf_addf(sb, "\\%c", *s);
+        else if ((unsigned char)*s < 0x20)
+            strbuf_addf(sb, "\\u%04x", (unsigned char)*s);
+        else
+            strbuf_addc(sb, *s);
+    }
+    strbuf_addc(sb, '"');
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void child(int in, int out, pid_t parent)
+{
+    const char *python = getenv("HONE_PYTHON");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(3);
+    signal(SIGPIPE, SIG_DFL);
+    /* Replies go to 3; what it prints goes to stderr, never among them. */
+    int o = fcntl(out, F_DUPFD, 10), i = fcntl(in, F_DUPFD, 10);
+    if (dup2(i, 0) < 0 || dup2(2, 1) < 0 || dup2(o, 3) < 0)
+        _exit(3);
+    for (int fd = 4; fd < 1024; fd++)
+        close(fd);
+    unsetenv("CUDA_MODULE_LOADING");
+    execlp(python ? python : "python3", "python3", "-u", "-c", sidecar_program, (char *)NULL);
+    _exit(3);
+}
+
+static struct sidecar *start(struct err *err)
+{
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0) {
+        err_errno(err, "cannot make a pipe");
+        return NULL;
+    }
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        child(to[0], from[1], parent);
+    close(to[0]);
+    close(from[1]);
+    if (pid < 0) {
+        err_errno(err, "cannot start python3");
+        close(to[1]);
+        close(from[0]);
+        return NULL;
+    }
+    struct sidecar *s = xcalloc(1, sizeof *s);
+    *s = (struct sidecar){.pid = pid, .to = to[1], .from = from[0], .at_case = UINT32_MAX};
+    return s;
 }
 
 void sidecar_stop(struct sidecar *s)
 {
+    if (!s)
+        return;
+    kill(s->pid, SIGKILL);
+    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    close(s->to);
+    close(s->from);
+    free(s);
+}
+
+static int send_line(struct sidecar *s, const struct strbuf *line, struct err *err)
+{
+    for (size_t at = 0; at < line->len;) {
+        ssize_t n = write(s->to, line->buf + at, line->len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return err_set(err, ERR_ENV,
+                           "the PyTorch sidecar ended (is there a python3 with "
+                           "PyTorch and CUDA?)");
+        at += (size_t)n;
+    }
+    return 0;
+}
+
+/* One reply line without its newline. */
+static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struct err *err)
+{
+    uint64_t end = now_ns() + timeout_ns;
+    size_t n = 0;
+    for (;;) {
+        uint64_t now = now_ns();
+        struct pollfd p = {s->from, POLLIN, 0};
+        if (now >= end)
+            return err_set(err, ERR_LIMIT, "the PyTorch sidecar did not answer within %.0f s",
+                           (double)timeout_ns / 1e9);
+        if (poll(&p, 1, (int)((end - now) / 1000000) + 1) <= 0)
+            continue;
+        char c;
+        ssize_t got = read(s->from, &c, 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return err_set(err, ERR_ENV,
+                           "the PyTorch sidecar ended (is there a python3 with "
+                           "PyTorch and CUDA?)");
+        if (c == '\n')
+            break;
+        if (n < REPLY_MAX - 1)
+            reply[n++] = c;
+    }
+    reply[n] = '\0';
+    return 0;
+}
+
+/* Sends a request and waits for "ok ..."; *rest is what follows it. */
+static int ask(struct sidecar *s, struct strbuf *line, uint64_t timeout_ns, char *reply,
+               const char **rest, struct err *err)
+{
+    strbuf_addc(line, '\n');
+    int rc = line->truncated ? err_set(err, ERR_LIMIT, "the request is too long") : 0;
+    if (rc == 0)
+        rc = send_line(s, line, err);
+    if (rc == 0)
+        rc = read_reply(s, reply, timeout_ns, err);
+    if (rc == 0 && !str_starts(reply, "ok"))
+        rc = err_set(err, ERR_ENV, "PyTorch: %s", str_starts(reply, "error ") ? reply + 6 : reply);
+    if (rc == 0 && rest)
+        *rest = reply[2] == ' ' ? reply + 3 : "";
+    strbuf_release(line);
+    return rc;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/*
+ * A module's spec: lines "axes NAME...", "scalars NAME...", "mode eager|compile", "tf32 0|1", a
+ * blank line, then the program. Without these lines all of it is the program.
+ */
+struct program {
+    char *axes, *scalars; /* names, separated by spaces */
+    bool compile, tf32;
+    const char *source;
+};
+
+static char *header_line(const char *spec, const char *key)
+{
+    for (const char *p = spec; *p && *p != '\n'; p += strcspn(p, "\n"), p += *p == '\n')
+        if (str_starts(p, key) && p[strlen(key)] == ' ')
+            return xstrndup(p + strlen(key) + 1, strcspn(p, "\n") - strlen(key) - 1);
+    return xstrdup("");
+}
+
+static struct program parse_program(const struct job_module *m)
+{
+    struct program p = {.source = m->spec};
+    bool headed = str_starts(m->spec, "axes ") || str_starts(m->spec, "axes\n");
+    const char *blank = headed ? strstr(m->spec, "\n\n") : NULL;
+    char *mode = header_line(headed ? m->spec : "", "mode");
+    char *tf32 = header_line(headed ? m->spec : "", "tf32");
+    p.axes = header_line(headed ? m->spec : "", "axes");
+    p.scalars = header_line(headed ? m->spec : "", "scalars");
+    p.compile = str_eq(mode, "compile") || (!headed && str_ends(m->name, ".compile"));
+    p.tf32 = str_eq(tf32, "1");
+    if (blank)
+        p.source = blank + 2;
+    free(mode);
+    free(tf32);
+    return p;
+}
+
+static void program_release(struct program *p)
+{
+    free(p->axes);
+    free(p->scalars);
+}
+
+static int tell_open(struct run *r, struct sidecar *s, uint32_t module, const struct program *p,
+                     struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
+    char reply[REPLY_MAX];
+    const char *info;
+    strbuf_adds(&sb, "{\"op\": \"open\", \"source\": ");
+    put_string(&sb, p->source);
+    strbuf_addf(&sb, ", \"mode\": \"%s\", \"tf32\": %s, \"gpu\": %d}",
+                p->compile ? "compile" : "eager", p->tf32 ? "true" : "false", r->job->ordinal);
+    if (ask(s, &sb, 120 * SEC, reply, &info, err) < 0)
+        return -1;
+    r->res.modules[module].message = arena_strdup(&r->arena, info);
+    return 0;
+}
+
+/* "names" against values, as a JSON object. */
+static void put_named(struct strbuf *sb, const char *names, uint32_t n, const int64_t *ints,
+                      const double *doubles)
+{
+    strbuf_addc(sb, '{');
+    for (uint32_t i = 0; i < n && *names; i++) {
+        size_t len = strcspn(names, " ");
+        char *name = xstrndup(names, len);
+        strbuf_adds(sb, i ? ", " : "");
+        put_string(sb, name);
+        if (ints)
+            strbuf_addf(sb, ": %" PRId64, ints[i]);
+        else
+            strbuf_addf(sb, ": %.17g", doubles[i]);
+        free(name);
+        names += len + (names[len] == ' ');
+    }
+    strbuf_addc(sb, '}');
+}
+
+static int tell_case(struct run *r, struct sidecar *s, uint32_t c, const struct program *p,
+                     struct err *err)
+{
+    static const char *const roles[] = {"input", "output", "inout", "workspace"};
+    const struct job_case *jc = &r->job->cases[c];
+    struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
+    char reply[REPLY_MAX];
+    strbuf_adds(&sb, "{\"op\": \"case\", \"axes\": ");
+    put_named(&sb, p->axes, jc->naxes, jc->axes, NULL);
+    strbuf_adds(&sb, ", \"scalars\": ");
+    put_named(&sb, p->scalars, jc->nscalars, NULL, jc->scalars);
+    strbuf_adds(&sb, ", \"buffers\": [");
+    for (uint32_t i = 0; i < jc->nbuffers; i++) {
+        const struct job_buffer *b = &jc->buffers[i];
+        strbuf_adds(&sb, i ? ", {\"name\": " : "{\"name\": ");
+        put_string(&sb, b->name);
+        strbuf_addf(&sb, ", \"role\": \"%s\", \"dtype\": \"%s\", \"shape\": [", roles[b->role],
+                    dtype_name(b->dtype));
+        for (uint32_t k = 0; k < b->rank; k++)
+            strbuf_addf(&sb, "%s%" PRId64, k ? ", " : "", b->dims[k]);
+        strbuf_adds(&sb, "]}");
+    }
+    strbuf_adds(&sb, "]}");
+    return ask(s, &sb, 120 * SEC, reply, NULL, err);
+}
+
+static int tell_call(struct run *r, struct sidecar *s, uint32_t c, const struct job_call *call,
+                     const uint64_t *addr, double *time_ns, struct err *err)
+{
+    const struct job_case *jc = &r->job->cases[c];
+    bool timed = call->flags & JOB_CALL_TIMED, any = false;
+    struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
+    char reply[REPLY_MAX];
+    const char *ns;
+    strbuf_addf(&sb, "{\"op\": \"call\", \"timed\": %s, \"buffers\": [", timed ? "true" : "false");
+    for (uint32_t i = 0; i < jc->nbuffers; i++) {
+        uint8_t h[64];
+        uint64_t offset;
+        if (jc->buffers[i].role == JOB_WORKSPACE)
+            continue;
+        if (r->dev->ops->share(r->dev, addr[i], h, &offset, err) < 0) {
+            strbuf_release(&sb);
+            return -1;
+        }
+        strbuf_adds(&sb, any ? ", {\"handle\": \"" : "{\"handle\": \"");
+        for (size_t k = 0; k < sizeof h; k++)
+            strbuf_addf(&sb, "%02x", h[k]);
+        strbuf_addf(&sb, "\", \"offset\": %" PRIu64 "}", offset);
+        any = true;
+    }
+    strbuf_adds(&sb, "]}");
+    /* The first call of a shape may compile for minutes. */
+    if (ask(s, &sb, 300 * SEC, reply, &ns, err) < 0)
+        return -1;
+    if (timed)
+        *time_ns = strtod(ns, NULL);
+    if (timed && !(*time_ns > 0))
+        return err_set(err, ERR_ENV, "the PyTorch sidecar gave no time: '%.100s'", ns);
+    return 0;
+}
+
+enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
+                                const struct job_call *call, const uint64_t *addr, double *time_ns,
+                                struct err *err)
+{
+    uint32_t module = (uint32_t)(ms - r->mods);
+    if (!r->dev->ops->share) {
+        err_set(err, ERR_ENV, "PyTorch baselines need a GPU");
+        return RESULT_LOAD_FAILED;
+    }
+    /* What the worker queued on its stream must have happened before another process looks. */
+    enum result_status st = r->dev->ops->sync(r->dev, r->job->limits.call_ns, err);
+    if (st != RESULT_OK)
+        return st;
+    struct program p = parse_program(&r->job->modules[module]);
+    int rc = 0;
+    if (!ms->sidecar) {
+        ms->sidecar = start(err);
+        rc = ms->sidecar ? tell_open(r, ms->sidecar, module, &p, err) : -1;
+    }
+    if (rc == 0 && ms->sidecar->at_case != c) {
+        rc = tell_case(r, ms->sidecar, c, &p, err);
+        ms->sidecar->at_case = c;
+    }
+    program_release(&p);
+    if (rc == 0)
+        rc = tell_call(r, ms->sidecar, c, call, addr, time_ns, err);
+    if (rc < 0) {
+        sidecar_stop(ms->sidecar);
+        ms->sidecar = NULL;
+    }
+    return rc < 0 ? RESULT_LOAD_FAILED : RESULT_OK;
 }

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -262,6 +263,13 @@ static int f_truth_compare(struct device *d, uint32_t b, const void *got, uint64
     return 0;
 }
 
+static int f_share(struct device *d, uint64_t addr, uint8_t h[64], uint64_t *offset, struct err *e)
+{
+    memset(h, 0xab, 64);
+    *offset = 512;
+    return 0;
+}
+
 static const struct device_ops fake_ops = {.name = "fake",
                                            .close = f_close,
                                            .info = f_info,
@@ -288,7 +296,8 @@ static const struct device_ops fake_ops = {.name = "fake",
                                            .truth_open = f_truth_open,
                                            .truth_compute = f_truth_compute,
                                            .truth_compare = f_truth_compare,
-                                           .truth_fetch = f_truth_fetch};
+                                           .truth_fetch = f_truth_fetch,
+                                           .share = f_share};
 
 static int fake_open(struct device **out, const struct job *job, const char *dir, struct err *err)
 {
@@ -589,6 +598,94 @@ static void a_missing_baseline_is_a_fact(void **state)
     teardown(&b);
 }
 
+/* A stand-in for python3: answers each request and notes what it was asked. */
+static void use_python(struct bench *b, const char *answer_to_call)
+{
+    char script[1024];
+    int n = snprintf(script, sizeof script,
+                     "#!/bin/sh\n"
+                     "while read -r line; do\n"
+                     "  echo \"$line\" >>%s/asked\n"
+                     "  case $line in\n"
+                     "  *'\"op\": \"open\"'*) echo 'ok Fake 1.0' >&3 ;;\n"
+                     "  *'\"op\": \"case\"'*) echo ok >&3 ;;\n"
+                     "  *) echo '%s' >&3 ;;\n"
+                     "  esac\n"
+                     "done\n",
+                     b->dir, answer_to_call);
+    char *path = bundle_path(b->dir, "python");
+    bundle_write(b->dir, "python", script, (size_t)n, false, NULL);
+    chmod(path, 0755);
+    setenv("HONE_PYTHON", path, 1);
+    free(path);
+    b->modules[1] = (struct job_module){
+        "torch", JOB_MODULE_TORCH, "", "", "axes N\nscalars eps\nmode eager\ntf32 0\n\nx + \"1\"",
+        ""};
+    static int64_t axes[] = {N};
+    static double scalars[] = {0.5};
+    b->c.naxes = b->c.nscalars = 1;
+    b->c.axes = axes;
+    b->c.scalars = scalars;
+    b->c.ncalls = 2;
+    b->calls[1] = (struct job_call){1, JOB_CALL_TIMED, 5, 6, -1, 0};
+}
+
+static void drop_python(struct bench *b)
+{
+    static const char *const names[] = {"python", "asked"};
+    for (size_t i = 0; i < 2; i++) {
+        char *p = bundle_path(b->dir, names[i]);
+        unlink(p);
+        free(p);
+    }
+    unsetenv("HONE_PYTHON");
+}
+
+static void a_torch_baseline_answers_in_lock_step(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    use_python(&b, "ok 4321.5");
+    const struct result_call *k = run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(b.res.modules[1].status, RESULT_OK);
+    assert_string_equal(b.res.modules[1].message, "Fake 1.0");
+    assert_true(k[1].time_ns == 4321.5);
+    char *asked;
+    size_t len;
+    assert_int_equal(bundle_read(b.dir, "asked", 1 << 16, &asked, &len, NULL), 0);
+    assert_non_null(strstr(asked, "\"source\": \"x + \\\"1\\\"\""));
+    assert_non_null(strstr(asked, "\"axes\": {\"N\": 96}, \"scalars\": {\"eps\": 0.5}"));
+    assert_non_null(strstr(asked, "\"role\": \"output\", \"dtype\": \"float32\", \"shape\": [96]"));
+    assert_non_null(strstr(asked, "\"offset\": 512"));
+    free(asked);
+    drop_python(&b);
+    teardown(&b);
+}
+
+static void a_torch_baseline_that_fails_is_a_fact(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    use_python(&b, "error NameError: no such thing");
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(b.res.modules[1].status, RESULT_LOAD_FAILED);
+    assert_string_equal(b.res.modules[1].message, "PyTorch: NameError: no such thing");
+    drop_python(&b);
+    teardown(&b);
+    setup(&b, "good");
+    use_python(&b, "");
+    setenv("HONE_PYTHON", "/nonexistent/python", 1);
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_non_null(strstr(b.res.modules[1].message, "is there a python3 with PyTorch"));
+    drop_python(&b);
+    teardown(&b);
+}
+
 static void a_workspace_that_does_not_fit_is_the_candidates(void **state)
 {
     (void)state;
@@ -651,6 +748,7 @@ static void garbage_is_no_job(void **state)
 
 int main(void)
 {
+    signal(SIGPIPE, SIG_IGN); /* as hone-worker does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_honest_kernel),
         cmocka_unit_test(vices_become_facts),
@@ -660,6 +758,8 @@ int main(void)
         cmocka_unit_test(data_from_a_file_and_a_dump),
         cmocka_unit_test(rounds_interleave_and_verify_a_sample),
         cmocka_unit_test(a_missing_baseline_is_a_fact),
+        cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
+        cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
         cmocka_unit_test(a_hang_is_written_down),
         cmocka_unit_test(garbage_is_no_job),

@@ -1,0 +1,174 @@
+"""A PyTorch baseline in lock-step with hone-worker: one request line in, one reply line out.
+
+Requests are JSON objects, one per line, on stdin:
+    {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL, "gpu": N}
+    {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
+    {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
+Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
+
+TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
+defines run(...). Its value is the output, or the outputs in order. Buffers are the worker's own
+device memory, opened by IPC handle: inputs are copied out of it, outputs into it.
+"""
+import ast
+import ctypes
+import inspect
+import json
+import os
+import sys
+import time
+
+
+class IpcHandle(ctypes.Structure):
+    _fields_ = [("reserved", ctypes.c_char * 64)]
+
+
+class View:
+    """Device memory as the array interface describes it."""
+
+    def __init__(self, ptr, nbytes):
+        self.__cuda_array_interface__ = {
+            "shape": (nbytes,), "typestr": "|u1", "data": (ptr, False), "version": 3}
+
+
+class Sidecar:
+    def __init__(self):
+        self.bases = {}
+        self.case = None
+        self.queue_s = 0.0005
+
+    # ---- set-up
+
+    def open(self, rq):
+        global torch
+        import torch
+        torch.cuda.set_device(rq["gpu"])
+        torch.backends.cuda.matmul.allow_tf32 = rq["tf32"]
+        torch.backends.cudnn.allow_tf32 = rq["tf32"]
+        torch.backends.cudnn.benchmark = True
+        torch.set_grad_enabled(False)
+        props = torch.cuda.get_device_properties(rq["gpu"])
+        l2 = getattr(props, "L2_cache_size", 64 << 20)
+        self.dirty = torch.zeros(2 * l2 // 4, dtype=torch.int32, device="cuda")
+        self.clean = torch.zeros(2 * l2 // 4, dtype=torch.int32, device="cuda")
+        self.clock_hz = getattr(props, "clock_rate", 1980000) * 1e3
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        self.source, self.mode = rq["source"], rq["mode"]
+        return "PyTorch %s, %s" % (torch.__version__, self.mode)
+
+    def function(self, names):
+        """The program as a function of keyword arguments."""
+        space = {"torch": torch, "F": torch.nn.functional, "math": __import__("math")}
+        try:
+            ast.parse(self.source.strip(), mode="eval")
+            text = "def run(%s):\n    return (%s)\n" % (", ".join(names), self.source.strip())
+        except SyntaxError:
+            text = self.source
+        exec(compile(text, "<baseline>", "exec"), space)
+        fn = space["run"]
+        wanted = [p for p in inspect.signature(fn).parameters if p in names]
+        if self.mode == "compile":
+            fn = torch.compile(fn, dynamic=False)
+        return lambda **kw: fn(**{k: kw[k] for k in wanted})
+
+    def begin_case(self, rq):
+        self.case = rq
+        inputs = [b["name"] for b in rq["buffers"] if b["role"] in ("input", "inout")]
+        fixed = dict(rq["axes"])
+        fixed.update(rq["scalars"])
+        for name in inputs:
+            fixed.pop(name, None)
+        fn = self.function(inputs + list(fixed))
+        self.call_fn = lambda tensors: fn(**tensors, **fixed)
+        return None
+
+    # ---- memory
+
+    def view(self, where, buf):
+        """The worker's buffer as a flat tensor of its dtype."""
+        key = where["handle"]
+        if key not in self.bases:
+            ptr = ctypes.c_uint64()
+            rc = self.driver.cuIpcOpenMemHandle_v2(
+                ctypes.byref(ptr), IpcHandle.from_buffer_copy(bytes.fromhex(key)), 1)
+            if rc != 0:
+                raise RuntimeError("cuIpcOpenMemHandle: error %d" % rc)
+            self.bases[key] = ptr.value
+        dtype = getattr(torch, buf["dtype"])
+        n = 1
+        for d in buf["shape"]:
+            n *= d
+        size = torch.empty(0, dtype=dtype).element_size()
+        if n == 0:
+            return torch.empty(0, dtype=torch.uint8, device="cuda"), dtype
+        ptr = self.bases[key] + where["offset"]
+        return torch.as_tensor(View(ptr, n * size), device="cuda"), dtype
+
+    def take(self, where, buf):
+        raw, dtype = self.view(where, buf)
+        return raw.clone().view(dtype).reshape(buf["shape"])
+
+    def give(self, where, buf, value):
+        raw, dtype = self.view(where, buf)
+        flat = value.to(dtype).contiguous().reshape(-1).view(torch.uint8)
+        if flat.numel() != raw.numel():
+            raise RuntimeError("'%s' has shape %s, %s was expected" %
+                               (buf["name"], list(value.shape), buf["shape"]))
+        raw.copy_(flat)
+
+    # ---- one call
+
+    def measure(self, tensors):
+        self.dirty.fill_(1)
+        self.clean.max()
+        begin = torch.cuda.Event(enable_timing=True)
+        end = torch.cuda.Event(enable_timing=True)
+        # The stream sleeps while the host queues the call, so that host time is not measured.
+        torch.cuda._sleep(int(self.clock_hz * min(max(3 * self.queue_s, 0.0005), 0.05)))
+        begin.record()
+        t = time.perf_counter()
+        out = self.call_fn(tensors)
+        self.queue_s = 0.8 * self.queue_s + 0.2 * (time.perf_counter() - t)
+        end.record()
+        end.synchronize()
+        return out, begin.elapsed_time(end) * 1e6
+
+    def call(self, rq):
+        buffers = [b for b in self.case["buffers"] if b["role"] != "workspace"]
+        pairs = list(zip(rq["buffers"], buffers))
+        tensors = {b["name"]: self.take(w, b) for w, b in pairs if b["role"] != "output"}
+        if rq["timed"]:
+            out, ns = self.measure(tensors)
+        else:
+            t = time.perf_counter()
+            out, ns = self.call_fn(tensors), None
+            torch.cuda.synchronize()
+            t = time.perf_counter()
+            self.call_fn({k: v.clone() for k, v in tensors.items()})
+            self.queue_s = time.perf_counter() - t
+        values = list(out) if isinstance(out, (tuple, list)) else [out]
+        outputs = [(w, b) for w, b in pairs if b["role"] != "input"]
+        if len(values) != len(outputs):
+            raise RuntimeError("%d outputs, %d were expected" % (len(values), len(outputs)))
+        for (w, b), v in zip(outputs, values):
+            self.give(w, b, v)
+        torch.cuda.synchronize()
+        return None if ns is None else "%.1f" % ns
+
+
+def main():
+    reply = os.fdopen(3, "w", buffering=1)
+    sidecar = Sidecar()
+    ops = {"open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call}
+    for line in sys.stdin:
+        try:
+            rq = json.loads(line)
+            answer = ops[rq["op"]](rq)
+            reply.write("ok %s\n" % answer if answer else "ok\n")
+        except BaseException as e:  # a baseline that fails is a fact for the worker to report
+            text = " ".join(("%s: %s" % (type(e).__name__, e)).split())
+            reply.write("error %s\n" % text[:900])
+        reply.flush()
+
+
+main()
