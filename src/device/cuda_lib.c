@@ -1,13 +1,12 @@
 /*
  * cuBLASLt as a baseline: row-major matrix products at the task's own precision.
  *
- * A module's spec reads "gemm TA TB IN OUT COMPUTE", for instance "gemm n t float16 float32 f32":
- *   TA, TB    n: A is [M,K], B is [K,N]; t: the tensor holds the transpose ([K,M], [N,K])
- *   IN, OUT   dtypes of A and B, and of D
- *   COMPUTE   f32, tf32, f64 or i32
- * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers; batches lie
- * one after another. The library sees the transposed problem, because it thinks in columns:
- * D^T[N,M] = B^T A^T.
+ * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", e.g. "gemm n t float16 float32 f32
+ * none": TA, TB    n: A is [M,K], B is [K,N]; t: the tensor holds the transpose ([K,M], [N,K]) IN,
+ * OUT   dtypes of A and B, and of D COMPUTE   f32, tf32, f64 or i32 EPILOGUE  none, bias, relu_bias
+ * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers, then the
+ * bias [N] if there is one; batches lie one after another. The library sees the transposed problem,
+ * because it thinks in columns: D^T[N,M] = B^T A^T.
  *
  * The first call of a shape that is not being timed tries the algorithms the library proposes and
  * keeps the fastest.
@@ -23,6 +22,8 @@
 #include "device/cuda.h"
 
 enum { MAX_ALGOS = 8, TRIES = 3 };
+enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_RELU_BIAS = 6 };
+enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
 static const uint64_t WORKSPACE = 64 << 20;
 
 /* cublasLtMatmulAlgo_t and cublasLtMatmulHeuristicResult_t. */
@@ -65,7 +66,7 @@ struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
     void *desc, *a, *b, *d;
-    bool f64, i32;
+    bool f64, i32, bias;
     struct lt_algo algo;
     bool chosen; /* by measuring */
 };
@@ -154,7 +155,7 @@ void cuda_lib_close(struct cuda *d)
 
 struct spec {
     bool ta, tb;
-    int in, out, compute, scale; /* the library's numbers */
+    int in, out, compute, scale, epilogue; /* the library's numbers */
 };
 
 static int data_type(const char *name)
@@ -183,9 +184,9 @@ static int parse_spec(const char *text, struct spec *s, struct err *err)
         const char *name;
         int compute, scale;
     } computes[] = {{"f32", 68, 0}, {"tf32", 77, 0}, {"f64", 70, 1}, {"i32", 72, 10}};
-    char ta[4], tb[4], in[32], out[32], compute[8];
+    char ta[4], tb[4], in[32], out[32], compute[8], epilogue[16];
     *s = (struct spec){.compute = -1};
-    if (sscanf(text, "gemm %3s %3s %31s %31s %7s", ta, tb, in, out, compute) != 5)
+    if (sscanf(text, "gemm %3s %3s %31s %31s %7s %15s", ta, tb, in, out, compute, epilogue) != 6)
         return err_set(err, ERR_INPUT, "not a library spec: '%.100s'", text);
     s->ta = str_eq(ta, "t");
     s->tb = str_eq(tb, "t");
@@ -196,6 +197,9 @@ static int parse_spec(const char *text, struct spec *s, struct err *err)
             s->compute = computes[i].compute;
             s->scale = computes[i].scale;
         }
+    s->epilogue = str_eq(epilogue, "relu_bias") ? EPILOGUE_RELU_BIAS
+                  : str_eq(epilogue, "bias")    ? EPILOGUE_BIAS
+                                                : EPILOGUE_NONE;
     if (s->in < 0 || s->out < 0 || s->compute < 0)
         return err_set(err, ERR_INPUT, "cuBLASLt is not used for '%.100s'", text);
     return 0;
@@ -231,15 +235,18 @@ static void *layout(struct cublaslt *lt, int type, uint64_t rows, uint64_t cols,
 
 static bool describe(struct cublaslt *lt, struct lt_plan *p, const struct spec *s)
 {
-    int32_t ta = s->ta, tb = s->tb;
+    int32_t ta = s->ta, tb = s->tb, epilogue = s->epilogue;
     p->f64 = s->scale == 1;
     p->i32 = s->scale == 10;
     if (lt->desc_create(&p->desc, s->compute, s->scale) != 0)
         return false;
     /* The library's A is our B and the other way round. */
-    if (lt->desc_set(p->desc, 3, &tb, sizeof tb) != 0 ||
-        lt->desc_set(p->desc, 4, &ta, sizeof ta) != 0)
+    if (lt->desc_set(p->desc, DESC_TRANSA, &tb, sizeof tb) != 0 ||
+        lt->desc_set(p->desc, DESC_TRANSB, &ta, sizeof ta) != 0 ||
+        (epilogue != EPILOGUE_NONE &&
+         lt->desc_set(p->desc, DESC_EPILOGUE, &epilogue, sizeof epilogue) != 0))
         return false;
+    p->bias = epilogue != EPILOGUE_NONE;
     p->a =
         s->ta ? layout(lt, s->in, p->k, p->m, p->batch) : layout(lt, s->in, p->m, p->k, p->batch);
     p->b =
@@ -354,19 +361,22 @@ static struct lt_plan *plan_for(struct cuda *d, const char *spec, const uint64_t
 enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struct job_launch *l,
                                    void *const *args, struct err *err)
 {
-    uint64_t addr[3], dims[4];
-    if (l->nargs != 7) {
-        err_set(err, ERR_INPUT, "a library call takes A, B, D, M, N, K and batch");
+    uint64_t addr[3], dims[4], bias = 0;
+    bool fits = l->nargs == 7 || l->nargs == 8;
+    for (uint32_t i = 0; fits && i < l->nargs; i++) {
+        fits = l->args[i].size == 8 && (l->args[i].kind == JOB_ARG_BUFFER) == (i < 3 || i == 7);
+        if (fits)
+            memcpy(i < 3 ? &addr[i] : i < 7 ? &dims[i - 3] : &bias, args[i], 8);
+    }
+    if (!fits) {
+        err_set(err, ERR_INPUT, "a library call takes A, B, D, M, N, K, batch and perhaps a bias");
         return RESULT_LOAD_FAILED;
     }
-    for (int i = 0; i < 7; i++) {
-        if (l->args[i].size != 8 || (l->args[i].kind == JOB_ARG_BUFFER) != (i < 3)) {
-            err_set(err, ERR_INPUT, "argument %d of a library call is of the wrong kind", i);
-            return RESULT_LOAD_FAILED;
-        }
-        memcpy(i < 3 ? &addr[i] : &dims[i - 3], args[i], 8);
-    }
     struct lt_plan *p = plan_for(d, spec, dims, err);
+    if (p && p->bias && (!bias || d->lt->desc_set(p->desc, DESC_BIAS, &bias, sizeof bias) != 0)) {
+        err_set(err, ERR_INPUT, "cuBLASLt does not take this bias");
+        return RESULT_LOAD_FAILED;
+    }
     if (!p || (!p->chosen && choose(d, p, addr, err) < 0))
         return RESULT_LOAD_FAILED;
     int st = multiply(d, p, addr, &p->algo);

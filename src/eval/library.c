@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "base/util.h"
 
 /* The axis a shape entry is, or -1. */
@@ -23,19 +24,29 @@ static bool matrix(const struct task *t, size_t i, int *rows, int *cols)
     return *rows >= 0 && *cols >= 0 && *rows != *cols;
 }
 
+static bool has_relu_bias(const struct task *t)
+{
+    return t->tensors.n == 4 && t->tensors.items[2].is_input && t->tensors.items[2].rank == 1 &&
+           t->torch_src && str_starts(t->torch_src, "torch.relu(torch.nn.functional.linear(");
+}
+
 bool library_gemm_of(const struct task *t, struct library_gemm *g)
 {
     int ar, ac, br, bc, m, n;
-    if (t->class != CLASS_GEMM || t->tensors.n != 3 || t->scalars.n ||
+    bool bias = has_relu_bias(t);
+    size_t d = bias ? 3 : 2;
+    if (t->class != CLASS_GEMM || t->tensors.n != d + 1 || t->scalars.n ||
         !t->tensors.items[0].is_input || !t->tensors.items[1].is_input ||
-        t->tensors.items[2].is_input || !matrix(t, 0, &ar, &ac) || !matrix(t, 1, &br, &bc) ||
-        !matrix(t, 2, &m, &n) || t->tensors.items[0].dtype != t->tensors.items[1].dtype)
+        t->tensors.items[d].is_input || !matrix(t, 0, &ar, &ac) || !matrix(t, 1, &br, &bc) ||
+        !matrix(t, d, &m, &n) || t->tensors.items[0].dtype != t->tensors.items[1].dtype)
+        return false;
+    if (bias && axis_of(t, t->tensors.items[2].shape[0]) != n)
         return false;
     bool ta = ac == m, tb = br == n;
     int k = ta ? ar : ac;
     if ((ta ? ac : ar) != m || (tb ? br : bc) != n || (tb ? bc : br) != k)
         return false;
-    *g = (struct library_gemm){0, 1, 2, (size_t)m, (size_t)n, (size_t)k, ta, tb};
+    *g = (struct library_gemm){0, 1, d, (size_t)m, (size_t)n, (size_t)k, ta, tb, bias};
     return true;
 }
 
@@ -46,8 +57,9 @@ const char *library_spec(const struct task *t, const struct library_gemm *g, str
                           : in == DT_I8                   ? "i32"
                           : in == DT_F32 && t->allow_tf32 ? "tf32"
                                                           : "f32";
-    return arena_printf(a, "gemm %c %c %s %s %s", g->ta ? 't' : 'n', g->tb ? 't' : 'n',
-                        dtype_name(in), dtype_name(t->tensors.items[g->d].dtype), compute);
+    return arena_printf(a, "gemm %c %c %s %s %s %s", g->ta ? 't' : 'n', g->tb ? 't' : 'n',
+                        dtype_name(in), dtype_name(t->tensors.items[g->d].dtype), compute,
+                        g->relu_bias ? "relu_bias" : "none");
 }
 
 static struct job_arg number(int64_t v)
@@ -64,15 +76,34 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
     struct job_launch *l = arena_alloc(a, sizeof *l);
     const size_t tensors[] = {g->a, g->b, g->d};
     const size_t axes[] = {g->m, g->n, g->k};
-    *l = (struct job_launch){
-        .kernel = "gemm", .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}, .nargs = 7};
-    l->args = arena_alloc(a, sizeof *l->args * l->nargs);
+    *l = (struct job_launch){.kernel = "gemm",
+                             .grid = {1, 1, 1},
+                             .block = {1, 1, 1},
+                             .cluster = {1, 1, 1},
+                             .nargs = g->relu_bias ? 8 : 7};
+    l->args = arena_alloc(a, sizeof *l->args * 8);
     for (uint32_t i = 0; i < 3; i++) {
         l->args[i] =
             (struct job_arg){.kind = JOB_ARG_BUFFER, .index = (uint32_t)tensors[i], .size = 8};
         l->args[3 + i] = number(s->axes[axes[i]]);
     }
     l->args[6] = number(1);
+    if (g->relu_bias)
+        l->args[7] = (struct job_arg){.kind = JOB_ARG_BUFFER, .index = 2, .size = 8};
     out->nlaunches = 1;
     out->launches = l;
+}
+
+char *library_torch_spec(const struct task *t, bool compile)
+{
+    struct strbuf sb = STRBUF_INIT(JOB_MAX_SPEC);
+    strbuf_adds(&sb, "axes");
+    vec_each (const struct task_axis, x, &t->axes)
+        strbuf_addf(&sb, " %s", x->name);
+    strbuf_adds(&sb, "\nscalars");
+    vec_each (const struct task_scalar, x, &t->scalars)
+        strbuf_addf(&sb, " %s", x->name);
+    strbuf_addf(&sb, "\nmode %s\ntf32 %d\n\n%s", compile ? "compile" : "eager", t->allow_tf32,
+                t->torch_src);
+    return strbuf_detach(&sb, NULL);
 }

@@ -3,7 +3,8 @@
  * cuBLASLt for it (src/device/cuda_lib.c has the other side).
  *
  * Recognised by shape alone: two inputs and one output whose extents are axes, out[m,n] from
- * a[m,k] or a[k,m] and b[k,n] or b[n,k]. A task with an epilogue is not a plain product.
+ * a[m,k] or a[k,m] and b[k,n] or b[n,k]. The one epilogue that is recognised is a third input
+ * bias[n] in a task whose PyTorch form is torch.relu(torch.nn.functional.linear(...)).
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H
@@ -15,13 +16,18 @@ struct library_gemm {
     size_t a, b, d; /* tensors */
     size_t m, n, k; /* axes */
     bool ta, tb;
+    bool relu_bias; /* tensor 2 is the bias */
 };
 
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
-/* The module's spec: "gemm n t float16 float16 f32". */
+/* The module's spec: "gemm n t float16 float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
 /* The one launch of its program at this shape; the case's buffers are the task's tensors. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
+
+/* What the PyTorch sidecar is told: names of axes and scalars, mode, precision, program (see
+ * docs/worker.md). To be freed; the task has a PyTorch form. */
+char *library_torch_spec(const struct task *t, bool compile);
 
 #endif

@@ -110,7 +110,8 @@ static void add_torch(struct parts *p, const struct parts_request *rq, const cha
     if (!rq->task->torch_src)
         note(p, name, "the task has no PyTorch form");
     else
-        add(p, name, JOB_MODULE_TORCH)->spec = xstrdup(rq->task->torch_src);
+        add(p, name, JOB_MODULE_TORCH)->spec =
+            library_torch_spec(rq->task, str_eq(name, "torch.compile"));
 }
 
 static void add_library(struct parts *p, const struct parts_request *rq, const char *name)

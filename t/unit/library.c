@@ -1,0 +1,90 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "eval/library.h"
+
+static struct task *find(const char *name)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find(name, &problems);
+    if (!t)
+        fail_msg("%s: %s", name, problems.n ? problems.items[0].text : "?");
+    return t;
+}
+
+static void expect(const char *task, const char *want)
+{
+    struct task *t = find(task);
+    struct arena a = ARENA_INIT;
+    struct library_gemm g;
+    bool is = library_gemm_of(t, &g);
+    if (want)
+        assert_string_equal(is ? library_spec(t, &g, &a) : "none", want);
+    else
+        assert_false(is);
+    arena_release(&a);
+    task_free(t);
+}
+
+static void products_are_recognised_by_their_axes(void **state)
+{
+    (void)state;
+    expect("matmul_f16", "gemm n t float16 float16 f32 none");
+    expect("matmul_f32", "gemm n n float32 float32 f32 none");
+    expect("matmul_bias_relu_bf16", "gemm n t bfloat16 bfloat16 f32 relu_bias");
+    expect("softmax", NULL);
+    expect("mlp_swiglu", NULL);
+    expect("layernorm_matmul_residual", NULL);
+}
+
+static void torch_programs_know_their_names(void **state)
+{
+    (void)state;
+    struct task *t = find("rmsnorm");
+    char *spec = library_torch_spec(t, true);
+    assert_string_equal(spec, "axes R C\nscalars eps\nmode compile\ntf32 0\n\n"
+                              "torch.nn.functional.rms_norm(x, (x.shape[-1],), w, eps)");
+    free(spec);
+    task_free(t);
+}
+
+static void a_product_at_a_shape(void **state)
+{
+    (void)state;
+    struct task *t = find("matmul_bias_relu_bf16");
+    int64_t axes[] = {10, 20, 30}, m, n, k, batch;
+    struct shape s = {.task = t, .axes = axes};
+    struct arena a = ARENA_INIT;
+    struct job_program p = {0};
+    struct library_gemm g;
+    assert_true(library_gemm_of(t, &g));
+    library_program(&g, &s, &p, &a);
+    const struct job_launch *l = p.launches;
+    assert_int_equal(l->nargs, 8);
+    memcpy(&m, l->args[3].bytes, 8);
+    memcpy(&n, l->args[4].bytes, 8);
+    memcpy(&k, l->args[5].bytes, 8);
+    memcpy(&batch, l->args[6].bytes, 8);
+    assert_true(m == 10 && n == 20 && k == 30 && batch == 1);
+    assert_int_equal(l->args[2].index, 3);
+    assert_int_equal(l->args[7].index, 2);
+    arena_release(&a);
+    task_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_recognised_by_their_axes),
+        cmocka_unit_test(torch_programs_know_their_names),
+        cmocka_unit_test(a_product_at_a_shape),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
