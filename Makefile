@@ -66,21 +66,23 @@ LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/worker/main.o, \
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-$(B)/emu/%.o $(B)/base/gen.o: OPT_release := -O3 -g
-$(B)/emu/%.o $(B)/base/gen.o: OPT_dist-x86_64 := -O3
-$(B)/emu/%.o $(B)/base/gen.o: OPT_dist-aarch64 := -O3
+$(B)/emu/%.o $(B)/base/gen.o: private OPT_release := -O3 -g
+$(B)/emu/%.o $(B)/base/gen.o: private OPT_dist-x86_64 := -O3
+$(B)/emu/%.o $(B)/base/gen.o: private OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
 $(B)/emu/%.o: CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 $(B)/emu/tile.o: CFLAGS += -ffp-contract=fast
-$(B)/cmd/main.o: CFLAGS += -DHONE_VERSION='"$(VERSION)"'
+$(B)/cmd/main.o: private CFLAGS += -DHONE_VERSION='"$(VERSION)"'
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
-# A change of compiler or flags recompiles; the file changes only when they do.
+# A change of compiler or flags recompiles; the file changes only when they do. Expanded here, once:
+# in the recipe it would see the variables of whichever target asked first.
+FLAGS := $(CC) $(subst ','\'',$(CFLAGS_ALL))
 $(B)/flags: FORCE
-	@mkdir -p $(@D) && printf '%s\n' '$(CC) $(subst ','\'',$(CFLAGS_ALL))' >$@.tmp && \
+	@mkdir -p $(@D) && printf '%s\n' '$(FLAGS)' >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 .PHONY: FORCE
 FORCE:
