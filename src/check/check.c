@@ -71,12 +71,16 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* Which accusation a wrong output is depends on what was special about the call. */
+/* A share of few elements says nothing about the precision used. */
+enum { BUDGET_MIN_ELEMS = 256 };
+
+/* Which accusation a wrong output is depends on what was special about the call; a lower precision
+ * is a lower precision in any call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const char *story)
 {
     const struct check_input *in = x->in;
-    bool first = !x->first_ok;
+    bool first = !x->first_ok || str_eq(detector, "budget");
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
@@ -167,7 +171,7 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     } else if (cmp->bad || !(cmp->max_ratio <= 1)) {
         detector = "compare";
         story = tell_mismatch(v, x, cmp);
-    } else if (b->budget > 0 && !(cmp->rms_ratio <= b->budget)) {
+    } else if (b->budget > 0 && cmp->n >= BUDGET_MIN_ELEMS && !(cmp->rms_ratio <= b->budget)) {
         detector = "budget";
         story = arena_printf(&v->arena,
                              "errors of '%s' are %.3g times those of an ideal implementation in "
