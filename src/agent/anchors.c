@@ -167,36 +167,85 @@ static size_t plan_lines(const char *source)
     return n;
 }
 
+/* The n-th line (from 1) of a text, without its end; NULL past the end. */
+static const char *nth_line(const char *s, size_t n, size_t *len)
+{
+    if (n < 1)
+        return NULL;
+    for (; *s && --n;) {
+        s += strcspn(s, "\n");
+        s += *s == '\n';
+    }
+    *len = strcspn(s, "\n");
+    return *s ? s : NULL;
+}
+
+static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
+{
+    size_t na = 0, nb = 0;
+    const char *x = nth_line(a, i, &na), *y = nth_line(b, j, &nb);
+    return x && y && na == nb && memcmp(x, y, na) == 0;
+}
+
+/* A diff may place an added or removed run of lines at any of several places when the lines around
+ * it repeat ("}", say). Moves the hunk by one line, up or down, if that says the same. */
+static bool slide(const char *before, const char *after, struct hunk *h, int dir)
+{
+    bool adds = !h->removed;
+    size_t n = adds ? h->added : h->removed, first = adds ? h->new_first : h->first;
+    const char *own = adds ? after : before;
+    if (!n || (h->removed && h->added) || (dir < 0 && (h->first < 2 || h->new_first < 2)))
+        return false;
+    if (dir < 0 ? !lines_equal(own, first - 1, own, first + n - 1)
+                : !lines_equal(own, first, own, first + n))
+        return false;
+    h->first += (size_t)dir;
+    h->new_first += (size_t)dir;
+    return true;
+}
+
+/* The anchor a hunk lies in: its number, MAX_ANCHORS for the launch plan, -1 for none. */
+static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
+{
+    size_t end = h->first + h->removed; /* exclusive */
+    for (size_t i = 0; i < anchors->n && i < MAX_ANCHORS; i++)
+        if (h->first >= anchors->items[i].first && end <= anchors->items[i].last + 1)
+            return (int)i;
+    return end <= plan + 1 ? MAX_ANCHORS : -1;
+}
+
+static int find_anchor(const char *before, const char *after, const struct hunk *h,
+                       const struct anchor_vec *anchors, size_t plan)
+{
+    int at = anchor_of(h, anchors, plan);
+    for (int dir = -1; dir <= 1 && at < 0; dir += 2) {
+        struct hunk moved = *h;
+        for (int k = 0; k < 40 && at < 0 && slide(before, after, &moved, dir); k++)
+            at = anchor_of(&moved, anchors, plan);
+    }
+    return at;
+}
+
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason)
 {
     struct hunk_vec hunks = VEC_INIT;
-    bool touched[MAX_ANCHORS + 1] = {false};
-    size_t free_lines = plan_lines(before);
-    bool ok = true;
+    bool touched[MAX_ANCHORS + 1] = {false}, ok = true;
+    size_t plan = plan_lines(before);
     line_diff(before, after, &hunks);
     vec_each (struct hunk, h, &hunks) {
-        /* A hunk removes [first, first + removed) and adds lines before line first + removed. */
-        size_t first = h->first, last = h->first + h->removed; /* last is exclusive */
-        bool inside = last <= free_lines + 1;
-        for (size_t i = 0; i < anchors->n && i < MAX_ANCHORS; i++) {
-            const struct anchor *a = &anchors->items[i];
-            if (first >= a->first && last <= a->last + 1) {
-                inside = true;
-                touched[i] = true;
-            } else if (first <= a->last && last > a->first) {
-                touched[i] = true;
-            }
+        int at = find_anchor(before, after, h, anchors, plan);
+        if (at >= 0) {
+            touched[at] = true;
+            continue;
         }
-        if (!inside && ok) {
-            ok = false;
-            if (h->removed)
-                strbuf_addf(reason, "lines %zu-%zu of the file were changed, outside every anchor",
-                            first, last - 1);
-            else
-                strbuf_addf(reason, "lines were added before line %zu, outside every anchor",
-                            first);
-        }
+        ok = false;
+        if (h->removed)
+            strbuf_addf(reason, "lines %zu-%zu of the file were changed, outside every anchor",
+                        h->first, h->first + h->removed - 1);
+        else
+            strbuf_addf(reason, "lines were added before line %zu, outside every anchor", h->first);
+        break;
     }
     for (size_t i = 0; ok && i < anchors->n && i < MAX_ANCHORS; i++)
         if (!touched[i]) {

@@ -128,11 +128,11 @@ static void nearest_line(const char *source, const char *want, char *out, size_t
 static bool apply_edit(struct extract *x, const char *search, const char *replace, unsigned number)
 {
     const char *at;
-    size_t n = count_of(x->source.buf, search, &at);
     if (!*search) {
         snprintf(x->reason, sizeof x->reason, "edit %u searches for nothing", number);
         return false;
     }
+    size_t n = count_of(x->source.buf, search, &at);
     if (n != 1) {
         char near[200] = "";
         if (!n)

@@ -973,6 +973,31 @@ static void test_export_and_replay(void **state)
     strbuf_release(&got);
 }
 
+/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests play. */
+static void test_fixtures(void **state)
+{
+    static const struct {
+        const char *strategy;
+        script_fn fn;
+        uint32_t steps;
+    } runs[] = {
+        {"refine", refine_script, 4}, {"search", search_script, 16}, {"team", team_script, 4}};
+    const char *dir = getenv("HONE_EXPORT");
+    for (size_t i = 0; dir && i < ARRAY_LEN(runs); i++) {
+        char path[600];
+        struct err err = ERR_INIT;
+        struct run_config c = config(runs[i].strategy);
+        c.steps = runs[i].steps;
+        c.stop_pct = 0;
+        c.from = str_eq(c.strategy, "team") ? given : "";
+        struct outcome o = run(&c, runs[i].fn);
+        snprintf(path, sizeof path, "%s/%s.jsonl", dir, c.strategy);
+        if (record_export(store, "last", path, &err) < 0)
+            fail_with("record_export", &err);
+        summary_release(&o.m);
+    }
+}
+
 static void test_config_json(void **state)
 {
     struct arena mem = ARENA_INIT;
@@ -1017,6 +1042,7 @@ int main(void)
         cmocka_unit_test(test_switches),
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_export_and_replay),
+        cmocka_unit_test(test_fixtures),
         cmocka_unit_test(test_config_json),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# hone optimize and its relatives from the command line, with recordings in place of model and judge.
+. "$(dirname "$0")/lib.sh"
+rec=$ROOT/t/cases/replay
+
+for s in refine search team; do
+    runs 0 "$s: replayed" "$HONE" optimize --author "replay:$rec/$s.jsonl"
+    out_has "$s: to the same lineage" "the same as the recording's lineage"
+done
+run=$("$HONE" runs --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["run"])')
+
+runs 0 "runs are listed" "$HONE" runs
+out_has "with their strategy" "-search-"
+runs 0 "a run is shown" "$HONE" show "$run"
+out_has "with its lineage" "<== best"
+out_has "and what was repaired" "1 of 1 failures repaired"
+runs 0 "the best kernel" "$HONE" show "$run" best
+out_has "is a file with a plan" "hone-plan"
+runs 0 "a verdict" "$HONE" show "$run" 0 --verdict
+out_has "is JSON" '"kind"'
+runs 0 "the log" "$HONE" log "$run"
+out_has "has every role" "diagnose"
+runs 0 "one call" "$HONE" log "$run" code/1
+out_has "has its prompt" "The contract: device code plus a launch plan"
+out_has "and its reply" "======== reply ========"
+runs 0 "a difference" "$HONE" diff "$run" best
+out_has "is unified" "@@ "
+runs 0 "a report" "$HONE" report "$run" -o page
+ok "has a page" grep -q '## Lineage' page/report.md
+ok "and a plot" grep -q '<svg' page/time.svg
+ok "and the kernel" grep -q hone-plan page/best.cu
+runs 0 "the store is in order" "$HONE" runs --check
+runs 0 "exported again" "$HONE" log "$run" --export again.jsonl
+runs 0 "and replayed from there" "$HONE" optimize --author replay:again.jsonl --json
+out_has "the same" '"lineage_differs": 0'
+
+# a recording that was changed arrives elsewhere
+sed 's/"fate":"regression"/"fate":"kept"/' "$rec/refine.jsonl" >other.jsonl
+runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:other.jsonl
+out_has "and says where" "differs in"
+
+runs 2 "no task is a usage error" "$HONE" optimize
+runs 1 "an unknown task" "$HONE" optimize no_such_task --author exec:true
+ok "an unknown strategy is refused" bash -c "! '$HONE' optimize softmax -s magic --author exec:true"
+ok "an unknown author is refused" bash -c "! '$HONE' optimize softmax --author magic 2>msg && grep -q 'openai:MODEL' msg"
+ok "no price, no money budget" bash -c "! OPENAI_API_KEY=sk-test-000000 '$HONE' optimize softmax --author openai:no-such-model --budget-usd 1 2>msg && grep -q 'no price is known' msg"
+ok "a key is asked for by name" bash -c "! env -u OPENAI_API_KEY HOME=/nonexistent '$HONE' optimize softmax --author openai:gpt-5 2>msg && grep -q OPENAI_API_KEY msg"
+runs 1 "no such run" "$HONE" show nothing
+head -4 "$rec/refine.jsonl" >cut.jsonl
+"$HONE" optimize --author replay:cut.jsonl >"$T/out" 2>"$T/err"
+err_has "a truncated recording says that it ends" "the recording has no verdict 0"
+ok "no key is in the store" bash -c "! grep -q sk-test-000000 hone-out/hone.db"
+done_testing

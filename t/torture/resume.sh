@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Kills a replayed run with SIGKILL at a random moment, carries it on, and wants the recording's own
+# lineage, a store in order, and no call asked twice. N kills in all (300; CI runs 20).
+. "$(dirname "$0")/../lib.sh"
+kills=${KILLS:-300}
+record() { echo "$ROOT/t/cases/replay/$1.jsonl"; }
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# How long one run takes, so that the moments are spread over it.
+t0=$(now_ms)
+"$HONE" optimize -q --author "replay:$(record search)" --store warm.db -o out >/dev/null || exit 1
+span=$(($(now_ms) - t0 + 5))
+
+bad=0 early=0 late=0
+for i in $(seq "$kills"); do
+    case $((i % 3)) in 0) name=refine ;; 1) name=search ;; *) name=team ;; esac
+    rm -rf db.* out
+    "$HONE" optimize -q --author "replay:$(record $name)" --store db.sqlite -o out >run.txt 2>&1 &
+    pid=$!
+    sleep "$(printf '0.%03d' $((RANDOM % span % 1000)))"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    [ $? = 137 ] || late=$((late + 1)) # it was done before the kill
+    if ! "$HONE" show last --store db.sqlite >/dev/null 2>&1; then
+        early=$((early + 1)) # not even the run was recorded: nothing to carry on
+        continue
+    fi
+    "$HONE" log last --json --store db.sqlite >before.json
+    if ! "$HONE" resume last --store db.sqlite -o out >resumed.txt 2>&1; then
+        bad=$((bad + 1)) && sed 's/^/# /' resumed.txt >&2
+    elif ! grep -q 'the same as the recording' resumed.txt; then
+        bad=$((bad + 1)) && echo "# kill $i: another lineage" >&2
+    elif ! "$HONE" runs --check --store db.sqlite >/dev/null; then
+        bad=$((bad + 1)) && echo "# kill $i: the store is damaged" >&2
+    fi
+    # what had ended before the kill is as it was, to the byte
+    "$HONE" log last --json --store db.sqlite >after.json
+    python3 - <<'PY' || { bad=$((bad + 1)) && echo "# kill $i: a recorded call was repeated" >&2; }
+import json
+key = lambda c: (c["role"], c["index"])
+after = {key(c): c for c in json.load(open("after.json"))}
+assert all(after[key(c)] == c for c in json.load(open("before.json")) if c["ended"])
+PY
+done
+is "killed $kills times ($early before the run began, $late after its end)" "$bad" 0
+ok "most kills hit a run under way" [ $((early + late)) -lt $((kills * 2 / 3 + 1)) ]
+done_testing

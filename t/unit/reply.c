@@ -1,0 +1,232 @@
+/* reply.c - what comes out of replies: files, edits, anchors, line differences, dialect, folding.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/anchors.h"
+#include "agent/dialect.h"
+#include "agent/extract.h"
+#include "agent/linediff.h"
+#include "base/rng.h"
+#include "base/tokens.h"
+#include "base/util.h"
+#include "prompt/fold.h"
+#include "prompt/prompt.h"
+#include "sys/asset.h"
+
+static const char *const parent = "/* hone-plan\n{}\n*/\nint a;\nint b;\nint a;\n__global__ k\n";
+
+struct extract_case {
+    const char *reply, *want, *reason;
+};
+
+static void test_extract(void **state)
+{
+    static const struct extract_case cases[] = {
+        {"text\n```cuda\n/* hone-plan {} */\n__global__ void k();\n```\n",
+         "/* hone-plan {} */\n__global__ void k();\n", NULL},
+        {"```\nnot this\n```\nand\n```cpp\n/* hone-plan {} */ __global__\n```",
+         "/* hone-plan {} */ __global__\n", NULL},
+        {"```cuda\n__global__ void k();\n```", NULL, "hone-plan"},
+        {"```cuda\n/* hone-plan {} */\n__global__ void", NULL, "never closed"},
+        {"just words", NULL, "no ```cuda block"},
+        {"", NULL, "no ```cuda block"},
+        {"<<<<<<< SEARCH\nint b;\n=======\nint c;\n>>>>>>> REPLACE\n",
+         "/* hone-plan\n{}\n*/\nint a;\nint c;\nint a;\n__global__ k\n", NULL},
+        {"<<<<<<< SEARCH\nint b;\nint a;\n=======\n>>>>>>> REPLACE\n",
+         "/* hone-plan\n{}\n*/\nint a;\n__global__ k\n", NULL},
+        {"<<<<<<< SEARCH\nint a;\n=======\nint z;\n>>>>>>> REPLACE\n", NULL, "occurs 2 times"},
+        {"<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n", NULL,
+         "the nearest is line 7"},
+        {"<<<<<<< SEARCH\nint b;\n=======\nint c;\n", NULL, "not complete"},
+        {"<<<<<<< SEARCH\n=======\nint c;\n>>>>>>> REPLACE\n", NULL, "searches for nothing"},
+        {"<<<<<<< SEARCH\nint b;\n=======\nint b;\n>>>>>>> REPLACE\n", NULL, "change nothing"},
+        {"<<<<<<< SEARCH\n/* hone-plan\n=======\n/* gone\n>>>>>>> REPLACE\n", NULL,
+         "remove the launch plan"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct extract x;
+        extract_reply(&x, cases[i].reply, strlen(cases[i].reply), parent);
+        if (x.ok != (cases[i].want != NULL))
+            fail_msg("case %zu: %s", i, x.ok ? "taken" : x.reason);
+        if (x.ok)
+            assert_string_equal(x.source.buf, cases[i].want);
+        else if (!strstr(x.reason, cases[i].reason))
+            fail_msg("case %zu: '%s' does not say '%s'", i, x.reason, cases[i].reason);
+        extract_release(&x);
+    }
+}
+
+static void test_move(void **state)
+{
+    static const struct {
+        const char *reply, *kind, *move;
+    } cases[] = {
+        {"MOVE: vectorize: 16-byte loads\n", "vectorize", "16-byte loads"},
+        {"**MOVE:** tensor-core - use mma\n", "tensor-core", "use mma"},
+        {"`MOVE: something new`\n", "other", "something new"},
+        {"nothing\n", "other", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct extract x;
+        extract_reply(&x, cases[i].reply, strlen(cases[i].reply), NULL);
+        assert_string_equal(x.kind, cases[i].kind);
+        assert_string_equal(x.move, cases[i].move);
+        extract_release(&x);
+    }
+}
+
+static const char *const six = "one\ntwo\n}\n}\nfive\nsix\n";
+
+static bool check(const char *plan, const char *after, struct strbuf *why)
+{
+    struct anchor_vec v = VEC_INIT;
+    strbuf_clear(why);
+    bool ok = anchors_parse(plan, six, &v, why) && anchors_check(six, after, &v, why);
+    vec_release(&v);
+    return ok;
+}
+
+static void test_anchors(void **state)
+{
+    struct strbuf why = STRBUF_INIT(1024);
+    assert_true(check("ANCHOR 2-2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_true(check("- ANCHOR 2: x\n", "one\nTWO\nand more\n}\n}\nfive\nsix\n", &why));
+    assert_false(check("ANCHOR 2-2: x\n", "one\nTWO\n}\n}\nFIVE\nsix\n", &why));
+    assert_non_null(strstr(why.buf, "lines 5-5"));
+    assert_false(check("ANCHOR 2-2: x\nANCHOR 5-6: y\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_non_null(strstr(why.buf, "left as it is"));
+    assert_false(check("ANCHOR 5-9: x\n", six, &why));
+    assert_false(check("no anchors\n", six, &why));
+    /* a brace added at line 3 may as well have been added at line 4 */
+    assert_true(check("ANCHOR 4-4: x\n", "one\ntwo\n}\n}\n}\nfive\nsix\n", &why));
+    assert_true(check("ANCHOR 3-3: x\n", "one\ntwo\n}\nfive\nsix\n", &why));
+    /* the marked form */
+    const char *marked =
+        "```\none\n<<<IMPROVE BEGINS: do it>>>\ntwo\n}\n<<<IMPROVE ENDS>>>\n}\nfive\nsix\n```\n";
+    assert_true(check(marked, "one\nTWO\n}}\n}\nfive\nsix\n", &why));
+    assert_false(check("```\none\n<<<IMPROVE BEGINS>>>\ntwoo\n<<<IMPROVE ENDS>>>\n```", six, &why));
+    assert_non_null(strstr(why.buf, "differs from the source"));
+    strbuf_release(&why);
+}
+
+/* Applying the hunks to the first text gives the second, whatever the texts. */
+static void test_linediff(void **state)
+{
+    struct rng r = rng_of(3, 1);
+    for (int round = 0; round < 300; round++) {
+        struct strbuf a = STRBUF_INIT(4096), b = STRBUF_INIT(4096), got = STRBUF_INIT(8192);
+        struct hunk_vec v = VEC_INIT;
+        int n = (int)rng_below(&r, 30), m = (int)rng_below(&r, 30);
+        for (int i = 0; i < n; i++)
+            strbuf_addf(&a, "line %d\n", (int)rng_below(&r, 8));
+        for (int i = 0; i < m; i++)
+            strbuf_addf(&b, "line %d\n", (int)rng_below(&r, 8));
+        line_diff(a.buf, b.buf, &v);
+        const char *pa = a.buf, *pb = b.buf;
+        size_t la = 1, lb = 1;
+        vec_each (struct hunk, h, &v) {
+            for (; la < h->first; la++, lb++) {
+                size_t k = strcspn(pa, "\n") + 1;
+                strbuf_add(&got, pa, k);
+                pa += k;
+                pb += strcspn(pb, "\n") + 1;
+            }
+            assert_int_equal(lb, h->new_first);
+            for (size_t i = 0; i < h->removed; i++, la++)
+                pa += strcspn(pa, "\n") + 1;
+            for (size_t i = 0; i < h->added; i++, lb++) {
+                size_t k = strcspn(pb, "\n") + 1;
+                strbuf_add(&got, pb, k);
+                pb += k;
+            }
+        }
+        strbuf_adds(&got, pa);
+        assert_string_equal(got.buf, b.buf);
+        vec_release(&v);
+        strbuf_release(&a);
+        strbuf_release(&b);
+        strbuf_release(&got);
+    }
+}
+
+static void test_dialect(void **state)
+{
+    struct strbuf why = STRBUF_INIT(512);
+    size_t cute = 0;
+    for (const struct asset *a = asset_first("kernels/");
+         a && a < assets + nassets && str_starts(a->path, "kernels/"); a++) {
+        if (!str_ends(a->path, ".cu"))
+            continue;
+        bool is = dialect_is_cute(a->data, a->len, NULL);
+        bool named = strstr(a->path, ".cute.cu") != NULL;
+        if (named && !is)
+            fail_msg("%s is not taken for CuTe", a->path);
+        cute += is;
+    }
+    assert_true(cute >= 4);
+    assert_false(dialect_is_cute("__global__ void k() {}", 22, &why));
+    assert_non_null(strstr(why.buf, "CuTe header"));
+    const char *fig = "#include <cute/tensor.hpp>\n// make_tensor local_tile copy\nvoid k() {}";
+    assert_false(dialect_is_cute(fig, strlen(fig), NULL)); /* words in a comment */
+    strbuf_release(&why);
+}
+
+static void test_fold(void **state)
+{
+    struct strbuf log = STRBUF_INIT(1 << 20), out = STRBUF_INIT(1 << 20);
+    for (int i = 0; i < 400; i++)
+        strbuf_addf(&log, "note: instantiation %d of something long and boring here\n", i);
+    for (int i = 0; i < 300; i++)
+        strbuf_addf(&log, "%c%c chatter that says nothing\n", 'a' + i % 26, 'a' + i / 26);
+    strbuf_adds(&log, "kernel.cu:12: error: this is what matters\n");
+    for (int i = 0; i < 300; i++)
+        strbuf_addf(&log, "%c%c more chatter\n", 'a' + i % 26, 'a' + i / 26);
+    assert_true(fold_text(log.buf, log.len, 120, &out));
+    assert_non_null(strstr(out.buf, "kernel.cu:12: error: this is what matters\n"));
+    assert_non_null(strstr(out.buf, "[... 399 more like this ...]"));
+    assert_non_null(strstr(out.buf, "lines left out"));
+    assert_true(estimate_tokens(out.buf, out.len) < 200);
+    strbuf_clear(&out);
+    assert_false(fold_text("short\n", 6, 120, &out));
+    strbuf_release(&log);
+    strbuf_release(&out);
+}
+
+/* Every template renders when its slots are filled, and not when one is missing. */
+static void test_templates(void **state)
+{
+    struct err err = ERR_INIT;
+    struct prompt p;
+    const struct prompt_slot reask[] = {{"reply", "r", 0}, {"reason", "because", 0}};
+    assert_int_equal(prompt_render(&p, "reask", reask, 2, &err), 0);
+    assert_non_null(strstr(p.turn.buf, "because"));
+    assert_int_equal(p.stable.len, 0);
+    prompt_release(&p);
+    assert_int_equal(prompt_render(&p, "reask", reask, 1, &err), -1);
+    assert_non_null(strstr(err.msg, "nobody fills"));
+    const struct prompt_slot extra[] = {{"reply", "r", 0}, {"reason", "b", 0}, {"more", "m", 0}};
+    assert_int_equal(prompt_render(&p, "reask", extra, 3, &err), -1);
+    assert_non_null(strstr(err.msg, "has no slot"));
+    assert_int_equal(prompt_render(&p, "../secret", NULL, 0, &err), -1);
+    assert_int_equal(prompt_render(&p, "absent", NULL, 0, &err), -1);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_extract),   cmocka_unit_test(test_move),
+        cmocka_unit_test(test_anchors),   cmocka_unit_test(test_linediff),
+        cmocka_unit_test(test_dialect),   cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_templates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
