@@ -378,6 +378,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_run(&run, e->nthreads, err);
+    e->steps_last = run.steps;
     free(run.params);
     return st;
 }

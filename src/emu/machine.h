@@ -229,7 +229,7 @@ struct emu {
     struct finding_vec findings;
     struct counter_vec counters;
     struct strbuf printf_text;
-    uint64_t launches;
+    uint64_t launches, steps_last;
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing;
     double model_ns;
