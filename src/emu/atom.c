@@ -122,8 +122,8 @@ static int exec_atom(struct warp *w, const struct insn *in)
     lane_addrs(w, in, in->o[1], in->sub[3], addr);
     if (w->counts)
         count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
-    if (order & ACCESS_RELEASE)
-        san_order(w, in, in->sub[2], addr, true);
+    if (w->launch->sanitize)
+        san_order(w, in, (enum ptx_space)in->sub[2], addr, order, true);
     FOR_LANES(i, w)
     {
         uint8_t *p = mem_at(w, in, i, (enum ptx_space)in->sub[2], addr[i], bits / 8 * n,
@@ -138,8 +138,8 @@ static int exec_atom(struct warp *w, const struct insn *in)
                 store_reg(w, dst[k], bits, i, old);
         }
     }
-    if (order & ACCESS_ACQUIRE)
-        san_order(w, in, in->sub[2], addr, false);
+    if (w->launch->sanitize)
+        san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
     w->block->wrote++;
     return EX_NEXT;
 }

@@ -271,6 +271,7 @@ struct block {
     char *spec;        /* special registers of the block */
     uint32_t nrunning; /* warps */
     uint64_t wrote;    /* atomics done: a sign of life */
+    uint32_t g_clock;  /* the sanitizer's: device-wide fences so far, + 1 */
     bool started;
 };
 

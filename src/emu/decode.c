@@ -7,7 +7,7 @@
 #include <stdarg.h>
 
 #include "base/util.h"
-#include "emu/machine.h"
+#include "emu/mem.h"
 
 struct fdecode {
     struct code_func *cf;
@@ -474,6 +474,24 @@ static int place_locals(struct code_func *cf, struct err *err)
     return 0;
 }
 
+/* The smallest piece of shared and of global memory an instruction moves, up to 4. */
+static void access_minimum(struct code_func *cf)
+{
+    cf->smem_bytes_min = cf->gmem_bytes_min = 4;
+    for (uint32_t i = 0; i < cf->n; i++) {
+        const struct ptx_insn *p = &cf->src->insns.items[i];
+        if (!str_eq(p->op, "ld") && !str_eq(p->op, "st") && !str_eq(p->op, "atom") &&
+            !str_eq(p->op, "red") && !str_eq(p->op, "ldu"))
+            continue;
+        enum ptx_space sp = mem_space(p);
+        uint8_t n = (uint8_t)MIN(MAX(ptx_type_bits(ptx_last_type(p)) / 8, 1u), 4u);
+        if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER || sp == SP_GENERIC)
+            cf->smem_bytes_min = MIN(cf->smem_bytes_min, n);
+        if (sp == SP_GLOBAL || sp == SP_GENERIC)
+            cf->gmem_bytes_min = MIN(cf->gmem_bytes_min, n);
+    }
+}
+
 static enum result_status decode_func(struct code *c, struct code_func *cf, struct err *err)
 {
     struct ptx_func *f = cf->src;
@@ -491,6 +509,8 @@ static enum result_status decode_func(struct code *c, struct code_func *cf, stru
     if (regs_plan(&fd.plan, f, &c->arena, err) < 0)
         return RESULT_LOAD_FAILED;
     cf->n = (uint32_t)f->insns.n;
+    cf->count_base = c->ninsns;
+    c->ninsns += cf->n + 1;
     cf->frame_bytes = fd.plan.frame_bytes;
     cf->regs_live = fd.plan.regs_live;
     cf->insns = arena_alloc(&c->arena, sizeof *cf->insns * (cf->n + 1));
@@ -502,6 +522,7 @@ static enum result_status decode_func(struct code *c, struct code_func *cf, stru
         if (decode_guarded(&d, &f->insns.items[i], in) < 0)
             return d.status;
     }
+    access_minimum(cf);
     struct insn *end = &cf->insns[cf->n];
     end->exec = f->is_entry ? exec_exit : exec_ret;
     end->flags = INSN_LEADER | INSN_BRANCH;

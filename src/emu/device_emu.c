@@ -343,6 +343,20 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     return RESULT_OK;
 }
 
+/* The sanitizer's cells are as small as the smallest access the code makes to the space. */
+static void access_sizes(const struct code *c, struct launch *run)
+{
+    uint32_t smem = 4, gmem = 4;
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        if (!c->funcs[i].decoded)
+            continue;
+        smem = MIN(smem, c->funcs[i].smem_bytes_min);
+        gmem = MIN(gmem, c->funcs[i].gmem_bytes_min);
+    }
+    run->smem_shift = smem == 1 ? 0 : smem == 2 ? 1 : 2;
+    run->gmem_shift = gmem == 1 ? 0 : gmem == 2 ? 1 : 2;
+}
+
 static enum result_status op_launch(struct device *d, struct device_module *m,
                                     const struct job_launch *l, void *const *args, struct err *err)
 {
@@ -375,6 +389,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.resident = run.sms * 4;
     run.count = e->counting;
     e->launches++;
+    snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
+    access_sizes(m->code, &run);
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_run(&run, e->nthreads, err);
@@ -385,9 +401,10 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 static enum result_status op_sync(struct device *d, uint64_t timeout_ns, struct err *err)
 {
-    (void)d;
     (void)timeout_ns;
     (void)err;
+    if (emu_of(d)->sanitize && !emu_of(d)->sampling)
+        san_unwritten(emu_of(d));
     return RESULT_OK;
 }
 

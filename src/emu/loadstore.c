@@ -21,10 +21,6 @@ static inline uint8_t *param_base(const struct warp *w, const struct insn *in, u
     return (uint8_t *)w->frame->params + in->imm;
 }
 
-static int strong_load(struct warp *w, const struct insn *in, const uint64_t *addr,
-                       const struct lanes *l);
-static int strong_store(struct warp *w, const struct insn *in, const uint64_t *addr,
-                        const struct lanes *l);
 static inline bool contiguous(const uint64_t *addr, uint64_t step);
 
 #define LOAD_FN(name, T, D)                                                                      \
@@ -50,8 +46,6 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step);
         }                                                                                        \
         if (w->counts)                                                                           \
             count_access(w, in, l.sp, addr, (uint32_t)sizeof(T) * nv, MEM_READ);                 \
-        if (__builtin_expect(in->sub[2] & MEM_STRONG, 0))                                        \
-            return strong_load(w, in, addr, &l);                                                 \
         if (nv == 1) {                                                                           \
             D *d = opnd(w, in->v[0]);                                                            \
             if (w->active == FULL) {                                                             \
@@ -122,8 +116,6 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step);
         }                                                                                        \
         if (w->counts)                                                                           \
             count_access(w, in, l.sp, addr, (uint32_t)sizeof(T) * nv, MEM_WRITE);                \
-        if (__builtin_expect(in->sub[2] & MEM_STRONG, 0))                                        \
-            return strong_store(w, in, addr, &l);                                                \
         if (nv == 1) {                                                                           \
             const D *s = opnd(w, in->v[0]);                                                      \
             if (w->active == FULL && l.stride == 0 && l.hi - l.lo == WARP * sizeof(T) &&         \
@@ -172,83 +164,110 @@ typedef unsigned __int128 u128;
 
 /* Strong accesses: each element is moved whole; 16-byte ones take a lock, so that the two ends of a
  * flag-and-value protocol agree. */
-
-static int strong_load(struct warp *w, const struct insn *in, const uint64_t *addr,
-                       const struct lanes *l)
+static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
-    uint32_t bytes = in->sub[1], wide = bytes * in->nv >= 16, dbits = (uint32_t)in->o[2];
-    bool sign = in->o[3];
+    struct lanes l;
+    uint32_t n = in->sub[1] * (uint32_t)in->nv;
+    if (mem_lanes(w, in, in->sub[0], addr, n, in->sub[2], &l)) {
+        FOR_LANES(i, w)
+        at[i] = l.base + addr[i] + i * l.stride;
+        return true;
+    }
+    FOR_LANES(i, w)
+    if (!(at[i] = mem_at(w, in, i, in->sub[0], addr[i], n, in->sub[2])))
+        return false;
+    return true;
+}
+
+static uint64_t load_whole(const uint8_t *p, uint32_t bytes, bool sign)
+{
+    uint64_t v;
+    switch (bytes) {
+    case 1:
+        v = __atomic_load_n(p, __ATOMIC_RELAXED);
+        return sign ? (uint64_t)(int64_t)(int8_t)v : v;
+    case 2:
+        v = __atomic_load_n((const uint16_t *)(const void *)p, __ATOMIC_RELAXED);
+        return sign ? (uint64_t)(int64_t)(int16_t)v : v;
+    case 4:
+        v = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_RELAXED);
+        return sign ? (uint64_t)(int64_t)(int32_t)v : v;
+    default:
+        return __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED);
+    }
+}
+
+static void store_whole(uint8_t *p, uint32_t bytes, uint64_t v)
+{
+    switch (bytes) {
+    case 1:
+        __atomic_store_n(p, (uint8_t)v, __ATOMIC_RELAXED);
+        break;
+    case 2:
+        __atomic_store_n((uint16_t *)(void *)p, (uint16_t)v, __ATOMIC_RELAXED);
+        break;
+    case 4:
+        __atomic_store_n((uint32_t *)(void *)p, (uint32_t)v, __ATOMIC_RELAXED);
+        break;
+    default:
+        __atomic_store_n((uint64_t *)(void *)p, v, __ATOMIC_RELAXED);
+    }
+}
+
+static int strong_ld(struct warp *w, const struct insn *in)
+{
+    uint32_t bytes = in->sub[1], dbits = in->o[2];
+    bool wide = bytes * in->nv >= 16;
+    uint64_t addr[WARP], as_given[WARP];
+    uint8_t *at[WARP];
+    lane_addrs(w, in, in->o[1], in->sub[3], addr);
+    memcpy(as_given, addr, sizeof addr);
+    if (!strong_places(w, in, addr, at))
+        return EX_FAULT;
     if (wide)
         pthread_mutex_lock(&mem_wide_lock);
     FOR_LANES(i, w)
     {
-        uint8_t *p = l->base + addr[i] + i * l->stride;
-        for (uint32_t k = 0; k < in->nv; k++, p += bytes) {
-            uint64_t v;
-            switch (bytes) {
-            case 1:
-                v = __atomic_load_n(p, __ATOMIC_RELAXED);
-                v = sign ? (uint64_t)(int64_t)(int8_t)v : v;
-                break;
-            case 2:
-                v = __atomic_load_n((uint16_t *)(void *)p, __ATOMIC_RELAXED);
-                v = sign ? (uint64_t)(int64_t)(int16_t)v : v;
-                break;
-            case 4:
-                v = __atomic_load_n((uint32_t *)(void *)p, __ATOMIC_RELAXED);
-                v = sign ? (uint64_t)(int64_t)(int32_t)v : v;
-                break;
-            case 8:
-                v = __atomic_load_n((uint64_t *)(void *)p, __ATOMIC_RELAXED);
-                break;
-            default:
-                memcpy((u128 *)opnd(w, in->v[k]) + i, p, 16);
+        for (uint32_t k = 0; k < in->nv; k++) {
+            if (bytes == 16) {
+                memcpy((u128 *)opnd(w, in->v[k]) + i, at[i] + k * 16, 16);
                 continue;
             }
-            if (dbits == 16)
-                ((uint16_t *)opnd(w, in->v[k]))[i] = (uint16_t)v;
-            else if (dbits == 32)
-                ((uint32_t *)opnd(w, in->v[k]))[i] = (uint32_t)v;
-            else
-                ((uint64_t *)opnd(w, in->v[k]))[i] = v;
+            uint64_t v = load_whole(at[i] + k * bytes, bytes, in->o[3]);
+            memcpy((char *)opnd(w, in->v[k]) + i * (dbits / 8), &v, dbits / 8);
         }
     }
     if (wide)
         pthread_mutex_unlock(&mem_wide_lock);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    san_order(w, in, in->sub[0], as_given, in->sub[2], false);
     return EX_NEXT;
 }
 
-static int strong_store(struct warp *w, const struct insn *in, const uint64_t *addr,
-                        const struct lanes *l)
+static int strong_st(struct warp *w, const struct insn *in)
 {
-    uint32_t bytes = in->sub[1], wide = bytes * in->nv >= 16, dbits = (uint32_t)in->o[2];
+    uint32_t bytes = in->sub[1], dbits = in->o[2];
+    bool wide = bytes * in->nv >= 16;
+    uint64_t addr[WARP], as_given[WARP];
+    uint8_t *at[WARP];
+    lane_addrs(w, in, in->o[1], in->sub[3], addr);
+    memcpy(as_given, addr, sizeof addr);
+    if (!strong_places(w, in, addr, at))
+        return EX_FAULT;
+    san_order(w, in, in->sub[0], as_given, in->sub[2], true);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (wide)
         pthread_mutex_lock(&mem_wide_lock);
     FOR_LANES(i, w)
     {
-        uint8_t *p = l->base + addr[i] + i * l->stride;
-        for (uint32_t k = 0; k < in->nv; k++, p += bytes) {
+        for (uint32_t k = 0; k < in->nv; k++) {
             uint64_t v = 0;
             if (bytes == 16) {
-                memcpy(p, (u128 *)opnd(w, in->v[k]) + i, 16);
+                memcpy(at[i] + k * 16, (u128 *)opnd(w, in->v[k]) + i, 16);
                 continue;
             }
             memcpy(&v, (const char *)opnd(w, in->v[k]) + i * (dbits / 8), dbits / 8);
-            switch (bytes) {
-            case 1:
-                __atomic_store_n(p, (uint8_t)v, __ATOMIC_RELAXED);
-                break;
-            case 2:
-                __atomic_store_n((uint16_t *)(void *)p, (uint16_t)v, __ATOMIC_RELAXED);
-                break;
-            case 4:
-                __atomic_store_n((uint32_t *)(void *)p, (uint32_t)v, __ATOMIC_RELAXED);
-                break;
-            default:
-                __atomic_store_n((uint64_t *)(void *)p, v, __ATOMIC_RELAXED);
-            }
+            store_whole(at[i] + k * bytes, bytes, v);
         }
     }
     if (wide)
@@ -486,6 +505,8 @@ static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->sub[0] = (uint8_t)sp;
     in->sub[2] = (uint8_t)access;
     in->sub[3] = (uint8_t)abits;
+    if (access & MEM_STRONG)
+        in->exec = is_store ? strong_st : strong_ld;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct alloc {
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var; /* a module's variable, or the heap */
+    bool dirty;         /* the race shadow was touched since it was cleared */
     bool shadowed;      /* may hold bytes that were never written */
     uint32_t rank;
     int64_t dims[8];
@@ -71,6 +72,7 @@ struct code_func {
     uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the GPU's */
     uint32_t smem_static; /* entries: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
+    uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
     bool decoded, has_calls;
 };
 
@@ -89,6 +91,7 @@ struct code {
     struct alloc *heap;    /* malloc's, or NULL */
     uint64_t heap_used;    /* atomic */
     struct alloc *globals; /* all .global variables, or NULL */
+    uint32_t ninsns;       /* decoded so far: bounds of count_base */
     uint32_t smem_most;    /* the most static shared memory of any entry */
 };
 
@@ -177,6 +180,8 @@ enum block_spec {
 
 /* ---- a launch -------------------------------------------------------------------------------- */
 
+struct gsync;
+
 struct launch {
     struct emu *emu;
     struct code *code;
@@ -200,7 +205,10 @@ struct launch {
     uint64_t steps;        /* atomic, updated now and then */
     enum result_status status;
     char message[2048];
-    uint32_t nsample; /* 0: every cluster; else only these */
+    uint32_t smem_shift, gmem_shift; /* the sanitizer's cells: log2 of bytes */
+    struct gsync *gsync;             /* its order between blocks */
+    int gsync_used;                  /* atomic */
+    uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
 };
 
@@ -230,6 +238,8 @@ struct emu {
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
+    uint32_t last_gmem_shift;
+    char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing;
     double model_ns;
@@ -269,6 +279,11 @@ void count_collect(struct launch *l, struct worker_state *ws); /* adds up, and f
 /* Lanes of a mask met in one instruction; a fence of scope 0 block, 1 cluster, 2 device. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 void san_fence(struct warp *w, uint32_t scope);
+/* A barrier of the whole block is left. */
+void san_barrier_full(struct warp *w, const void *key);
+void san_launch_begin(struct launch *l);
+void san_launch_end(struct launch *l);
+void san_unwritten(struct emu *e); /* findings for outputs nobody wrote */
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
 void san_block_destroy(struct block *b);

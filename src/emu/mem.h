@@ -46,9 +46,10 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* An acquire or release at the addresses of the active lanes. */
+/* A strong access at the addresses of the active lanes: before it, if it writes (release), and
+ * after it, if it reads. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
-               bool release);
+               uint32_t access, bool release);
 
 /* Effective addresses of all lanes. */
 static inline void lane_addrs(const struct warp *w, const struct insn *in, uint32_t code,

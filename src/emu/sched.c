@@ -404,6 +404,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     l->resident =
         l->cooperative ? (work + nthreads - 1) / nthreads + 1 : MAX(1u, l->resident / nthreads);
     uint32_t started = 1;
+    if (l->sanitize)
+        san_launch_begin(l);
     for (uint32_t i = 0; i < nthreads; i++) {
         ws[i].l = l;
         ws[i].index = i;
@@ -419,6 +421,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         count_collect(l, &ws[i]);
     free(ws);
     free(t);
+    if (l->sanitize)
+        san_launch_end(l);
     if (l->stop) {
         err_set(err, ERR_INPUT, "%s", l->message);
         return l->status;

@@ -28,8 +28,8 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
     m->host = reserve(m->size);
     if (m->host && shadow) {
         m->init = reserve(m->size / 8);
-        m->writer = (uint32_t *)(void *)reserve(m->size);
-        m->reader = (uint32_t *)(void *)reserve(m->size);
+        m->writer = (uint32_t *)(void *)reserve(m->size * 4); /* cells may be single bytes */
+        m->reader = (uint32_t *)(void *)reserve(m->size * 4);
     }
     if (!m->host || (shadow && (!m->init || !m->writer || !m->reader))) {
         mem_release(m);
@@ -46,9 +46,9 @@ void mem_release(struct emu_mem *m)
     if (m->init)
         munmap(m->init, m->size / 8);
     if (m->writer)
-        munmap(m->writer, m->size);
+        munmap(m->writer, m->size * 4);
     if (m->reader)
-        munmap(m->reader, m->size);
+        munmap(m->reader, m->size * 4);
     for (size_t i = 0; i < m->n; i++)
         free(m->allocs[i]);
     free(m->allocs);
@@ -148,8 +148,12 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         if (m->init) {
             mem_mark_init(m, a->lo, a->hi - a->lo, false);
             drop_pages(m->init, lo / 8, hi / 8);
-            drop_pages(m->writer, lo, hi);
-            drop_pages(m->reader, lo, hi);
+            for (uint32_t k = 1; k <= 4; k *= 2) { /* whatever the cell size was */
+                memset((char *)m->writer + lo * k, 0, MIN(4096u, (hi - lo) * k));
+                memset((char *)m->reader + lo * k, 0, MIN(4096u, (hi - lo) * k));
+                drop_pages(m->writer, lo * k, hi * k);
+                drop_pages(m->reader, lo * k, hi * k);
+            }
         }
         memmove(m->allocs + i, m->allocs + i + 1, (m->n - i - 1) * sizeof *m->allocs);
         m->n--;

@@ -98,7 +98,10 @@ static int arrive(struct warp *w, const struct insn *in, struct barrier *b, uint
 
 static int leave(struct warp *w, const struct insn *in, struct barrier *b, uint32_t phase)
 {
-    san_acquire(w, &b->key[phase & 1]);
+    if (in->sub[2])
+        san_acquire(w, &b->key[phase & 1]);
+    else
+        san_barrier_full(w, &b->key[phase & 1]);
     w->frags[w->cur].arrived = 0;
     if (in->sub[0] == BAR_POPC) {
         uint32_t *d = opnd(w, in->o[0]);

@@ -1,0 +1,106 @@
+/*
+ * san.h - the sanitizer's state; for san*.c.
+ *
+ * Happens-before is kept per warp: a vector clock over the warps of the block (and one entry for
+ * asynchronous copies). An access carries its warp's own clock; it is ordered before an access of
+ * warp v if v's entry for that warp has reached it. Releases publish a clock under a key and start
+ * a new own clock, acquires take it over. Meeting in a warp-wide instruction also starts a new own
+ * clock, so accesses of two lanes under the same clock are unordered.
+ *
+ * Clocks never go back, not even between blocks that use the same memory one after the other: a new
+ * block starts above everything, hence "written in this block" is "clock >= base".
+ */
+#ifndef EMU_SAN_H
+#define EMU_SAN_H
+
+#include "emu/mem.h"
+
+#define VC_ASYNC MAX_WARPS
+#define VC_N (MAX_WARPS + 1)
+
+struct vclock {
+    uint32_t t[VC_N];
+};
+
+struct hb_obj { /* what was released under a key */
+    const void *key;
+    struct vclock vc;
+};
+
+struct inflight {
+    uint32_t off, n;
+    bool write, used;
+    const char *what;
+    uint32_t who; /* who_of(): issuer */
+    uint32_t next_free;
+};
+
+struct block_san {
+    uint32_t shift; /* log2 of bytes per cell */
+    uint32_t ncells;
+    uint32_t *wclock, *wwho; /* last write */
+    uint32_t *rmax, *rwho;   /* newest read clock of any warp, last reader */
+    uint32_t *rclock;        /* [warp][cell] */
+    uint32_t base, top;      /* first clock of this block; highest in use */
+    uint32_t async_clock;
+    uint32_t fenced[VC_N]; /* writes up to here are visible to the async proxy */
+    struct hb_obj *objs;
+    uint32_t nobjs, cap_objs;
+    uint8_t *pend; /* per 16 bytes: operations in flight, saturating */
+    struct inflight *fly;
+    uint32_t nfly, cap_fly, free_fly, live_fly;
+};
+
+struct warp_san {
+    struct vclock vc, rel, acq;
+    uint32_t min; /* of the other warps' entries */
+    bool has_acq, has_rel;
+    /* global memory: see san_global.c */
+    uint32_t g_clock; /* of the block at this warp's last device-wide fence; 0 = none yet */
+    uint32_t *g_pending, n_pending, cap_pending; /* objects read from, not fenced yet */
+};
+
+/* Who did an access: warp, lane, instruction, whether it was strong. */
+#define WHO_STRONG 0x80000000u
+#define WHO_ASYNC 0x7fffffffu
+static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
+                              uint32_t access)
+{
+    uint32_t id = w->frame->func->count_base + (uint32_t)(pc - w->frame->func->insns) + 1;
+    return (access & MEM_STRONG ? WHO_STRONG : 0) | w->id << 26 | lane << 21 |
+           (id < 1u << 21 ? id : 0);
+}
+static inline uint32_t who_warp(uint32_t who)
+{
+    return who >> 26 & 31;
+}
+static inline uint32_t who_lane(uint32_t who)
+{
+    return who >> 21 & 31;
+}
+static inline uint32_t who_insn(uint32_t who)
+{
+    return who & 0x1fffffu;
+}
+
+/* "line 41, block (0,0,0) thread (3,0,0)" */
+void san_party(const struct warp *w, uint32_t who, char *buf, size_t n);
+/* The bytes a store of this lane would write; 0 if the instruction is no plain store. */
+uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
+                         uint8_t buf[128]);
+
+/* An asynchronous copy completed at clock t under this key. */
+void san_async_key(struct block *b, const void *key, uint32_t t);
+
+/* san_global.c */
+void san_global_fence(struct warp *w);
+void san_global_publish(struct warp *w, uint64_t addr);
+void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
+void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                     uint32_t n, uint32_t access);
+
+/* san_shared.c */
+void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                     uint32_t off, uint32_t n, uint32_t access);
+
+#endif

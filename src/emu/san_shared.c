@@ -1,0 +1,396 @@
+/*
+ * san_shared.c - shared memory: reads of bytes nobody wrote, races, asynchronous operations.
+ *
+ * Cells are as small as the smallest shared access of the kernel. The warp-wide check first asks
+ * whether everything touched is older than what the warp has synchronised with; only if not, lanes
+ * are looked at one by one (and may still be fine).
+ */
+#include "base/util.h"
+#include "emu/san.h"
+
+/* ---- what is wrong, in words
+ * --------------------------------------------------------------------- */
+
+/* The variable a shared address lies in, or "". */
+static const char *variable_at(const struct warp *w, uint32_t off)
+{
+    const struct ptx_func *f = w->launch->entry->src;
+    const struct ptx_module *m = &w->launch->code->ptx;
+    for (int pass = 0; pass < 2; pass++) {
+        struct ptx_var *const *v = pass ? m->vars.items : f->locals.items;
+        size_t n = pass ? m->vars.n : f->locals.n;
+        for (size_t i = 0; i < n; i++)
+            if (v[i]->space == SP_SHARED && v[i]->placed && off >= v[i]->addr &&
+                (off < v[i]->addr + v[i]->bytes || (!v[i]->bytes && off >= w->launch->smem_static)))
+                return v[i]->name;
+    }
+    return "";
+}
+
+static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t off,
+                        const char *mine, const char *theirs, uint32_t who)
+{
+    char other[160];
+    const char *var = variable_at(w, off);
+    san_party(w, who, other, sizeof other);
+    emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)off - SMEM_BASE, other,
+                "race in shared memory%s%s: this %s of byte %u is not ordered after the %s by %s",
+                var[0] ? " " : "", var, mine, off - SMEM_BASE, theirs, other);
+}
+
+/* Does the store write what is there already? */
+static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                       uint32_t off, uint32_t n)
+{
+    uint8_t buf[128];
+    return san_store_bytes(w, pc, lane, buf) == n && memcmp(buf, b->smem + off, n) == 0;
+}
+
+/* ---- operations in flight
+ * -------------------------------------------------------------------------- */
+
+static void pend_add(struct block_san *s, uint32_t off, uint32_t n, int by)
+{
+    for (uint32_t g = off / 16; n && g <= (off + n - 1) / 16; g++)
+        s->pend[g] = (uint8_t)(by > 0 ? MIN(s->pend[g] + 1, 255) : s->pend[g] ? s->pend[g] - 1 : 0);
+}
+
+static bool pending(const struct block_san *s, uint32_t off, uint32_t n)
+{
+    uint8_t any = 0;
+    if (!s->live_fly)
+        return false;
+    for (uint32_t g = off / 16; g <= (off + n - 1) / 16; g++)
+        any |= s->pend[g];
+    return any != 0;
+}
+
+static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                           uint32_t off, uint32_t n, uint32_t access)
+{
+    struct block_san *s = b->san;
+    if (!pending(s, off, n))
+        return;
+    for (uint32_t i = 0; i < s->nfly; i++) {
+        const struct inflight *f = &s->fly[i];
+        char other[160];
+        if (!f->used || off >= f->off + f->n || f->off >= off + n)
+            continue;
+        if (!f->write && !(access & MEM_WRITE))
+            continue;
+        san_party(w, f->who, other, sizeof other);
+        if (f->write)
+            emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
+                        "byte %u of shared memory is %s while %s started at %s is still writing "
+                        "it: a wait is missing",
+                        off - SMEM_BASE, access & MEM_WRITE ? "written" : "read", f->what, other);
+        else
+            emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
+                        "byte %u of shared memory is overwritten while %s started at %s may still "
+                        "read it: a wait is missing",
+                        off - SMEM_BASE, f->what, other);
+        return;
+    }
+}
+
+/* ---- cells
+ * ------------------------------------------------------------------------------------------ */
+
+/* Is the last write to cell c ordered before warp w's access by `lane`? */
+static bool after_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t lane,
+                        uint32_t access, uint32_t insn)
+{
+    uint32_t t = s->wclock[c], who = s->wwho[c];
+    if (t < s->base)
+        return true;
+    if (who == WHO_ASYNC)
+        return t <= w->san->vc.t[VC_ASYNC];
+    if ((who & WHO_STRONG) && (access & MEM_STRONG))
+        return true;
+    if (who_warp(who) != w->id)
+        return t <= w->san->vc.t[who_warp(who)];
+    return t < w->san->vc.t[w->id] || who_lane(who) == lane ||
+           ((access & MEM_WRITE) && who_insn(who) == insn);
+}
+
+/* The reader (a who) whose read of cell c is not ordered before this write, or 0. */
+static uint32_t unordered_reader(const struct warp *w, const struct block_san *s, uint32_t c,
+                                 uint32_t lane, uint32_t insn)
+{
+    if (s->rmax[c] < s->base)
+        return 0;
+    for (uint32_t r = 0; r < w->block->nwarps; r++) {
+        uint32_t t = s->rclock[(size_t)r * s->ncells + c], who = s->rwho[c];
+        if (t < s->base)
+            continue;
+        if (r != w->id) {
+            if (t > w->san->vc.t[r])
+                return who_warp(who) == r ? who : r << 26 | (who & 0x1fffff);
+        } else if (t == w->san->vc.t[r] && who_warp(who) == r && who_lane(who) != lane &&
+                   who_insn(who) != insn) {
+            return who;
+        }
+    }
+    return 0;
+}
+
+static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                       uint32_t off, uint32_t n, uint32_t access)
+{
+    struct block_san *s = b->san;
+    uint32_t insn = who_insn(who_of(w, pc, lane, 0));
+    for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
+        uint32_t at = MAX(c << s->shift, off);
+        if (s->wclock[c] < s->base) {
+            const char *var = variable_at(w, at);
+            if (pending(s, at, 1)) /* reported as asynchronous */
+                return;
+            emu_finding(w, pc, (int)lane, FIND_UNINIT, "shared", (int64_t)at - SMEM_BASE, NULL,
+                        "read of byte %u of shared memory%s%s, which no thread of the block has "
+                        "written",
+                        at - SMEM_BASE, var[0] ? " " : "", var);
+            return;
+        }
+        if (b == w->block && !after_write(w, s, c, lane, access & ~(uint32_t)MEM_WRITE, insn)) {
+            report_race(w, pc, lane, at, "read", "write", s->wwho[c]);
+            return;
+        }
+    }
+}
+
+static void check_write(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                        uint32_t off, uint32_t n, uint32_t access)
+{
+    struct block_san *s = b->san;
+    uint32_t insn = who_insn(who_of(w, pc, lane, 0));
+    if (b != w->block)
+        return;
+    for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
+        uint32_t at = MAX(c << s->shift, off), reader;
+        if (!after_write(w, s, c, lane, access | MEM_WRITE, insn)) {
+            if (!same_value(w, pc, lane, b, off, n))
+                report_race(w, pc, lane, at, "write", "write", s->wwho[c]);
+            return;
+        }
+        if ((reader = unordered_reader(w, s, c, lane, insn))) {
+            if (!same_value(w, pc, lane, b, off, n))
+                report_race(w, pc, lane, at, "write", "read", reader);
+            return;
+        }
+    }
+}
+
+static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, uint32_t access,
+                   uint32_t who)
+{
+    struct block_san *s = b->san;
+    uint32_t t = b == w->block ? w->san->vc.t[w->id] : s->base;
+    for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
+        if (access & MEM_WRITE) {
+            s->wclock[c] = t;
+            s->wwho[c] = b == w->block ? who : WHO_ASYNC;
+        }
+        if ((access & MEM_READ) && !(access & MEM_STRONG) && b == w->block) {
+            s->rclock[(size_t)w->id * s->ncells + c] = t;
+            s->rmax[c] = MAX(s->rmax[c], t);
+            s->rwho[c] = who;
+        }
+    }
+}
+
+void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                     uint32_t off, uint32_t n, uint32_t access)
+{
+    if (!b->san || !n || !(access & (MEM_READ | MEM_WRITE)))
+        return;
+    check_inflight(w, pc, lane, b, off, n, access);
+    if (access & MEM_READ)
+        check_read(w, pc, lane, b, off, n, access);
+    if (access & MEM_WRITE)
+        check_write(w, pc, lane, b, off, n, access);
+    record(w, b, off, n, access, who_of(w, pc, lane, access));
+}
+
+/* ---- a warp at once
+ * ---------------------------------------------------------------------------------- */
+
+/* One run of cells [c, c + n): all older than the warp's synchronisation? */
+static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
+{
+    uint32_t lo = UINT32_MAX, hi = 0;
+    const uint32_t *t = s->wclock + c;
+    for (uint32_t i = 0; i < n; i++) {
+        lo = t[i] < lo ? t[i] : lo;
+        hi = t[i] > hi ? t[i] : hi;
+    }
+    return lo >= s->base && hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
+}
+
+static bool quiet_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
+{
+    uint32_t hi = 0;
+    const uint32_t *t = s->wclock + c, *r = s->rmax + c;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t m = t[i] > r[i] ? t[i] : r[i];
+        hi = m > hi ? m : hi;
+    }
+    return hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
+}
+
+static void note_read(struct warp *w, struct block_san *s, uint32_t c, uint32_t n, uint32_t who)
+{
+    uint32_t t = w->san->vc.t[w->id];
+    uint32_t *rc = s->rclock + (size_t)w->id * s->ncells + c, *rm = s->rmax + c, *rw = s->rwho + c;
+    for (uint32_t i = 0; i < n; i++) {
+        rc[i] = t;
+        rm[i] = rm[i] > t ? rm[i] : t;
+        rw[i] = who;
+    }
+}
+
+static void note_write(struct warp *w, struct block_san *s, uint32_t c, uint32_t n, uint32_t who)
+{
+    uint32_t t = w->san->vc.t[w->id];
+    for (uint32_t i = 0; i < n; i++) {
+        s->wclock[c + i] = t;
+        s->wwho[c + i] = who;
+    }
+}
+
+/* Cell by cell, without reporting: nothing to say about this lane's access? */
+static bool fine(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
+                 uint32_t lane, uint32_t access, uint32_t insn)
+{
+    for (uint32_t end = c + n; c < end; c++) {
+        if ((access & MEM_READ) && s->wclock[c] < s->base)
+            return false;
+        if (!after_write(w, s, c, lane, access, insn))
+            return false;
+        if ((access & MEM_WRITE) && unordered_reader(w, s, c, lane, insn))
+            return false;
+    }
+    return true;
+}
+
+bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,
+                uint32_t access)
+{
+    struct block_san *s = w->block->san;
+    if (!s)
+        return true;
+    if (access & (MEM_ATOMIC | MEM_STRONG))
+        return false;
+    uint32_t cells = MAX(n >> s->shift, 1u), who = who_of(w, pc, 0, access);
+    FOR_LANES(i, w)
+    {
+        uint32_t c = (uint32_t)addr[i] >> s->shift;
+        if (s->live_fly && pending(s, (uint32_t)addr[i], n))
+            return false;
+        if (!(access & MEM_WRITE ? quiet_write(w, s, c, cells) : quiet_read(w, s, c, cells)) &&
+            !fine(w, s, c, cells, i, access, who_insn(who)))
+            return false;
+    }
+    FOR_LANES(i, w)
+    {
+        uint32_t c = (uint32_t)addr[i] >> s->shift;
+        if (access & MEM_WRITE)
+            note_write(w, s, c, cells, who | i << 21);
+        else
+            note_read(w, s, c, cells, who | i << 21);
+    }
+    return true;
+}
+
+/* ---- asynchronous operations
+ * ----------------------------------------------------------------------------- */
+
+uint32_t san_async_begin(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
+                         uint32_t n, bool write, const char *what)
+{
+    struct block_san *s = b->san;
+    uint32_t lane = (uint32_t)__builtin_ctz(w->active);
+    if (!s || !n || off >= b->smem_bytes || n > b->smem_bytes - off)
+        return 0;
+    check_inflight(w, pc, lane, b, off, n, write ? MEM_WRITE : MEM_READ);
+    if (write)
+        check_write(w, pc, lane, b, off, n, MEM_WRITE);
+    else
+        check_read(w, pc, lane, b, off, n, MEM_READ);
+    uint32_t id;
+    if (s->free_fly) {
+        id = s->free_fly;
+        s->free_fly = s->fly[id - 1].next_free;
+    } else {
+        if (s->nfly == s->cap_fly) {
+            s->cap_fly = s->cap_fly ? s->cap_fly * 2 : 64;
+            s->fly = xrealloc(s->fly, s->cap_fly * sizeof *s->fly);
+        }
+        id = ++s->nfly;
+    }
+    s->fly[id - 1] = (struct inflight){off, n, write, true, what, who_of(w, pc, lane, 0), 0};
+    s->live_fly++;
+    pend_add(s, off, n, 1);
+    return id;
+}
+
+void san_async_end(struct block *b, uint32_t id)
+{
+    struct block_san *s = b->san;
+    if (!s || !id || id > s->nfly || !s->fly[id - 1].used)
+        return;
+    struct inflight *f = &s->fly[id - 1];
+    pend_add(s, f->off, f->n, -1);
+    f->used = false;
+    f->next_free = s->free_fly;
+    s->free_fly = id;
+    s->live_fly--;
+}
+
+void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key)
+{
+    struct block_san *s = b->san;
+    if (!s || !n || off >= b->smem_bytes || n > b->smem_bytes - off)
+        return;
+    uint32_t t = s->base;
+    if (key && (const uint8_t *)key >= b->smem && (const uint8_t *)key < b->smem + b->smem_bytes) {
+        s->async_clock = MAX(s->async_clock, s->top) + 1;
+        t = s->async_clock;
+        s->top = MAX(s->top, t);
+        san_async_key(b, key, t);
+    }
+    for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
+        s->wclock[c] = t;
+        s->wwho[c] = WHO_ASYNC;
+    }
+}
+
+void san_proxy_fence(struct warp *w)
+{
+    struct block_san *s = w->block->san;
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < VC_N; i++)
+        s->fenced[i] = MAX(s->fenced[i], w->san->vc.t[i]);
+    san_warp_sync(w, FULL);
+}
+
+void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
+                     uint32_t n, const char *what)
+{
+    struct block_san *s = b->san;
+    if (!s || b != w->block || !n || off >= b->smem_bytes || n > b->smem_bytes - off)
+        return;
+    for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
+        uint32_t who = s->wwho[c];
+        if (s->wclock[c] < s->base || who == WHO_ASYNC || s->wclock[c] <= s->fenced[who_warp(who)])
+            continue;
+        char other[160];
+        san_party(w, who, other, sizeof other);
+        emu_finding(w, pc, __builtin_ctz(w->active), FIND_ASYNC, "shared",
+                    ((int64_t)c << s->shift) - SMEM_BASE, other,
+                    "%s reads byte %u of shared memory through the async proxy, but no "
+                    "fence.proxy.async follows its write at %s",
+                    what, (c << s->shift) - SMEM_BASE, other);
+        return;
+    }
+}
