@@ -35,7 +35,7 @@
     ((v)->items = vec_grow((v)->items, (v)->n, &(v)->cap, sizeof *(v)->items), \
      &(v)->items[(v)->n++])
 #define vec_release(v) (free((v)->items), (v)->items = NULL, (v)->n = (v)->cap = 0)
-#define vec_each(type, p, v) for (type *p = (v)->items; p < (v)->items + (v)->n; p++)
+#define vec_each(type, p, v) for (type *p = (v)->items; p && p < (v)->items + (v)->n; p++)
 
 /* Makes room for one more element and zeroes it. */
 void *vec_grow(void *items, size_t n, size_t *cap, size_t size);

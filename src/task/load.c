@@ -12,6 +12,7 @@
 #include "base/util.h"
 
 #define TEXT_MAX 65536
+#define EXPR_BYTES_MAX 32768
 
 static const char *const class_names[CLASS_COUNT] = {
     [CLASS_NONE] = "none",           [CLASS_ELEMENTWISE] = "elementwise",
@@ -57,7 +58,13 @@ bool load_expr(struct loader *l, const struct node *n, struct expr **out)
 {
     if (!node_expr(n, l->t->names.items, l->t->names.n, out))
         return false;
-    size_t col;
+    size_t col, before = l->expr_bytes;
+    l->expr_bytes += strlen(expr_text(*out));
+    if (l->expr_bytes > EXPR_BYTES_MAX) {
+        if (before <= EXPR_BYTES_MAX)
+            node_bad(n, "more than %d bytes of expressions in all", EXPR_BYTES_MAX);
+        return false;
+    }
     if (expr_alignof_name(*out, 0, &col)) {
         report_at(n->r, n->path, false, col + 1, "alignof has a meaning in plans only");
         return false;

@@ -11,6 +11,7 @@ struct loader {
     struct task *t;
     struct report r;
     struct node root;
+    size_t expr_bytes; /* of all expressions so far */
 };
 
 /* load_init.c: "init" of inputs, "tolerance" of outputs. */

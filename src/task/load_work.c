@@ -56,6 +56,10 @@ void load_oracle(struct loader *l)
 
 /* ---- workloads ------------------------------------------------------------------------------- */
 
+/* Bounds what a hostile task can make the checks below cost. */
+#define MAX_HELDOUT 32
+#define VERIFY_DRAWS 4
+
 #define AXIS_MAX (INT64_C(1) << 40)
 
 /* [lo, hi] or {"min", "max", "multiple"}. */
@@ -144,6 +148,11 @@ static void load_workload(struct loader *l, const struct node *n)
     if (!node_need(n, "role", &c) || !node_word(&c, role_names, ROLE_COUNT, &role))
         return;
     w.role = (enum workload_role)role;
+    size_t heldout = w.role == ROLE_HELDOUT;
+    vec_each (const struct task_workload, other, &l->t->workloads)
+        heldout += other->role == ROLE_HELDOUT;
+    if (heldout == MAX_HELDOUT + 1)
+        node_bad(n, "more than %d held-out workloads", MAX_HELDOUT);
     if (node_need(n, "axes", &c))
         load_workload_axes(l, &c, &w);
     if (node_get(n, "name", &c))
@@ -214,7 +223,7 @@ void load_verify(struct loader *l)
     struct task *t = l->t;
     for (size_t i = 0; i < t->workloads.n; i++) {
         const struct task_workload *w = &t->workloads.items[i];
-        for (uint64_t seed = 0; seed < (w->role == ROLE_HELDOUT ? 32 : 1); seed++) {
+        for (uint64_t seed = 0; seed < (w->role == ROLE_HELDOUT ? VERIFY_DRAWS : 1); seed++) {
             struct arena a = ARENA_INIT;
             struct err err = ERR_INIT;
             struct shape s;

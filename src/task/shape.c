@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "task/task.h"
 
-#define DRAWS 2000
+#define DRAWS 500
 
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err)
 {
