@@ -17,11 +17,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: oracle-source DIR\n");
     vec_each (struct problem, p, &problems)
         fprintf(stderr, "%s\n", p->text);
-    if (!t)
-        return 1;
-    if (oracle_source(t, &text, &err) < 0) {
+    int rc = t ? oracle_source(t, &text, &err) : -1;
+    if (t && rc < 0)
         fprintf(stderr, "%s: %s\n", argv[1], err.msg);
-        return 1;
-    }
-    return fwrite(text.buf, 1, text.len, stdout) == text.len && fflush(stdout) == 0 ? 0 : 1;
+    if (rc == 0 && (fwrite(text.buf, 1, text.len, stdout) != text.len || fflush(stdout) != 0))
+        rc = -1;
+    strbuf_release(&text);
+    task_free(t);
+    problems_release(&problems);
+    return rc < 0;
 }
