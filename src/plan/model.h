@@ -68,6 +68,7 @@ struct plan {
     const struct task *task; /* NULL: only kernel names are known */
     char *text;              /* the source with everything before the plan blanked: for places */
     size_t len;
+    const json_t *doc; /* while parsing */
     VEC(struct plan_launch) launches;
     VEC(struct plan_workspace) workspaces;
     VEC(struct plan_map) maps;

@@ -237,6 +237,9 @@ static void parse_arg(struct plan *p, const struct node *n, struct plan_launch *
     if (!node_str(n, EXPR_MAX_LEN, &arg.text))
         return;
     if (p->task && !lookup(p, arg.text, &arg)) {
+        if (json_object_get(json_object_get(p->doc, "tensormaps"), arg.text) ||
+            json_object_get(json_object_get(p->doc, "workspace"), arg.text))
+            return; /* that it is broken was said */
         const struct task *t = p->task;
         arg.kind = PLAN_ARG_EXPR;
         if (!expr_parse(arg.text, strlen(arg.text), t->names.items, t->names.n, &p->arena, NULL,
@@ -356,8 +359,8 @@ static bool reaches(const struct plan *p, size_t tensor)
         vec_each (struct plan_arg, a, &l->args) {
             if (a->kind == PLAN_ARG_TENSOR && a->index == tensor)
                 return true;
-            const struct plan_map *m = &p->maps.items[a->kind == PLAN_ARG_MAP ? a->index : 0];
-            if (a->kind == PLAN_ARG_MAP && !m->of_workspace && m->index == tensor)
+            if (a->kind == PLAN_ARG_MAP && !p->maps.items[a->index].of_workspace &&
+                p->maps.items[a->index].index == tensor)
                 return true;
         }
     return false;
@@ -399,12 +402,14 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
     r.len = p->len;
     if (!node_root(&root, &r, &p->arena))
         goto bad;
+    p->doc = root.j;
     node_only(&root, keys, ARRAY_LEN(keys));
     parse_workspaces(p, &root);
     plan_parse_maps(p, &root);
     parse_launches(p, &root);
     if (task && r.n == 0)
         check_outputs(p, &root);
+    p->doc = NULL;
     node_root_release(&root);
     if (r.n == 0)
         return p;
