@@ -140,7 +140,11 @@ asan: ## the same tests under ASan and UBSan
 	@$(MAKE) -s -j2 MODE=asan check
 torture: all ## the long fault tests
 	@$(if $(wildcard t/torture/*.sh),prove $(sort $(wildcard t/torture/*.sh)))
-bench: all ## speed of compiling, emulating and searching: prints tables
+BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+$(B)/bench/%: bench/%.c $(B)/libhone.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) $(HONE_LIBS)
+bench: all $(BENCH) ## speed of compiling, emulating and searching: prints tables
 	@for b in $(sort $(wildcard bench/*.sh)); do echo "== $$b"; $$b || exit 1; done
 
 # t/fuzz/NAME.c is a libFuzzer target; t/fuzz/corpus/NAME its seeds; findings stay in build/fuzz/.

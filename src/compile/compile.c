@@ -1,6 +1,7 @@
 #include "compile/compile.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "compile/cubin.h"
 #include "compile/diag.h"
 #include "compile/entry.h"
+#include "compile/family.h"
 #include "compile/lex.h"
 #include "compile/ptx.h"
 #include "compile/shim.h"
@@ -27,8 +29,22 @@
 
 #define SEC 1000000000ull
 #define HEADER_HEAP ((uint64_t)768 << 20)
+#define FAMILY_HEAP ((uint64_t)4 << 30)
+/* Below this a family header cannot win anything. */
+#define FAMILY_MIN_NS (4 * SEC)
 /* Counts in every key: raise it when the meaning of an entry changes. */
-#define KEY_VERSION "hone-compile 1"
+#define KEY_VERSION "hone-compile 2"
+
+/* A family header this compiler has asked for. */
+struct family {
+    char parent[HASH_HEX];
+    char pch[PCH_PATH_MAX];
+    char *prelude;
+    struct family_record record;
+    struct arena arena;
+    enum { FAMILY_BUILDING, FAMILY_READY, FAMILY_USELESS } state;
+    struct client_job job;
+};
 
 struct compiler {
     struct toolchain tc;
@@ -39,7 +55,8 @@ struct compiler {
     struct cache cache;
     bool have_cache;
     struct client client;
-    pthread_mutex_t lock; /* client */
+    VEC(struct family *) families;
+    pthread_mutex_t lock; /* client, families */
 };
 
 struct compile_ticket {
@@ -54,6 +71,8 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
+    struct family *family;       /* whose header it is compiled behind, or NULL */
+    struct family_record record; /* source NULL = not worth remembering */
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
@@ -146,6 +165,12 @@ void compiler_close(struct compiler *c)
 {
     if (!c)
         return;
+    vec_each (struct family *, f, &c->families) {
+        client_job_release(&(*f)->job);
+        arena_release(&(*f)->arena);
+        free(*f);
+    }
+    vec_release(&c->families);
     client_stop(&c->client);
     if (c->have_cache)
         cache_release(&c->cache);
@@ -258,8 +283,9 @@ static void find_roots(const struct compiler *c, struct job_request *job, struct
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* The header PCH of this architecture and these options. */
-static void find_pch(struct compiler *c, const struct option_list *o, char out[PCH_PATH_MAX])
+/* Where the precompiled header of this prelude, with these options, is or will be. */
+static void find_pch(struct compiler *c, const struct option_list *o, const char *prelude,
+                     char out[PCH_PATH_MAX])
 {
     char program[4096], key[HASH_HEX];
     client_program(program, sizeof program);
@@ -270,8 +296,98 @@ static void find_pch(struct compiler *c, const struct option_list *o, char out[P
     hash_stat(h, program, ""); /* another program is laid out otherwise */
     for (size_t i = 0; i < o->v.n; i++)
         hash_str(h, o->v.items[i]);
+    hash_str(h, prelude);
     hash_finish(h, key);
     snprintf(out, PCH_PATH_MAX, "%s/pch/%.24s.pch", c->cache.dir, key);
+}
+
+/* ---- families --------------------------------------------------------------------------------*/
+
+/* A record lies in the cache beside its compile, under a key of its own. */
+static void record_key(const char *key, char out[HASH_HEX])
+{
+    struct hash *h = hash_new();
+    hash_str(h, "family");
+    hash_str(h, key);
+    hash_finish(h, out);
+}
+
+static void family_remember(struct compile_ticket *t, const struct compiled *out)
+{
+    struct compiler *c = t->compiler;
+    if (!t->record.source || !out->ok || out->cpu_ns < FAMILY_MIN_NS || !c->have_cache)
+        return;
+    struct strbuf sb = STRBUF_INIT(4 << 20);
+    char key[HASH_HEX];
+    t->record.cpu_ns = out->cpu_ns;
+    if (t->family) /* what it would have taken without */
+        t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
+    record_key(t->key, key);
+    family_record_write(&t->record, &sb);
+    cache_put(&c->cache, key, sb.buf, sb.len, NULL);
+    strbuf_release(&sb);
+}
+
+/* Reads the parent's record and starts to build its header; NULL if there is nothing to build. */
+static struct family *family_new(struct compiler *c, const char *parent, struct job_request *job,
+                                 const struct option_list *o)
+{
+    struct strbuf sb = STRBUF_INIT(4 << 20), text = STRBUF_INIT(2 << 20);
+    char key[HASH_HEX];
+    struct family *f = xcalloc(1, sizeof *f);
+    f->job = (struct client_job)CLIENT_JOB_INIT;
+    snprintf(f->parent, sizeof f->parent, "%s", parent);
+    f->state = FAMILY_USELESS;
+    record_key(parent, key);
+    if (!cache_get(&c->cache, key, &sb) ||
+        family_record_read(sb.buf, sb.len, &f->record, &f->arena) < 0 ||
+        family_prelude(&f->record, &text) < 0)
+        goto out;
+    f->prelude = arena_strdup(&f->arena, text.buf);
+    find_pch(c, o, f->prelude, f->pch);
+    if (!*f->pch)
+        goto out;
+    struct job_request build = *job;
+    struct job_spec spec = {.magic = JOB_MAGIC,
+                            .kind = JOB_PCH,
+                            .heap_bytes = FAMILY_HEAP,
+                            .limit_ns = 2 * c->cfg.child_ns,
+                            .limit_bytes = c->cfg.child_bytes};
+    memcpy(spec.pch, f->pch, sizeof spec.pch);
+    build.source = "";
+    build.len = 0;
+    build.prelude = f->prelude;
+    if (client_submit(&c->client, &spec, &build, &f->job, NULL) == 0)
+        f->state = FAMILY_BUILDING;
+out:
+    strbuf_release(&sb);
+    strbuf_release(&text);
+    *vec_push(&c->families) = f;
+    return f;
+}
+
+static void family_poll(struct family *f)
+{
+    struct pollfd p = {.fd = f->job.reply_fd, .events = POLLIN};
+    struct job_reply reply;
+    if (f->state != FAMILY_BUILDING || poll(&p, 1, 0) <= 0)
+        return;
+    bool built = client_wait(&f->job, &reply, NULL) == 1 && reply.end == JOB_DONE;
+    f->state = built ? FAMILY_READY : FAMILY_USELESS;
+    log_debug("compile", "family header of %.12s: %s", f->parent, built ? "ready" : "not built");
+    client_job_release(&f->job);
+}
+
+/* The parent's family; asks for its header on the first call. */
+static struct family *family_of(struct compiler *c, const char *parent, struct job_request *job,
+                                const struct option_list *o)
+{
+    for (size_t i = 0; i < c->families.n; i++)
+        if (str_eq(c->families.items[i]->parent, parent)) {
+            family_poll(c->families.items[i]);
+            return c->families.items[i];
+        }
+    return family_new(c, parent, job, o);
 }
 
 /* ---- starting --------------------------------------------------------------------------------*/
@@ -308,6 +424,18 @@ static bool answer_cached(struct compile_ticket *t)
     return true;
 }
 
+static void keep_record(struct compile_ticket *t, const struct compile_request *rq,
+                        const struct source_scan *scan)
+{
+    size_t n = scan->includes.n;
+    t->record.source = arena_strndup(&t->arena, rq->source, rq->len);
+    t->record.len = rq->len;
+    t->record.includes = arena_alloc(&t->arena, (n + 1) * sizeof(char *));
+    for (size_t i = 0; i < n; i++)
+        t->record.includes[i] = arena_strdup(&t->arena, scan->includes.items[i]);
+    t->record.nincludes = n;
+}
+
 static int submit(struct compile_ticket *t, const struct compile_request *rq,
                   const struct source_scan *scan, struct err *err)
 {
@@ -330,15 +458,28 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
     if (c->have_cache)
         job.tmp = arena_printf(&t->arena, "%s/tmp", c->cache.dir);
     if (scan->pch_ok && !c->nvcc && !c->cfg.no_pch) {
-        find_pch(c, &o, spec.pch);
         job.prelude = "#include <cute/tensor.hpp>\n";
+        find_pch(c, &o, job.prelude, spec.pch);
         spec.heap_bytes = HEADER_HEAP;
+        keep_record(t, rq, scan);
     }
     job.source = text.buf;
     job.len = text.len;
     job.options = o.v.items;
     job.noptions = o.v.n;
     pthread_mutex_lock(&c->lock);
+    struct family *f = *spec.pch && rq->parent ? family_of(c, rq->parent, &job, &o) : NULL;
+    if (f && f->state == FAMILY_READY &&
+        family_covers(&f->record, scan->includes.items, scan->includes.n)) {
+        t->family = f;
+        memcpy(spec.pch, f->pch, sizeof spec.pch);
+        spec.heap_bytes = FAMILY_HEAP;
+        spec.pch_if_ready = true;
+        job.prelude = f->prelude;
+    } else if (f && f->record.source) {
+        /* Heavy: its memory, mapped page by page from a file, costs more than the header saves. */
+        spec.pch[0] = '\0';
+    }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);
     pthread_mutex_unlock(&c->lock);
 out:
@@ -362,17 +503,46 @@ static void keep_names(struct compile_ticket *t, const struct compile_request *r
     }
 }
 
-int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **out,
-                  struct err *err)
+static struct compile_ticket *ticket_new(struct compiler *c, const struct compile_request *rq)
 {
     struct compile_ticket *t = xcalloc(1, sizeof *t);
-    struct source_scan scan;
-    int rc = 0;
     t->compiler = c;
     t->fd = -1;
     t->job = (struct client_job)CLIENT_JOB_INIT;
     t->name = arena_strdup(&t->arena, rq->name ? rq->name : "kernel.cu");
     t->arch = arena_strdup(&t->arena, rq->arch ? rq->arch : "sm_90a");
+    return t;
+}
+
+int compile_prepare(struct compiler *c, const char *parent, const char *arch)
+{
+    struct compile_request rq = {.arch = arch};
+    struct compile_ticket *t = ticket_new(c, &rq);
+    struct option_list o = {.a = &t->arena};
+    struct job_request job = {.name = t->name, .tool = "", .tmp = "", .prelude = ""};
+    int state = -1;
+    if (!c->nvcc && !c->cfg.no_pch && c->have_cache) {
+        find_options(c, &rq, t, true, &o);
+        find_headers(c, &rq, &job, &t->arena);
+        find_roots(c, &job, &t->arena);
+        job.options = o.v.items;
+        job.noptions = o.v.n;
+        pthread_mutex_lock(&c->lock);
+        struct family *f = family_of(c, parent, &job, &o);
+        state = f->state == FAMILY_READY ? 1 : f->state == FAMILY_BUILDING ? 0 : -1;
+        pthread_mutex_unlock(&c->lock);
+    }
+    vec_release(&o.v);
+    compile_cancel(t);
+    return state;
+}
+
+int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **out,
+                  struct err *err)
+{
+    struct compile_ticket *t = ticket_new(c, rq);
+    struct source_scan scan;
+    int rc = 0;
     source_scan(rq->source, rq->len, rq->trusted, &scan);
     keep_names(t, rq, &scan);
     find_key(c, rq, t, t->key);
@@ -423,9 +593,10 @@ static void find_usage(const char *log, struct kernel_info *k)
     unsigned stack, stores, loads;
     snprintf(head, sizeof head, "Function properties for %s\n", k->name);
     const char *p = strstr(log, head);
-    if (!p || !(p = strchr(p + strlen(head), '.')))
+    if (!p)
         return;
-    p += strspn(p, ". \t");
+    p += strlen(head);
+    p += strcspn(p, "0123456789\n");
     if (sscanf(p, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &stack,
                &stores, &loads) == 3) {
         k->spill_store_bytes = stores;
@@ -493,10 +664,12 @@ static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
 {
     const struct compiler_config *cfg = &t->compiler->cfg;
     out->compile_ns = reply->wall_ns;
+    out->cpu_ns = reply->cpu_ns;
     switch ((enum job_end)reply->end) {
     case JOB_DONE:
         out->compile_ns = r->compile_ns;
         out->used_pch = reply->used_pch;
+        out->used_family_pch = reply->used_pch && t->family;
         out->log = r->log;
         if (r->ok)
             take_success(t, r, out);
@@ -550,7 +723,8 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
     if (wait_reply(t, &reply, err) < 0)
         return -1;
     if (reply.end == JOB_LOST)
-        return err_set(err, ERR_SYSTEM, "the compile service could not start a process");
+        return err_set(err, ERR_SYSTEM,
+                       "a compile child could not be started, or was killed twice");
     if (reply.end == JOB_DONE && client_result(&t->job, &r, &out->arena, err) < 0)
         return -1;
     if (reply.end == JOB_DONE && r.code == JOB_TOOL_FAILED)
@@ -562,6 +736,11 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
         if (cache_put(&c->cache, t->key, sb.buf, sb.len, &e) < 0)
             log_warn("compile", "cannot cache: %s", e.msg);
         strbuf_release(&sb);
+    }
+    family_remember(t, out);
+    if (out->used_family_pch && out->cpu_ns > t->family->record.cpu_ns) {
+        log_info("compile", "family header of %.12s is no gain", t->family->parent);
+        t->family->state = FAMILY_USELESS;
     }
     return 0;
 }

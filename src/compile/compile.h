@@ -76,8 +76,8 @@ struct compiled {
     const char *failure; /* "" or the graded reason: "time limit", "memory", "forbidden include" */
     char key[65];        /* cache key, hex SHA-256 */
     bool from_cache, used_pch, used_family_pch;
-    uint64_t compile_ns;
-    const char *compiler; /* "nvrtc 13.0", "nvcc 13.0.88" */
+    uint64_t compile_ns, cpu_ns; /* wall clock and processor time, when it was compiled */
+    const char *compiler;        /* "nvrtc 13.0", "nvcc 13.0.88" */
     const char *arch;
     const char *ptx; /* with line info; NUL-terminated */
     size_t ptx_len;
@@ -103,6 +103,13 @@ int compile_start(struct compiler *c, const struct compile_request *rq, struct c
 int compile_ticket_fd(const struct compile_ticket *t);
 int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err);
 void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
+
+/*
+ * Call it when a parent is chosen and the author begins to think: builds the parent's family
+ * header in the background, so that the child compiles fast. 1 = ready, 0 = being built, -1 = there
+ * is nothing to gain (a light kernel) or it cannot be built.
+ */
+int compile_prepare(struct compiler *c, const char *parent, const char *arch);
 
 void compiled_release(struct compiled *c);
 

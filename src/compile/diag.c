@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "compile/trailer.h"
 
 enum {
     MESSAGE_MAX = 400, /* of one diagnostic's message */
@@ -107,6 +108,14 @@ static void finish(struct parser *p)
             arena_printf(p->a, "%s (in %s:%u)", d->message, p->header_file, p->header_line);
         d->file = p->name;
     }
+    if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
+        /* "hone-trailer:gemm": the redeclaration of a kernel failed. */
+        const char *colon = strchr(p->header_file, ':');
+        d->file = p->name;
+        d->line = 0;
+        d->message = arena_printf(p->a, "'%s' is not an extern \"C\" __global__ function: %s",
+                                  colon ? colon + 1 : "?", d->message);
+    }
     d->hint = diag_hint(d->message);
     unsigned same_line = 0;
     for (struct diag *e = p->out->items; e < d; e++) {
@@ -183,6 +192,21 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
     return true;
 }
 
+/* "Catastrophic error: ..." has no place at all. */
+static bool read_placeless(struct parser *p, const char *s, size_t n)
+{
+    static const char *const heads[] = {
+        "Catastrophic error: ", "Internal error: ", "nvcc fatal   : ", "nvcc error   : "};
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+        size_t k = strlen(heads[i]);
+        if (n > k && strncmp(s, heads[i], k) == 0) {
+            begin(p, "", 0, 0, DIAG_ERROR, s + k, n - k);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void read_frame(struct parser *p, const char *s, size_t n)
 {
     static const char mark[] = " at line ";
@@ -206,7 +230,7 @@ static void read_frame(struct parser *p, const char *s, size_t n)
 
 static void read_line(struct parser *p, const char *s, size_t n)
 {
-    if (read_head(p, s, n) || read_ptxas(p, s, n) || !p->cur)
+    if (read_head(p, s, n) || read_ptxas(p, s, n) || read_placeless(p, s, n) || !p->cur)
         return;
     size_t blanks = 0;
     while (blanks < n && s[blanks] == ' ')
@@ -216,6 +240,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
     if (n == 1 && *s == '^') {
         if (!p->header_file)
             p->cur->column = (uint32_t)(blanks > 2 ? blanks - 1 : 1);
+    } else if (n > 16 && strncmp(s, "detected during ", 16) == 0) {
+        read_frame(p, s + 16, n - 16); /* a backtrace of one */
     } else if (n > 13 && (strncmp(s, "instantiation", 13) == 0 || strncmp(s, "implicit", 8) == 0 ||
                           strncmp(s, "processing", 10) == 0 || strncmp(s, "evaluation", 10) == 0)) {
         read_frame(p, s, n);
@@ -226,7 +252,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
             p->cur->message =
                 arena_printf(p->a, "static assertion failed: %s", squeeze(s, n, FRAME_MAX, p->a));
     } else if (n > 6 && (strncmp(s, "argument types", 14) == 0 || strncmp(s, "note", 4) == 0 ||
-                         strncmp(s, "candidate", 9) == 0 || strncmp(s, "object type", 11) == 0)) {
+                         strncmp(s, "candidate", 9) == 0 || strncmp(s, "object type", 11) == 0 ||
+                         strncmp(s, "operand types", 13) == 0)) {
         if (strlen(p->cur->message) < MESSAGE_MAX && strncmp(s, "candidate", 9) != 0)
             p->cur->message =
                 arena_printf(p->a, "%s; %s", p->cur->message, squeeze(s, n, FRAME_MAX, p->a));
@@ -235,7 +262,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
 
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a)
 {
-    struct parser p = {.name = name, .out = out, .a = a, .file = arena_strdup(a, "")};
+    struct parser p = {
+        .name = arena_strdup(a, name), .out = out, .a = a, .file = arena_strdup(a, "")};
     while (*log) {
         size_t n = strcspn(log, "\n");
         read_line(&p, log, n);

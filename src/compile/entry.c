@@ -3,7 +3,7 @@
 #include "base/wire.h"
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
     MAX_TEXT = 4 << 20,
     MAX_CODE = 256 << 20,
     MAX_KERNELS = 256,
@@ -127,6 +127,7 @@ void entry_write(const struct compiled *c, struct strbuf *out)
     wire_put_u32(out, VERSION);
     wire_put_u8(out, (uint8_t)(c->ok | c->used_pch << 1 | c->used_family_pch << 2));
     wire_put_u64(out, c->compile_ns);
+    wire_put_u64(out, c->cpu_ns);
     wire_put_str(out, c->failure);
     wire_put_str(out, c->compiler);
     wire_put_str(out, c->arch);
@@ -149,6 +150,7 @@ int entry_read(const void *data, size_t len, struct compiled *c)
     c->used_pch = flags >> 1 & 1;
     c->used_family_pch = flags >> 2 & 1;
     c->compile_ns = wire_get_u64(&r, "time");
+    c->cpu_ns = wire_get_u64(&r, "time");
     c->failure = wire_get_str(&r, &c->arena, MAX_TEXT, "failure");
     c->compiler = wire_get_str(&r, &c->arena, MAX_TEXT, "compiler");
     c->arch = wire_get_str(&r, &c->arena, MAX_TEXT, "arch");

@@ -31,7 +31,7 @@ static void allow(int ruleset, const char *path, uint64_t rights)
     close(fd);
 }
 
-void sandbox_enter(const char *const *roots, size_t n, const char *rw)
+void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw)
 {
     struct landlock_ruleset_attr attr = {.handled_access_fs = FS_ALL};
     int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
@@ -39,8 +39,9 @@ void sandbox_enter(const char *const *roots, size_t n, const char *rw)
         return;
     for (size_t i = 0; i < n; i++)
         allow(fd, roots[i], FS_READ);
-    if (rw)
-        allow(fd, rw, FS_ALL);
+    for (size_t i = 0; i < nrw; i++)
+        if (*rw[i])
+            allow(fd, rw[i], FS_ALL);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         syscall(SYS_landlock_restrict_self, fd, 0);
     close(fd);

@@ -36,9 +36,11 @@ struct slot {
     uint64_t seq; /* first in, first out */
     pid_t pid;
     uint64_t start_ns, deadline_ns;
+    uint64_t cpu_ns;  /* of the child, once it has ended */
     bool building;    /* the child builds spec.pch for pch[pch_index] */
     bool timed_out;   /* killed by us */
     bool without_pch; /* second try after a crash with a precompiled header */
+    bool killed;      /* second try after somebody else's SIGKILL */
     int pch_index;    /* the header it uses or builds, or -1 */
 };
 
@@ -54,7 +56,8 @@ static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running;
+    unsigned jobs, running; /* compiles a client waits for */
+    unsigned background;    /* headers built ahead of need; one at a time, beside the others */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -81,8 +84,15 @@ static void child_setup(const struct slot *s, pid_t parent)
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
+    if (s->spec.kind == JOB_PCH && nice(10) < 0)
+        errno = 0; /* as fast as the rest, then */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
-    if (s->spec.kind != JOB_NVCC)
+#ifdef __SANITIZE_ADDRESS__
+    bool address_limit = false; /* the sanitizer reserves terabytes */
+#else
+    bool address_limit = s->spec.kind != JOB_NVCC; /* nvcc is measured: see nvcc.c */
+#endif
+    if (address_limit)
         limit(RLIMIT_AS, s->spec.limit_bytes + s->spec.heap_bytes);
 }
 
@@ -139,7 +149,7 @@ static int child_main(struct slot *s, pid_t parent)
         char dir[PCH_PATH_MAX];
         dir_of(s->spec.pch, dir, sizeof dir);
         setenv("TMPDIR", dir, 1); /* the front end writes a temporary file beside a PCH */
-        sandbox_enter(rq.roots, rq.nroots, dir);
+        sandbox_enter(rq.roots, rq.nroots, (const char *[]){dir}, 1);
         return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
     }
     if (s->spec.kind == JOB_NVCC) {
@@ -153,16 +163,18 @@ static int child_main(struct slot *s, pid_t parent)
         roots[rq.nroots] = s->spec.pch;
         if (*rq.tmp)
             setenv("TMPDIR", rq.tmp, 1);
-        sandbox_enter(roots, rq.nroots + (*s->spec.pch != '\0'), *rq.tmp ? rq.tmp : NULL);
+        sandbox_enter(roots, rq.nroots + (*s->spec.pch != '\0'), &rq.tmp, 1);
         nvrtc_job(&rq, &s->spec, &res, &a);
     }
+    if (res.code == JOB_TOOL_KILLED)
+        raise(SIGKILL); /* as if it had been us */
     struct strbuf out = STRBUF_INIT((size_t)1 << 30);
     job_result_write(&res, &out);
     if (!write_all(s->result_fd, out.buf, out.len))
         return CHILD_BAD_REQUEST;
     if (res.code == JOB_OUT_OF_MEMORY || (!res.ok && strstr(res.log, "out of memory")))
         return CHILD_NO_MEMORY;
-    if (res.code == JOB_TOOL_CRASHED)
+    if (res.code == JOB_TOOL_CRASHED || strstr(res.log, "Loop in catastrophic error"))
         return CHILD_CRASHED;
     return *s->spec.pch && !res.used_pch ? CHILD_PCH_UNUSED : CHILD_OK;
 }
@@ -181,6 +193,7 @@ static void slot_reply(struct slot *s, enum job_end end, int status, bool used_p
 {
     struct job_reply r = {.end = end, .status = status, .used_pch = used_pch};
     r.wall_ns = s->start_ns ? now_ns() - s->start_ns : 0;
+    r.cpu_ns = s->cpu_ns;
     send(s->reply_fd, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT);
     slot_free(s);
 }
@@ -198,6 +211,11 @@ static int pch_find(const char *path)
     return (int)sv.npchs++;
 }
 
+static unsigned *counter_of(const struct slot *s)
+{
+    return s->spec.kind == JOB_PCH ? &sv.background : &sv.running;
+}
+
 static int slot_start(struct slot *s)
 {
     pid_t self = getpid();
@@ -213,7 +231,7 @@ static int slot_start(struct slot *s)
     setpgid(pid, pid); /* in the child too: whoever comes first */
     s->pid = pid;
     s->state = SLOT_RUNNING;
-    sv.running++;
+    *counter_of(s) += 1;
     return 0;
 }
 
@@ -243,26 +261,34 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
+/* The oldest job that may start now, or NULL. */
+static struct slot *next_slot(void)
+{
+    struct slot *next = NULL;
+    for (int i = 0; i < MAX_SLOTS; i++) {
+        struct slot *s = &sv.slots[i];
+        bool room = s->spec.kind == JOB_PCH ? sv.background == 0 : sv.running < sv.jobs;
+        if (s->state != SLOT_QUEUED || !room || (next && s->seq > next->seq) || !slot_ready(s))
+            continue;
+        next = s;
+        if (s->building)
+            break; /* it claimed its header: it must be the one that starts */
+    }
+    return next;
+}
+
 static void schedule(void)
 {
-    while (sv.running < sv.jobs) {
-        struct slot *next = NULL;
-        for (int i = 0; i < MAX_SLOTS; i++) {
-            struct slot *s = &sv.slots[i];
-            if (s->state == SLOT_QUEUED && (!next || s->seq < next->seq) && slot_ready(s)) {
-                /* A builder claimed its header: it must be the one that starts. */
-                next = s;
-                if (s->building)
-                    break;
-            }
+    for (struct slot *s; (s = next_slot());) {
+        if (s->spec.kind == JOB_PCH && !s->building) {
+            slot_reply(s, s->pch_index >= 0 ? JOB_DONE : JOB_CRASHED, 0, s->pch_index >= 0);
+            continue; /* it was there already, or cannot be had */
         }
-        if (!next)
-            return;
-        if (slot_start(next) < 0) {
-            if (next->building)
-                sv.pchs[next->pch_index].state = PCH_UNKNOWN;
-            slot_reply(next, JOB_LOST, errno, false);
-        }
+        if (slot_start(s) == 0)
+            continue;
+        if (s->building)
+            sv.pchs[s->pch_index].state = PCH_UNKNOWN;
+        slot_reply(s, JOB_LOST, errno, false);
     }
 }
 
@@ -280,7 +306,9 @@ static void end_build(struct slot *s, int status)
 {
     struct pch *p = &sv.pchs[s->pch_index];
     bool built = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_OK;
-    p->state = built ? PCH_READY : PCH_BAD;
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !s->timed_out;
+    p->state = built ? PCH_READY : killed && !s->killed ? PCH_UNKNOWN : PCH_BAD;
+    s->killed |= killed;
     s->building = false;
     if (s->spec.kind == JOB_PCH)
         slot_reply(s, built ? JOB_DONE : JOB_CRASHED, status, built);
@@ -295,18 +323,34 @@ static enum job_end classify(const struct slot *s, int status, const struct rusa
         return JOB_TIMEOUT;
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_NO_MEMORY)
         return JOB_MEMORY;
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) || WEXITSTATUS(status) == CHILD_CRASHED)
         return peak > s->spec.limit_bytes / 2 ? JOB_MEMORY : JOB_CRASHED;
     if (WEXITSTATUS(status) == CHILD_OK || WEXITSTATUS(status) == CHILD_PCH_UNUSED)
         return JOB_DONE;
     return JOB_CRASHED;
 }
 
+static uint64_t time_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
 static void end_compile(struct slot *s, int status, const struct rusage *ru)
 {
+    s->cpu_ns = time_ns(ru->ru_utime) + time_ns(ru->ru_stime);
     enum job_end end = classify(s, status, ru);
     struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
+    if (end == JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        /* Not ours, and no compiler kills itself so: the candidate is not to blame. */
+        if (s->killed) {
+            slot_reply(s, JOB_LOST, status, false);
+        } else {
+            s->killed = true;
+            requeue(s);
+        }
+        return;
+    }
     if (end == JOB_CRASHED && p && !s->without_pch) {
         s->without_pch = true;
         s->spec.pch[0] = '\0';
@@ -334,7 +378,7 @@ static void reap(void)
             if (s->state != SLOT_RUNNING || s->pid != pid)
                 continue;
             kill(-pid, SIGKILL); /* what it left behind */
-            sv.running--;
+            *counter_of(s) -= 1;
             if (s->building)
                 end_build(s, status);
             else

@@ -55,7 +55,7 @@ enum job_end {
 struct job_reply {
     uint32_t end; /* enum job_end */
     int32_t status;
-    uint64_t wall_ns;
+    uint64_t wall_ns, cpu_ns;
     uint32_t used_pch;
 };
 
@@ -81,7 +81,7 @@ int job_request_read(const void *data, size_t len, struct job_request *rq, struc
                      struct err *err);
 
 /* What it writes back into the result memfd. */
-enum { JOB_TOOL_FAILED = 100, JOB_TOOL_CRASHED, JOB_OUT_OF_MEMORY };
+enum { JOB_TOOL_FAILED = 100, JOB_TOOL_CRASHED, JOB_TOOL_KILLED, JOB_OUT_OF_MEMORY };
 struct job_result {
     bool ok;
     int code; /* of a failure: one of the above, else the source is at fault */
@@ -116,6 +116,6 @@ void pch_discard(const char *path);
 
 /* From now on this process can read only below `roots` (and write below `rw`), where the kernel
  * knows Landlock; elsewhere the source scan stands alone. */
-void sandbox_enter(const char *const *roots, size_t n, const char *rw);
+void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

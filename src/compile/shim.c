@@ -75,6 +75,9 @@ const struct shim shims[] = {
     {"utility", FROM_CUDA_STD("utility")},
     {"tuple", FROM_CUDA_STD("tuple")},
     {"array", FROM_CUDA_STD("array")},
-    {"algorithm", FROM_CUDA_STD("algorithm")},
+    {"algorithm",
+     "#pragma once\n#include <cuda/std/__algorithm/min.h>\n#include <cuda/std/__algorithm/max.h>\n"
+     "#include <cuda/std/__algorithm/clamp.h>\n#include <cuda/std/utility>\n"
+     "namespace std { using namespace ::cuda::std; }\n"},
 };
 const size_t nshims = ARRAY_LEN(shims);

@@ -1,0 +1,58 @@
+/*
+ * sass.h - machine code, counted by kind of instruction.
+ *
+ *     struct sass_vec v = VEC_INIT;
+ *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
+ *
+ * With cuobjdump the mnemonics are read; without, the opcode bits of each 16-byte instruction,
+ * which tell the same kinds apart (checked against each other in t/unit/compile_sass.c).
+ */
+#ifndef COMPILE_SASS_H
+#define COMPILE_SASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+enum sass_kind {
+    SASS_TENSOR, /* mma, wgmma */
+    SASS_SHARED, /* shared-memory loads and stores, ldmatrix, stmatrix */
+    SASS_GLOBAL, /* global and generic loads and stores */
+    SASS_LOCAL,  /* the stack: spills */
+    SASS_ASYNC,  /* cp.async */
+    SASS_TMA,    /* bulk and tensor copies */
+    SASS_ATOMIC,
+    SASS_SPECIAL, /* the special-function unit: rcp, rsqrt, ex2, ... */
+    SASS_FP32,
+    SASS_FP16,
+    SASS_FP64,
+    SASS_INT,
+    SASS_CONVERT,
+    SASS_SYNC,    /* barriers, shuffles, fences */
+    SASS_CONTROL, /* branches, exits */
+    SASS_OTHER,
+    SASS_KINDS
+};
+
+const char *sass_kind_name(enum sass_kind k);
+
+struct sass_kernel {
+    const char *name;
+    uint32_t total; /* without padding */
+    uint32_t kinds[SASS_KINDS];
+    uint32_t global_loads, wide_loads; /* of them, those of 16 bytes per thread */
+};
+VEC_DECL(sass_vec, struct sass_kernel);
+
+/*
+ * Counts every kernel of the cubin. cuobjdump "" = from the bits. listing may be NULL; it gets the
+ * disassembly, or nothing without a disassembler.
+ */
+int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
+               struct strbuf *listing, struct arena *a, struct err *err);
+
+#endif

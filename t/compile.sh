@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# hone compile from the outside: what it prints, how it grades, what it leaves behind.
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all "no python3 to read JSON with"
+[ "$("$HONE" compile "$ROOT/bench/compile/plain.cu" >/dev/null 2>&1; echo $?)" = 3 ] &&
+    skip_all "no CUDA compiler on this machine"
+
+field() { # field FILE EXPRESSION-over-j
+    python3 -c "import json,sys; j=json.load(open(sys.argv[1])); print($2)" "$1"
+}
+
+plain=$ROOT/bench/compile/plain.cu
+runs 0 "compiles" "$HONE" compile "$plain"
+out_has "says it came from the cache" "(cached)"
+runs 0 "--json" "$HONE" compile --json "$plain"
+is "names the kernel and its parameters" \
+    "$(field "$T/out" "[(k['name'], [p['kind'] for p in k['params']]) for k in j['kernels']]")" \
+    "[('softmax', ['pointer', 'pointer', 'int'])]"
+runs 0 "--ptx" "$HONE" compile --ptx "$plain"
+out_has "prints PTX" ".entry softmax"
+out_lacks "without the trailer" "hone_"
+runs 0 "--cubin" "$HONE" compile --cubin -o k.cubin "$plain"
+is "writes ELF" "$(head -c4 k.cubin | tail -c3)" "ELF"
+runs 0 "--sass" "$HONE" compile --sass "$plain"
+out_has "counts instructions by kind" "global"
+runs 2 "no such architecture is the user's mistake, or the compiler's" \
+    sh -c '"$1" compile --arch sm_12 "$2"; [ $? = 3 ] && exit 2' sh "$HONE" "$plain"
+
+for arch in sm_80 sm_90a; do
+    runs 0 "for $arch" "$HONE" compile --arch $arch "$plain"
+done
+
+start=$(date +%s%N)
+"$HONE" compile "$plain" >/dev/null
+ms=$((($(date +%s%N) - start) / 1000000))
+if [ $ms -le 500 ]; then pass "a cache hit takes $ms ms"; else fail "a cache hit took $ms ms"; fi
+
+printf '#include "/etc/passwd"\n' >evil.cu
+runs 1 "a forbidden include is a negative result" "$HONE" compile evil.cu
+err_has "with its reason" "forbidden include"
+head -c 2000000 /dev/zero | tr '\0' '\n' >big.cu
+runs 1 "a source that is too large" "$HONE" compile big.cu
+printf 'template <int A, int B> struct W { static const int v = W<A-1, B*2>::v + W<A-1, B*2+1>::v; };
+template <int B> struct W<0, B> { static const int v = B; };
+extern "C" __global__ void k(int *p) { *p = W<28, 0>::v; }\n' >bomb.cu
+runs 1 "a template bomb" "$HONE" compile --time-limit 5s --memory-limit 500M bomb.cu
+runs 3 "a missing file" "$HONE" compile nothere.cu
+
+# ---- wrong kernels: see t/cases/badkernels/README.md
+cases=$ROOT/t/cases/badkernels
+cut -f1 "$cases/expected.tsv" | xargs -P2 -I{} sh -c \
+    '"$1" compile --json "$2/{}" >"$3/{}.json" 2>/dev/null; "$1" compile "$2/{}" 2>"$3/{}.txt" >/dev/null' \
+    sh "$HONE" "$cases" "$T"
+while IFS=$'\t' read -r name first last piece; do
+    got=$(field "$T/$name.json" \
+        "(lambda d: '%s %d %s' % (d['file'], $first <= d['line'] <= $last, d['message']))(j['diagnostics'][0])")
+    case $got in
+    "$name 1 "*"$piece"*) pass "$name: line $first" ;;
+    *) fail "$name: line $first" "$got" ;;
+    esac
+    lines=$(wc -l <"$T/$name.txt")
+    if [ "$lines" -le 40 ] && [ "$lines" -gt 0 ]; then pass "$name: $lines lines"; else fail "$name: $lines lines"; fi
+done <"$cases/expected.tsv"
+
+# ---- a few rounds of the torture
+if HONE=$HONE "$ROOT/t/torture/compile.sh" 20 >"$T/torture" 2>&1; then pass "torture, 20 rounds"; else
+    fail "torture, 20 rounds" "$(cat "$T/torture")"
+fi
+
+runs 0 "cache stat" "$HONE" cache stat
+out_has "counts entries" "entries"
+runs 0 "cache prune" "$HONE" cache prune --max 0
+runs 0 "cache stat --json" "$HONE" cache stat --json
+is "is empty now" "$(field "$T/out" "j['entries'], j['headers']")" "0 0"
+done_testing
