@@ -13,6 +13,8 @@
 #include "base/util.h"
 
 enum { JITTER_BYTES = 1 << 20, SLABS_PER_SIZE = 3, FLUSH_MIN = 64 << 20 };
+/* The driver packs smaller allocations together, and IPC would then share what is beside them. */
+static const uint64_t SLAB_UNIT = 2 << 20;
 
 int cuda_mem_open(struct cuda *d, struct err *err)
 {
@@ -64,6 +66,7 @@ static struct cuda_slab *slab_at(struct cuda *d, uint64_t addr)
 static cu_result new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
 {
     cu_ptr p = 0;
+    size = (size + SLAB_UNIT - 1) / SLAB_UNIT * SLAB_UNIT;
     cu_result r = d->cu->MemAlloc(&p, size);
     if (r == CU_OUT_OF_MEMORY) {
         cuda_mem_trim(d);
@@ -85,7 +88,7 @@ static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
     struct cuda_slab *pick = NULL;
     unsigned fitting = 0;
     vec_each (struct cuda_slab, s, &d->slabs)
-        if (!s->used && s->size >= size && s->size <= size + size / 4 + JITTER_BYTES) {
+        if (!s->used && s->size >= size && s->size <= size + size / 4 + 2 * SLAB_UNIT) {
             fitting++;
             if (cuda_random(d) % fitting == 0)
                 pick = s;

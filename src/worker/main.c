@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/job.h"
 #include "base/result.h"
 #include "base/util.h"
 #include "device/ceilings.h"
 #include "worker/run.h"
+#include "worker/show.h"
 #include "worker/spool.h"
 
 static const char usage[] =
@@ -19,17 +21,20 @@ static const char usage[] =
     "       hone-worker --spool DIR [--once]     serve a spool directory (until all is done)\n"
     "       hone-worker --tar IN.tar OUT.tar     bundles in, results out\n"
     "       hone-worker --ceilings SERVICE.cubin [GPU]   what this GPU can do, as JSON\n"
+    "       hone-worker --show RESULT.bin        a result in plain lines\n"
     "       hone-worker --version | --help\n"
     "\n"
     "A bundle is a directory made by `hone`, with job.bin and the code it names.\n"
     "example: hone-worker --spool /shared/spool\n"
     "exit: 0 done, 2 usage, 3 no result could be written\n";
 
+static bool used_cuda;
 
 static int open_device(struct device **out, const struct job *job, const char *bundle_dir,
                        struct err *err)
 {
-    if (job->device == JOB_CUDA)
+    used_cuda = job->device == JOB_CUDA;
+    if (used_cuda)
         return cuda_open(out, job, bundle_dir, err);
     return emu_open(out, job, err);
 }
@@ -57,6 +62,10 @@ static int finish(int rc, const struct err *err)
 {
     if (rc < 0)
         fprintf(stderr, "hone-worker: %s\n", err->msg);
+    if (used_cuda) { /* the driver's exit handlers would wait for a kernel that hangs */
+        fflush(NULL);
+        _exit(rc < 0 ? 3 : 0);
+    }
     return rc < 0 ? 3 : 0;
 }
 
@@ -78,6 +87,8 @@ int main(int argc, char **argv)
         return finish(spool_serve(argv[2], argc > 3, &err), &err);
     if (argc == 4 && str_eq(argv[1], "--tar"))
         return finish(spool_tar(argv[2], argv[3], &err), &err);
+    if (argc == 3 && str_eq(argv[1], "--show"))
+        return finish(show_result(argv[2], stdout, &err), &err);
     if ((argc == 3 || argc == 4) && str_eq(argv[1], "--ceilings"))
         return finish(ceilings(argv[2], argc == 4 ? atoi(argv[3]) : 0, &err), &err);
     fputs(usage, stderr);

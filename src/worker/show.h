@@ -1,0 +1,12 @@
+/* show.h - a result in plain lines, one fact each, for people and for tests. */
+#ifndef WORKER_SHOW_H
+#define WORKER_SHOW_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+
+/* Prints a result.bin or progress.bin. */
+int show_result(const char *path, FILE *out, struct err *err);
+
+#endif
