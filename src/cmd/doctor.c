@@ -33,6 +33,14 @@ struct doctor {
     VEC(struct row) rows;
 };
 
+/* A path below the current directory is shown from here. */
+static const char *shown(const char *path)
+{
+    char cwd[4096];
+    size_t n = getcwd(cwd, sizeof cwd) ? strlen(cwd) : 0;
+    return n > 1 && strncmp(path, cwd, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+}
+
 static void add_row(struct doctor *d, const char *name, bool found, bool essential,
                     const char *detail, const char *enables)
 {
@@ -104,7 +112,7 @@ static void check_nvrtc(struct doctor *d)
     }
     version(&major, &minor);
     add_row(d, "nvrtc", true, true,
-            arena_printf(&d->arena, "%d.%d, %s", major, minor, d->tc.nvrtc_lib), enables);
+            arena_printf(&d->arena, "%d.%d, %s", major, minor, shown(d->tc.nvrtc_lib)), enables);
     dl_close(h);
 }
 
@@ -116,16 +124,18 @@ static void check_tool(struct doctor *d, const char *name, const char *path, con
     if (!*path)
         add_row(d, name, false, false, "not found", enables);
     else if (!line)
-        add_row(d, name, false, false, arena_printf(&d->arena, "%s does not run", path), enables);
+        add_row(d, name, false, false, arena_printf(&d->arena, "%s does not run", shown(path)),
+                enables);
     else
-        add_row(d, name, true, false, arena_printf(&d->arena, "%s, %s", line, path), enables);
+        add_row(d, name, true, false, arena_printf(&d->arena, "%s, %s", line, shown(path)),
+                enables);
 }
 
 static void check_cute(struct doctor *d)
 {
     const char *v = toolchain_cute_version(&d->tc);
     add_row(d, "cute", *d->tc.cute_include, true,
-            *d->tc.cute_include ? arena_printf(&d->arena, "%s, %s", v, d->tc.cute_include)
+            *d->tc.cute_include ? arena_printf(&d->arena, "%s, %s", v, shown(d->tc.cute_include))
                                 : "no cute/tensor.hpp found (tools/setup fetches it)",
             "kernels written with CuTe and CUTLASS");
 }
@@ -202,7 +212,8 @@ static void check_worker(struct doctor *d)
         strbuf_adds(&sb, "/hone-worker");
         found = file_is_executable(sb.buf);
     }
-    add_row(d, "hone-worker", found, true, found ? sb.buf : "not beside hone (make builds it)",
+    add_row(d, "hone-worker", found, true,
+            found ? shown(sb.buf) : "not beside hone (make builds it)",
             "running jobs, on a GPU or the emulator");
     strbuf_release(&sb);
 }
