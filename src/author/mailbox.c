@@ -153,8 +153,8 @@ static void take_reply(struct author_call *c, struct letter *l)
         author_fail(c, err.kind, "%s", err.msg);
         return;
     }
-    c->reply.in_tokens = estimate_tokens(c->stable, strlen(c->stable)) +
-                         estimate_tokens(c->turn, strlen(c->turn));
+    c->reply.in_tokens =
+        estimate_tokens(c->stable, strlen(c->stable)) + estimate_tokens(c->turn, strlen(c->turn));
     c->reply.out_tokens = estimate_tokens(c->reply.text.buf, c->reply.text.len);
     c->reply.estimated = true;
     author_succeed(c, "stop");

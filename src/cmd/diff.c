@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "agent/linediff.h"
+#include "agent/summary.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
-#include "report/summary.h"
 #include "sys/json.h"
 
 static const struct node_rec *find(const struct summary *m, const char *which, struct err *err)

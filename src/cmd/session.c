@@ -6,10 +6,10 @@
 
 #include "agent/agent.h"
 #include "agent/record.h"
+#include "agent/report.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "prompt/say.h"
-#include "report/report.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/summary.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
-#include "report/summary.h"
 #include "sys/json.h"
 
 static int show_run(const struct summary *m, bool json)

@@ -1,4 +1,4 @@
-#include "report/report.h"
+#include "agent/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /*
  * report.h - a run as a Markdown page with its lineage and a plot of time per candidate.
  */
-#ifndef REPORT_REPORT_H
-#define REPORT_REPORT_H
+#ifndef AGENT_REPORT_H
+#define AGENT_REPORT_H
 
+#include "agent/summary.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "report/summary.h"
 
 /* Writes DIR/report.md, DIR/time.svg and DIR/best.cu. */
 int report_write(const struct summary *m, struct store *s, const char *dir, struct err *err);

@@ -1,4 +1,4 @@
-#include "report/summary.h"
+#include "agent/summary.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/report.h"
 #include "base/util.h"
-#include "report/report.h"
 
 enum { W = 760, H = 320, LEFT = 70, RIGHT = 20, TOP = 30, BOTTOM = 45 };
 

@@ -2,8 +2,8 @@
  * summary.h - what a run came to, computed from the store alone: for the end of `hone optimize`,
  * `hone show`, the report and comparisons of strategies.
  */
-#ifndef REPORT_SUMMARY_H
-#define REPORT_SUMMARY_H
+#ifndef AGENT_SUMMARY_H
+#define AGENT_SUMMARY_H
 
 #include <jansson.h>
 
