@@ -6,23 +6,29 @@
     { "kernel": "softmax_8k",
       "when": "C % 4 == 0 && C > 1024 && C <= 8192 && min(alignof(x), alignof(y)) >= 16",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
+    { "kernel": "softmax_cluster",
+      "when": "C % 4 == 0 && C > 8192 && C <= 131072 && min(alignof(x), alignof(y)) >= 16",
+      "grid": ["8*R"], "block": [512], "cluster": [8], "args": ["x", "y", "R", "C"] },
     { "kernel": "softmax_long",
-      "when": "C % 4 == 0 && min(alignof(x), alignof(y)) >= 16 && C > 8192",
+      "when": "C % 4 == 0 && C > 131072 && min(alignof(x), alignof(y)) >= 16",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
     { "kernel": "softmax_scalar",
       "when": "C % 4 != 0 || min(alignof(x), alignof(y)) < 16",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] } ] }
 */
-// Row-wise softmax in CuTe, one block of 256 threads per row, in two forms.
+// Row-wise softmax in CuTe, in two forms.
 //
-// A row of up to 8192 columns is read once into registers: the row is a tensor of tiles of 1024
-// (256 threads times a vector of four), a thread's share a fragment of up to eight vectors. Maximum
-// and sum are joined by warp shuffles, then across the eight warps through shared memory.
+// A row of up to 131072 columns is read once into registers: the row is a tensor of tiles (one
+// vector of four for each thread), a thread's share a fragment of up to eight vectors. One block of
+// 256 threads takes a row of up to 8192 columns, a cluster of eight blocks of 512 a longer one,
+// tile by tile in turn. Maximum and sum are joined by warp shuffles, then across the warps through
+// shared memory, then across the cluster by reading the other blocks' shared memory.
 //
-// A longer row, or one that is not aligned for vectors, is read twice. The first pass keeps a
+// A still longer row, or one that is not aligned for vectors, is read twice. The first pass keeps a
 // running (maximum, sum) per thread and rescales the sum by exp(old - new) when the maximum grows;
 // the second writes. Entries of -inf are masked: exp(-inf - m) = 0, and a maximum that is still
 // -inf must not be subtracted from itself, hence `scale`.
+#include <cute/arch/cluster_sm90.hpp>
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -46,9 +52,11 @@ __device__ state join(state a, state b)
 }
 
 // All threads of the block get the join of all their states.
+template <int kThreads>
 __device__ state block_join(state s)
 {
-    __shared__ float ms[8], sums[8];
+    constexpr int kWarps = kThreads / 32;
+    __shared__ float ms[kWarps], sums[kWarps];
     CUTE_UNROLL
     for (int d = 16; d > 0; d /= 2)
         s = join(s, {__shfl_xor_sync(~0u, s.m, d), __shfl_xor_sync(~0u, s.sum, d)});
@@ -59,35 +67,65 @@ __device__ state block_join(state s)
     __syncthreads();
     s = {ms[0], sums[0]};
     CUTE_UNROLL
-    for (int w = 1; w < 8; w++)
+    for (int w = 1; w < kWarps; w++)
         s = join(s, {ms[w], sums[w]});
     return s;
 }
 
-// This block's row as (tile of 256 * kVec, tiles), dealt out in vectors: (V, 1, tiles).
-template <int kVec, class Vector, class T>
-__device__ auto partition_row(T *p, int rows, int cols)
+__device__ float load_remote(const float *p, int rank)
+{
+    float v;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];"
+                 : "=f"(v)
+                 : "r"(set_block_rank(cast_smem_ptr_to_uint(p), rank)));
+    return v;
+}
+
+// As block_join, over the blocks of the cluster, whose states are in s.
+__device__ state cluster_join(state s)
+{
+    __shared__ state mine;
+    if (threadIdx.x == 0)
+        mine = s;
+    cluster_arrive();
+    cluster_wait(); // every block's state is there
+    int blocks = cluster_shape().x;
+    for (int i = 1; i < blocks; i++) {
+        int rank = (block_rank_in_cluster() + i) % blocks;
+        s = join(s, {load_remote(&mine.m, rank), load_remote(&mine.sum, rank)});
+    }
+    cluster_arrive(); // done reading: nobody may exit before all are, see cluster_wait below
+    return s;
+}
+
+// A row as (tile of kThreads * kVec, tiles), dealt out in vectors: (V, 1, tiles).
+template <int kThreads, int kVec, class Vector, class T>
+__device__ auto partition_row(T *p, int row, int rows, int cols)
 {
     Tensor m = make_tensor(make_gmem_ptr(p), make_shape(rows, cols), LayoutRight{});
-    Tensor g = local_tile(m(blockIdx.x, _), Shape<Int<256 * kVec>>{}, make_coord(_));
-    auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<Vector>, float>{}, Layout<_256>{},
-                                 Layout<Int<kVec>>{});
+    Tensor g = local_tile(m(row, _), Shape<Int<kThreads * kVec>>{}, make_coord(_));
+    auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<Vector>, float>{},
+                                 Layout<Int<kThreads>>{}, Layout<Int<kVec>>{});
     return tiled.get_slice(threadIdx.x).partition_S(g);
 }
 
-// The row in registers: kTiles vectors of four per thread.
-template <int kTiles>
+// The row in registers: kTiles vectors of four per thread. Of a row's tiles a block takes number
+// rank, rank + kBlocks, ...
+template <int kThreads, int kTiles, int kBlocks>
 __device__ void softmax_registers(const float *x, float *y, int rows, int cols)
 {
     using Vec4 = Copy_Atom<UniversalCopy<uint128_t>, float>;
-    Tensor tX = partition_row<4, uint128_t>(x, rows, cols);
-    Tensor tY = partition_row<4, uint128_t>(y, rows, cols);
+    int row = blockIdx.x / kBlocks, rank = blockIdx.x % kBlocks;
+    Tensor tX = partition_row<kThreads, 4, uint128_t>(x, row, rows, cols);
+    Tensor tY = partition_row<kThreads, 4, uint128_t>(y, row, rows, cols);
     Tensor r = make_tensor<float>(Shape<_4, Int<kTiles>>{});
+    auto tile = [&](int k) { return k * kBlocks + rank; };
+    auto inside = [&](int k) { return (tile(k) * kThreads + (int)threadIdx.x) * 4 < cols; };
     fill(r, MINUS_INF);
     CUTE_UNROLL
     for (int k = 0; k < kTiles; k++)
-        if (k * 1024 + threadIdx.x * 4 < cols)
-            copy(Vec4{}, tX(_, 0, k), r(_, k));
+        if (inside(k))
+            copy(Vec4{}, tX(_, 0, tile(k)), r(_, k));
 
     float m = MINUS_INF;
     CUTE_UNROLL
@@ -98,7 +136,9 @@ __device__ void softmax_registers(const float *x, float *y, int rows, int cols)
     CUTE_UNROLL
     for (int i = 0; i < size(r); i++)
         sum += __expf(r(i) - base);
-    state s = block_join({m, sum});
+    state s = block_join<kThreads>({m, sum});
+    if constexpr (kBlocks > 1)
+        s = cluster_join(s);
 
     float inv = 1.f / s.sum;
     CUTE_UNROLL
@@ -106,8 +146,10 @@ __device__ void softmax_registers(const float *x, float *y, int rows, int cols)
         r(i) = __expf(r(i) - s.m) * inv;
     CUTE_UNROLL
     for (int k = 0; k < kTiles; k++)
-        if (k * 1024 + threadIdx.x * 4 < cols)
-            copy(Vec4{}, r(_, k), tY(_, 0, k));
+        if (inside(k))
+            copy(Vec4{}, r(_, k), tY(_, 0, tile(k)));
+    if constexpr (kBlocks > 1)
+        cluster_wait();
 }
 
 // The row read twice, in vectors of kVec.
@@ -115,8 +157,8 @@ template <int kVec, class Vector>
 __device__ void softmax_twice(const float *x, float *y, int rows, int cols)
 {
     using Atom = Copy_Atom<UniversalCopy<Vector>, float>;
-    Tensor tX = partition_row<kVec, Vector>(x, rows, cols);
-    Tensor tY = partition_row<kVec, Vector>(y, rows, cols);
+    Tensor tX = partition_row<256, kVec, Vector>(x, blockIdx.x, rows, cols);
+    Tensor tY = partition_row<256, kVec, Vector>(y, blockIdx.x, rows, cols);
     Tensor r = make_tensor<float>(Shape<Int<kVec>>{});
     int mine = (cols - (int)threadIdx.x * kVec + 256 * kVec - 1) / (256 * kVec);
 
@@ -134,7 +176,7 @@ __device__ void softmax_twice(const float *x, float *y, int rows, int cols)
             s.sum += __expf(r(i) - base);
         s.m = m;
     }
-    s = block_join(s);
+    s = block_join<256>(s);
 
     float inv = 1.f / s.sum;
     for (int k = 0; k < mine; k++) {
@@ -149,13 +191,19 @@ __device__ void softmax_twice(const float *x, float *y, int rows, int cols)
 extern "C" __global__ void __launch_bounds__(256)
     softmax_1k(const float *x, float *y, int rows, int cols)
 {
-    softmax_registers<1>(x, y, rows, cols);
+    softmax_registers<256, 1, 1>(x, y, rows, cols);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     softmax_8k(const float *x, float *y, int rows, int cols)
 {
-    softmax_registers<8>(x, y, rows, cols);
+    softmax_registers<256, 8, 1>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+    softmax_cluster(const float *x, float *y, int rows, int cols)
+{
+    softmax_registers<512, 8, 8>(x, y, rows, cols);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
