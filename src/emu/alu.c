@@ -101,7 +101,7 @@ static int mov_local(struct warp *w, const struct insn *in)
 }
 
 /* Registers that change while running. */
-enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID };
+enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID, MOV_WS_HI, MOV_WS_LO };
 
 static int mov_dynamic(struct warp *w, const struct insn *in)
 {
@@ -110,7 +110,9 @@ static int mov_dynamic(struct warp *w, const struct insn *in)
         v = now_ns();
     if (in->sub[1] == MOV_GRIDID)
         v = w->launch->emu->launches;
-    if (in->sub[1] == MOV_CLOCK_HI || in->sub[1] == MOV_TIMER_HI)
+    if (in->sub[1] == MOV_WS_HI || in->sub[1] == MOV_WS_LO)
+        v = w->launch->grid_ws; /* where a cooperative grid keeps its barrier */
+    if (in->sub[1] == MOV_CLOCK_HI || in->sub[1] == MOV_TIMER_HI || in->sub[1] == MOV_WS_HI)
         v >>= 32;
     if (in->sub[0] == 64) {
         uint64_t *d = opnd(w, in->o[0]);
@@ -129,7 +131,8 @@ static int decode_dynamic(struct decoder *d, const struct ptx_insn *p, struct in
     } t[] = {{"%clock", MOV_CLOCK},          {"%clock_hi", MOV_CLOCK_HI},
              {"%clock64", MOV_CLOCK},        {"%globaltimer", MOV_TIMER},
              {"%globaltimer_lo", MOV_TIMER}, {"%globaltimer_hi", MOV_TIMER_HI},
-             {"%gridid", MOV_GRIDID}};
+             {"%gridid", MOV_GRIDID},        {"%envreg1", MOV_WS_HI},
+             {"%envreg2", MOV_WS_LO}};
     for (size_t i = 0; i < ARRAY_LEN(t); i++)
         if (str_eq(p->ops[1].name, t[i].name)) {
             in->exec = mov_dynamic;

@@ -140,7 +140,7 @@ static int exec_atom(struct warp *w, const struct insn *in)
     }
     if (w->launch->sanitize)
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
-    w->block->wrote++;
+    w->strong++;
     return EX_NEXT;
 }
 

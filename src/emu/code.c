@@ -269,6 +269,8 @@ void code_free(struct code *c)
         mem_free(&c->emu->mem, c->globals);
     if (c->heap)
         mem_free(&c->emu->mem, c->heap);
+    if (c->grid_ws)
+        mem_free(&c->emu->mem, c->grid_ws);
     ptx_release(&c->ptx);
     arena_release(&c->arena);
     free(c->funcs);

@@ -241,7 +241,8 @@ struct warp {
     uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */
     uint32_t cluster_phase;   /* of that arrival */
     uint64_t barriers, syncwarps;
-    bool unfair; /* the last slice ran out while others of the warp waited their turn */
+    uint32_t strong; /* strong loads and atomics since the last switch: it may be spinning */
+    bool unfair;     /* the last slice ran out while others of the warp waited their turn */
 };
 
 struct barrier {
@@ -270,7 +271,6 @@ struct block {
     char *memory;      /* registers, local memory: one allocation, reused by the next block */
     char *spec;        /* special registers of the block */
     uint32_t nrunning; /* warps */
-    uint64_t wrote;    /* atomics done: a sign of life */
     uint32_t g_clock;  /* the sanitizer's: device-wide fences so far, + 1 */
     bool started;
 };

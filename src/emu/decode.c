@@ -532,25 +532,52 @@ static enum result_status decode_func(struct code *c, struct code_func *cf, stru
     return RESULT_OK;
 }
 
-/* What an entry needs: itself and every function whose name it, or what it calls, mentions. An
- * address taken anywhere counts: function pointers go through variables too. */
-enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err)
+static bool calls_pointer(const struct ptx_insn *p)
 {
-    if (f->decoded)
+    for (uint32_t k = 0; k < p->nops; k++)
+        if (p->ops[k].kind == PO_REG)
+            return true;
+    return false;
+}
+
+/* What an entry needs: itself, every function it or what it calls names, and all functions of the
+ * module if a call goes through a pointer (which may come from a variable). */
+enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
+{
+    if (entry->decoded)
         return RESULT_OK;
-    enum result_status st = decode_func(c, f, err);
-    if (st != RESULT_OK)
-        return st;
-    for (size_t i = 0; i < f->src->insns.n; i++) {
-        const struct ptx_insn *p = &f->src->insns.items[i];
-        f->has_calls |= str_eq(p->op, "call");
-        for (uint32_t k = 0; k < p->nops; k++) {
-            if (p->ops[k].kind != PO_FUNC || !p->ops[k].func->defined)
+    uint8_t *wanted = xcalloc(c->nfuncs + 1, 1);
+    enum result_status st = RESULT_OK;
+    wanted[entry->index] = 1;
+    for (bool more = true; more && st == RESULT_OK;) {
+        more = false;
+        for (uint32_t i = 0; i < c->nfuncs && st == RESULT_OK; i++) {
+            struct code_func *f = &c->funcs[i];
+            if (!wanted[i] || wanted[i] == 2 || !f->src->defined)
                 continue;
-            struct code_func *g = code_find(c, p->ops[k].func->name);
-            if (g && (st = code_prepare(c, g, err)) != RESULT_OK)
-                return st;
+            wanted[i] = 2;
+            more = true;
+            if (!f->decoded && (st = decode_func(c, f, err)) != RESULT_OK)
+                break;
+            for (size_t k = 0; k < f->src->insns.n; k++) {
+                const struct ptx_insn *p = &f->src->insns.items[k];
+                bool is_call = str_eq(p->op, "call");
+                entry->has_calls |= is_call || str_eq(p->op, "alloca");
+                for (uint32_t o = 0; o < p->nops; o++)
+                    if (p->ops[o].kind == PO_FUNC) {
+                        struct code_func *g = code_find(c, p->ops[o].func->name);
+                        if (g && !wanted[g->index])
+                            wanted[g->index] = 1;
+                    }
+                if (is_call && calls_pointer(p))
+                    for (uint32_t g = 0; g < c->nfuncs; g++)
+                        if (!wanted[g] && !c->funcs[g].src->is_entry)
+                            wanted[g] = 1;
+            }
         }
     }
-    return RESULT_OK;
+    if (st != RESULT_OK)
+        entry->decoded = false;
+    free(wanted);
+    return st;
 }

@@ -240,6 +240,7 @@ static int strong_ld(struct warp *w, const struct insn *in)
     if (wide)
         pthread_mutex_unlock(&mem_wide_lock);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    w->strong++;
     san_order(w, in, in->sub[0], as_given, in->sub[2], false);
     return EX_NEXT;
 }

@@ -90,6 +90,7 @@ struct code {
     uint32_t const_bytes;
     struct alloc *heap;    /* malloc's, or NULL */
     uint64_t heap_used;    /* atomic */
+    struct alloc *grid_ws; /* of cooperative launches, or NULL */
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t ninsns;       /* decoded so far: bounds of count_base */
     uint32_t smem_most;    /* the most static shared memory of any entry */
@@ -193,6 +194,7 @@ struct launch {
     uint32_t param_bytes;
     uint32_t local_bytes;
     bool cooperative;
+    uint64_t grid_ws; /* address of a cooperative grid's barrier */
     bool sanitize, count;
     uint32_t sms;
     uint64_t seed;

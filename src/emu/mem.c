@@ -85,6 +85,8 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
     for (size_t i = 0; i < m->n; i++) {
         const struct alloc *a = m->allocs[i];
         uint64_t d = addr < a->addr ? a->addr - addr : addr >= a->end ? addr - a->end + 1 : 0;
+        if (a->is_global_var && d)
+            continue;
         if (d < best_d) {
             best_d = d;
             best = a;

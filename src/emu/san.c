@@ -272,7 +272,7 @@ void san_block_start(struct block *b)
     s->nobjs = 0;
     if (s->live_fly)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
-    s->nfly = s->live_fly = s->free_fly = 0;
+    s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     for (uint32_t i = 0; i < b->nwarps; i++) {
         struct warp_san *w = b->warps[i].san;
         for (uint32_t k = 0; k < VC_N; k++)
@@ -281,7 +281,6 @@ void san_block_start(struct block *b)
         w->vc.t[i] = s->base;
         w->min = s->base - 1;
         w->has_acq = w->has_rel = false;
-        w->g_clock = w->n_pending = 0;
         memset(&w->acq, 0, sizeof w->acq);
     }
     b->g_clock = 1;
@@ -292,10 +291,9 @@ void san_block_destroy(struct block *b)
     struct block_san *s = b->san;
     if (!s)
         return;
-    for (uint32_t i = 0; i < b->nwarps; i++) {
-        free(b->warps[i].san->g_pending);
+    for (uint32_t i = 0; i < b->nwarps; i++)
         free(b->warps[i].san);
-    }
+    free(s->g_pending);
     free(s->wclock);
     free(s->wwho);
     free(s->rmax);

@@ -49,15 +49,14 @@ struct block_san {
     uint8_t *pend; /* per 16 bytes: operations in flight, saturating */
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
+    uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory a thread read from;
+                                                    the block's next fence makes them count */
 };
 
 struct warp_san {
     struct vclock vc, rel, acq;
     uint32_t min; /* of the other warps' entries */
     bool has_acq, has_rel;
-    /* global memory: see san_global.c */
-    uint32_t g_clock; /* of the block at this warp's last device-wide fence; 0 = none yet */
-    uint32_t *g_pending, n_pending, cap_pending; /* objects read from, not fenced yet */
 };
 
 /* Who did an access: warp, lane, instruction, whether it was strong. */

@@ -232,7 +232,7 @@ static bool ordered(struct warp *w, uint32_t cell)
 
 void san_global_fence(struct warp *w)
 {
-    struct warp_san *s = w->san;
+    struct block_san *s = w->block->san;
     if (s->n_pending) {
         struct gsync *g = w->launch->gsync;
         pthread_mutex_lock(&g->lock);
@@ -241,17 +241,19 @@ void san_global_fence(struct warp *w)
         pthread_mutex_unlock(&g->lock);
         s->n_pending = 0;
     }
-    s->g_clock = w->block->g_clock++;
+    w->block->g_clock++;
 }
 
 void san_global_publish(struct warp *w, uint64_t addr)
 {
     struct gsync *g = w->launch->gsync;
-    if (!w->san->g_clock)
+    /* All fences of the block count: threads that fenced and met this one at a barrier are covered
+     * by its write, whoever's fence it was. */
+    if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);
     struct gsource *s = source_in(obj_at(g, addr, true), w->block->linear + 1, true);
-    s->clock = MAX(s->clock, MIN(w->san->g_clock, MAX_CLOCK));
+    s->clock = MAX(s->clock, MIN(w->block->g_clock - 1, MAX_CLOCK));
     __atomic_store_n(&w->launch->gsync_used, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&g->lock);
 }
@@ -259,7 +261,7 @@ void san_global_publish(struct warp *w, uint64_t addr)
 void san_global_observe(struct warp *w, uint64_t addr, bool acquire)
 {
     struct gsync *g = w->launch->gsync;
-    struct warp_san *s = w->san;
+    struct block_san *s = w->block->san;
     if (!__atomic_load_n(&w->launch->gsync_used, __ATOMIC_ACQUIRE))
         return;
     pthread_mutex_lock(&g->lock);

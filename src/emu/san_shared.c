@@ -11,6 +11,23 @@
 /* ---- what is wrong, in words
  * --------------------------------------------------------------------- */
 
+/* "s" of a mangled _ZZ6kernelE1s; other names as they are. */
+static const char *plain_name(const char *name)
+{
+    const char *p = name, *last = name;
+    if (!str_starts(name, "_Z"))
+        return name;
+    for (; (p = strchr(p, 'E')); p++) {
+        size_t n = 0;
+        const char *q = p + 1;
+        while (*q >= '0' && *q <= '9' && n < 1000)
+            n = n * 10 + (size_t)(*q++ - '0');
+        if (n && strlen(q) == n)
+            last = q;
+    }
+    return last;
+}
+
 /* The variable a shared address lies in, or "". */
 static const char *variable_at(const struct warp *w, uint32_t off)
 {
@@ -22,7 +39,7 @@ static const char *variable_at(const struct warp *w, uint32_t off)
         for (size_t i = 0; i < n; i++)
             if (v[i]->space == SP_SHARED && v[i]->placed && off >= v[i]->addr &&
                 (off < v[i]->addr + v[i]->bytes || (!v[i]->bytes && off >= w->launch->smem_static)))
-                return v[i]->name;
+                return plain_name(v[i]->name);
     }
     return "";
 }

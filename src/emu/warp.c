@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "emu/machine.h"
 
+#define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc)
@@ -240,7 +241,8 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     const uint32_t start = budget;
     for (uint32_t k = 0; k < w->nfrags; k++)
         w->frags[k].waiting = 0;
-    int i = pick(w, w->unfair);
+    const bool fair = w->unfair; /* this slice belongs to a fragment that had to stand back */
+    int i = pick(w, fair);
     w->unfair = false;
     const struct insn *pc = enter(w, (uint32_t)i);
     for (;;) {
@@ -287,6 +289,12 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         switch (rc) {
         case EX_JUMP:
             pc = w->frags[w->cur].pc;
+            if (w->strong > SPIN_STRONG) { /* perhaps it waits for another lane, warp or block */
+                w->strong = 0;
+                w->frags[w->cur].ran = ++w->slices;
+                w->unfair = w->nfrags > 1;
+                goto out;
+            }
             if (w->nfrags > 1)
                 goto pick_fragment;
             pc = enter(w, w->cur);
@@ -329,7 +337,8 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         continue;
     wait:
         w->frags[w->cur].waiting = 1;
-        i = pick(w, false);
+        w->frags[w->cur].ran = ++w->slices;
+        i = pick(w, fair && budget == start);
         if (i < 0)
             goto out;
         merge_into(w, (uint32_t)i);
