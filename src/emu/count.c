@@ -1,22 +1,394 @@
 /*
- * count.c - counters.
+ * count.c - counters: what a kernel executed and moved, per launch and per source line.
+ *
+ * While running, each host thread adds to one record per decoded instruction; at the end they are
+ * added up and turned into named numbers. Kinds, lines and tensor operations come from the
+ * instruction, so only executions, sectors and conflicts are counted as they happen.
  */
+#include "base/util.h"
 #include "emu/mem.h"
 
 struct insn_count *count_alloc(struct launch *l)
 {
-    return NULL;
+    return xcalloc(l->code->ninsns + 1, sizeof(struct insn_count));
 }
+
 void count_collect(struct launch *l, struct worker_state *ws)
 {
+    if (!ws->counts)
+        return;
+    if (!l->total)
+        l->total = count_alloc(l);
+    for (uint32_t i = 0; i < l->code->ninsns; i++) {
+        struct insn_count *a = &l->total[i], *b = &ws->counts[i];
+        a->warps += b->warps;
+        a->threads += b->threads;
+        a->sectors += b->sectors;
+        a->bytes += b->bytes;
+        a->extra += b->extra;
+    }
+    l->diverged += ws->diverged;
+    free(ws->counts);
+    ws->counts = NULL;
 }
+
+/* ---- one access --------------------------------------------------------------------------------
+ */
+
+/* Distinct 32-byte sectors of the active lanes. */
+static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, uint8_t *touched)
+{
+    uint64_t seen[WARP * 2];
+    uint32_t count = 0;
+    FOR_LANES(i, w)
+    {
+        uint64_t first = addr[i] / 32, last = (addr[i] + n - 1) / 32;
+        if (touched)
+            touched[(addr[i] - GLOBAL_BASE) / 128] = 1;
+        for (uint64_t s = first; s <= last; s++) {
+            bool known = false;
+            for (uint32_t k = count; k-- > 0 && !known;)
+                known = seen[k] == s;
+            if (!known && count < ARRAY_LEN(seen))
+                seen[count++] = s;
+        }
+    }
+    return count;
+}
+
+/* Wavefronts of a shared access: lanes go in groups of 128 bytes; within a group every bank serves
+ * one word at a time, the same word to all who ask for it. */
+static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
+{
+    uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
+    for (uint32_t base = 0; base < WARP; base += per) {
+        uint32_t words[32][32], depth[32] = {0}, most = 0;
+        for (uint32_t i = base; i < base + per; i++) {
+            if (!(w->active >> i & 1))
+                continue;
+            for (uint32_t k = 0; k < MAX(n / 4, 1u); k++) {
+                uint32_t word = (uint32_t)addr[i] / 4 + k, bank = word % 32;
+                bool known = false;
+                for (uint32_t j = 0; j < depth[bank] && !known; j++)
+                    known = words[bank][j] == word;
+                if (!known && depth[bank] < 32)
+                    words[bank][depth[bank]++] = word;
+                most = MAX(most, depth[bank]);
+            }
+        }
+        total += most;
+    }
+    return total;
+}
+
+static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
+{
+    uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
+    for (uint32_t base = 0; base < WARP; base += per)
+        total += (w->active >> base & (per == 32 ? FULL : (1u << per) - 1)) != 0;
+    return total;
+}
+
 void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                   uint32_t n, uint32_t access)
 {
+    struct insn_count *c = count_at(w, pc);
+    c->bytes += (uint64_t)n * (uint32_t)__builtin_popcount(w->active);
+    (void)access;
+    if (sp == SP_GENERIC)
+        sp = generic_space(addr[__builtin_ctz(w->active)]);
+    if (sp == SP_GLOBAL) {
+        c->sectors += sectors_of(w, addr, n, w->launch->emu->mem.touched);
+    } else if (sp == SP_LOCAL) {
+        c->sectors += (n * (uint32_t)__builtin_popcount(w->active) + 31) / 32;
+    } else if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
+        uint32_t f = wavefronts(w, addr, n), ideal = ideal_wavefronts(w, n);
+        c->sectors += f;
+        c->extra += f > ideal ? f - ideal : 0;
+    }
 }
+
+/* The record of an instruction that may belong to another frame than the current one. */
+static struct insn_count *count_loose(const struct warp *w, const struct insn *pc)
+{
+    const struct code_func *f = w->frame->func;
+    if (!w->counts || pc < f->insns || pc > f->insns + f->n)
+        return NULL;
+    return count_at(w, pc);
+}
+
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes)
 {
+    struct insn_count *c = count_loose(w, pc);
+    if (!c)
+        return;
+    if (what == CB_GLOBAL_LD || what == CB_GLOBAL_ST) {
+        c->bytes += bytes;
+        c->sectors += (bytes + 31) / 32;
+    }
 }
+
 void count_bank_conflicts(struct warp *w, const struct insn *pc, uint32_t extra)
 {
+    struct insn_count *c = count_loose(w, pc);
+    if (c)
+        c->extra += extra;
+}
+
+/* ---- adding up ---------------------------------------------------------------------------------
+ */
+
+static int tensor_class(const struct ptx_insn *p)
+{
+    for (int i = 0; i < p->nmods; i++) {
+        const char *m = p->mods[i];
+        if (str_eq(m, "tf32"))
+            return TENSOR_TF32;
+        if (str_eq(m, "f64"))
+            return TENSOR_F64;
+        if (str_eq(m, "e4m3") || str_eq(m, "e5m2") || str_eq(m, "s8") || str_eq(m, "u8") ||
+            str_eq(m, "s4") || str_eq(m, "u4") || str_eq(m, "b1"))
+            return TENSOR_8BIT;
+    }
+    return TENSOR_F16;
+}
+
+static void add_insn(struct work *w, const struct insn *in, const struct ptx_insn *p,
+                     const struct insn_count *c, double scale)
+{
+    double sectors = (double)c->sectors * scale, bytes = (double)c->bytes * scale;
+    w->warps[in->kind] += (double)c->warps * scale;
+    w->threads[in->kind] += (double)c->threads * scale;
+    w->all_warps += (double)c->warps * scale;
+    w->all_threads += (double)c->threads * scale;
+    switch (in->kind) {
+    case CK_LD_GLOBAL:
+    case CK_ASYNC_COPY: /* bulk stores are few and count as loads do */
+        w->ld_sectors += sectors;
+        w->ld_bytes += bytes;
+        break;
+    case CK_ST_GLOBAL:
+        w->st_sectors += sectors;
+        w->st_bytes += bytes;
+        break;
+    case CK_ATOMIC:
+        w->atomics += (double)c->threads * scale;
+        w->st_sectors += sectors;
+        break;
+    case CK_LD_LOCAL:
+    case CK_ST_LOCAL:
+        w->local_sectors += sectors;
+        break;
+    case CK_LD_SHARED:
+    case CK_ST_SHARED:
+        w->wavefronts += c->sectors ? sectors : (double)(c->warps + c->extra) * scale;
+        w->conflicts += (double)c->extra * scale;
+        w->shared_bytes += bytes;
+        break;
+    case CK_BARRIER:
+        w->barriers += (double)c->warps * scale;
+        break;
+    default:
+        break;
+    }
+    if (in->tensor_ops)
+        w->tensor[tensor_class(p)] += (double)in->tensor_ops * (double)c->warps * scale;
+}
+
+static void footprint(struct launch *l, struct work *w, double scale)
+{
+    struct emu_mem *m = &l->emu->mem;
+    double sum = 0, all = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct alloc *a = m->allocs[i];
+        uint64_t lo = (a->addr - GLOBAL_BASE) / 128, hi = (a->end - GLOBAL_BASE + 127) / 128;
+        uint64_t n = 0;
+        for (uint64_t k = lo; k < hi; k++)
+            n += m->touched[k];
+        if (n)
+            memset(m->touched + lo, 0, hi - lo);
+        if (!a->is_global_var)
+            all += (double)(a->end - a->addr);
+        sum += MIN((double)n * 128 * scale, (double)(a->end - a->addr));
+    }
+    double bulk = 0; /* copies whose addresses were not seen one by one */
+    for (uint32_t f = 0; f < l->code->nfuncs; f++) {
+        const struct code_func *cf = &l->code->funcs[f];
+        for (uint32_t i = 0; cf->decoded && i < cf->n; i++)
+            if (cf->insns[i].kind == CK_ASYNC_COPY)
+                bulk += (double)l->total[cf->count_base + i].bytes * scale;
+    }
+    w->footprint = MIN(sum + bulk, MAX(all, sum));
+}
+
+/* ---- named numbers ------------------------------------------------------------------------------
+ */
+
+/* Additive numbers of several launches of one kernel are summed, others replaced. */
+static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
+                const char *unit, double value, bool additive)
+{
+    for (size_t i = 0; i < e->counters.n; i++) {
+        struct result_counter *c = &e->counters.items[i];
+        if (c->line == line && str_eq(c->name, name) && str_eq(c->kernel, kernel)) {
+            c->value = additive ? c->value + value : value;
+            return;
+        }
+    }
+    if (e->counters.n >= MAX_COUNTERS)
+        return;
+    struct result_counter *c = vec_push(&e->counters);
+    c->kernel = arena_strdup(&e->strings, kernel);
+    c->name = name;
+    c->unit = unit;
+    c->line = line;
+    c->value = value;
+}
+
+static const char *const kind_names[CK_COUNT] = {
+    [CK_OTHER] = "inst_other",
+    [CK_INT] = "inst_int",
+    [CK_FP32] = "inst_fp32",
+    [CK_FP64] = "inst_fp64",
+    [CK_HALF] = "inst_half",
+    [CK_SFU] = "inst_sfu",
+    [CK_CVT] = "inst_convert",
+    [CK_MOVE] = "inst_move",
+    [CK_PRED] = "inst_compare",
+    [CK_BRANCH] = "inst_branch",
+    [CK_BARRIER] = "inst_barrier",
+    [CK_SHUFFLE] = "inst_shuffle",
+    [CK_LD_GLOBAL] = "inst_ld_global",
+    [CK_ST_GLOBAL] = "inst_st_global",
+    [CK_LD_SHARED] = "inst_ld_shared",
+    [CK_ST_SHARED] = "inst_st_shared",
+    [CK_LD_LOCAL] = "inst_ld_local",
+    [CK_ST_LOCAL] = "inst_st_local",
+    [CK_LD_CONST] = "inst_ld_const",
+    [CK_ATOMIC] = "inst_atomic",
+    [CK_ASYNC_COPY] = "inst_async_copy",
+    [CK_TENSOR] = "inst_tensor",
+    [CK_FENCE] = "inst_fence",
+};
+
+static double pct(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void put_work(struct emu *e, const char *k, uint32_t line, const struct work *w)
+{
+    static const struct {
+        const char *name, *unit;
+        size_t off;
+    } t[] = {{"warp_instructions", "1", offsetof(struct work, all_warps)},
+             {"thread_instructions", "1", offsetof(struct work, all_threads)},
+             {"global_load_bytes", "B", offsetof(struct work, ld_bytes)},
+             {"global_store_bytes", "B", offsetof(struct work, st_bytes)},
+             {"global_load_sectors", "1", offsetof(struct work, ld_sectors)},
+             {"global_store_sectors", "1", offsetof(struct work, st_sectors)},
+             {"local_sectors", "1", offsetof(struct work, local_sectors)},
+             {"shared_bytes", "B", offsetof(struct work, shared_bytes)},
+             {"bank_conflicts", "1", offsetof(struct work, conflicts)},
+             {"atomics", "1", offsetof(struct work, atomics)},
+             {"divergent_branches", "1", offsetof(struct work, diverged)},
+             {"barriers", "1", offsetof(struct work, barriers)}};
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        double v = *(const double *)(const void *)((const char *)w + t[i].off);
+        if (v > 0 || (i < 2 && !line))
+            put(e, k, line, t[i].name, t[i].unit, v, true);
+    }
+    double ops = 0;
+    for (int i = 0; i < 4; i++)
+        ops += w->tensor[i];
+    if (ops > 0)
+        put(e, k, line, "tensor_ops", "1", ops, true);
+    if (w->ld_sectors + w->st_sectors > 0)
+        put(e, k, line, "global_sectors", "1", w->ld_sectors + w->st_sectors, true);
+    if (w->ld_bytes + w->st_bytes > 0)
+        put(e, k, line, "global_efficiency", "%",
+            pct(w->ld_bytes + w->st_bytes, 32 * (w->ld_sectors + w->st_sectors)), false);
+    if (w->all_warps > 0)
+        put(e, k, line, "active_lanes", "%", pct(w->all_threads, 32 * w->all_warps), false);
+}
+
+static void put_model(struct launch *l, const char *k, const struct work *w)
+{
+    struct emu *e = l->emu;
+    struct occupancy o;
+    struct model m;
+    model_occupancy(l, &o);
+    model_time(l, w, &o, &m);
+    e->model_ns += m.time_ns;
+    double t = m.time_ns;
+    put(e, k, 0, "launches", "1", 1, true);
+    put(e, k, 0, "time", "ns", t, true);
+    put(e, k, 0, "dram_bytes", "B", m.dram_bytes, true);
+    put(e, k, 0, "dram_pct", "%", pct(m.dram_ns, t), false);
+    put(e, k, 0, "l2_pct", "%", pct(m.l2_ns, t), false);
+    put(e, k, 0, "issue_pct", "%", pct(m.issue_ns, t), false);
+    put(e, k, 0, "shared_pct", "%", pct(m.shared_ns, t), false);
+    put(e, k, 0, "tensor_pct", "%", pct(m.tensor_ns, t), false);
+    put(e, k, 0, "latency_pct", "%", pct(m.latency_ns, t), false);
+    put(e, k, 0, "occupancy_pct", "%", 100 * o.share, false);
+    put(e, k, 0, "registers", "1", o.regs, false);
+    put(e, k, 0, "smem_bytes", "B", l->smem_bytes - SMEM_BASE, false);
+    put(e, k, 0, "blocks_per_sm", "1", o.blocks, false);
+    for (uint32_t i = 0; i < CK_COUNT; i++)
+        if (w->threads[i] > 0)
+            put(e, k, 0, kind_names[i], "1", w->threads[i], true);
+}
+
+static int cmp_line(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void put_lines(struct launch *l, const char *k, double scale)
+{
+    VEC(uint32_t) lines = VEC_INIT;
+    for (uint32_t f = 0; f < l->code->nfuncs; f++) {
+        const struct code_func *cf = &l->code->funcs[f];
+        for (uint32_t i = 0; cf->decoded && i < cf->n; i++)
+            if (l->total[cf->count_base + i].warps && cf->src->insns.items[i].line)
+                *vec_push(&lines) = cf->src->insns.items[i].line;
+    }
+    if (lines.n)
+        qsort(lines.items, lines.n, sizeof *lines.items, cmp_line);
+    for (size_t n = 0; n < lines.n; n++) {
+        struct work w = {0};
+        if (n && lines.items[n] == lines.items[n - 1])
+            continue;
+        for (uint32_t f = 0; f < l->code->nfuncs; f++) {
+            const struct code_func *cf = &l->code->funcs[f];
+            for (uint32_t i = 0; cf->decoded && i < cf->n; i++)
+                if (cf->src->insns.items[i].line == lines.items[n])
+                    add_insn(&w, &cf->insns[i], &cf->src->insns.items[i],
+                             &l->total[cf->count_base + i], scale);
+        }
+        put_work(l->emu, k, lines.items[n], &w);
+    }
+    vec_release(&lines);
+}
+
+void count_report(struct launch *l)
+{
+    const char *k = l->entry->src->name;
+    double scale = l->nsample ? (double)l->nclusters / l->nsample : 1;
+    struct work w = {0};
+    if (!l->total)
+        return;
+    for (uint32_t f = 0; f < l->code->nfuncs; f++) {
+        const struct code_func *cf = &l->code->funcs[f];
+        for (uint32_t i = 0; cf->decoded && i < cf->n; i++)
+            add_insn(&w, &cf->insns[i], &cf->src->insns.items[i], &l->total[cf->count_base + i],
+                     scale);
+    }
+    w.diverged = (double)l->diverged * scale;
+    footprint(l, &w, scale);
+    put_work(l->emu, k, 0, &w);
+    put_model(l, k, &w);
+    if (l->emu->job->annotate)
+        put_lines(l, k, scale);
 }

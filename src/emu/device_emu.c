@@ -357,6 +357,32 @@ static void access_sizes(const struct code *c, struct launch *run)
     run->gmem_shift = gmem == 1 ? 0 : gmem == 2 ? 1 : 2;
 }
 
+/* Does the code wait for other blocks? Then only a prefix of the grid can run alone. */
+static bool may_wait_for_blocks(const struct code *c)
+{
+    for (uint32_t i = 0; i < c->nfuncs; i++)
+        for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++) {
+            const struct insn *in = &c->funcs[i].insns[k];
+            if (in->kind == CK_ATOMIC || (in->kind == CK_LD_GLOBAL && (in->sub[2] & MEM_STRONG)))
+                return true;
+        }
+    return false;
+}
+
+/* The clusters of a sampled launch: spread over the grid, or its first ones. */
+static void choose_sample(const struct code *c, struct launch *run)
+{
+    if (run->cooperative || run->nclusters <= 2 * SAMPLE_CLUSTERS)
+        return;
+    bool prefix = may_wait_for_blocks(c);
+    run->nsample = SAMPLE_CLUSTERS;
+    run->sample = xcalloc(run->nsample, sizeof *run->sample);
+    for (uint32_t i = 0; i < run->nsample; i++)
+        run->sample[i] = prefix ? i
+                                : (uint32_t)((uint64_t)run->nclusters * (2 * i + 1) /
+                                             (2 * run->nsample));
+}
+
 static enum result_status op_launch(struct device *d, struct device_module *m,
                                     const struct job_launch *l, void *const *args, struct err *err)
 {
@@ -379,7 +405,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.param_bytes = f->src->param_bytes;
     run.params = xcalloc(1, run.param_bytes + 16u);
     run.cooperative = l->cooperative;
-    run.sanitize = e->sanitize;
+    run.sanitize = e->sanitize && !e->sampling;
     run.sms = e->job->gpu.sms ? e->job->gpu.sms : 132;
     run.local_bytes = f->local_bytes + (f->has_calls ? LOCAL_STACK_BYTES : 0);
     run.local_bytes = (run.local_bytes + 63) & ~63u;
@@ -403,11 +429,14 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     }
     if (l->cooperative)
         run.grid_ws = m->code->grid_ws->addr;
+    if (e->sampling)
+        choose_sample(m->code, &run);
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_run(&run, e->nthreads, err);
     e->steps_last = run.steps;
     free(run.params);
+    free(run.sample);
     return st;
 }
 

@@ -12,7 +12,9 @@
 
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
+#define SAMPLE_CLUSTERS 48u
 #define MAX_FINDINGS 256
+#define MAX_COUNTERS 4096
 #define GUARD_BYTES 16384u
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
@@ -42,6 +44,7 @@ struct emu_mem {
     uint64_t used, limit;
     struct alloc *last;
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
+    uint8_t *touched;          /* one byte per 128: a counted launch used it */
     uint32_t *writer, *reader; /* shadow per 4-byte word: see san_global.c */
 };
 
@@ -212,6 +215,8 @@ struct launch {
     int gsync_used;                  /* atomic */
     uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
+    struct insn_count *total; /* added up at the end */
+    uint64_t diverged;
 };
 
 /* One host thread. */
@@ -223,7 +228,8 @@ struct worker_state {
     uint64_t rng;
     struct alloc *last; /* found last */
     uint64_t steps, told;
-    struct insn_count *counts; /* per instruction of the entry's module, or NULL */
+    struct insn_count *counts; /* per decoded instruction, or NULL */
+    uint64_t diverged;
 };
 
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
@@ -270,11 +276,6 @@ int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
 void warp_exit_lanes(struct warp *w, uint32_t lanes);
 
-/* ---- counters (count.c) ---------------------------------------------------------------------- */
-
-struct insn_count *count_alloc(struct launch *l);
-void count_collect(struct launch *l, struct worker_state *ws); /* adds up, and frees */
-
 /* ---- the sanitizer's state per block (san.c) --------------------------------------------------
  */
 
@@ -290,22 +291,67 @@ void san_block_create(struct block *b);
 void san_block_start(struct block *b);
 void san_block_destroy(struct block *b);
 
+/* ---- counters (count.c) and the cost model (model.c) --------------------------------------------
+ */
+
 struct insn_count {
-    uint64_t warps, threads;
+    uint64_t warps, threads; /* executions */
+    uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
+    uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
 };
+
+static inline struct insn_count *count_at(const struct warp *w, const struct insn *pc)
+{
+    const struct code_func *f = w->frame->func;
+    return &w->counts[f->count_base + (uint32_t)(pc - f->insns)];
+}
 static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
-    struct insn_count *c =
-        &w->counts[w->frame->func->count_base + (uint32_t)(pc - w->frame->func->insns)];
+    struct insn_count *c = count_at(w, pc);
     c->warps++;
     c->threads += (uint32_t)__builtin_popcount(mask);
 }
 static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
-    struct insn_count *c =
-        &w->counts[w->frame->func->count_base + (uint32_t)(pc - w->frame->func->insns)];
+    struct insn_count *c = count_at(w, pc);
     c->warps--;
     c->threads -= (uint32_t)__builtin_popcount(mask);
 }
+
+struct insn_count *count_alloc(struct launch *l);
+void count_collect(struct launch *l, struct worker_state *ws); /* adds up, and frees */
+/* Turns what was collected into counters (and a modelled time) of the device. */
+void count_report(struct launch *l);
+
+/* What a launch did, scaled to the whole grid; the cost model's input. */
+struct work {
+    double warps[CK_COUNT], threads[CK_COUNT]; /* instructions by kind */
+    double all_warps, all_threads;
+    double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
+    double local_sectors;
+    double footprint;             /* distinct bytes of global memory touched */
+    double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */
+    double shared_bytes;
+    double tensor[4]; /* operations: f16/bf16, tf32, 8-bit, f64 */
+    double atomics, diverged, barriers;
+};
+enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 };
+
+struct occupancy {
+    uint32_t regs;   /* per thread, an estimate */
+    uint32_t blocks; /* per SM */
+    double share;    /* of the SM's threads */
+    const char *limit;
+};
+void model_occupancy(const struct launch *l, struct occupancy *out);
+
+struct model {
+    double time_ns, launch_ns;
+    double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns; /* each unit's own time */
+    double dram_bytes;
+    const char *bound; /* the unit that takes longest */
+};
+void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
+                struct model *out);
 
 #endif

@@ -290,6 +290,8 @@ static int cluster_run(struct cluster *c, uint64_t turn)
                 if (rc == SLICE_FAULT)
                     return -1;
                 if (!w->live) {
+                    c->ws->diverged += w->diverged;
+                    w->diverged = 0;
                     c->nrunning--;
                     if (--bl->nrunning == 0 && c->nblocks == 1)
                         async_block_end(bl);
@@ -423,6 +425,9 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     free(t);
     if (l->sanitize)
         san_launch_end(l);
+    if (l->count && !l->stop)
+        count_report(l);
+    free(l->total);
     if (l->stop) {
         err_set(err, ERR_INPUT, "%s", l->message);
         return l->status;

@@ -48,9 +48,9 @@ static double at_line(const struct verdict *v, uint32_t line, const char *name)
 static const struct {
     const char *counter, *title;
 } columns[] = {
-    {"warp instructions", "warp ins"},
-    {"global sectors", "sectors"},
-    {"shared bank conflicts", "conflicts"},
+    {"warp_instructions", "warp ins"},
+    {"global_sectors", "sectors"},
+    {"bank_conflicts", "conflicts"},
 };
 
 void annotate_text(struct strbuf *sb, const struct verdict *v, const char *source)
