@@ -288,8 +288,9 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
             if (generic_space(hi) != SP_GLOBAL)
                 return false;
         } else {
-            if ((lo & WIN_MASK) != (hi & WIN_MASK))
-                return false;
+            uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
+            if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
+                return false; /* with the addresses as they are: another block's, say */
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;
             lo &= ~WIN_MASK;
