@@ -348,29 +348,30 @@ static void decode(enum tc_type t, const void *src, void *dst, size_t n)
         tc_to_f32(t, src, dst, n);
 }
 
+/* A whole register decodes in one go: lane 4g+t's elements are row g of an 8-row block. */
 static void load_a(const struct mma_op *op, uint32_t *const *a, uint32_t *x)
 {
     unsigned e = per_reg(op->a), ld = stored_k(op, MMA_A), blocks = ld / (4 * e);
     unsigned n = real_regs(op, MMA_A);
+    uint32_t block[8 * 32];
     for (unsigned r = 0; r < n; r++) {
         unsigned rb, cb;
         block_of(op->m, blocks, r, &rb, &cb);
+        decode(op->a, a[r], block, 32 * e);
         for (unsigned g = 0; g < 8; g++)
-            decode(op->a, &a[r][4 * g], x + (size_t)(rb * 8 + g) * ld + cb * 4 * e, 4 * e);
+            memcpy(x + (size_t)(rb * 8 + g) * ld + cb * 4 * e, block + (size_t)g * 4 * e,
+                   4 * e * sizeof *x);
     }
 }
 
 static void load_b(const struct mma_op *op, uint32_t *const *b, uint32_t *x)
 {
     unsigned e = per_reg(op->b), blocks = op->k / (4 * e), n = real_regs(op, MMA_B);
+    uint32_t block[8 * 32];
     for (unsigned r = 0; r < n; r++) {
         unsigned k0 = r % blocks * 4 * e, n0 = r / blocks * 8;
-        uint32_t line[8][128];
-        for (unsigned g = 0; g < 8; g++)
-            decode(op->b, &b[r][4 * g], line[g], 4 * e);
-        for (unsigned k = 0; k < 4 * e; k++)
-            for (unsigned g = 0; g < 8; g++)
-                x[(size_t)(k0 + k) * op->n + n0 + g] = line[g][k];
+        decode(op->b, b[r], block, 32 * e);
+        tile_transpose(block, 4 * e, 8, 4 * e, x + (size_t)k0 * op->n + n0, op->n);
     }
 }
 
@@ -380,15 +381,16 @@ static void load_c(const struct mma_op *op, uint32_t *const *c, uint32_t *x)
     for (unsigned p = 0; p < pairs; p++) {
         unsigned rb, cb;
         block_of(op->m, op->n / 8u, p, &rb, &cb);
-        for (unsigned g = 0; g < 8; g++) {
-            uint32_t *o = x + (size_t)(rb * 8 + g) * op->n + cb * 8;
+        uint32_t *o = x + (size_t)rb * 8 * op->n + cb * 8;
+        for (unsigned g = 0; g < 8; g++, o += op->n) {
             if (op->c == TC_F16) {
                 tc_to_f32(TC_F16, &c[p][4 * g], (float *)o, 8);
                 continue;
             }
+            const uint32_t *lo = c[2 * p] + 4 * g, *hi = c[2 * p + 1] + 4 * g;
             for (unsigned t = 0; t < 4; t++) {
-                o[2 * t] = c[2 * p][4 * g + t];
-                o[2 * t + 1] = c[2 * p + 1][4 * g + t];
+                o[2 * t] = lo[t];
+                o[2 * t + 1] = hi[t];
             }
         }
     }
@@ -402,21 +404,25 @@ static inline uint32_t canonical(uint32_t u)
 static void store_d(const struct mma_op *op, const uint32_t *x, uint32_t *const *d)
 {
     unsigned pairs = op->m * op->n / 64u;
-    bool is_float = op->d == TC_F32;
+    uint32_t nan_above = op->d == TC_F32 ? 0x7f800000u : 0x7fffffffu; /* integers stay */
     for (unsigned p = 0; p < pairs; p++) {
         unsigned rb, cb;
         block_of(op->m, op->n / 8u, p, &rb, &cb);
-        for (unsigned lane = 0; lane < 32; lane++) {
-            const uint32_t *o =
-                x + (size_t)(rb * 8 + (lane >> 2)) * op->n + cb * 8 + (lane & 3) * 2;
+        const uint32_t *o = x + (size_t)rb * 8 * op->n + cb * 8;
+        for (unsigned g = 0; g < 8; g++, o += op->n) {
             if (op->d == TC_F16) {
-                float lo, hi;
-                memcpy(&lo, o, 4);
-                memcpy(&hi, o + 1, 4);
-                d[p][lane] = tc_f16_round(lo) | (uint32_t)tc_f16_round(hi) << 16;
-            } else {
-                d[2 * p][lane] = is_float ? canonical(o[0]) : o[0];
-                d[2 * p + 1][lane] = is_float ? canonical(o[1]) : o[1];
+                for (unsigned t = 0; t < 4; t++) {
+                    float v[2];
+                    memcpy(v, o + 2 * t, 8);
+                    d[p][4 * g + t] = tc_f16_round(v[0]) | (uint32_t)tc_f16_round(v[1]) << 16;
+                }
+                continue;
+            }
+            uint32_t *lo = d[2 * p] + 4 * g, *hi = d[2 * p + 1] + 4 * g;
+            for (unsigned t = 0; t < 4; t++) {
+                uint32_t u = o[2 * t], v = o[2 * t + 1];
+                lo[t] = (u & 0x7fffffffu) > nan_above ? TC_NAN32 : u;
+                hi[t] = (v & 0x7fffffffu) > nan_above ? TC_NAN32 : v;
             }
         }
     }

@@ -1,5 +1,7 @@
 #include "emu/tile.h"
 
+#include <string.h>
+
 /*
  * On x86-64 the same loops are compiled twice and chosen when the program starts; elsewhere the
  * compiler's baseline (NEON with FMA) is already what we want. Sanitizers and function clones do
@@ -98,4 +100,32 @@ CLONES void tile_i32_sparse(int32_t *restrict c, size_t ldc, const int32_t *rest
                             size_t m, size_t n, size_t k)
 {
     SPARSE(uint32_t)
+}
+
+typedef uint32_t v4 __attribute__((vector_size(16)));
+
+void tile_transpose(const uint32_t *in, size_t ldi, size_t n, size_t k, uint32_t *out, size_t ldo)
+{
+    for (size_t i = 0; i < n; i += 4)
+        for (size_t j = 0; j < k; j += 4) {
+            v4 a, b, c, d;
+            const uint32_t *s = in + i * ldi + j;
+            uint32_t *o = out + j * ldo + i;
+            memcpy(&a, s, 16);
+            memcpy(&b, s + ldi, 16);
+            memcpy(&c, s + 2 * ldi, 16);
+            memcpy(&d, s + 3 * ldi, 16);
+            v4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+            v4 ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+            v4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+            v4 cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+            a = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
+            b = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
+            c = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
+            d = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
+            memcpy(o, &a, 16);
+            memcpy(o + ldo, &b, 16);
+            memcpy(o + 2 * ldo, &c, 16);
+            memcpy(o + 3 * ldo, &d, 16);
+        }
 }

@@ -16,6 +16,9 @@ void tile_f32(float *c, size_t ldc, const float *a, size_t lda, const float *b, 
 void tile_i32(int32_t *c, size_t ldc, const int32_t *a, size_t lda, const int32_t *b, size_t ldb,
               size_t m, size_t n, size_t k);
 
+/* out[k][n] (leading dimension ldo) = in[n][k] (ldi), 32-bit cells; n and k are multiples of 4. */
+void tile_transpose(const uint32_t *in, size_t ldi, size_t n, size_t k, uint32_t *out, size_t ldo);
+
 /* Compressed a[m][k] (dense, leading dimension k): c[i] += a[i][p] * b[idx[i * k + p]]. */
 void tile_f32_sparse(float *c, size_t ldc, const float *a, const uint16_t *idx, const float *b,
                      size_t ldb, size_t m, size_t n, size_t k);

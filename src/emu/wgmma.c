@@ -212,20 +212,6 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* [n][k] to [k][n], in 4x4 blocks that fit registers. */
-static void transpose(const uint32_t *in, unsigned n, unsigned k, uint32_t *out)
-{
-    for (unsigned k0 = 0; k0 < k; k0 += 4)
-        for (unsigned n0 = 0; n0 < n; n0 += 4) {
-            uint32_t t[4][4];
-            for (unsigned i = 0; i < 4; i++)
-                for (unsigned j = 0; j < 4; j++)
-                    t[j][i] = in[(size_t)(n0 + i) * k + k0 + j];
-            for (unsigned j = 0; j < 4; j++)
-                memcpy(out + (size_t)(k0 + j) * n + n0, t[j], sizeof t[j]);
-        }
-}
-
 /* Lines are rows n and must become columns: gather the packed rows, decode all, transpose. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)
@@ -238,7 +224,8 @@ static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32
             read_chunk(smem, smem_bytes, wgmma_chunk(d, false, n, c),
                        raw + (size_t)(n * chunks + c) * 16);
     decode(op->b, raw, rows, (size_t)op->n * op->k);
-    transpose(rows, op->n, op->b == TC_B1 ? op->k / 32u : op->k, x);
+    unsigned k = op->b == TC_B1 ? op->k / 32u : op->k;
+    tile_transpose(rows, k, op->n, k, x, op->n);
 }
 
 void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
