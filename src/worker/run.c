@@ -478,6 +478,17 @@ static void announce(struct run *r, const struct call_ctx *x)
     strbuf_release(&sb);
 }
 
+static void note_health(struct run *r, int slot)
+{
+    struct device_health h = {0};
+    if (!r->dev->ops->health)
+        return;
+    r->dev->ops->health(r->dev, &h);
+    r->res.clock_mhz[slot] = h.clock_mhz;
+    r->res.clock_mhz[2] = h.max_clock_mhz;
+    r->res.throttle |= h.throttle;
+}
+
 /* The first timed call of a job: clocks up, and what an empty launch costs. */
 static void prepare_timing(struct run *r)
 {
@@ -488,6 +499,7 @@ static void prepare_timing(struct run *r)
     r->timing_ready = true;
     if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
+    note_health(r, 0); /* under load, not idling */
 }
 
 enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call)
@@ -563,6 +575,7 @@ static enum result_status run_cases(struct run *r)
             uint64_t t = now_ns();
             st = run_rounds(r, c, left / timed_cases_from(r->job, c));
             spent += now_ns() - t;
+            note_health(r, 1);
         }
     }
     return st;
@@ -596,17 +609,6 @@ static void describe_device(struct run *r)
     r->res.sm = info.sm;
 }
 
-static void note_health(struct run *r, int slot)
-{
-    struct device_health h = {0};
-    if (!r->dev->ops->health)
-        return;
-    r->dev->ops->health(r->dev, &h);
-    r->res.clock_mhz[slot] = h.clock_mhz;
-    r->res.clock_mhz[2] = h.max_clock_mhz;
-    r->res.throttle |= h.throttle;
-}
-
 static void run_phases(struct run *r, open_device_fn open_device)
 {
     struct err err = ERR_INIT;
@@ -619,7 +621,8 @@ static void run_phases(struct run *r, open_device_fn open_device)
     note_health(r, 0);
     uint64_t t1 = now_ns();
     enum result_status st = run_cases(r);
-    note_health(r, 1);
+    if (!r->timing_ready)
+        note_health(r, 1);
     unload_all(r);
     uint64_t t2 = now_ns();
     r->res.setup_ns = t1 - t0;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The worker's sequence on one device, without `hone`: kernels with one vice each, and the facts that
 # must come back. usage: smoke.sh emu|cuda WORKER; TAP on stdout. Needs cc and nvcc.
+# smoke.sh emu|cuda WORKER --prepare DIR only puts the compiled parts of a bundle into DIR.
 device=$1 worker=$2
 cd "$(dirname "$0")/../.." || exit 1
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
@@ -27,6 +28,11 @@ if [ "$device" = cuda ]; then
 else
     must "$nvcc" -ptx -arch=sm_90 -lineinfo -o "$tmp/code/cand.ptx" t/gpu/smoke.cu
     must cc -shared -fPIC -O2 -Isrc/task -o "$tmp/code/oracle.so" t/gpu/smoke_oracle.c -lm
+fi
+
+if [ "${3:-}" = --prepare ]; then
+    cp -r "$tmp/code" "$4" && cp "$tmp/smoke_job" "$4/"
+    exit
 fi
 
 run() { # kernel: leaves what was seen in $tmp/shown

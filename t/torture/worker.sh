@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Kills hone-worker with SIGKILL at a random moment of N bundles (200), half of them through a spool:
+# no process may be left, every file that is there must be whole, and a spool must finish.
+# KILLS=20 t/torture/worker.sh; DEVICE=cuda on a GPU box (30 there).
+cd "$(dirname "$0")/../.." || exit 1
+kills=${KILLS:-200} device=${DEVICE:-emu} worker=$PWD/bin/hone-worker
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+[ -n "$nvcc" ] || { echo "1..0 # SKIP no nvcc"; exit 0; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+RANDOM=${HONE_SEED:-$$}
+echo "# seed ${HONE_SEED:-$$}"
+t/gpu/smoke.sh "$device" "$worker" --prepare "$tmp/code" || { echo "Bail out! cannot prepare"; exit 1; }
+export HONE_SPOOL_LEASE_S=0.5
+
+bundle() { # where
+    cp -r "$tmp/code" "$1" && "$tmp/code/smoke_job" "$1" "$device" good
+}
+whole() { # every result file in a directory can be read
+    for f in "$1"/result.bin "$1"/progress.bin; do
+        [ ! -e "$f" ] || "$worker" --show "$f" >/dev/null || return 1
+    done
+}
+left() { pgrep -f "$worker $tmp" | wc -l; }
+
+bundle "$tmp/one"
+t0=$(date +%s%N)
+"$worker" "$tmp/one" || { echo "Bail out! the bundle does not run"; exit 1; }
+span=$((($(date +%s%N) - t0) / 1000000 + 20))
+damaged=0 finished=0
+for ((i = 0; i < kills / 2; i++)); do
+    rm -rf "$tmp/b" && bundle "$tmp/b"
+    "$worker" "$tmp/b" 2>/dev/null &
+    sleep "0.$(printf %03d $((RANDOM % span % 1000)))"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+    whole "$tmp/b" || damaged=$((damaged + 1))
+    [ ! -e "$tmp/b/result.bin" ] || finished=$((finished + 1))
+done
+echo "# $finished of $i had finished before the kill"
+[ "$damaged" -eq 0 ] && echo "ok 1 - whole files after $i kills" || echo "not ok 1 - $damaged damaged"
+sleep 0.2
+[ "$(left)" -eq 0 ] && echo "ok 2 - nothing left running" || echo "not ok 2 - $(left) left running"
+
+mkdir -p "$tmp/spool"/{tmp,todo,claimed,done}
+jobs=$((kills / 10 + 2))
+for ((j = 0; j < jobs; j++)); do bundle "$tmp/spool/tmp/$j" && mv "$tmp/spool/tmp/$j" "$tmp/spool/todo/$j"; done
+for ((i = 0; i < kills / 2; i++)); do
+    "$worker" --spool "$tmp/spool" 2>/dev/null &
+    sleep "0.$(printf %03d $((RANDOM % 300)))"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+for ((k = 0; k < 40; k++)); do
+    "$worker" --spool "$tmp/spool" --once
+    [ "$(ls "$tmp/spool/done" | wc -l)" -eq "$jobs" ] && break
+    sleep 0.3
+done
+n=$(ls "$tmp/spool/done"/*/result.bin | wc -l)
+[ "$n" -eq "$jobs" ] && echo "ok 3 - $n bundles, one result each, after $i kills" || echo "not ok 3 - $n of $jobs results"
+bad=0
+for d in "$tmp/spool/done"/*; do whole "$d" || bad=$((bad + 1)); done
+[ "$bad" -eq 0 ] && echo "ok 4 - all results are whole" || echo "not ok 4 - $bad damaged results"
+[ -z "$(ls "$tmp/spool/todo" "$tmp/spool/claimed" | grep -v :)" ] && echo "ok 5 - the spool is empty" || echo "not ok 5 - something is left in the spool"
+sleep 0.2
+[ "$(left)" -eq 0 ] && echo "ok 6 - nothing left running" || echo "not ok 6 - $(left) left running"
+echo "1..6"
