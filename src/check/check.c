@@ -21,6 +21,7 @@ const char *const check_detectors[] = {
     "device-state", /* __device__ variables changed: data carried between calls */
     "determinism",  /* the same input gave two results */
     "sanitizer",    /* the emulator saw an illegal or unordered access */
+    "printf",       /* printed more than a person would read */
     "floor",        /* faster than physics allows */
     "plan",         /* the plan does not fit the task or the kernels */
     "compile",      /* the source does not compile, or is refused */
@@ -336,11 +337,25 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
+/* A few lines are somebody's debugging; a flood is an attack on the machine or on the clock. */
+static void check_printf(struct verdict *v, const struct check_input *in)
+{
+    size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
+    if (n && n >= in->job->limits.printf_bytes)
+        check_blame(v, in, V_REJECTED, "run", "printf",
+                    "the kernel prints without end (the first %zu bytes were kept): remove printf",
+                    n);
+    else if (n)
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "the kernel prints (%zu bytes): its times include that", n);
+}
+
 void check_facts(struct verdict *v, const struct check_input *in)
 {
     check_status(v, in);
     if (v->kind == V_UNJUDGED)
         return;
+    check_printf(v, in);
     check_findings(v, in);
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         check_case(v, in, c);

@@ -1,0 +1,13 @@
+/* hone-plan
+{ "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
+*/
+// One block waits for a flag that nobody sets.
+__device__ volatile int never;
+extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        c[i] = a[i] + b[i];
+    while (i == 0 && !never) {
+    }
+}

@@ -1,0 +1,11 @@
+/* hone-plan
+{ "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
+*/
+// Uses shared memory nobody wrote, hoping for what the last block left.
+extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ float part[256];
+    if (i < n)
+        c[i] = a[i] + b[i] + 0 * part[threadIdx.x ^ 1];
+}
