@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)}
 [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 opts=()
-while [ "${1-}" != "${1#-}" ]; do opts+=("$1"); shift; done
+while case ${1-} in -*) true ;; *) false ;; esac; do opts+=("$1"); shift; done
 [ $# -gt 0 ] || set -- $(cd "$root/kernels" && ls *.cu | sed 's/\.cu$//')
 
 # Compile all of them first, side by side: evaluation then finds them in the cache.
