@@ -82,10 +82,12 @@ static bool parse_marked(const char *reply, const char *source, struct anchor_ve
     const char *p = strstr(reply, "```"), *s = source;
     size_t line = 1;
     struct anchor *open = NULL;
-    if (!p)
+    if (p) {
+        p += strcspn(p, "\n");
+        p += *p == '\n';
+    } else {
         p = reply;
-    else
-        p += strcspn(p, "\n") + 1;
+    }
     while (*p && strncmp(p, "```", 3) != 0) {
         size_t n = strcspn(p, "\n");
         const char *b = memmem(p, n, BEGINS, strlen(BEGINS)), *e = memmem(p, n, ENDS, strlen(ENDS));

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/dialect.h"
 #include "base/util.h"
 #include "sys/file.h"
 
@@ -78,7 +79,7 @@ static void roles(const struct summary *m, struct strbuf *out)
     }
 }
 
-static void page(const struct summary *m, struct strbuf *out)
+static void page(const struct summary *m, const struct strbuf *best, struct strbuf *out)
 {
     char when[64] = "";
     time_t t = (time_t)(m->run.created_ms / 1000);
@@ -88,6 +89,13 @@ static void page(const struct summary *m, struct strbuf *out)
     strbuf_addf(out, "# %s\n\n%s on `%s`, begun %s, written by `%s`.\n\n```\n", m->run.name,
                 m->run.strategy, m->run.task, when, m->run.source);
     summary_print(m, out);
+    if (best->len) {
+        struct dialect_use use;
+        dialect_scan(best->buf, best->len, &use);
+        strbuf_adds(out, "  the best kernel's facilities: ");
+        dialect_describe(&use, out);
+        strbuf_addc(out, '\n');
+    }
     strbuf_adds(out, "```\n\n![time per candidate](time.svg)\n\n## Lineage\n\n```\n");
     lineage_print(m, out);
     strbuf_adds(out, "```\n\n## Candidates\n\n");
@@ -120,15 +128,15 @@ int report_write(const struct summary *m, struct store *s, const char *dir, stru
 {
     struct strbuf md = STRBUF_INIT(16u << 20), svg = STRBUF_INIT(4u << 20);
     struct strbuf best = STRBUF_INIT(4u << 20);
-    page(m, &md);
-    report_svg(m, &svg);
     int rc = dir_make(dir, err);
+    if (rc == 0 && m->best)
+        rc = store_blob_get(s, m->best->source_sha, &best, err);
+    page(m, &best, &md);
+    report_svg(m, &svg);
     if (rc == 0)
         rc = write_in(dir, "report.md", &md, err);
     if (rc == 0)
         rc = write_in(dir, "time.svg", &svg, err);
-    if (rc == 0 && m->best)
-        rc = store_blob_get(s, m->best->source_sha, &best, err);
     if (rc == 0 && m->best)
         rc = write_in(dir, "best.cu", &best, err);
     strbuf_release(&md);
