@@ -167,7 +167,8 @@ int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_
                            j->box[i], j->elem_strides[i], i);
         t->dims[i] = (uint32_t)(j->dims[i] - 1);
         t->box[i] = (uint16_t)j->box[i];
-        t->elem_strides[i] = j->elem_strides[i] ? (uint8_t)j->elem_strides[i] : 1;
+        /* Dimension 0 has no traversal stride without interleaving. */
+        t->elem_strides[i] = i && j->elem_strides[i] ? (uint8_t)j->elem_strides[i] : 1;
         if (i)
             t->strides[i - 1] = j->strides[i];
     }
@@ -201,7 +202,7 @@ int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint
     else if (is_stride)
         t->strides[ord] = v;
     else if (str_eq(field, "element_stride"))
-        t->elem_strides[ord] = (uint8_t)MIN(v, 255);
+        t->elem_strides[ord] = ord ? (uint8_t)MIN(v, 255) : 1;
     else if (str_eq(field, "elemtype"))
         t->elem = (uint8_t)MIN(v, 255);
     else if (str_eq(field, "interleave_layout"))

@@ -9,8 +9,9 @@
  *       buffer a float16 512 uniform -1 1 special inf 67 nan 71
  *       buffer d float32 512 output
  *       tensormap t a float16 dims 64 32 strides 128 box 64 8 swizzle 3
- *       args a d t #7                 -- buffers, tensor maps, 32-bit integers
- *       compare d abs 1e-5            -- or: bits
+ *       tensormap u a float16 dims 16 7 5 2 strides 32 224 1120 im2col 16 64 lower -1 -1 upper -1
+ * -1 args a d t #7                 -- buffers, tensor maps, 32-bit integers compare d abs 1e-5 --
+ * or: bits
  *
  * Without --gpu every case must run on the emulator with the sanitizer, find nothing and write all
  * of its outputs. With it the outputs are compared with the GPU's (libcuda is loaded at run time)
@@ -25,6 +26,7 @@
 #include "base/dtype.h"
 #include "base/util.h"
 #include "device/device.h"
+#include "emu/tensormap.h"
 
 #define MAX_BUFFERS 12
 #define MAX_ARGS 16
@@ -46,7 +48,10 @@ struct map {
     char name[32];
     int buffer;
     struct job_tensormap t;
-    uint8_t bytes[128];
+    bool im2col;
+    int lower[3], upper[3];
+    uint32_t channels, pixels;
+    _Alignas(8) uint8_t bytes[128];
 };
 
 struct test {
@@ -92,12 +97,15 @@ static void parse_map(struct map *m, char **tok, int n)
 {
     uint64_t *u64 = NULL;
     uint32_t *u32 = NULL;
+    int *ints = NULL;
     for (int i = 0; i < 5; i++)
-        m->t.elem_strides[i] = 1;
+        m->t.elem_strides[i] = m->t.box[i] = 1;
     for (int i = 0, k = 0; i < n; i++) {
         const char *s = tok[i];
-        if (s[0] >= '0' && s[0] <= '9') {
+        if (s[0] == '-' || (s[0] >= '0' && s[0] <= '9')) {
             uint64_t v = strtoull(s, NULL, 0);
+            if (k < 3 && ints)
+                ints[k++] = atoi(s);
             if (k < 5 && u64)
                 u64[k++] = v;
             else if (k < 5 && u32)
@@ -106,6 +114,7 @@ static void parse_map(struct map *m, char **tok, int n)
         }
         u64 = NULL;
         u32 = NULL;
+        ints = NULL;
         k = 0;
         if (str_eq(s, "dims"))
             u64 = m->t.dims;
@@ -119,6 +128,16 @@ static void parse_map(struct map *m, char **tok, int n)
             m->t.swizzle = (uint8_t)atoi(tok[i + 1]);
         else if (str_eq(s, "nan"))
             m->t.fill_nan = 1;
+        else if (str_eq(s, "lower"))
+            ints = m->lower;
+        else if (str_eq(s, "upper"))
+            ints = m->upper;
+        else if (str_eq(s, "im2col") && i + 2 < n) {
+            m->im2col = true;
+            m->channels = (uint32_t)atoi(tok[i + 1]);
+            m->pixels = (uint32_t)atoi(tok[i + 2]);
+            m->t.box[0] = m->channels;
+        }
     }
     while (m->t.rank < 5 && m->t.dims[m->t.rank])
         m->t.rank++;
@@ -261,6 +280,21 @@ static void fill(struct buffer *b)
 
 /* ---- the emulator ---------------------------------------------------------------------------- */
 
+/* The device has no operation for these: jobs know tiles only. */
+static void to_im2col(struct map *m)
+{
+    struct tensormap t;
+    memcpy(&t, m->bytes, sizeof t);
+    t.mode = TMAP_IM2COL;
+    t.channels = (uint16_t)m->channels;
+    t.pixels = (uint16_t)m->pixels;
+    for (int i = 0; i < 3; i++) {
+        t.lower[i] = (int16_t)m->lower[i];
+        t.upper[i] = (int16_t)m->upper[i];
+    }
+    memcpy(m->bytes, &t, sizeof t);
+}
+
 static int on_emulator(const char *ptx, struct test *t, struct err *err, char *why, size_t cap)
 {
     struct job job = {.device = JOB_EMU, .sanitize = true, .nthreads = 1};
@@ -291,10 +325,13 @@ static int on_emulator(const char *ptx, struct test *t, struct err *err, char *w
         if (!b->output && d->ops->write(d, b->addr, b->data, a.bytes, err) < 0)
             goto out;
     }
-    for (int i = 0; i < t->nm; i++)
-        if (d->ops->tensormap(d, &t->m[i].t, t->b[t->m[i].buffer].addr, t->m[i].bytes, err) !=
-            RESULT_OK)
+    for (int i = 0; i < t->nm; i++) {
+        struct map *m = &t->m[i];
+        if (d->ops->tensormap(d, &m->t, t->b[m->buffer].addr, m->bytes, err) != RESULT_OK)
             goto out;
+        if (m->im2col)
+            to_im2col(m);
+    }
     for (int i = 0; i < t->nargs; i++) {
         int k = find_buffer(t, t->args[i]);
         args[i] = (struct job_arg){.kind = JOB_ARG_BYTES, .size = 4};
@@ -345,7 +382,9 @@ struct cuda {
     int (*get)(int *, int);
     int (*retain)(void **, int);
     int (*set)(void *);
+    int (*reset)(int);
     int (*load)(void **, const void *, unsigned, int *, void **);
+    int (*unload)(void *);
     int (*func)(void **, void *, const char *);
     int (*alloc)(uint64_t *, size_t);
     int (*free)(uint64_t);
@@ -356,6 +395,8 @@ struct cuda {
     int (*sync)(void);
     int (*encode)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
                   const uint32_t *, const uint32_t *, int, int, int, int);
+    int (*im2col)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *,
+                  const int *, uint32_t, uint32_t, const uint32_t *, int, int, int, int);
 };
 
 /* Layouts of cuda.h, as the driver documents them. */
@@ -376,6 +417,14 @@ struct launch_config {
     unsigned nattrs;
 };
 
+/* A context of device 0; a fault poisons the one before for good. */
+static bool cuda_context(struct cuda *c)
+{
+    int dev;
+    void *ctx;
+    return !c->get(&dev, 0) && !c->reset(dev) && !c->retain(&ctx, dev) && !c->set(ctx);
+}
+
 static bool cuda_load(struct cuda *c)
 {
     void *h = dlopen("libcuda.so.1", RTLD_NOW);
@@ -388,7 +437,9 @@ static bool cuda_load(struct cuda *c)
                 {"cuDeviceGet", &c->get},
                 {"cuDevicePrimaryCtxRetain", &c->retain},
                 {"cuCtxSetCurrent", &c->set},
+                {"cuDevicePrimaryCtxReset_v2", &c->reset},
                 {"cuModuleLoadDataEx", &c->load},
+                {"cuModuleUnload", &c->unload},
                 {"cuModuleGetFunction", &c->func},
                 {"cuMemAlloc_v2", &c->alloc},
                 {"cuMemFree_v2", &c->free},
@@ -397,16 +448,15 @@ static bool cuda_load(struct cuda *c)
                 {"cuFuncSetAttribute", &c->attr},
                 {"cuLaunchKernelEx", &c->launch},
                 {"cuCtxSynchronize", &c->sync},
-                {"cuTensorMapEncodeTiled", &c->encode}};
+                {"cuTensorMapEncodeTiled", &c->encode},
+                {"cuTensorMapEncodeIm2col", &c->im2col}};
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         void *p = dlsym(h, want[i].name);
         if (!p)
             return false;
         memcpy(want[i].slot, &p, sizeof p);
     }
-    int dev;
-    void *ctx;
-    return !c->init(0) && !c->get(&dev, 0) && !c->retain(&ctx, dev) && !c->set(ctx);
+    return !c->init(0) && cuda_context(c);
 }
 
 static int gpu_type(enum dtype t)
@@ -453,8 +503,13 @@ static int on_gpu(struct cuda *c, void *module, struct test *t)
     }
     for (int i = 0; i < t->nm && !rc; i++) {
         const struct job_tensormap *m = &t->m[i].t;
-        rc = c->encode(maps[i], gpu_type(m->dtype), m->rank, (void *)addr[t->m[i].buffer], m->dims,
-                       m->strides + 1, m->box, m->elem_strides, 0, m->swizzle, 0, m->fill_nan);
+        const struct map *im = &t->m[i];
+        rc = im->im2col ? c->im2col(maps[i], gpu_type(m->dtype), m->rank, (void *)addr[im->buffer],
+                                    m->dims, m->strides + 1, im->lower, im->upper, im->channels,
+                                    im->pixels, m->elem_strides, 0, m->swizzle, 0, m->fill_nan)
+                        : c->encode(maps[i], gpu_type(m->dtype), m->rank,
+                                    (void *)addr[t->m[i].buffer], m->dims, m->strides + 1, m->box,
+                                    m->elem_strides, 0, m->swizzle, 0, m->fill_nan);
     }
     for (int i = 0; i < t->nargs; i++) {
         int k = find_buffer(t, t->args[i]);
@@ -527,8 +582,9 @@ static char *slurp(const char *path)
 }
 
 static bool run_case(const char *file, const char *ptx, struct test *t, struct cuda *gpu,
-                     void *module, bool quiet)
+                     const char *text, bool quiet)
 {
+    void *module = NULL;
     struct err err = ERR_INIT;
     char why[512] = "";
     for (int i = 0; i < t->nb; i++) {
@@ -536,10 +592,17 @@ static bool run_case(const char *file, const char *ptx, struct test *t, struct c
         if (!t->b[i].output)
             fill(&t->b[i]);
     }
-    int rc = gpu ? on_gpu(gpu, module, t) : 0;
-    if (rc)
+    int rc = gpu ? gpu->load(&module, text, 0, NULL, NULL) : 0;
+    if (!rc && gpu)
+        rc = on_gpu(gpu, module, t);
+    if (rc) {
         snprintf(why, sizeof why, "CUDA error %d", rc);
-    else if (on_emulator(ptx, t, &err, why, sizeof why) < 0 && !why[0])
+        if (!cuda_context(gpu))
+            bad(file, t->line, "the GPU did not come back");
+    } else if (gpu) {
+        gpu->unload(module);
+    }
+    if (!rc && on_emulator(ptx, t, &err, why, sizeof why) < 0 && !why[0])
         snprintf(why, sizeof why, "%s", err.msg);
     struct tally s = {0};
     for (int i = 0; i < t->nb && gpu && !why[0]; i++)
@@ -587,16 +650,11 @@ int main(int argc, char **argv)
             struct test *t = read_cases(argv[i], &n);
             size_t len = strlen(argv[i]);
             char *ptx = xasprintf("%.*s.ptx", (int)(len - strlen(".case")), argv[i]);
-            void *module = NULL;
             char *text = want_gpu ? slurp(ptx) : NULL;
-            int rc = want_gpu ? cuda.load(&module, text, 0, NULL, NULL) : 0;
-            if (rc)
-                fprintf(stderr, "%s: CUDA error %d loading it\n", ptx, rc);
             for (int k = 0; k < n; k++) {
                 rng = 88172645463325252u ^ (seed * 2654435761u + (uint64_t)total * 40503u);
                 total++;
-                failed +=
-                    rc || !run_case(argv[i], ptx, &t[k], want_gpu ? &cuda : NULL, module, quiet);
+                failed += !run_case(argv[i], ptx, &t[k], want_gpu ? &cuda : NULL, text, quiet);
             }
             free(text);
             free(ptx);
