@@ -1,7 +1,7 @@
 /*
  * compile.c - how long compiling takes: Hone's ways against nvcc's, in one run.
  *
- *     make bench            or      build/release/bench/compile [--quick]
+ *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
  * cold     NVRTC without precompiled headers
  * warm     with the header PCH, made before
@@ -296,6 +296,7 @@ static void bench_parallel(void)
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && str_eq(argv[1], "--quick");
+    bool only_edits = argc > 1 && str_eq(argv[1], "--edits");
     struct err err = ERR_INIT;
     double load = 0;
     check(temp_dir_make(&work, &err), &err);
@@ -308,8 +309,10 @@ int main(int argc, char **argv)
         load = -1;
     printf("%ld cores, load %.1f, CUDA %s, CUTLASS %s, sm_90a\n", sysconf(_SC_NPROCESSORS_ONLN),
            load, toolchain_cuda_version(&tc), toolchain_cute_version(&tc));
-    bench_kernels(quick);
-    bench_parallel();
+    if (!only_edits) {
+        bench_kernels(quick);
+        bench_parallel();
+    }
     if (!quick)
         bench_edits();
     toolchain_release(&tc);

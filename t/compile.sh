@@ -46,6 +46,26 @@ extern "C" __global__ void k(int *p) { *p = W<28, 0>::v; }\n' >bomb.cu
 runs 1 "a template bomb" "$HONE" compile --time-limit 5s --memory-limit 500M bomb.cu
 runs 3 "a missing file" "$HONE" compile nothere.cu
 
+# ---- precompiled headers
+light=$ROOT/bench/compile/light.cu
+"$HONE" compile "$light" >/dev/null # makes it, or finds that it cannot
+runs 0 "a CuTe kernel" "$HONE" compile --no-cache --json "$light"
+is "behind the precompiled header" "$(field "$T/out" "j['pch']")" True
+for f in "$HONE_CACHE_DIR"/pch/*.pch; do
+    dd if=/dev/urandom of="$f" bs=4096 seek=20000 count=4 conv=notrunc 2>/dev/null
+done
+runs 0 "a damaged one does no harm" "$HONE" compile --no-cache --json "$light"
+is "it was made again" "$(field "$T/out" "j['pch'], j['ok']")" "True True"
+
+# ---- the other compiler
+if command -v nvcc >/dev/null; then
+    runs 0 "nvcc" "$HONE" compile --compiler nvcc --json "$plain"
+    is "gives the same signature" \
+        "$(field "$T/out" "[p['kind'] for p in j['kernels'][0]['params']], j['compiler'][:4]")" \
+        "['pointer', 'pointer', 'int'] nvcc"
+    runs 1 "nvcc, a forbidden include" "$HONE" compile --compiler nvcc evil.cu
+fi
+
 # ---- wrong kernels: see t/cases/badkernels/README.md
 cases=$ROOT/t/cases/badkernels
 cut -f1 "$cases/expected.tsv" | xargs -P2 -I{} sh -c \

@@ -17,8 +17,9 @@
 #include "sys/hash.h"
 
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
-/* A temporary file older than this belongs to nobody. */
-enum { STALE_S = 3600 };
+/* A temporary file older than this belongs to nobody, a header unused for longer to another build
+ * of Hone. */
+enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
 static const char magic[8] = "HONEOBJ1";
 
@@ -226,7 +227,9 @@ static int by_age(const void *pa, const void *pb)
 static bool prunable(const struct file_info *f, time_t now, bool *stale)
 {
     bool temp = is_temp(f);
-    *stale = temp && f->used.tv_sec + STALE_S < now;
+    bool header = f->header && str_ends(f->path, ".pch");
+    *stale = (temp && f->used.tv_sec + STALE_S < now) ||
+             (header && f->used.tv_sec + HEADER_STALE_S < now);
     return !temp && !str_ends(f->path, ".lock");
 }
 

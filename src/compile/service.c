@@ -84,7 +84,7 @@ static void child_setup(const struct slot *s, pid_t parent)
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
-    if (s->spec.kind == JOB_PCH && nice(10) < 0)
+    if (s->spec.kind == JOB_PCH && nice(5) < 0)
         errno = 0; /* as fast as the rest, then */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
@@ -206,7 +206,9 @@ static int pch_find(const char *path)
     if (sv.npchs == MAX_PCHS)
         return -1;
     struct pch *p = &sv.pchs[sv.npchs];
-    snprintf(p->path, sizeof p->path, "%s", path);
+    size_t n = strnlen(path, sizeof p->path - 1);
+    memcpy(p->path, path, n);
+    p->path[n] = '\0';
     p->state = PCH_UNKNOWN;
     return (int)sv.npchs++;
 }
@@ -254,6 +256,8 @@ static bool slot_ready(struct slot *s)
     if (p->state == PCH_BUILDING)
         return false;
     s->pch_index = i;
+    if (p->state == PCH_READY)
+        utimensat(AT_FDCWD, p->path, NULL, 0); /* young again, for cache_prune */
     if (p->state == PCH_UNKNOWN) {
         s->building = true;
         p->state = PCH_BUILDING;

@@ -1,0 +1,109 @@
+/*
+ * What compile/ reads from outside as text: the first byte chooses the reader.
+ *
+ * Source scan: text keeps its length and its lines; a family header can be made of what it accepts.
+ * Diagnostics: at most the lines asked for. PTX: pruning twice is pruning once.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "compile/diag.h"
+#include "compile/entry.h"
+#include "compile/family.h"
+#include "compile/lex.h"
+#include "compile/ptx.h"
+#include "compile/sass.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t count_lines(const char *s, size_t n)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += s[i] == '\n';
+    return lines;
+}
+
+static void scan(const char *s, size_t n)
+{
+    struct source_scan out;
+    struct strbuf prelude = STRBUF_INIT(4 << 20);
+    source_scan(s, n, false, &out);
+    if (!out.failure) {
+        if (out.text.len != n || count_lines(out.text.buf, n) != count_lines(s, n))
+            abort();
+        struct family_record r = {
+            .source = s, .len = n, .includes = out.includes.items, .nincludes = out.includes.n};
+        family_prelude(&r, &prelude);
+    }
+    strbuf_release(&prelude);
+    source_scan_release(&out);
+}
+
+static void diagnose(const char *s)
+{
+    struct diag_vec v = VEC_INIT;
+    struct arena a = ARENA_INIT;
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    diag_parse(s, "kernel.cu", &v, &a);
+    diag_text(&v, 40, &text);
+    if (count_lines(text.buf, text.len) > 40)
+        abort();
+    vec_each (struct diag, d, &v)
+        vec_release(&d->frames);
+    vec_release(&v);
+    arena_release(&a);
+    strbuf_release(&text);
+}
+
+static void prune(const char *s, size_t n)
+{
+    struct strbuf once = STRBUF_INIT(16 << 20), twice = STRBUF_INIT(16 << 20);
+    struct ptx_param params[16];
+    ptx_prune(s, n, "hone_sig", &once);
+    ptx_prune(once.buf, once.len, "hone_sig", &twice);
+    if (once.len != twice.len || memcmp(once.buf, twice.buf, once.len) != 0)
+        abort();
+    ptx_entry_params(s, n, "k", params, 16);
+    strbuf_release(&once);
+    strbuf_release(&twice);
+}
+
+static void binary(const char *s, size_t n)
+{
+    struct compiled c = {0};
+    struct sass_vec v = VEC_INIT;
+    struct arena a = ARENA_INIT;
+    entry_read(s, n, &c);
+    compiled_release(&c);
+    sass_count(s, n, "", &v, NULL, &a, NULL);
+    vec_release(&v);
+    arena_release(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    char *s = xstrndup("", 0);
+    s = xrealloc(s, size);
+    memcpy(s, data + 1, size - 1);
+    s[size - 1] = '\0';
+    switch (data[0] % 4) {
+    case 0:
+        scan(s, size - 1);
+        break;
+    case 1:
+        diagnose(s);
+        break;
+    case 2:
+        prune(s, size - 1);
+        break;
+    default:
+        binary(s, size - 1);
+    }
+    free(s);
+    return 0;
+}
