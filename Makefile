@@ -165,7 +165,7 @@ lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
 	@tools/setup lint && tools/lint
 lint-build: $(LIB_OBJ) $(PROGRAMS:%=$(B)/%) $(UNIT)
 format: ## clang-format all C sources
-	@clang-format -i $(wildcard src/*/*.[ch] t/*/*.[ch])
+	@clang-format -i $(wildcard src/*/*.[ch] t/unit/*.c t/fuzz/*.c t/gpu/*.c tools/*.c)
 
 # ---- for people ------------------------------------------------------------------------------
 .PHONY: setup demo dist install clean help

@@ -22,13 +22,13 @@
 #define CUDA_GUARD_BYTES 65536u
 
 /* Hone's own kernels, looked up when the service cubin is loaded. */
-#define CUDA_SERVICE(X)                                                                           \
-    X(fill)                                                                                       \
-    X(poison)                                                                                     \
-    X(fill_f64)                                                                                   \
-    X(hash)                                                                                       \
-    X(guard_fill) X(guard_check) X(compare) X(gate) X(empty) X(flush_write) X(flush_read) X(copy) \
-        X(fma32)
+#define CUDA_SERVICE(X) \
+    X(fill)             \
+    X(poison)           \
+    X(fill_f64)         \
+    X(hash)             \
+    X(guard_fill)       \
+    X(guard_check) X(compare) X(gate) X(empty) X(flush_write) X(flush_read) X(copy) X(fma32)
 
 struct cuda_service {
     cu_module module;

@@ -100,7 +100,8 @@ VEC_DECL(call_vec, struct call_rec);
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
-/* A call that failed in a way that can be mended is written with ended = false: it is asked again. */
+/* A call that failed in a way that can be mended is written with ended = false: it is asked again.
+ */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 /* 1 if there is such a call (ended or not), 0 if not. */
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
