@@ -16,7 +16,7 @@ CC := gcc
 endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
-        -Wno-unused-parameter -Wno-format-nonliteral $(WERROR)
+        -Wno-unused-parameter -Wno-format-nonliteral -Wno-unknown-pragmas $(WERROR)
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_release := -O2 -g
 OPT_debug := -O0 -g
