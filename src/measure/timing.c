@@ -128,7 +128,7 @@ void measure_times(struct verdict *v, const struct measure_input *in)
 }
 
 /* A model may be optimistic; a kernel that leaves work out is far below this. */
-static const double model_slack = 0.5;
+static const double model_slack = 0.8;
 
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)
 {
