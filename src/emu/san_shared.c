@@ -289,6 +289,23 @@ static bool fine(const struct warp *w, const struct block_san *s, uint32_t c, ui
     return true;
 }
 
+/* Two lanes of one store at the same address with different values: which one stays is luck. */
+static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
+{
+    const struct block_san *s = w->block->san;
+    FOR_LANES(i, w) {
+        uint32_t who = s->wwho[(uint32_t)addr[i] >> s->shift], j = who_lane(who);
+        uint8_t mine[128], theirs[128];
+        if (j == i || addr[j] != addr[i])
+            continue;
+        uint32_t n = san_store_bytes(w, pc, i, mine);
+        if (!n || san_store_bytes(w, pc, j, theirs) != n || memcmp(mine, theirs, n) == 0)
+            continue;
+        report_race(w, pc, i, (uint32_t)addr[i], "write", "write", who);
+        return;
+    }
+}
+
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,
                 uint32_t access)
 {
@@ -315,6 +332,8 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
         else
             note_read(w, s, c, cells, who | i << 21);
     }
+    if (access & MEM_WRITE)
+        check_same_insn(w, pc, addr);
     return true;
 }
 

@@ -319,7 +319,9 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
                 continue;
             }
             goto wait;
-        case EX_ARRIVED:
+        case EX_ARRIVED: /* counted when it leaves */
+            if (count)
+                uncount_insn(w, pc, m);
             w->frags[w->cur].pc = pc;
             goto wait;
         default:
