@@ -9,6 +9,7 @@
 #include "emu/mem.h"
 
 #define MAX_DEPTH 2000u
+#define MAX_CALL_BYTES (64u << 20)
 
 struct call_info;
 typedef int (*builtin_fn)(struct warp *w, const struct insn *in, const struct call_info *c);
@@ -50,7 +51,7 @@ static int enter_function(struct warp *w, const struct insn *in, const struct ca
         return emu_fault(w, in, lane, RESULT_FAULT, FIND_OTHER,
                          "'%s' takes %u parameters, %u are given", f->src->name, f->src->nparam,
                          c->narg);
-    if (w->frame->depth >= MAX_DEPTH ||
+    if (w->frame->depth >= MAX_DEPTH || w->call_bytes > MAX_CALL_BYTES ||
         w->frame->local_top + f->local_bytes > w->launch->local_bytes)
         return emu_fault(w, in, lane, RESULT_FAULT, FIND_OTHER, "stack overflow: %u calls deep",
                          w->frame->depth + 1);

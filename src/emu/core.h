@@ -156,10 +156,10 @@ struct decode_entry {
 };
 /* Tables of each room, ended by {NULL, NULL}; an opcode may stand in several tables: a decode
  * function returns 1 for "not mine", 0 for done, -1 after dec_unsupported()/dec_bad(). */
-extern const struct decode_entry decode_alu_ops[], decode_bit_ops[], decode_warp_ops[],
-    decode_call_ops[], decode_fp_ops[], decode_half_ops[], decode_cvt_ops[], decode_mem_ops[],
-    decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[], decode_atom_ops[],
-    decode_tensor_ops[], decode_async_ops[];
+extern const struct decode_entry decode_alu_ops[], decode_video_ops[], decode_bit_ops[],
+    decode_warp_ops[], decode_call_ops[], decode_fp_ops[], decode_half_ops[], decode_cvt_ops[],
+    decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
+    decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
 
 /* "unsupported: <text> at file:line" / "bad instruction ..."; both return -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
@@ -241,8 +241,9 @@ struct warp {
     uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */
     uint32_t cluster_phase;   /* of that arrival */
     uint64_t barriers, syncwarps;
-    uint32_t strong; /* strong loads and atomics since the last switch: it may be spinning */
-    bool unfair;     /* the last slice ran out while others of the warp waited their turn */
+    uint64_t call_bytes; /* of the frames of open calls */
+    uint32_t strong;     /* strong loads and atomics since the last switch: it may be spinning */
+    bool unfair;         /* the last slice ran out while others of the warp waited their turn */
 };
 
 struct barrier {
@@ -268,7 +269,8 @@ struct block {
     struct block_async *async; /* emutensor's: mbarriers' waiters, bulk copies in flight */
     struct block_san *san;
     uint64_t steps;
-    char *memory;      /* registers, local memory: one allocation, reused by the next block */
+    char *memory; /* registers, local memory: one allocation, reused by the next block */
+    size_t memory_bytes;
     char *spec;        /* special registers of the block */
     uint32_t nrunning; /* warps */
     uint32_t g_clock;  /* the sanitizer's: device-wide fences so far, + 1 */

@@ -403,9 +403,10 @@ const struct insn *dec_target(struct decoder *d, uint32_t index)
 /* ---- the opcode table ------------------------------------------------------------------------ */
 
 static const struct decode_entry *const tables[] = {
-    decode_mem_ops, decode_alu_ops,  decode_int_ops,  decode_fp_ops,     decode_half_ops,
-    decode_cvt_ops, decode_flow_ops, decode_sync_ops, decode_atom_ops,   decode_misc_ops,
-    decode_bit_ops, decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
+    decode_mem_ops,  decode_alu_ops,  decode_int_ops,    decode_fp_ops,
+    decode_half_ops, decode_cvt_ops,  decode_flow_ops,   decode_sync_ops,
+    decode_atom_ops, decode_misc_ops, decode_video_ops,  decode_bit_ops,
+    decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
 static int decode_one(struct decoder *d, const struct ptx_insn *p, struct insn *in)
@@ -467,7 +468,7 @@ static int place_locals(struct code_func *cf, struct err *err)
         v->placed = true;
         *o += v->bytes;
     }
-    if (po > 1u << 20 || lo > 1u << 24)
+    if (po > 1u << 16 || lo > 1u << 19)
         return err_set(err, ERR_LIMIT, "function '%s' has too much local memory", f->name);
     cf->param_bytes = (uint32_t)((po + 15) & ~15ull);
     cf->local_bytes = (uint32_t)((lo + 15) & ~15ull);

@@ -378,9 +378,8 @@ static void choose_sample(const struct code *c, struct launch *run)
     run->nsample = SAMPLE_CLUSTERS;
     run->sample = xcalloc(run->nsample, sizeof *run->sample);
     for (uint32_t i = 0; i < run->nsample; i++)
-        run->sample[i] = prefix ? i
-                                : (uint32_t)((uint64_t)run->nclusters * (2 * i + 1) /
-                                             (2 * run->nsample));
+        run->sample[i] =
+            prefix ? i : (uint32_t)((uint64_t)run->nclusters * (2 * i + 1) / (2 * run->nsample));
 }
 
 static enum result_status op_launch(struct device *d, struct device_module *m,

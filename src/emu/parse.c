@@ -15,6 +15,7 @@
 #define MAX_REGS (1u << 20)
 #define MAX_INSNS (4u << 20)
 #define MAX_VAR_BYTES (1ull << 30)
+#define MAX_INIT_BYTES (64ull << 20)
 #define MAX_LIST 4096
 #define NBUCKETS 16384
 
@@ -70,6 +71,7 @@ struct parser {
     uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line;
     uint32_t nesting;
+    uint64_t init_bytes;
 };
 
 #define FAIL(...) lex_fail(&ps->lx, __VA_ARGS__)
@@ -886,6 +888,8 @@ static struct ptx_var *parse_var(struct parser *ps, enum ptx_space sp, bool bind
             FAIL("'%s' cannot have an initialiser", v->name);
         if (open)
             FAIL("'%s' needs a size", v->name);
+        if (v->bytes > MAX_INIT_BYTES || (ps->init_bytes += v->bytes) > MAX_INIT_BYTES)
+            FAIL("the module has too much initialised memory");
         v->init = arena_alloc(&ps->m->arena, v->bytes ? v->bytes : 1);
         v->init_bytes = v->bytes;
         if (accept(ps, '{')) {

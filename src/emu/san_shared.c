@@ -293,7 +293,8 @@ static bool fine(const struct warp *w, const struct block_san *s, uint32_t c, ui
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;
-    FOR_LANES(i, w) {
+    FOR_LANES(i, w)
+    {
         uint32_t who = s->wwho[(uint32_t)addr[i] >> s->shift], j = who_lane(who);
         uint8_t mine[128], theirs[128];
         if (j == i || addr[j] != addr[i])

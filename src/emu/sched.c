@@ -10,6 +10,8 @@
  * Within a cluster warps take turns; the order and the length of a slice depend on the seed and the
  * block, not on the number of host threads.
  */
+#include <sys/mman.h>
+
 #include "base/util.h"
 #include "emu/machine.h"
 
@@ -28,6 +30,16 @@ static uint64_t mix(uint64_t x)
 }
 
 /* ---- blocks and warps ------------------------------------------------------------------------ */
+
+/* Big and zero, and only what is touched costs memory. */
+static char *map_zero(size_t n)
+{
+    void *p =
+        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        BUG("out of memory");
+    return p;
+}
 
 static void *alloc64(size_t n)
 {
@@ -96,9 +108,9 @@ static void block_create(struct block *b, struct cluster *c, struct launch *l, u
     size_t local = (size_t)l->local_bytes * WARP;
     size_t per = ((sizeof(struct frame) + 63) & ~63ull) + frame + WS_COUNT * 128 + local;
     per = (per + 63) & ~63ull;
-    b->memory = alloc64(per * l->nwarps);
+    b->memory_bytes = per * l->nwarps;
+    b->memory = map_zero(b->memory_bytes);
     b->spec = alloc64(BS_COUNT * 128);
-    memset(b->memory, 0, per * l->nwarps);
     block_constants(b, l);
     for (uint32_t i = 0; i < l->nwarps; i++) {
         struct warp *w = &b->warps[i];
@@ -128,7 +140,7 @@ static void block_destroy(struct block *b)
     san_block_destroy(b);
     free(b->smem);
     free(b->warps);
-    free(b->memory);
+    munmap(b->memory, b->memory_bytes);
     free(b->spec);
 }
 
@@ -141,6 +153,7 @@ void warp_start(struct warp *w, const struct launch *l)
     w->unfair = false;
     w->slices = 0;
     w->cluster_arrived = 0;
+    w->call_bytes = 0;
     w->frame0->caller = NULL;
     w->frame0->mask = w->live;
     w->frame0->depth = 0;

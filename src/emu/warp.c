@@ -131,12 +131,24 @@ int warp_call(struct warp *w, uint32_t lanes, struct frame *callee)
     return EX_JUMP;
 }
 
+static void frame_free(struct warp *w, struct frame *f)
+{
+    if (f->depth == 0) /* the entry's frame belongs to the block */
+        return;
+    w->call_bytes -= f->func->frame_bytes + (size_t)f->func->param_bytes * WARP;
+    free(f);
+}
+
 void warp_exit_lanes(struct warp *w, uint32_t lanes)
 {
     struct block *b = w->block;
     w->live &= ~lanes;
-    for (struct frame *f = w->frame; f; f = f->caller)
-        f->mask &= ~lanes;
+    for (struct frame *fr = w->frame, *up; fr; fr = up) {
+        up = fr->caller;
+        fr->mask &= ~lanes;
+        if (!fr->mask)
+            frame_free(w, fr);
+    }
     struct fragment *f = &w->frags[w->cur];
     f->mask &= ~lanes;
     w->mask = f->mask;
@@ -169,14 +181,8 @@ struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes)
     fr->depth = up->depth + 1;
     fr->local_base = up->local_top;
     fr->local_top = fr->local_base + f->local_bytes;
+    w->call_bytes += f->frame_bytes + params;
     return fr;
-}
-
-static void frame_free(struct warp *w, struct frame *f)
-{
-    if (f->depth > 0) /* the entry's frame belongs to the block */
-        free(f);
-    (void)w;
 }
 
 int warp_return(struct warp *w, uint32_t lanes)
