@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/async.h"
+#include "emu/machine.h"
 
 struct place {
     uint32_t base, bits;
@@ -69,6 +70,9 @@ static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t byte
     if (!p)
         return EX_FAULT;
     k->inside_bytes += bytes;
+    uint8_t *touched = k->w->launch->emu->mem.touched; /* lines of memory in use, for the model */
+    for (uint64_t a = addr & ~127ull; touched && a < addr + bytes; a += 128)
+        touched[(a - GLOBAL_BASE) / 128] = 1;
     struct async_op *op = k->op;
     struct async_run *last = op->nruns ? &op->runs[op->nruns - 1] : NULL;
     if (last && last->outside && last->outside + last->bytes == p && last->off + last->bytes == off)

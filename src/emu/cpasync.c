@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/async.h"
+#include "emu/mem.h"
 
 /* in->o: 0 dst base, 1 src base, 2 src-size or ignore predicate; sub: 0 size, 1 kind of o[2],
  * 2 dst address bytes, 3 src address bytes; imm: dst offset; aux: src offset. */
@@ -34,6 +35,8 @@ static int exec_cp(struct warp *w, const struct insn *in)
     rec->size = size;
     rec->seq = a->cp_seq++;
     rec->mask = w->active;
+    uint64_t from[WARP] = {0};
+    uint32_t reading = 0, all = w->active;
     FOR_LANES(i, w)
     {
         rec->dst[i] = (uint32_t)addr_of(w, in->o[0], in->sub[2] * 8u, i, in->imm);
@@ -42,7 +45,9 @@ static int exec_cp(struct warp *w, const struct insn *in)
         rec->group[i] = a->cp_committed[i];
         rec->src_bytes[i] = (uint8_t)n;
         rec->src[i] = NULL;
+        from[i] = src;
         if (n) {
+            reading |= 1u << i;
             bool whole = n == size;
             if (src % size)
                 return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_MISALIGNED,
@@ -56,6 +61,11 @@ static int exec_cp(struct warp *w, const struct insn *in)
             return EX_FAULT;
         struct block *b = san ? smem_block(w, rec->dst[i], &off) : NULL;
         rec->san[i] = b ? san_async_begin(w, in, b, off, size, true, "cp.async") : 0;
+    }
+    if (w->counts && reading) {
+        w->active = reading;
+        count_access(w, in, SP_GLOBAL, from, size, MEM_READ);
+        w->active = all;
     }
     if (async_eager(w))
         cp_complete(w, w->active, rec->seq + 1, true, 0);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/core.h"
+#include "emu/mem.h"
 #include "emu/mma.h"
 
 void ptx_opcode(const struct ptx_insn *p, char *out, size_t cap)
@@ -239,26 +240,6 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
 
 /* in->sub[0]: matrices, [1]: transposed, [2]: space, [3]: address width in bytes. */
 
-static void count_conflicts(struct warp *w, const struct insn *in, const uint64_t *addr,
-                            unsigned nmat)
-{
-    uint32_t extra = 0;
-    for (unsigned m = 0; m < nmat; m++) {
-        uint8_t hits[8] = {0}, worst = 0;
-        for (unsigned i = 0; i < 8; i++) {
-            bool again = false;
-            for (unsigned j = 0; j < i; j++)
-                again |= addr[m * 8 + j] == addr[m * 8 + i];
-            uint8_t *h = &hits[addr[m * 8 + i] / 16 % 8];
-            *h = (uint8_t)(*h + !again);
-            worst = MAX(worst, *h);
-        }
-        extra += worst - 1u;
-    }
-    if (extra)
-        count_bank_conflicts(w, in, extra);
-}
-
 /* The eight 16-byte rows of each matrix: lane 8m+i holds the address of row i of matrix m. */
 static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
 {
@@ -271,7 +252,12 @@ static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uin
         if (!row[i])
             return EX_FAULT;
     }
-    count_conflicts(w, in, addr, nmat);
+    if (w->counts) { /* eight rows of 16 bytes are one wavefront, as for 16-byte loads */
+        uint32_t all = w->active;
+        w->active = nmat == 4 ? FULL : (1u << nmat * 8) - 1;
+        count_access(w, in, SP_SHARED, addr, 16, access);
+        w->active = all;
+    }
     return EX_NEXT;
 }
 
