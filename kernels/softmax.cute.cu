@@ -2,7 +2,7 @@
 { "launches": [
     { "kernel": "softmax_1k",
       "when": "C % 4 == 0 && min(alignof(x), alignof(y)) >= 16 && C <= 1024",
-      "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
+      "grid": ["R"], "block": [128], "args": ["x", "y", "R", "C"] },
     { "kernel": "softmax_8k",
       "when": "C % 4 == 0 && C > 1024 && C <= 8192 && min(alignof(x), alignof(y)) >= 16",
       "grid": ["R"], "block": [256], "args": ["x", "y", "R", "C"] },
@@ -19,10 +19,11 @@
 // Row-wise softmax in CuTe, in two forms.
 //
 // A row of up to 131072 columns is read once into registers: the row is a tensor of tiles (one
-// vector of four for each thread), a thread's share a fragment of up to eight vectors. One block of
-// 256 threads takes a row of up to 8192 columns, a cluster of eight blocks of 512 a longer one,
-// tile by tile in turn. Maximum and sum are joined by warp shuffles, then across the warps through
-// shared memory, then across the cluster by reading the other blocks' shared memory.
+// vector of four for each thread), a thread's share a fragment of up to eight vectors. One block
+// takes a row of up to 8192 columns (128 threads up to 1024 columns, else 256), a cluster of eight
+// blocks of 512 a longer one, tile by tile in turn. Maximum and sum are joined by warp shuffles,
+// then across the warps through shared memory, then across the cluster by reading the other blocks'
+// shared memory.
 //
 // A still longer row, or one that is not aligned for vectors, is read twice. The first pass keeps a
 // running (maximum, sum) per thread and rescales the sum by exp(old - new) when the maximum grows;
@@ -188,10 +189,10 @@ __device__ void softmax_twice(const float *x, float *y, int rows, int cols)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
     softmax_1k(const float *x, float *y, int rows, int cols)
 {
-    softmax_registers<256, 1, 1>(x, y, rows, cols);
+    softmax_registers<128, 2, 1>(x, y, rows, cols);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
