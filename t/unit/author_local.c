@@ -170,8 +170,8 @@ static void test_replay(void **state)
         "{\"hone-replay\": 9, \"run\": {}}\n",
         "{\"hone-replay\": 1, \"run\": {}}\n{\"call\": {\"index\": 0}}\n",
         "{\"hone-replay\": 1, \"run\": {}}\n{\"verdict\": {\"index\": -4}}\n",
-        "{\"hone-replay\": 1, \"run\": {}}\n{\"node\": {\"index\": 0}}\n{\"node\": {\"index\": "
-        "0}}\n",
+        ("{\"hone-replay\": 1, \"run\": {}}\n{\"node\": {\"index\": 0}}\n"
+         "{\"node\": {\"index\": 0}}\n"),
         "{\"hone-replay\": 1, \"run\": {}}\n{\"call\": \n",
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
