@@ -235,7 +235,7 @@ static void put_named(struct strbuf *sb, const char *names, uint32_t n, const in
         put_string(sb, name);
         if (ints)
             strbuf_addf(sb, ": %" PRId64, ints[i]);
-        else
+        else if (doubles)
             strbuf_addf(sb, ": %.17g", doubles[i]);
         free(name);
         names += len + (names[len] == ' ');
