@@ -135,6 +135,15 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
                 r >= 1 ? "faster" : "SLOWER");
 }
 
+/* A kernel that was counted at several workloads is told of at the last, which is a timed one. */
+static bool counted_again(const struct verdict *v, const struct verdict_counter *c)
+{
+    for (const struct verdict_counter *d = c + 1; d < v->counters.items + v->counters.n; d++)
+        if (d->line == c->line && str_eq(d->name, c->name) && str_eq(d->kernel, c->kernel))
+            return true;
+    return false;
+}
+
 static void say_counters(const struct verdict *v, struct strbuf *out)
 {
     if (*v->bottleneck)
@@ -142,13 +151,14 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
     const char *kernel = "";
     size_t lines = 0;
     vec_each (struct verdict_counter, c, &v->counters) {
-        if (c->line && lines++ >= 12)
+        if (counted_again(v, c) || (c->line && lines++ >= 12))
             continue;
         if (!str_eq(kernel, c->kernel)) {
             kernel = c->kernel;
             strbuf_addf(out, "Counters of `%s`:\n", kernel);
         }
-        strbuf_addf(out, "- %s: %.6g%s%s", c->name, c->value, *c->unit ? " " : "", c->unit);
+        const char *unit = str_eq(c->unit, "1") ? "" : c->unit;
+        strbuf_addf(out, "- %s: %.6g%s%s", c->name, c->value, *unit ? " " : "", unit);
         if (c->line)
             strbuf_addf(out, " (line %u)", c->line);
         strbuf_addc(out, '\n');
@@ -209,10 +219,11 @@ json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o)
     if (o->profile && v->kind == V_PASS) {
         json_t *counters = json_array();
         vec_each (struct verdict_counter, c, &v->counters)
-            json_array_append_new(counters,
-                                  json_pack("{s:s, s:s, s:s, s:i, s:f}", "kernel", c->kernel,
-                                            "name", c->name, "unit", c->unit, "line", (int)c->line,
-                                            "value", isfinite(c->value) ? c->value : 0.0));
+            if (!counted_again(v, c))
+                json_array_append_new(counters, json_pack("{s:s, s:s, s:s, s:i, s:f}", "kernel",
+                                                          c->kernel, "name", c->name, "unit",
+                                                          c->unit, "line", (int)c->line, "value",
+                                                          isfinite(c->value) ? c->value : 0.0));
         json_object_set_new(j, "counters", counters);
         json_object_set_new(j, "bottleneck", json_string(v->bottleneck));
     }
