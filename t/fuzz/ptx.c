@@ -2,6 +2,7 @@
  * Any text as a PTX module: refused, or loaded, and its first kernel run for a few thousand
  * instructions on a small grid, with the sanitizer. Nothing of ours may be harmed by it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,4 +84,92 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     d->ops->close(d);
     return 0;
+}
+
+/* ---- mutation of valid text: lines and words are moved, numbers and registers changed ----------
+ */
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t len, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max, unsigned seed);
+
+static uint32_t next_random(uint32_t *s)
+{
+    *s = *s * 1664525u + 1013904223u;
+    return *s >> 8;
+}
+
+/* [*at, *at + *n): a line, chosen at random, with its newline. */
+static void pick_line(const uint8_t *d, size_t len, uint32_t *rng, size_t *at, size_t *n)
+{
+    size_t p = next_random(rng) % len, e = p;
+    while (p > 0 && d[p - 1] != '\n')
+        p--;
+    while (e < len && d[e] != '\n')
+        e++;
+    *at = p;
+    *n = (e < len ? e + 1 : e) - p;
+}
+
+/* Replaces [at, at + old) by `by`; returns the new length, or the old one if it does not fit. */
+static size_t splice(uint8_t *d, size_t len, size_t max, size_t at, size_t old, const void *by,
+                     size_t n)
+{
+    if (len - old + n > max)
+        return len;
+    memmove(d + at + n, d + at + old, len - at - old);
+    memcpy(d + at, by, n);
+    return len - old + n;
+}
+
+static size_t change_word(uint8_t *d, size_t len, size_t max, uint32_t *rng)
+{
+    static const char *const numbers[] = {"0",  "1",  "-1",         "31",    "32",
+                                          "64", "16", "2147483648", "65536", "0xffffffffffffffff"};
+    size_t at, n, p, e;
+    pick_line(d, len, rng, &at, &n);
+    for (p = at + (n ? next_random(rng) % n : 0);
+         p < at + n && d[p] != '%' && !(d[p] >= '0' && d[p] <= '9');)
+        p++;
+    if (p >= at + n)
+        return len;
+    for (e = p + 1; e < len && ((d[e] >= '0' && d[e] <= '9') || (d[e] >= 'a' && d[e] <= 'z'));)
+        e++;
+    char word[24];
+    if (d[p] == '%') { /* another register of the same or another kind */
+        static const char *const kinds[] = {"%r", "%rd", "%p", "%f", "%rs", "%fd"};
+        snprintf(word, sizeof word, "%s%u", kinds[next_random(rng) % 6], next_random(rng) % 12);
+        if (next_random(rng) % 3) /* keep the kind */
+            return d[e - 1] >= '0' && d[e - 1] <= '9'
+                       ? (d[e - 1] = (uint8_t)('0' + next_random(rng) % 10), len)
+                       : len;
+    } else {
+        snprintf(word, sizeof word, "%s", numbers[next_random(rng) % ARRAY_LEN(numbers)]);
+    }
+    return splice(d, len, max, p, e - p, word, strlen(word));
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *d, size_t len, size_t max, unsigned seed)
+{
+    uint32_t rng = seed;
+    uint8_t line[512];
+    size_t at, n, at2, n2;
+    if (len == 0 || next_random(&rng) % 4 == 0)
+        return LLVMFuzzerMutate(d, len, max);
+    for (uint32_t k = 1 + next_random(&rng) % 4; k > 0 && len > 0; k--) {
+        pick_line(d, len, &rng, &at, &n);
+        switch (next_random(&rng) % 6) {
+        case 0: /* lose a line */
+            len = splice(d, len, max, at, n, "", 0);
+            break;
+        case 1: /* a line again, elsewhere */
+            n = MIN(n, sizeof line);
+            memcpy(line, d + at, n);
+            pick_line(d, len, &rng, &at2, &n2);
+            len = splice(d, len, max, at2, 0, line, n);
+            break;
+        default:
+            len = change_word(d, len, max, &rng);
+        }
+    }
+    return len;
 }

@@ -1,0 +1,196 @@
+/*
+ * emu.c - how fast the emulator is: thread instructions and tensor arithmetic per second and core.
+ *
+ *     make bench            or      build/release/bench/emu DIR
+ *
+ * DIR holds the PTX of three of the repository's kernels (bench/emu.sh makes it): an elementwise
+ * GELU over 4M floats, and 1024^3 products in half precision by mma.sync and by TMA + wgmma. Each
+ * runs with and without the sanitizer, on one host thread and on two; the best of three counts.
+ * Processor time is printed too: other work on the machine disturbs it less than the wall clock.
+ */
+#include <time.h>
+
+#include "base/util.h"
+#include "emu/machine.h"
+
+enum { N_ELEMENTS = 1 << 22, GEMM = 1024 };
+
+struct run {
+    struct job job;
+    struct device *d;
+    struct device_module *mod;
+    uint64_t addr[3];
+};
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die_with(const struct err *err)
+{
+    fprintf(stderr, "bench/emu: %s\n", err->msg);
+    exit(3);
+}
+
+static void setup(struct run *r, const char *dir, const char *file, bool sanitize, uint32_t threads,
+                  const uint64_t bytes[3], uint32_t elem)
+{
+    static const enum job_buffer_role roles[] = {JOB_INPUT, JOB_INPUT, JOB_OUTPUT};
+    struct err err = ERR_INIT;
+    memset(r, 0, sizeof *r);
+    r->job.sanitize = sanitize;
+    r->job.nthreads = threads;
+    r->job.gpu.name = "h200";
+    r->job.limits.device_bytes = 1ull << 30;
+    if (emu_open(&r->d, &r->job, &err) < 0)
+        die_with(&err);
+    for (int i = 0; i < 3; i++) {
+        struct device_alloc a = {.name = "t",
+                                 .bytes = bytes[i],
+                                 .align = 256,
+                                 .elem_bytes = elem,
+                                 .role = roles[i],
+                                 .rank = 1,
+                                 .dims = {(int64_t)(bytes[i] / elem)}};
+        struct job_buffer b = {
+            .dtype = elem == 4 ? DT_F32 : DT_F16, .elems = bytes[i] / elem, .bytes = bytes[i]};
+        if (!bytes[i])
+            continue;
+        if (r->d->ops->alloc(r->d, &a, &r->addr[i], &err) < 0)
+            die_with(&err);
+        if (roles[i] == JOB_OUTPUT)
+            r->d->ops->poison(r->d, r->addr[i], &b, 1, NULL);
+        else
+            r->d->ops->zero(r->d, r->addr[i], bytes[i], NULL);
+    }
+    struct job_module m = {.name = "k", .ptx = file, .cubin = "", .source = ""};
+    if (r->d->ops->load(r->d, &m, dir, &r->mod, &err) != RESULT_OK)
+        die_with(&err);
+}
+
+/* Best of three: seconds of wall clock and of processor. */
+static void best_of(struct run *r, const struct job_launch *l, void *const *args, double *wall,
+                    double *cpu)
+{
+    struct err err = ERR_INIT;
+    *wall = *cpu = 1e9;
+    for (int k = 0; k < 3; k++) {
+        uint64_t t = now_ns();
+        double c = cpu_seconds();
+        if (r->d->ops->launch(r->d, r->mod, l, args, &err) != RESULT_OK)
+            die_with(&err);
+        *wall = MIN(*wall, 1e-9 * (double)(now_ns() - t));
+        *cpu = MIN(*cpu, cpu_seconds() - c);
+    }
+}
+
+static void finish(struct run *r)
+{
+    r->d->ops->unload(r->d, r->mod);
+    r->d->ops->close(r->d);
+}
+
+static void elementwise(const char *dir, bool sanitize, uint32_t threads)
+{
+    struct run r;
+    uint64_t n = N_ELEMENTS;
+    double wall, cpu;
+    setup(&r, dir, "gelu.ptx", sanitize, threads, (uint64_t[]){n * 4, 0, n * 4}, 4);
+    struct job_arg a[3] = {{.size = 8}, {.size = 8}, {.size = 8}};
+    void *args[] = {&r.addr[0], &r.addr[2], &n};
+    struct job_launch l = {.kernel = "gelu_tanh",
+                           .grid = {N_ELEMENTS / 256, 1, 1},
+                           .block = {256, 1, 1},
+                           .cluster = {1, 1, 1},
+                           .nargs = 3,
+                           .args = a};
+    best_of(&r, &l, args, &wall, &cpu);
+    double work = 32.0 * (double)((struct emu *)r.d)->steps_last;
+    printf("%-24s %-4s %7u %10.3f %10.3f %9.2f G thread-instructions/s, %.2f per core\n",
+           "elementwise", sanitize ? "yes" : "no", threads, wall, cpu, 1e-9 * work / wall,
+           1e-9 * work / cpu);
+    finish(&r);
+}
+
+static void print_gemm(const char *name, bool sanitize, uint32_t threads, double wall, double cpu)
+{
+    double flop = 2.0 * GEMM * GEMM * GEMM;
+    printf("%-24s %-4s %7u %10.3f %10.3f %9.2f GFLOP/s, %.2f per core\n", name,
+           sanitize ? "yes" : "no", threads, wall, cpu, 1e-9 * flop / wall, 1e-9 * flop / cpu);
+}
+
+static void gemm_sm80(const char *dir, bool sanitize, uint32_t threads)
+{
+    struct run r;
+    uint64_t bytes = 2ull * GEMM * GEMM;
+    int32_t dim = GEMM;
+    double wall, cpu;
+    setup(&r, dir, "sm80.ptx", sanitize, threads, (uint64_t[]){bytes, bytes, bytes}, 2);
+    struct job_arg a[6] = {{.size = 8}, {.size = 8}, {.size = 8},
+                           {.size = 4}, {.size = 4}, {.size = 4}};
+    void *args[] = {&r.addr[0], &r.addr[1], &r.addr[2], &dim, &dim, &dim};
+    struct job_launch l = {.kernel = "gemm",
+                           .grid = {GEMM / 128, GEMM / 128, 1},
+                           .block = {128, 1, 1},
+                           .cluster = {1, 1, 1},
+                           .smem_bytes = 3 * (128 + 128) * 64 * 2,
+                           .nargs = 6,
+                           .args = a};
+    best_of(&r, &l, args, &wall, &cpu);
+    print_gemm("gemm cp.async mma.sync", sanitize, threads, wall, cpu);
+    finish(&r);
+}
+
+static void gemm_sm90(const char *dir, bool sanitize, uint32_t threads)
+{
+    struct run r;
+    uint64_t bytes = 2ull * GEMM * GEMM;
+    int32_t dim = GEMM;
+    double wall, cpu;
+    struct err err = ERR_INIT;
+    _Alignas(64) uint8_t maps[3][128];
+    setup(&r, dir, "sm90.ptx", sanitize, threads, (uint64_t[]){bytes, bytes, bytes}, 2);
+    for (int i = 0; i < 3; i++) {
+        struct job_tensormap t = {.dtype = DT_F16,
+                                  .rank = 2,
+                                  .dims = {GEMM, GEMM},
+                                  .strides = {0, 2 * GEMM},
+                                  .box = {64, i == 2 ? 64u : 128u},
+                                  .elem_strides = {1, 1},
+                                  .swizzle = 3};
+        if (r.d->ops->tensormap(r.d, &t, r.addr[i], maps[i], &err) != RESULT_OK)
+            die_with(&err);
+    }
+    struct job_arg a[6] = {{.size = 128}, {.size = 128}, {.size = 128},
+                           {.size = 4},   {.size = 4},   {.size = 4}};
+    void *args[] = {maps[0], maps[1], maps[2], &dim, &dim, &dim};
+    struct job_launch l = {.kernel = "gemm",
+                           .grid = {2 * (GEMM / 256) * (GEMM / 256), 1, 1},
+                           .block = {384, 1, 1},
+                           .cluster = {2, 1, 1},
+                           .smem_bytes = 4 * (128 + 256) * 64 * 2 + 128,
+                           .nargs = 6,
+                           .args = a};
+    best_of(&r, &l, args, &wall, &cpu);
+    print_gemm("gemm TMA wgmma", sanitize, threads, wall, cpu);
+    finish(&r);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: emu DIR   (see bench/emu.sh)\n");
+        return 2;
+    }
+    printf("%-24s %-4s %7s %10s %10s\n", "kernel", "san", "threads", "wall s", "cpu s");
+    for (int sanitize = 0; sanitize < 2; sanitize++)
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            elementwise(argv[1], sanitize, threads);
+            gemm_sm80(argv[1], sanitize, threads);
+            gemm_sm90(argv[1], sanitize, threads);
+        }
+    return 0;
+}
