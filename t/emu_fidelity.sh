@@ -3,7 +3,8 @@
 # found. On a machine with a GPU the outputs are compared too (--gpu; see t/gpu/fidelity.c).
 . "$(dirname "$0")/lib.sh"
 
+cd "$ROOT" || exit 1
 for f in t/cases/fidelity/*.case; do
-    runs 0 "${f##*/}" "build/$MODE/fidelity" --quiet "$f"
+    runs 0 "${f##*/}" "$ROOT/build/${MODE:-release}/fidelity" --quiet "$f"
 done
 done_testing

@@ -7,8 +7,7 @@ extern "C" __global__ void k(const float *a, const float *b, float *c, long long
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     __shared__ float part[256];
     part[threadIdx.x] = i < n ? a[i] : 0;
-    float mine = part[255 - (255 - threadIdx.x)];
-    float other = part[threadIdx.x ^ 64];
+    float other = part[threadIdx.x ^ 64]; // another warp's, perhaps not written yet
     if (i < n)
-        c[i] = mine + b[i] + 0 * (other != other ? 0 : other == other ? 0 : other);
+        c[i] = a[i] + b[i] + (other == 12345.678f ? 1 : 0);
 }

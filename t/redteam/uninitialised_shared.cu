@@ -7,5 +7,5 @@ extern "C" __global__ void k(const float *a, const float *b, float *c, long long
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     __shared__ float part[256];
     if (i < n)
-        c[i] = a[i] + b[i] + 0 * part[threadIdx.x ^ 1];
+        c[i] = a[i] + b[i] + (part[threadIdx.x ^ 1] == 12345.678f ? 1 : 0);
 }
