@@ -308,7 +308,7 @@ static bool check_one(const char *what, json_t *all)
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
             fprintf(stderr, "%s: note\n", p->text);
-        if (ok)
+        if (ok && t)
             printf("%s: good, %zu workloads\n", t->name, t->workloads.n);
         else
             printf("%s: %zu problem%s\n", t ? t->name : what, r.problems.n,

@@ -200,9 +200,9 @@ static int decode_atom(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->sub[0] = 255;
     for (int i = 0; i < p->nmods; i++) {
         const char *m = p->mods[i];
-        for (uint8_t k = 0; k < A_COUNT; k++)
+        for (int k = 0; k < A_COUNT; k++)
             if (str_eq(m, names[k]))
-                in->sub[0] = k;
+                in->sub[0] = (uint8_t)k;
         if (str_eq(m, "v2") || str_eq(m, "v4") || str_eq(m, "v8"))
             n = (uint32_t)(m[1] - '0');
         if (str_eq(m, "async"))

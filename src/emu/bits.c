@@ -196,9 +196,9 @@ static int decode_prmt(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->exec = exec_prmt;
     in->kind = CK_INT;
     if (p->nmods == 2) {
-        for (uint8_t i = 1; i < ARRAY_LEN(modes); i++)
+        for (size_t i = 1; i < ARRAY_LEN(modes); i++)
             if (str_eq(p->mods[1], modes[i]))
-                in->sub[0] = i;
+                in->sub[0] = (uint8_t)i;
         if (!in->sub[0])
             return dec_unsupported(d, p);
     }

@@ -49,7 +49,7 @@ static int exec_cp(struct warp *w, const struct insn *in)
         if (n) {
             reading |= 1u << i;
             bool whole = n == size;
-            if (src % size)
+            if (src & (size - 1)) /* 4, 8 or 16 */
                 return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_MISALIGNED,
                                  "cp.async of %u bytes from the misaligned address 0x%llx", size,
                                  (unsigned long long)src);

@@ -356,7 +356,7 @@ static bool covered(struct emu_run *r, const struct form *f, char *why, size_t n
         }
         code_free(c);
     }
-    snprintf(why, n, "%s", err.msg);
+    snprintf(why, n, "%.*s", (int)n - 1, err.msg);
     strbuf_release(&ptx);
     strbuf_release(&ops);
     return ok;
