@@ -288,9 +288,9 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
     in->sub[1] = (uint8_t)ptx_type_bits(t);
     if ((t != PT_F32 && t != PT_F64) || p->nmods != 2 || p->nops != 2)
         return dec_bad(d, p, "bad form");
-    for (uint8_t i = 0; i < ARRAY_LEN(names); i++)
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eq(p->mods[0], names[i])) {
-            in->sub[0] = i;
+            in->sub[0] = (uint8_t)i;
             if (dec_dst(d, p, &p->ops[0], 1, &in->o[0]) < 0)
                 return -1;
             return dec_src(d, p, &p->ops[1], t, &in->o[1]);

@@ -249,7 +249,7 @@ static exec_fn int_compare(enum ptx_type t, int c)
                                     {eq_u64, ne_u64, lt_u64, le_u64, gt_u64, ge_u64}};
     uint32_t bits = ptx_type_bits(t);
     int row = (bits == 16 ? 0 : bits == 32 ? 2 : 4) + (ptx_is_signed(t) ? 0 : 1);
-    return c < 6 ? f[row][c] : NULL;
+    return c >= 0 && c < 6 ? f[row][c] : NULL;
 }
 
 /* Comparison, combination and operand type from the modifiers; -1 after reporting. */

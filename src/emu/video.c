@@ -104,10 +104,10 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     uint32_t types = 0;
     v->parts = p->op[n - 1] == '2' ? 2 : p->op[n - 1] == '4' ? 4 : 1;
     v->op = V_COUNT;
-    for (uint8_t i = 0; i < V_COUNT; i++)
+    for (int i = 0; i < V_COUNT; i++)
         if (strlen(names[i]) == n - (v->parts > 1) &&
             strncmp(names[i], p->op, strlen(names[i])) == 0)
-            v->op = i;
+            v->op = (uint8_t)i;
     if (v->op == V_COUNT)
         return dec_unsupported(d, p);
     bool is_set = v->op == V_SET;

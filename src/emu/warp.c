@@ -294,7 +294,6 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         }
         switch (rc) {
         case EX_JUMP:
-            pc = w->frags[w->cur].pc;
             if (w->strong > SPIN_STRONG) { /* perhaps it waits for another lane, warp or block */
                 w->strong = 0;
                 w->frags[w->cur].ran = ++w->slices;

@@ -269,9 +269,9 @@ static int decode_redux(struct decoder *d, const struct ptx_insn *p, struct insn
     in->kind = CK_SHUFFLE;
     in->flags |= INSN_SYNCWARP;
     in->sub[0] = 255;
-    for (uint8_t i = 0; i < ARRAY_LEN(ops); i++)
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
         if (ptx_has(p, ops[i]))
-            in->sub[0] = i;
+            in->sub[0] = (uint8_t)i;
     if (in->sub[0] == 255 || p->nops != 3 || !ptx_has(p, "sync") || ptx_type_bits(t) != 32 ||
         (t == PT_F32 && in->sub[0] != R_MIN && in->sub[0] != R_MAX))
         return dec_unsupported(d, p);
