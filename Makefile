@@ -136,8 +136,8 @@ check: check-unit $(PROGRAMS:%=$(B)/%) $(B)/fidelity ## the tests alone, without
 	@prove $(PROVE_FLAGS) $(filter-out t/lib.sh,$(sort $(wildcard t/*.sh)))
 check-unit: $(UNIT)
 	@$(if $(UNIT),prove $(PROVE_FLAGS) --exec '' $(sort $(UNIT)))
-asan: ## the same tests under ASan and UBSan
-	@$(MAKE) -s -j2 MODE=asan check
+asan: ## the unit tests under ASan and UBSan
+	@$(MAKE) -s -j2 MODE=asan check-unit
 torture: all ## the long fault tests
 	@$(if $(wildcard t/torture/*.sh),prove $(sort $(wildcard t/torture/*.sh)))
 BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))

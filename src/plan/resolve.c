@@ -79,7 +79,7 @@ static int resolve_dims(const struct plan_launch *l, const struct shape *s, stru
         return err_set(err, ERR_INPUT, "the blocks of a cluster are %s; at most 16 are allowed",
                        SHOWN(s, blocks));
     for (int i = 0; i < 3; i++)
-        if (out->grid[i] % out->cluster[i])
+        if (out->cluster[i] && out->grid[i] % out->cluster[i])
             return err_set(err, ERR_INPUT, "grid.%c is %s, no multiple of cluster.%c, which is %u",
                            'x' + i, SHOWN(s, out->grid[i]), 'x' + i, out->cluster[i]);
     if (l->smem && plan_eval(s, l->smem, &smem, err) < 0)
