@@ -104,6 +104,7 @@ static void put_finding(struct strbuf *o, const struct result_finding *f)
     wire_put_str(o, f->text);
     wire_put_str(o, f->other);
     wire_put_u64(o, f->count);
+    wire_put_u32(o, f->case_index);
 }
 
 static void put_counter(struct strbuf *o, const struct result_counter *c)
@@ -113,6 +114,7 @@ static void put_counter(struct strbuf *o, const struct result_counter *c)
     wire_put_str(o, c->name);
     wire_put_str(o, c->unit);
     wire_put_f64(o, c->value);
+    wire_put_u32(o, c->case_index);
 }
 
 void result_write(const struct result *res, struct strbuf *o)
@@ -160,8 +162,8 @@ void result_write(const struct result *res, struct strbuf *o)
 enum {
     MIN_COMPARE = 4 + 10 * 8 + 4 + 4,
     MIN_CALL = 4 + 4 + 1 + 8 + 5 + 4 + 4,
-    MIN_FINDING = 1 + 4 * 3 + 6 * 4 + 8 + 4 + 4 + 8,
-    MIN_COUNTER = 4 * 4 + 8,
+    MIN_FINDING = 1 + 4 * 3 + 6 * 4 + 8 + 4 + 4 + 8 + 4,
+    MIN_COUNTER = 4 * 4 + 8 + 4,
     MIN_MODULE = 5,
     MIN_SAMPLE = 24,
     MAX_FINDINGS = 65536,
@@ -243,6 +245,8 @@ static void get_finding(struct wire_reader *r, struct arena *a, struct result_fi
     f->text = get_text(r, a, "finding");
     f->other = get_text(r, a, "finding");
     f->count = wire_get_u64(r, "finding");
+    f->case_index = wire_get_u32(r, "finding");
+    wire_require(r, f->case_index < JOB_MAX_CASES, "finding's case");
 }
 
 static void get_cases(struct wire_reader *r, struct arena *a, struct result *res)
@@ -296,6 +300,8 @@ static void get_result(struct wire_reader *r, struct arena *a, struct result *re
         c->name = get_text(r, a, "counter");
         c->unit = get_text(r, a, "counter");
         c->value = wire_get_f64(r, "counter");
+        c->case_index = wire_get_u32(r, "counter");
+        wire_require(r, c->case_index < JOB_MAX_CASES, "counter's case");
     }
     res->printf_text = wire_get_str(r, a, MAX_PRINTF, "printf text");
 }

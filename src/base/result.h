@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
-#define RESULT_VERSION 1
+#define RESULT_VERSION 2
 #define RESULT_STATUS_AT 24 /* byte of the status: the watchdog rewrites it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -65,6 +65,7 @@ struct result_finding {
     const char *text;   /* one sentence for people and models */
     const char *other;  /* the other party of a race: "line 41, block (0,0,0) thread (3,0,0)" */
     uint64_t count;
+    uint32_t case_index; /* of the job: in which case it was seen first */
 };
 
 /* Named numbers with a unit, per kernel or per source line. */
@@ -73,6 +74,7 @@ struct result_counter {
     uint32_t line; /* 0 = whole kernel */
     const char *name, *unit;
     double value;
+    uint32_t case_index; /* of the job */
 };
 
 struct result_compare {

@@ -52,11 +52,37 @@ void check_blame(struct verdict *v, const struct check_input *in, enum verdict_k
     v->summary = arena_strdup(&v->arena, text);
 }
 
+static bool hidden(const struct check_input *in, uint32_t c)
+{
+    return in->cases[c].role == ROLE_HELDOUT;
+}
+
+/* What is told of a held-out shape has no numbers: indices, counts and what is left over after the
+ * last tile would give the shape away. Names with digits in them stay. */
+static const char *without_numbers(struct verdict *v, const char *text)
+{
+    char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
+    bool name = false;
+    for (const char *p = out; *p;) {
+        if (!name && *p >= '0' && *p <= '9') {
+            *w++ = '#';
+            for (p++; (*p >= '0' && *p <= '9') || (*p == '.' && p[1] >= '0' && p[1] <= '9');)
+                p++;
+            continue;
+        }
+        name = *p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+               (name && *p >= '0' && *p <= '9');
+        *w++ = *p++;
+    }
+    *w = '\0';
+    return out;
+}
+
 /* "smoke:0 (M=4 N=7)"; a held-out shape is not named. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
-    if (k->role == ROLE_HELDOUT)
+    if (hidden(in, c))
         return "a held-out shape (not shown: it differs from the listed ones in size or alignment)";
     return arena_printf(&v->arena, "%s (%s)", in->job->cases[c].name, k->shape);
 }
@@ -139,22 +165,36 @@ static const char *tell_mismatch(struct verdict *v, const struct call_ctx *x,
                                  const struct result_compare *cmp)
 {
     const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
-    bool hidden = x->in->cases[x->c].role == ROLE_HELDOUT;
+    bool pattern = cmp->pattern && *cmp->pattern;
+    if (hidden(x->in, x->c))
+        return arena_printf(&v->arena, "'%s' is wrong%s%s", b->name, pattern ? "; pattern: " : "",
+                            pattern ? cmp->pattern : "");
     struct strbuf sb = STRBUF_INIT(1200);
     strbuf_addf(&sb, "%.3g%% of '%s' is wrong",
                 cmp->n ? 100.0 * (double)cmp->bad / (double)cmp->n : 0, b->name);
     if (isfinite(cmp->max_ratio))
         strbuf_addf(&sb, ", at worst %.3g times the allowed error", cmp->max_ratio);
-    if (!hidden) {
-        strbuf_adds(&sb, " at ");
-        add_index(&sb, b, cmp->worst_elem);
-    }
+    strbuf_adds(&sb, " at ");
+    add_index(&sb, b, cmp->worst_elem);
     strbuf_addf(&sb, " (got %.9g, want %.9g)", cmp->worst_got, cmp->worst_want);
-    if (cmp->pattern && *cmp->pattern && !hidden)
+    if (pattern)
         strbuf_addf(&sb, "; pattern: %s", cmp->pattern);
     char *s = arena_strdup(&v->arena, sb.buf);
     strbuf_release(&sb);
     return s;
+}
+
+static const char *tell_unwritten(struct verdict *v, const struct call_ctx *x,
+                                  const struct result_compare *cmp)
+{
+    const char *name = x->jc->buffers[cmp->buffer].name;
+    const char *lead = cmp->pattern && *cmp->pattern ? "; pattern: " : "";
+    if (hidden(x->in, x->c))
+        return arena_printf(&v->arena, "elements of '%s' were never written%s%s", name, lead,
+                            *lead ? cmp->pattern : "");
+    return arena_printf(&v->arena, "%llu of %llu elements of '%s' were never written%s%s",
+                        (unsigned long long)cmp->unwritten, (unsigned long long)cmp->n, name, lead,
+                        cmp->pattern ? cmp->pattern : "");
 }
 
 /* Returns whether the output was right. */
@@ -164,11 +204,7 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     const char *story = NULL, *detector = NULL;
     if (cmp->unwritten) {
         detector = "unwritten";
-        story = arena_printf(&v->arena, "%llu of %llu elements of '%s' were never written%s%s",
-                             (unsigned long long)cmp->unwritten, (unsigned long long)cmp->n,
-                             b->name, cmp->pattern && *cmp->pattern ? "; pattern: " : "",
-                             cmp->pattern && x->in->cases[x->c].role != ROLE_HELDOUT ? cmp->pattern
-                                                                                     : "");
+        story = tell_unwritten(v, x, cmp);
     } else if (cmp->bad || !(cmp->max_ratio <= 1)) {
         detector = "compare";
         story = tell_mismatch(v, x, cmp);
@@ -179,6 +215,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
                              "the declared precision (%.3g allowed): a lower precision was used",
                              b->name, cmp->rms_ratio, b->budget);
     }
+    if (story && hidden(x->in, x->c))
+        story = without_numbers(v, story);
     note_workload(x, v, cmp, story);
     if (!story)
         return true;
@@ -192,13 +230,15 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     const struct result_call *r = x->r;
     if (r->status != RESULT_OK)
         return; /* the job's own status tells this story */
+    const char *damage = hidden(in, x->c) ? without_numbers(v, r->damage)
+                         : r->damage      ? r->damage
+                                          : "";
     if (!r->inputs_intact)
         check_blame(v, in, V_CHEAT, "check", "input-hash", "an input was modified on %s: %s",
-                    where(v, in, x->c), r->damage ? r->damage : "");
+                    where(v, in, x->c), damage);
     if (!r->guards_intact)
         check_blame(v, in, V_FAULT, "check", "guard",
-                    "memory outside the buffers was written on %s: %s", where(v, in, x->c),
-                    r->damage ? r->damage : "");
+                    "memory outside the buffers was written on %s: %s", where(v, in, x->c), damage);
     if (!r->globals_intact)
         check_blame(v, in, V_CHEAT, "check", "device-state",
                     "__device__ variables are not as they were before the call on %s: data could "
@@ -277,10 +317,13 @@ static void check_status(struct verdict *v, const struct check_input *in)
             arena_strdup(&v->arena, r->message && *r->message ? r->message : "the worker failed");
         return;
     }
-    const char *at =
-        r->where_case < in->job->ncases ? where(v, in, r->where_case) : "an unknown case";
+    bool known = r->where_case < in->job->ncases;
+    const char *at = known ? where(v, in, r->where_case) : "an unknown case";
+    const char *story = known && !hidden(in, r->where_case) && r->message
+                            ? r->message
+                            : without_numbers(v, r->message);
     check_blame(v, in, k, "run", "status", "%s on %s: %s", result_status_name(r->status), at,
-                r->message ? r->message : "");
+                story);
 }
 
 static enum verdict_kind kind_of_finding(enum finding_kind k)
@@ -300,24 +343,53 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
+/* The same line doing the same thing at several workloads is told once, at the first. */
+static bool found_before(struct verdict *v, const struct result_finding *f, bool count)
+{
+    vec_each (struct verdict_finding, o, &v->findings)
+        if (o->kind == f->kind && o->line == f->line && str_eq(o->kernel, f->kernel)) {
+            o->count += count ? f->count : 0;
+            return true;
+        }
+    return false;
+}
+
+static void check_finding(struct verdict *v, const struct check_input *in,
+                          const struct result_finding *f)
+{
+    uint32_t c = f->case_index;
+    *vec_push(&v->findings) = (struct verdict_finding){
+        .workload = arena_strdup(&v->arena, in->job->cases[c].name),
+        .role = workload_role_name(in->cases[c].role),
+        .kind = f->kind,
+        .kernel = arena_strdup(&v->arena, f->kernel),
+        .file = arena_strdup(&v->arena, f->file),
+        .line = f->line,
+        .block = {f->block[0], f->block[1], f->block[2]},
+        .thread = {f->thread[0], f->thread[1], f->thread[2]},
+        .object = arena_strdup(&v->arena, f->object),
+        .index = f->index,
+        .text = arena_strdup(&v->arena, f->text),
+        .other = arena_strdup(&v->arena, f->other),
+        .count = f->count,
+    };
+    if (f->kind != FIND_UNSUPPORTED)
+        check_blame(v, in, kind_of_finding(f->kind), "emulate", "sanitizer",
+                    "%s at line %u of kernel '%s' on %s%s%s", finding_kind_name(f->kind), f->line,
+                    f->kernel, where(v, in, c), hidden(in, c) ? "" : ": ",
+                    hidden(in, c) ? "" : f->text);
+}
+
+/* Listed workloads first: a held-out one speaks only of what no other showed. */
 static void check_findings(struct verdict *v, const struct check_input *in)
 {
-    const struct result *r = in->result;
-    for (uint32_t i = 0; i < r->nfindings; i++) {
-        const struct result_finding *f = &r->findings[i];
-        struct result_finding *mine = vec_push(&v->findings);
-        *mine = *f;
-        mine->kernel = arena_strdup(&v->arena, f->kernel);
-        mine->file = arena_strdup(&v->arena, f->file);
-        mine->object = arena_strdup(&v->arena, f->object);
-        mine->text = arena_strdup(&v->arena, f->text);
-        mine->other = arena_strdup(&v->arena, f->other);
-        if (f->kind == FIND_UNSUPPORTED)
-            continue;
-        check_blame(v, in, kind_of_finding(f->kind), "emulate", "sanitizer",
-                    "%s at line %u of kernel '%s': %s", finding_kind_name(f->kind), f->line,
-                    f->kernel, f->text);
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < in->result->nfindings; i++) {
+            const struct result_finding *f = &in->result->findings[i];
+            if (f->case_index < in->job->ncases && hidden(in, f->case_index) == (pass == 1) &&
+                !found_before(v, f, pass == 0))
+                check_finding(v, in, f);
+        }
 }
 
 /* The probes judge Hone's own data: if zeros would pass, the check is blind, and says so. */

@@ -64,11 +64,16 @@ char *detail_problems(struct arena *a, const struct problem_vec *p)
     return text;
 }
 
-static void add_finding(struct strbuf *sb, const struct result_finding *f, const char *source)
+static void add_finding(struct strbuf *sb, const struct verdict_finding *f, const char *source)
 {
     strbuf_addf(sb, "%s%s in '%s'", sb->len ? "\n" : "", finding_kind_name(f->kind), f->kernel);
     if (f->line)
         strbuf_addf(sb, " line %u", f->line);
+    if (verdict_hidden(f->role)) {
+        strbuf_adds(sb, ", on a held-out shape (not shown)");
+        add_source_line(sb, source, f->line);
+        return;
+    }
     strbuf_addf(sb, ", block (%u,%u,%u) thread (%u,%u,%u)", f->block[0], f->block[1], f->block[2],
                 f->thread[0], f->thread[1], f->thread[2]);
     if (f->count > 1)
@@ -89,7 +94,7 @@ char *detail_run(struct verdict *v, const char *source)
     vec_each (struct verdict_workload, w, &v->workloads) {
         if (w->ok || !w->note || !*w->note)
             continue;
-        bool hidden = str_eq(w->role, "heldout");
+        bool hidden = verdict_hidden(w->role);
         strbuf_addf(&sb, "%s%s (%s): %s", sb.len ? "\n" : "", w->name,
                     hidden ? "shape not shown" : w->shape, w->note);
     }

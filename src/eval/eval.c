@@ -395,6 +395,12 @@ static int result_fits(const struct result *r, const struct job *j, struct err *
         return err_set(err, ERR_INPUT, "result.bin answers another job");
     if (r->ncases > j->ncases)
         return err_set(err, ERR_INPUT, "result.bin has %u cases, the job %u", r->ncases, j->ncases);
+    for (uint32_t i = 0; i < r->nfindings; i++)
+        if (r->findings[i].case_index >= j->ncases)
+            return err_set(err, ERR_INPUT, "result.bin: finding %u names no case", i);
+    for (uint32_t i = 0; i < r->ncounters; i++)
+        if (r->counters[i].case_index >= j->ncases)
+            return err_set(err, ERR_INPUT, "result.bin: counter %u names no case", i);
     for (uint32_t c = 0; c < r->ncases; c++)
         for (uint32_t k = 0; k < r->cases[c].ncalls; k++) {
             const struct result_call *call = &r->cases[c].calls[k];
@@ -407,11 +413,18 @@ static int result_fits(const struct result *r, const struct job *j, struct err *
     return 0;
 }
 
-static void copy_counters(struct verdict *v, const struct result *r)
+/* Those of a held-out shape stay behind, whatever the worker sent: what a verdict says of a kernel
+ * reaches authors. */
+static void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
         const struct result_counter *c = &r->counters[i];
+        const char *role = workload_role_name(cases->info.items[c->case_index].role);
+        if (verdict_hidden(role))
+            continue;
         *vec_push(&v->counters) = (struct verdict_counter){
+            .workload = arena_strdup(&v->arena, cases->cases.items[c->case_index].name),
+            .role = role,
             .kernel = arena_strdup(&v->arena, c->kernel),
             .name = arena_strdup(&v->arena, c->name),
             .unit = arena_strdup(&v->arena, c->unit),
@@ -445,7 +458,7 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
                     got / 1e3, a->job.cases[c].name, floor / 1e3);
     if (a->stage == RUNNING && v->kind == V_PASS)
         measure_times(v, &mi);
-    copy_counters(v, r);
+    copy_counters(v, &a->cases, r);
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)

@@ -31,13 +31,17 @@ double verdict_roofline(const struct verdict *v)
 
 static bool heldout(const struct verdict_workload *w)
 {
-    return str_eq(w->role, "heldout") || str_starts(w->name, "heldout");
+    return verdict_hidden(w->role) || str_starts(w->name, "heldout");
 }
 
+/* Was anything wrong at a held-out shape? Then the verdict's own words are not passed on. */
 static bool heldout_failed(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)
         if (!w->ok && heldout(w))
+            return true;
+    vec_each (struct verdict_finding, f, &v->findings)
+        if (verdict_hidden(f->role))
             return true;
     return false;
 }
@@ -64,6 +68,18 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v));
 }
 
+/* A number, not a digit of a name. */
+static bool has_number(const char *s)
+{
+    for (bool name = false; *s; s++) {
+        bool digit = *s >= '0' && *s <= '9';
+        if (digit && !name)
+            return true;
+        name = digit || *s == '_' || ((*s | 32) >= 'a' && (*s | 32) <= 'z');
+    }
+    return false;
+}
+
 static void say_workload_failures(const struct verdict *v, struct strbuf *out)
 {
     unsigned hidden = 0;
@@ -71,6 +87,8 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
         if (w->ok)
             continue;
         if (heldout(w)) {
+            if (*w->note && !has_number(w->note)) /* the judge has taken them out */
+                strbuf_addf(out, "- at a shape you were not told: %s\n", w->note);
             hidden++;
             continue;
         }
@@ -89,7 +107,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
 static void say_findings(const struct verdict *v, struct strbuf *out)
 {
     size_t shown = 0;
-    vec_each (struct result_finding, f, &v->findings) {
+    vec_each (struct verdict_finding, f, &v->findings) {
         if (shown++ == 12) {
             strbuf_addf(out, "- and %zu more\n", v->findings.n - 12);
             break;
@@ -97,6 +115,10 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, "- %s", finding_kind_name(f->kind));
         if (f->line)
             strbuf_addf(out, " at line %u", f->line);
+        if (verdict_hidden(f->role)) {
+            strbuf_addf(out, " (%s), at a shape you were not told\n", f->kernel);
+            continue;
+        }
         strbuf_addf(out, " (%s, block %u,%u,%u thread %u,%u,%u)", f->kernel, f->block[0],
                     f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
         strbuf_addf(out, ": %s", f->text);
@@ -138,8 +160,11 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
 /* A kernel that was counted at several workloads is told of at the last, which is a timed one. */
 static bool counted_again(const struct verdict *v, const struct verdict_counter *c)
 {
+    if (verdict_hidden(c->role))
+        return true;
     for (const struct verdict_counter *d = c + 1; d < v->counters.items + v->counters.n; d++)
-        if (d->line == c->line && str_eq(d->name, c->name) && str_eq(d->kernel, c->kernel))
+        if (!verdict_hidden(d->role) && d->line == c->line && str_eq(d->name, c->name) &&
+            str_eq(d->kernel, c->kernel))
             return true;
     return false;
 }
@@ -155,7 +180,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
             continue;
         if (!str_eq(kernel, c->kernel)) {
             kernel = c->kernel;
-            strbuf_addf(out, "Counters of `%s`:\n", kernel);
+            strbuf_addf(out, "Counters of `%s` at %s:\n", kernel, c->workload);
         }
         const char *unit = str_eq(c->unit, "1") ? "" : c->unit;
         strbuf_addf(out, "- %s: %.6g%s%s", c->name, c->value, *unit ? " " : "", unit);

@@ -22,13 +22,14 @@ static void short_number(char out[16], double v)
 
 void counters_text(struct strbuf *sb, const struct verdict *v)
 {
-    const char *kernel = "";
+    const char *kernel = "", *workload = "";
     vec_each (struct verdict_counter, c, &v->counters) {
         if (c->line)
             continue;
-        if (!str_eq(kernel, c->kernel))
-            strbuf_addf(sb, "\nkernel %s\n", c->kernel);
+        if (!str_eq(kernel, c->kernel) || !str_eq(workload, c->workload))
+            strbuf_addf(sb, "\nkernel %s at %s\n", c->kernel, c->workload);
         kernel = c->kernel;
+        workload = c->workload;
         char num[16];
         short_number(num, c->value);
         strbuf_addf(sb, "  %-34s %10s %s\n", c->name, num, c->unit);
@@ -70,7 +71,7 @@ void annotate_text(struct strbuf *sb, const struct verdict *v, const char *sourc
             strbuf_addf(sb, "%9s ", num);
         }
         strbuf_addf(sb, "| %4u  %.*s\n", line, (int)MIN(n, (size_t)200), p);
-        vec_each (struct result_finding, f, &v->findings)
+        vec_each (struct verdict_finding, f, &v->findings)
             if (f->line == line)
                 strbuf_addf(sb, "%30s|       ^ %s: %s (%llu times)\n", "",
                             finding_kind_name(f->kind), f->text, (unsigned long long)f->count);

@@ -25,6 +25,11 @@ const char *verdict_kind_name(enum verdict_kind k)
     return kind_names[k];
 }
 
+bool verdict_hidden(const char *role)
+{
+    return !role || !(str_eq(role, "smoke") || str_eq(role, "check") || str_eq(role, "time"));
+}
+
 enum verdict_kind verdict_kind_from(const char *name, bool *ok)
 {
     for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)

@@ -55,7 +55,23 @@ struct verdict_time {
     double roofline_pct;              /* of the measured (or data-sheet) ceiling; 0 = n/a */
 };
 
+/* Something the emulator saw. `workload` is where ("check:1"), `role` what that is for: of a
+ * held-out one an author may be told the kind and the line, no more (see verdict_hidden). */
+struct verdict_finding {
+    const char *workload, *role;
+    enum finding_kind kind;
+    const char *kernel, *file;
+    uint32_t line;
+    uint32_t block[3], thread[3];
+    const char *object;
+    int64_t index;
+    const char *text, *other;
+    uint64_t count;
+};
+
+/* Counters of held-out workloads are never in a verdict. */
 struct verdict_counter {
+    const char *workload, *role;
     const char *kernel, *name, *unit;
     uint32_t line;
     double value;
@@ -74,7 +90,7 @@ struct verdict {
     bool time_is_model;
     VEC(struct verdict_workload) workloads;
     VEC(struct verdict_time) times;
-    VEC(struct result_finding) findings;
+    VEC(struct verdict_finding) findings;
     VEC(struct verdict_counter) counters;
     VEC(const char *) warnings;
     const char *bottleneck; /* "dram-bound: 91% of measured copy bandwidth"; "" = unknown */
@@ -85,6 +101,9 @@ struct verdict {
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
+/* Must an author not know of what was seen at a workload of this role? True for held-out ones and
+ * for a role that is not known. */
+bool verdict_hidden(const char *role);
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 
 json_t *verdict_to_json(const struct verdict *v);

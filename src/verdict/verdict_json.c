@@ -9,7 +9,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-enum field_type { F_STR, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
+/* F_LATER: a string that older verdicts do not have; then it is "". */
+enum field_type { F_STR, F_LATER, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
     const char *key;
@@ -46,16 +47,18 @@ static const struct field time_fields[] = {
 };
 
 static const struct field finding_fields[] = {
-    FIELD(result_finding, kernel, F_STR),   FIELD(result_finding, file, F_STR),
-    FIELD(result_finding, line, F_U32),     FIELD(result_finding, block, F_U32X3),
-    FIELD(result_finding, thread, F_U32X3), FIELD(result_finding, object, F_STR),
-    FIELD(result_finding, index, F_I64),    FIELD(result_finding, text, F_STR),
-    FIELD(result_finding, other, F_STR),    FIELD(result_finding, count, F_U64),
+    FIELD(verdict_finding, workload, F_LATER), FIELD(verdict_finding, role, F_LATER),
+    FIELD(verdict_finding, kernel, F_STR),     FIELD(verdict_finding, file, F_STR),
+    FIELD(verdict_finding, line, F_U32),       FIELD(verdict_finding, block, F_U32X3),
+    FIELD(verdict_finding, thread, F_U32X3),   FIELD(verdict_finding, object, F_STR),
+    FIELD(verdict_finding, index, F_I64),      FIELD(verdict_finding, text, F_STR),
+    FIELD(verdict_finding, other, F_STR),      FIELD(verdict_finding, count, F_U64),
 };
 
 static const struct field counter_fields[] = {
-    FIELD(verdict_counter, kernel, F_STR), FIELD(verdict_counter, name, F_STR),
-    FIELD(verdict_counter, unit, F_STR),   FIELD(verdict_counter, line, F_U32),
+    FIELD(verdict_counter, workload, F_LATER), FIELD(verdict_counter, role, F_LATER),
+    FIELD(verdict_counter, kernel, F_STR),     FIELD(verdict_counter, name, F_STR),
+    FIELD(verdict_counter, unit, F_STR),       FIELD(verdict_counter, line, F_U32),
     FIELD(verdict_counter, value, F_F64),
 };
 
@@ -97,6 +100,7 @@ static json_t *write_field(const struct field *f, const void *base)
     const uint32_t *u3 = (const void *)p;
     switch (f->type) {
     case F_STR:
+    case F_LATER:
         return text(*(const char *const *)p);
     case F_F64:
         return json_from_double(*(const double *)p);
@@ -184,6 +188,7 @@ static int read_value(const struct field *f, const json_t *j, void *base, struct
     char *p = (char *)base + f->offset;
     switch (f->type) {
     case F_STR:
+    case F_LATER:
         if (!json_is_string(j))
             return -1;
         *(const char **)p = arena_strdup(a, json_string_value(j));
@@ -218,6 +223,10 @@ static int read_fields(const struct field *f, size_t n, const json_t *j, void *b
         return err_set(err, ERR_INPUT, "verdict: %s is not an object", what);
     for (size_t i = 0; i < n; i++) {
         const json_t *x = json_object_get(j, f[i].key);
+        if (!x && f[i].type == F_LATER) {
+            *(const char **)(void *)((char *)base + f[i].offset) = "";
+            continue;
+        }
         if (!x)
             return err_set(err, ERR_INPUT, "verdict: %s lacks '%s'", what, f[i].key);
         if (read_value(&f[i], x, base, a) < 0)

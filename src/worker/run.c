@@ -67,26 +67,30 @@ unsigned run_threads(const struct run *r)
     return r->job->nthreads ? r->job->nthreads : cores;
 }
 
-static void collect(struct run *r, bool count)
+/* What the device saw since the last call. A baseline's is taken off it and forgotten: it must not
+ * be laid to the candidate. */
+static void collect(struct run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
     struct counter_vec n = VEC_INIT;
     r->dev->ops->findings(r->dev, &f);
-    vec_each (struct result_finding, p, &f) {
-        struct result_finding *same = NULL;
+    for (size_t i = 0; call->program == 0 && i < f.n; i++) {
+        struct result_finding *p = &f.items[i], *same = NULL;
+        p->case_index = c;
         vec_each (struct result_finding, q, &r->findings)
-            if (q->kind == p->kind && q->line == p->line && str_eq(q->kernel, p->kernel))
+            if (q->kind == p->kind && q->line == p->line && q->case_index == c &&
+                str_eq(q->kernel, p->kernel))
                 same = q;
         if (same)
             same->count += p->count;
         else if (r->findings.n < MAX_FINDINGS)
             *vec_push(&r->findings) = *p;
     }
-    if (count) {
+    if (call->flags & JOB_CALL_COUNT)
         r->dev->ops->counters(r->dev, &n);
-        vec_each (struct result_counter, p, &n)
-            if (r->counters.n < 1u << 19)
-                *vec_push(&r->counters) = *p;
+    for (size_t i = 0; call->program == 0 && i < n.n && r->counters.n < 1u << 19; i++) {
+        n.items[i].case_index = c;
+        *vec_push(&r->counters) = n.items[i];
     }
     vec_release(&f);
     vec_release(&n);
@@ -455,7 +459,7 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
         st = sidecar_call(r, x->ms, x->c, x->call, x->addr, &x->out.time_ns, err);
     else
         st = execute(r, x, err);
-    collect(r, x->call->flags & JOB_CALL_COUNT);
+    collect(r, x->c, x->call);
     if (st != RESULT_OK)
         return st;
     if (inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ||

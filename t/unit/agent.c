@@ -145,8 +145,20 @@ static void fill_verdict(struct verdict *v, const char *source, enum eval_depth 
                                                      .median_ns = us * 1000,
                                                      .n = 3,
                                                      .roofline_pct = roof};
-        *vec_push(&v->counters) = (struct verdict_counter){
-            .kernel = "k", .name = "dram_sectors", .unit = "sector", .value = 4242};
+        *vec_push(&v->counters) = (struct verdict_counter){.workload = "time:0",
+                                                           .role = "time",
+                                                           .kernel = "k",
+                                                           .name = "dram_sectors",
+                                                           .unit = "sector",
+                                                           .value = 4242};
+        static const char *const hidden[] = {"heldout", ""}; /* "": an older verdict, unknown */
+        for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+            *vec_push(&v->counters) = (struct verdict_counter){.workload = "heldout:0",
+                                                               .role = hidden[i],
+                                                               .kernel = "k",
+                                                               .name = "dram_sectors",
+                                                               .unit = "sector",
+                                                               .value = 77777};
         v->bottleneck = "dram-bound: SECRETBOTTLENECK";
     } else {
         *vec_push(&v->workloads) = (struct verdict_workload){.name = "heldout:0",
@@ -156,6 +168,19 @@ static void fill_verdict(struct verdict *v, const char *source, enum eval_depth 
                                                              .note = "row 77777 is wrong",
                                                              .max_ratio = 3};
         v->detail = "at shape R=77777 row 5";
+        *vec_push(&v->findings) = (struct verdict_finding){.workload = "heldout:0",
+                                                           .role = "heldout",
+                                                           .kind = FIND_OOB,
+                                                           .kernel = "k",
+                                                           .file = "",
+                                                           .line = 12,
+                                                           .block = {77777, 0, 0},
+                                                           .thread = {1, 0, 0},
+                                                           .object = "y",
+                                                           .index = 77777,
+                                                           .text = "y[77777] is outside",
+                                                           .other = "block (77777,0,0)",
+                                                           .count = 77777};
     }
     verdict_set_score(v);
 }

@@ -243,6 +243,63 @@ static void heldout_shapes_stay_hidden(void **state)
     struct verdict v = judge(&f, NULL);
     assert_null(strstr(v.summary, "424242"));
     assert_null(strstr(v.workloads.items[0].note, "424242"));
+    assert_non_null(strstr(v.workloads.items[0].note, "every #th element")); /* the pattern stays */
+    verdict_release(&v);
+}
+
+/* Whatever goes wrong at a held-out shape, the words of the verdict have no number of it. */
+static void heldout_stories_have_no_numbers(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 6; what++) {
+        struct facts f;
+        good(&f);
+        f.info = (struct check_case){ROLE_HELDOUT, "N=424242"};
+        f.result.message = "kernel 'k2': y[424242] is outside";
+        f.calls[1].damage = "memory was written 424242 bytes past the end of 'y'";
+        f.finding.text = f.finding.other = "y[424242]";
+        f.cmp[0].n = 424242;
+        f.cmp[0].pattern = "rows 424242..424242";
+        f.cmp[0].unwritten = what == 0 ? 424242 : 0;
+        f.calls[1].inputs_intact = what != 1;
+        f.calls[1].guards_intact = what != 2;
+        f.result.nfindings = what == 3;
+        f.result.status = what == 4 ? RESULT_FAULT : RESULT_OK;
+        f.cmp[0].rms_ratio = what == 5 ? 424242 : 1;
+        struct verdict v = judge(&f, NULL);
+        assert_int_not_equal(v.kind, V_PASS);
+        assert_null(strstr(v.summary, "4242"));
+        assert_null(strstr(v.workloads.items[0].note, "4242"));
+        verdict_release(&v);
+    }
+}
+
+/* Seen at a listed and at a held-out workload: told of the listed one, counted there alone. */
+static void findings_carry_their_workload(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    struct job_case jc[2] = {f.jc, f.jc};
+    struct result_case rc[2] = {f.rc, f.rc};
+    jc[0].name = "heldout:0";
+    jc[1].name = "time:0";
+    struct check_case info[2] = {{ROLE_HELDOUT, "N=424242"}, {ROLE_TIME, "N=99"}};
+    struct result_finding found[3] = {f.finding, f.finding, f.finding};
+    found[0].count = 5;
+    found[1].case_index = 1;
+    found[1].count = 2;
+    found[2].line = 7; /* only at the held-out shape */
+    f.job = (struct job){.ncases = 2, .cases = jc};
+    f.result = (struct result){.ncases = 2, .cases = rc, .nfindings = 3, .findings = found};
+    struct verdict v = {.kind = V_PASS};
+    check_facts(&v, &(struct check_input){
+                        .task = &f.task, .job = &f.job, .result = &f.result, .cases = info});
+    assert_int_equal(v.findings.n, 2);
+    assert_string_equal(v.findings.items[0].workload, "time:0");
+    assert_int_equal(v.findings.items[0].count, 2);
+    assert_string_equal(v.findings.items[1].role, "heldout");
+    assert_true(verdict_hidden(v.findings.items[1].role));
     verdict_release(&v);
 }
 
@@ -268,6 +325,8 @@ int main(void)
         cmocka_unit_test(machine_failures_are_not_the_candidates),
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(heldout_shapes_stay_hidden),
+        cmocka_unit_test(heldout_stories_have_no_numbers),
+        cmocka_unit_test(findings_carry_their_workload),
         cmocka_unit_test(weak_data_is_reported),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

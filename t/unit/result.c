@@ -20,8 +20,8 @@ static struct result_call calls[] = {
 static struct result_case one = {2, calls};
 static struct result_module modules[] = {{RESULT_OK, ""}, {RESULT_LOAD_FAILED, "no torch"}};
 static struct result_finding finding = {FIND_OOB, "k",  "cand.cu", 12, {1, 2, 3}, {4, 5, 6},
-                                        "y",      1024, "past y",  "", 7};
-static struct result_counter counter = {"k", 3, "sectors", "1", 42};
+                                        "y",      1024, "past y",  "", 7,         1};
+static struct result_counter counter = {"k", 3, "sectors", "1", 42, 2};
 
 static struct result sample(void)
 {

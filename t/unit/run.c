@@ -209,7 +209,7 @@ static void f_findings(struct device *d, struct finding_vec *o)
 }
 static void f_counters(struct device *d, struct counter_vec *o)
 {
-    *vec_push(o) = (struct result_counter){"k", 0, "insts", "1", 5};
+    *vec_push(o) = (struct result_counter){"k", 0, "insts", "1", 5, 0};
 }
 static const char *f_printf(struct device *d)
 {

@@ -22,12 +22,14 @@ static void fill(struct verdict *v)
         .name = "smoke:0", .role = "smoke", .shape = "N=4", .max_ratio = INFINITY, .output = "y"};
     *vec_push(&v->times) = (struct verdict_time){
         .workload = "time:0", .who = "candidate", .median_ns = 1234.5, .n = 7};
-    *vec_push(&v->findings) = (struct result_finding){.kind = FIND_RACE,
-                                                      .kernel = "k",
-                                                      .line = 12,
-                                                      .block = {1, 2, 3},
-                                                      .index = -1,
-                                                      .count = 1ull << 40};
+    *vec_push(&v->findings) = (struct verdict_finding){.workload = "check:0",
+                                                       .role = "check",
+                                                       .kind = FIND_RACE,
+                                                       .kernel = "k",
+                                                       .line = 12,
+                                                       .block = {1, 2, 3},
+                                                       .index = -1,
+                                                       .count = 1ull << 40};
     *vec_push(&v->warnings) = "careful";
     verdict_set_score(v);
 }
