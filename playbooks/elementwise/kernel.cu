@@ -1,0 +1,119 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "elementwise_vec", "when": "min(@{in:align}, alignof(@{out})) >= @{vec}*@{elem}",
+      "grid": ["cdiv(@{N}, @{threads}*@{vec}*@{unroll})"], "block": [@{threads}],
+      "args": [@{in:args}, "@{out}", "@{N}"] },
+    { "kernel": "elementwise_one", "when": "min(@{in:align}, alignof(@{out})) < @{vec}*@{elem}",
+      "grid": ["cdiv(@{N}, @{threads}*@{unroll})"], "block": [@{threads}],
+      "args": [@{in:args}, "@{out}", "@{N}"] } ] }
+*/
+// One output for each element. A block owns a tile; the tiled copy deals it out in vectors, or one
+// by one where a tensor is not aligned for that. A thread loads all it owns of every input, then
+// computes, then stores. Only the last tile can be cut off by the end of the tensors: it is copied
+// element by element, predicated on its coordinates.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{out:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kUnroll = @{unroll};
+constexpr bool kStream = @{stream};
+constexpr int kInputs = @{in:n};
+
+__device__ float op(@{in:floats})
+{
+    return @{expr};
+}
+
+// Copies of what is used once: it is the first to leave the caches.
+template <class V>
+struct StreamLoad : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            reinterpret_cast<uint4 &>(dst) = __ldcs(reinterpret_cast<const uint4 *>(&src));
+        else
+            dst = __ldcs(&src);
+    }
+};
+
+template <class V>
+struct StreamStore : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            __stcs(reinterpret_cast<uint4 *>(&dst), reinterpret_cast<const uint4 &>(src));
+        else
+            __stcs(&dst, src);
+    }
+};
+
+namespace cute {
+template <class V>
+struct Copy_Traits<StreamLoad<V>> : Copy_Traits<UniversalCopy<V>> {};
+template <class V>
+struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
+} // namespace cute
+
+template <class Args, int... I>
+__device__ float apply(const Args &args, int i, seq<I...>)
+{
+    return op(float(args(i, I))...);
+}
+
+template <int kWidth, class... In>
+__device__ void tile(T *out, int64_t n, const In *...ins)
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>;
+    using Store = conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>;
+    using Tile = Int<kThreads * kWidth * kUnroll>;
+    auto load = make_tiled_copy(Copy_Atom<Load, T>{}, Layout<Int<kThreads>>{},
+                                Layout<Int<kWidth>>{});
+    auto store = make_tiled_copy(Copy_Atom<Store, T>{}, Layout<Int<kThreads>>{},
+                                 Layout<Int<kWidth>>{});
+    auto mine = load.get_slice(threadIdx.x);
+
+    const T *in[] = {ins...};
+    int64_t first = int64_t(blockIdx.x) * Tile::value;
+    int rest = int(min(int64_t(Tile::value), n - first)); // of this tile there is as much
+    bool whole = rest == Tile::value;
+    auto piece = [&](auto *p) { return make_tensor(make_gmem_ptr(p + first), Layout<Tile>{}); };
+    Tensor tC = mine.partition_S(make_identity_tensor(Shape<Tile>{}));
+    auto inside = cute::lazy::transform(tC, [&](auto c) { return get<0>(c) < rest; });
+
+    Tensor tY = mine.partition_D(piece(out)); // ((kWidth, 1), kUnroll)
+    Tensor y = make_fragment_like(tY);
+    Tensor x = make_tensor<T>(append(shape(y), Int<kInputs>{}));
+    CUTE_UNROLL
+    for (int i = 0; i < kInputs; i++) {
+        Tensor tX = mine.partition_S(piece(in[i]));
+        if (whole)
+            copy(load, tX, x(_, _, i));
+        else
+            copy_if(inside, tX, x(_, _, i));
+    }
+    Tensor args = group_modes<0, 2>(x);
+    CUTE_UNROLL
+    for (int i = 0; i < size(y); i++)
+        if (whole || inside(i))
+            y(i) = T(apply(args, i, make_seq<kInputs>{}));
+    if (whole)
+        copy(store, y, tY);
+    else
+        copy_if(inside, y, tY);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    elementwise_vec(@{in:params}, T *__restrict__ out, int64_t n)
+{
+    tile<kVec>(out, n, @{in:names});
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    elementwise_one(@{in:params}, T *__restrict__ out, int64_t n)
+{
+    tile<1>(out, n, @{in:names});
+}
