@@ -344,6 +344,12 @@ int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (w[i].source)
             continue;
+        if (str_starts(w[i].ask.reply, "STOP: ")) { /* models are not told that they may */
+            const char *why = w[i].ask.reply + 6;
+            rc = agent_stop(a, "the author has nothing left to try: %.*s",
+                            (int)MIN(strcspn(why, "\n"), 400), why);
+            break;
+        }
         rc = agent_note(a, "refused", err, "%s %llu: %s", w[i].ask.role,
                         (unsigned long long)w[i].ask.index, w[i].reason);
         if (rc == 0 && (rc = ask_again(a, &w[i], &asks[again], err)) == 0)

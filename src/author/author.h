@@ -125,7 +125,7 @@ struct author_ops {
 };
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,
-    author_replay;
+    author_replay, author_playbook;
 /* NULL-terminated; `hone optimize --help` lists them. */
 extern const struct author_ops *const author_table[];
 

@@ -365,6 +365,7 @@ static void load_class(struct loader *l)
     const char *op = "";
     if (node_get(&l->root, "op_type", &n) || node_get(&l->root, "type", &n))
         node_str(&n, 128, &op);
+    l->t->op_type = op;
     l->t->class = class_of_op(op);
     if (own_key(l, "class", &n) && node_word(&n, class_names + 1, CLASS_COUNT - 1, &class))
         l->t->class = (enum task_class)(class + 1);

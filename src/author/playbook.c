@@ -1,0 +1,357 @@
+/*
+ * playbook.c - the built-in author: no model, no key. It answers each role from playbooks/.
+ *
+ * It keeps nothing between calls: what it proposes follows from the request's facts alone (the
+ * task, the file in question, everything tried and what became of it), so a run carried on or
+ * replayed is the same run. Its moves end in the code of a point, "[softmax 1.0.2]", by which later
+ * calls know what was tried.
+ *
+ *      code, repair, debug   the whole file for the next point, or STOP when none is left
+ *      plan, advise          the next point in words (with anchors), for the coder to follow
+ *      test                  shapes just beside the known ones
+ *      profile, diagnose     what the facts say, in a sentence
+ */
+#include "author/playbook.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "author/author.h"
+#include "base/tokens.h"
+#include "base/util.h"
+
+static int open_shelf(struct author *a, const char *arg, struct err *err)
+{
+    struct playbook_shelf *s;
+    if (playbooks_open(&s, *arg ? arg : NULL, err) < 0)
+        return -1;
+    a->priv = s;
+    return 0;
+}
+
+static void close_shelf(struct author *a)
+{
+    playbooks_close(a->priv);
+}
+
+/* ---- what the facts say --------------------------------------------------------------------- */
+
+static const char *text_at(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+    return s ? s : "";
+}
+
+static bool passes(const json_t *node)
+{
+    return str_eq(text_at(json_object_get(node, "verdict"), "kind"), "pass");
+}
+
+static uint32_t arch_number(const char *arch)
+{
+    return str_starts(arch, "sm_") ? (uint32_t)strtoul(arch + 3, NULL, 10) : 90;
+}
+
+static int stage_number(const char *stage)
+{
+    static const char *const names[PB_STAGES] = {"structure", "movement", "pipelining", "tuning"};
+    for (int i = 0; i < PB_STAGES; i++)
+        if (str_eq(names[i], stage))
+            return i;
+    return 0;
+}
+
+static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
+{
+    const json_t *tried = json_object_get(facts, "tried");
+    for (size_t i = 0; i < json_array_size(tried); i++) {
+        const json_t *n = json_array_get(tried, i), *v = json_object_get(n, "verdict");
+        struct pb_point p;
+        if (!playbook_uncode(pb, text_at(n, "move"), &p))
+            continue;
+        *vec_push(out) =
+            (struct pb_trial){p, passes(n) ? json_number_value(json_object_get(v, "time_ns")) : 0};
+    }
+}
+
+/* ---- the next proposal ---------------------------------------------------------------------- */
+
+struct proposal {
+    const struct playbook *pb;
+    struct pb_binding binding;
+    struct pb_point point;
+    char kind[24], move[160]; /* the move ends in the point's code */
+};
+
+static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
+{
+    struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
+    const struct pb_setting *s = &x->pb->settings[changed];
+    playbook_code(x->pb, &x->point, &code);
+    if (!base) {
+        strbuf_addf(&sb, "playbook %s, as it begins", x->pb->name);
+        snprintf(x->kind, sizeof x->kind, "algorithm");
+    } else {
+        for (uint32_t i = 0; i < x->pb->nsettings; i++) {
+            const struct pb_setting *t = &x->pb->settings[i];
+            if (x->point.at[i] != base->at[i])
+                strbuf_addf(&sb, "%s%s %lld -> %lld", sb.len ? ", " : "", t->name,
+                            (long long)t->values[base->at[i]],
+                            (long long)t->values[x->point.at[i]]);
+        }
+        snprintf(x->kind, sizeof x->kind, "%s", s->kind);
+    }
+    size_t room = sizeof x->move - 2 - code.len;
+    snprintf(x->move, sizeof x->move, "%.*s %s", (int)MIN(sb.len, room), sb.buf, code.buf);
+    strbuf_release(&sb);
+    strbuf_release(&code);
+}
+
+/* What a plan names with its code is what the coder writes. */
+static bool follow_advice(struct proposal *x, const json_t *facts)
+{
+    struct pb_point p;
+    if (!playbook_uncode(x->pb, text_at(facts, "advice"), &p) ||
+        !playbook_allows(x->pb, &x->binding, &p))
+        return false;
+    x->point = p;
+    return true;
+}
+
+/* The point to move from: the file in question if it is right, else the best one. */
+static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
+{
+    const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
+    return (passes(node) && playbook_uncode(pb, text_at(node, "move"), out)) ||
+           (best && playbook_uncode(pb, text_at(best, "move"), out));
+}
+
+static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
+{
+    struct pb_trial_vec tried = VEC_INIT;
+    struct pb_point base, start = playbook_start(x->pb);
+    uint32_t changed = 0;
+    read_tried(x->pb, facts, &tried);
+    *known = base_of(x->pb, facts, &base);
+    bool found = false;
+    if (follow_advice(x, facts)) {
+        describe(x, *known ? &base : NULL, 0);
+        found = true;
+    } else if (!tried.n && !*known) {
+        found = *k == 0;
+        x->point = start;
+        *k -= *k > 0;
+        if (found)
+            describe(x, NULL, 0);
+    }
+    if (!found) {
+        const struct pb_point *from = *known ? &base : &start;
+        int stage = stage_number(text_at(facts, "stage"));
+        found = playbook_next(x->pb, &x->binding, &tried, from, stage, *k, &x->point, &changed);
+        if (found)
+            describe(x, from, changed);
+    }
+    vec_release(&tried);
+    return found;
+}
+
+/* The playbook of the best kernel is worked through first, then the others that fit. */
+static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
+                    struct strbuf *why)
+{
+    const json_t *task = json_object_get(facts, "task");
+    uint32_t arch = arch_number(text_at(facts, "arch")), fitting = 0;
+    uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
+    for (int round = 0; round < 2; round++)
+        vec_each (struct playbook, pb, &s->books) {
+            struct strbuf no = STRBUF_INIT(200);
+            bool known = false;
+            x->pb = pb;
+            if (!playbook_bind(pb, task, arch, &x->binding, &no)) {
+                if (round == 0)
+                    strbuf_addf(why, "\n- %s: %s", pb->name, no.buf);
+                strbuf_release(&no);
+                continue;
+            }
+            strbuf_release(&no);
+            fitting++;
+            struct pb_point p;
+            bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
+            /* First round: the best's own playbook; without a best, each in order. */
+            bool now = round == 0 ? of_best || !any_best : !of_best;
+            if (now && propose_from(x, facts, &k, &known))
+                return true;
+            pb_binding_release(&x->binding);
+        }
+    strbuf_clear(why);
+    if (fitting)
+        strbuf_adds(why, "every setting of the playbooks that fit was tried or is dominated");
+    return false;
+}
+
+/* ---- replies -------------------------------------------------------------------------------- */
+
+static void say_stop(struct author_call *c, const struct playbook_shelf *s, const json_t *task,
+                     const struct strbuf *why)
+{
+    strbuf_addf(&c->reply.text, "STOP: %s\n",
+                why->len ? why->buf : "there is no playbook for a task of this kind");
+    if (why->len)
+        return;
+    strbuf_addf(&c->reply.text,
+                "\nThe task '%s' fits none of the %zu playbooks (operation, shapes or dtypes "
+                "differ). A model can write for it (--author), or add a playbook: "
+                "docs/playbooks.md.\n",
+                text_at(task, "name"), s->books.n);
+}
+
+static int reply_file(struct author_call *c, const struct proposal *x, struct err *err)
+{
+    struct strbuf source = STRBUF_INIT(1u << 20);
+    int rc = playbook_expand(x->pb, &x->binding, &x->point, &source, err);
+    if (rc == 0)
+        strbuf_addf(&c->reply.text, "%s.\n\nMOVE: %s: %s\n```cuda\n%s```\n", x->pb->about, x->kind,
+                    x->move, source.buf);
+    strbuf_release(&source);
+    return rc;
+}
+
+/* Line spans in which two texts of as many lines differ, as anchors; the launch plan, which ends
+ * with the first comment, may change without one. */
+static void add_anchors(const char *before, const char *after, struct strbuf *out)
+{
+    const char *plan_end = strstr(before, "*/");
+    unsigned line = 1, first = 0;
+    for (const char *b = before, *a = after; *b && *a; line++) {
+        size_t nb = strcspn(b, "\n"), na = strcspn(a, "\n");
+        bool differs = (nb != na || memcmp(a, b, nb) != 0) && (!plan_end || b > plan_end);
+        if (differs && !first)
+            first = line;
+        if (!differs && first) {
+            strbuf_addf(out, "ANCHOR %u-%u: set the new values\n", first, line - 1);
+            first = 0;
+        }
+        b += nb + (b[nb] == '\n');
+        a += na + (a[na] == '\n');
+    }
+    if (first)
+        strbuf_addf(out, "ANCHOR %u-%u: set the new values\n", first, line - 1);
+}
+
+static int reply_plan(struct author_call *c, const struct proposal *x, struct err *err)
+{
+    const json_t *node = json_object_get(c->facts, "node");
+    struct strbuf *out = &c->reply.text;
+    struct strbuf source = STRBUF_INIT(1u << 20);
+    struct pb_point p;
+    int rc = playbook_expand(x->pb, &x->binding, &x->point, &source, err);
+    strbuf_addf(out, "%s.\n", x->pb->about);
+    for (uint32_t i = 0; i < x->pb->nsettings; i++)
+        strbuf_addf(out, "- %s (%s): %lld\n", x->pb->settings[i].name, x->pb->settings[i].why,
+                    (long long)x->pb->settings[i].values[x->point.at[i]]);
+    strbuf_addf(out, "\nPLAN: %s\nKIND: %s\n", x->move, x->kind);
+    if (playbook_uncode(x->pb, text_at(node, "move"), &p))
+        add_anchors(text_at(node, "source"), source.buf, out);
+    strbuf_release(&source);
+    return rc;
+}
+
+/* Shapes one beside those that are known, and an address one element off. */
+static void reply_tests(struct author_call *c)
+{
+    const json_t *task = json_object_get(c->facts, "task");
+    const json_t *workloads = json_object_get(task, "workloads");
+    json_t *cases = json_array();
+    for (size_t i = 0; i < json_array_size(workloads) && json_array_size(cases) < 6; i++) {
+        const json_t *w = json_array_get(workloads, i);
+        if (!str_eq(text_at(w, "role"), "smoke") && !str_eq(text_at(w, "role"), "check"))
+            continue;
+        json_t *axes = json_deep_copy(json_object_get(w, "axes"));
+        const char *name;
+        json_t *v;
+        json_object_foreach(axes, name, v)
+        {
+            json_integer_set(v, json_integer_value(v) + 1);
+        }
+        json_array_append_new(cases, json_pack("{s:o, s:i, s:i, s:s}", "axes", axes, "align_bytes",
+                                               0, "offset_elems", (int)(i % 2), "why",
+                                               "one beside a known size"));
+    }
+    char *text = json_dumps(json_pack("{s:o}", "cases", cases), JSON_COMPACT);
+    strbuf_addf(&c->reply.text, "```json\n%s\n```\n", text ? text : "{}");
+    free(text);
+}
+
+static void reply_words(struct author_call *c)
+{
+    const json_t *v = json_object_get(json_object_get(c->facts, "node"), "verdict");
+    if (str_eq(c->role, "profile"))
+        strbuf_addf(&c->reply.text, "Bound by: %s\n",
+                    *text_at(v, "bottleneck") ? text_at(v, "bottleneck") : "not known");
+    else
+        strbuf_addf(&c->reply.text,
+                    "CAUSE: this setting does not work here (%s).\nFIX: leave it out and take the "
+                    "next one.\n",
+                    text_at(v, "kind"));
+}
+
+static int reply_proposal(struct author_call *c, struct err *err)
+{
+    const struct playbook_shelf *s = c->author->priv;
+    struct proposal x = {.pb = NULL};
+    struct strbuf why = STRBUF_INIT(4096);
+    int rc = 0;
+    if (!propose(s, c->facts, &x, &why))
+        say_stop(c, s, json_object_get(c->facts, "task"), &why);
+    else if (str_eq(c->role, "plan") || str_eq(c->role, "advise"))
+        rc = reply_plan(c, &x, err);
+    else
+        rc = reply_file(c, &x, err);
+    if (x.pb)
+        pb_binding_release(&x.binding);
+    strbuf_release(&why);
+    return rc;
+}
+
+static int start(struct author_call *c, struct err *err)
+{
+    if (!c->facts)
+        return err_set(err, ERR_INTERNAL, "the playbook author needs the request's facts");
+    return 0;
+}
+
+static void step(struct author_call *c)
+{
+    struct err err = ERR_INIT;
+    int rc = 0;
+    if (str_eq(c->role, "test"))
+        reply_tests(c);
+    else if (str_eq(c->role, "profile") || str_eq(c->role, "diagnose"))
+        reply_words(c);
+    else
+        rc = reply_proposal(c, &err);
+    if (rc < 0)
+        author_fail(c, err.kind, "%s", err.msg);
+    else
+        author_succeed(c, "stop");
+}
+
+static void wait_nothing(struct author *a, uint64_t timeout_ns)
+{
+}
+
+static void end(struct author_call *c)
+{
+}
+
+const struct author_ops author_playbook = {
+    .scheme = "playbook",
+    .usage = "playbook[:DIR]",
+    .about = "built in: kernel templates with settings, no model (DIR: further playbooks)",
+    .open = open_shelf,
+    .close = close_shelf,
+    .start = start,
+    .step = step,
+    .wait = wait_nothing,
+    .end = end,
+};

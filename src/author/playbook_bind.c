@@ -1,0 +1,374 @@
+/* playbook_bind.c - does a playbook fit a task, and what do its placeholders stand for there? */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "author/playbook.h"
+#include "base/dtype.h"
+#include "base/util.h"
+
+static void bind_text(struct pb_binding *b, const char *key, const char *value)
+{
+    *vec_push(&b->texts) =
+        (struct pb_text){arena_strdup(&b->arena, key), arena_strdup(&b->arena, value)};
+}
+
+static void bind_number(struct pb_binding *b, const char *key, int64_t v)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)v);
+    bind_text(b, key, text);
+}
+
+static const char *bound(const struct pb_binding *b, const char *key, size_t len)
+{
+    vec_each (struct pb_text, t, &b->texts)
+        if (strlen(t->key) == len && memcmp(t->key, key, len) == 0)
+            return t->value;
+    return NULL;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_plain(const char *s)
+{
+    size_t n = 0;
+    while (is_word(s[n]))
+        n++;
+    return n > 0 && !s[n];
+}
+
+/* A role's shape expression with the task's own names, without blanks; "" if a name is not bound
+ * yet. */
+static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
+{
+    for (size_t i = 0; text[i];) {
+        if (isspace((unsigned char)text[i])) {
+            i++;
+        } else if (isalpha((unsigned char)text[i]) || text[i] == '_') {
+            size_t n = 0;
+            while (is_word(text[i + n]))
+                n++;
+            const char *v = bound(b, text + i, n);
+            if (!v) {
+                strbuf_clear(out);
+                return;
+            }
+            strbuf_adds(out, v);
+            i += n;
+        } else {
+            strbuf_addc(out, text[i++]);
+        }
+    }
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (isspace((unsigned char)*a))
+            a++;
+        while (isspace((unsigned char)*b))
+            b++;
+        if (*a != *b)
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
+/* One dimension: a free name is bound to it, anything else must be the same expression. */
+static bool bind_dim(struct pb_binding *b, const char *role, const char *actual)
+{
+    if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound(b, role, strlen(role))) {
+        bind_text(b, role, is_plain(actual) ? actual : arena_printf(&b->arena, "(%s)", actual));
+        return true;
+    }
+    struct strbuf sb = STRBUF_INIT(1024);
+    translate(b, role, &sb);
+    bool ok = sb.len && same_text(sb.buf, actual);
+    strbuf_release(&sb);
+    return ok;
+}
+
+/* "*N": however many dimensions, as one; the same ones wherever it occurs. */
+static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
+{
+    const char *had = bound(b, role, strlen(role));
+    if (!had)
+        bind_text(b, role, arena_printf(&b->arena, "(%s)", product));
+    return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
+}
+
+static const char *text_at(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+    return s ? s : "";
+}
+
+static const char *c_type(enum dtype t)
+{
+    switch (t) {
+    case DT_F64:
+        return "double";
+    case DT_F32:
+        return "float";
+    case DT_F16:
+        return "cute::half_t";
+    case DT_BF16:
+        return "cute::bfloat16_t";
+    case DT_F8E4M3:
+        return "cute::float_e4m3_t";
+    case DT_F8E5M2:
+        return "cute::float_e5m2_t";
+    case DT_I64:
+        return "long long";
+    case DT_I32:
+        return "int";
+    case DT_I16:
+        return "short";
+    case DT_I8:
+        return "signed char";
+    case DT_U64:
+        return "unsigned long long";
+    case DT_U32:
+        return "unsigned";
+    case DT_U16:
+        return "unsigned short";
+    case DT_U8:
+        return "unsigned char";
+    case DT_BOOL:
+        return "bool";
+    default:
+        return NULL;
+    }
+}
+
+static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_t *t,
+                 struct strbuf *why)
+{
+    const json_t *shape = json_object_get(t, "shape");
+    enum dtype d = dtype_from_name(text_at(t, "dtype"));
+    bool in = json_is_true(json_object_get(t, "input")),
+         out = json_is_true(json_object_get(t, "output"));
+    bool flat = role->rank == 1 && role->shape[0][0] == '*';
+    if (in != role->in || out != role->out || !(role->dtypes >> d & 1) ||
+        (!flat && json_array_size(shape) != role->rank)) {
+        strbuf_addf(why, "tensor '%s' is not what '%s' must be", text_at(t, "name"), role->role);
+        return false;
+    }
+    if (flat) {
+        struct strbuf all = STRBUF_INIT(1024);
+        for (size_t i = 0; i < json_array_size(shape); i++)
+            strbuf_addf(&all, "%s(%s)", i ? " * " : "",
+                        json_string_value(json_array_get(shape, i)));
+        bool ok = bind_flat(b, role->shape[0] + 1, all.len ? all.buf : "1");
+        strbuf_release(&all);
+        if (!ok)
+            strbuf_addf(why, "'%s' has another shape", text_at(t, "name"));
+        return ok;
+    }
+    for (uint32_t i = 0; i < role->rank; i++)
+        if (!bind_dim(b, role->shape[i], json_string_value(json_array_get(shape, i)))) {
+            strbuf_addf(why, "dimension %u of '%s' is not '%s'", i, text_at(t, "name"),
+                        role->shape[i]);
+            return false;
+        }
+    return true;
+}
+
+/* The role's names for a tensor: itself in the plan, its type in the code. */
+static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, const json_t *t)
+{
+    enum dtype d = dtype_from_name(text_at(t, "dtype"));
+    char key[80];
+    bind_text(b, role->role, text_at(t, "name"));
+    snprintf(key, sizeof key, "%s:type", role->role);
+    bind_text(b, key, c_type(d) ? c_type(d) : "");
+    if (!b->elem) {
+        b->elem = (int64_t)dtype_bytes(d);
+        bind_number(b, "elem", b->elem);
+    }
+}
+
+/* The task's own name first, then its kind of operation, then one that takes any. */
+static const struct pb_op *find_op(const struct playbook *pb, const json_t *task)
+{
+    const char *const names[] = {text_at(task, "name"), text_at(task, "op_type"), "*"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        vec_each (struct pb_op, op, &pb->ops)
+            if (str_eq(op->name, names[i]))
+                return op;
+    return NULL;
+}
+
+static void bind_op(struct pb_binding *b, const json_t *op)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)op, key, v)
+    {
+        if (json_is_string(v))
+            bind_text(b, key, json_string_value(v));
+        else if (json_is_integer(v))
+            bind_number(b, key, json_integer_value(v));
+    }
+}
+
+/* Inputs that repeat: their list in the forms a template needs, under the op's own names. */
+static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
+                          size_t n, const json_t *op, struct strbuf *why)
+{
+    static const char *const forms[] = {"args", "align", "params", "names", "floats"};
+    const json_t *names = json_object_get(op, "args");
+    char key[80];
+    if (json_array_size(names) != n) {
+        strbuf_addf(why, "the operation takes %zu inputs and the task has %zu",
+                    json_array_size(names), n);
+        return false;
+    }
+    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+        struct strbuf sb = STRBUF_INIT(4096);
+        for (size_t i = 0; i < n; i++) {
+            const char *name = json_string_value(json_array_get(names, i));
+            const char *of_task = text_at(json_array_get(tensors, i), "name");
+            name = name ? name : "";
+            strbuf_adds(&sb, i ? ", " : "");
+            if (str_eq(forms[f], "args"))
+                strbuf_addf(&sb, "\"%s\"", of_task);
+            else if (str_eq(forms[f], "align"))
+                strbuf_addf(&sb, "alignof(%s)", of_task);
+            else if (str_eq(forms[f], "params"))
+                strbuf_addf(&sb, "const T *__restrict__ %s", name);
+            else
+                strbuf_addf(&sb, "%s%s", str_eq(forms[f], "floats") ? "float " : "", name);
+        }
+        snprintf(key, sizeof key, "%s:%s", role->role, forms[f]);
+        bind_text(b, key, sb.buf);
+        strbuf_release(&sb);
+    }
+    snprintf(key, sizeof key, "%s:n", role->role);
+    bind_number(b, key, (int64_t)n);
+    return true;
+}
+
+static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *tensors,
+                         struct strbuf *why)
+{
+    const struct pb_signature *sig = op->sig;
+    size_t n = json_array_size(tensors), extra = 0;
+    if (sig->tensors[0].repeat && n >= sig->n) {
+        extra = n - sig->n;
+    } else if (n != sig->n) {
+        strbuf_addf(why, "it has %zu tensors, not %u", n, sig->n);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct pb_tensor *role = &sig->tensors[i <= extra ? 0 : i - extra];
+        const json_t *t = json_array_get(tensors, i);
+        if (!fits(b, role, t, why))
+            return false;
+        if (i == 0 || i > extra)
+            name_tensor(b, role, t);
+    }
+    return !sig->tensors[0].repeat ||
+           bind_repeated(b, &sig->tensors[0], tensors, extra + 1, op->say, why);
+}
+
+static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
+                         const json_t *scalars, struct strbuf *why)
+{
+    const char *key;
+    json_t *v;
+    size_t i = 0;
+    if (json_object_size(scalars) != sig->nscalars) {
+        strbuf_addf(why, "it has %zu scalars, not %u", json_object_size(scalars), sig->nscalars);
+        return false;
+    }
+    json_object_foreach((json_t *)scalars, key, v)
+    {
+        bind_text(b, sig->scalars[i++], key);
+    }
+    return true;
+}
+
+bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
+                   struct pb_binding *out, struct strbuf *why)
+{
+    const struct pb_op *op = find_op(pb, task);
+    *out = (struct pb_binding)PB_BINDING_INIT;
+    if (pb->arch > arch) {
+        strbuf_addf(why, "it needs sm_%u", pb->arch);
+        return false;
+    }
+    if (!op) {
+        strbuf_adds(why, "it does not know the operation");
+        return false;
+    }
+    bind_op(out, op->say);
+    if (bind_tensors(op, out, json_object_get(task, "tensors"), why) &&
+        bind_scalars(op->sig, out, json_object_get(task, "scalars"), why))
+        return true;
+    pb_binding_release(out);
+    return false;
+}
+
+void pb_binding_release(struct pb_binding *b)
+{
+    vec_release(&b->texts);
+    arena_release(&b->arena);
+    *b = (struct pb_binding)PB_BINDING_INIT;
+}
+
+/* ---- the template --------------------------------------------------------------------------- */
+
+static const char *placeholder(const struct playbook *pb, const struct pb_binding *b,
+                               const struct pb_point *p, const char *key, size_t len,
+                               char number[32])
+{
+    for (uint32_t i = 0; i < pb->nsettings; i++) {
+        const struct pb_setting *s = &pb->settings[i];
+        if (strlen(s->name) == len && memcmp(s->name, key, len) == 0) {
+            snprintf(number, 32, "%lld", (long long)s->values[p->at[i]]);
+            return number;
+        }
+    }
+    return bound(b, key, len);
+}
+
+/* Texts may hold placeholders themselves, one level deep: an op's expression, say. */
+static int expand_text(const struct playbook *pb, const struct pb_binding *b,
+                       const struct pb_point *p, const char *text, unsigned depth,
+                       struct strbuf *out, struct err *err)
+{
+    unsigned line = 1;
+    for (const char *s = text; *s;) {
+        char number[32];
+        if (s[0] != '@' || s[1] != '{') {
+            line += *s == '\n';
+            strbuf_addc(out, *s++);
+            continue;
+        }
+        const char *end = strchr(s, '}');
+        size_t len = end ? (size_t)(end - s) - 2 : 0;
+        const char *v = end ? placeholder(pb, b, p, s + 2, len, number) : NULL;
+        if (!v)
+            return err_set(err, ERR_INPUT,
+                           "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,
+                           line, (int)MIN(len, 60), s + 2);
+        if (depth == 0)
+            strbuf_adds(out, v);
+        else if (expand_text(pb, b, p, v, depth - 1, out, err) < 0)
+            return -1;
+        s = end + 1;
+    }
+    return 0;
+}
+
+int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
+                    struct strbuf *out, struct err *err)
+{
+    return expand_text(pb, b, p, pb->template, 1, out, err);
+}
