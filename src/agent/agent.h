@@ -146,6 +146,10 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
                         const char *stage, const char *kind, const char *move);
 /* Judges all of them at once, and stores them with their verdicts. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
+/* Modelled times of sources that may never become nodes: which of them is worth judging? 0 = it
+ * does not pass. Recorded like verdicts. */
+int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
+                   struct err *err);
 /* Gives a node a verdict the judge never saw: no_code or rejected, with its reason. */
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);

@@ -27,6 +27,7 @@ void run_config_init(struct run_config *c)
         .select = SELECT_EPS,
         .class_prompts = true,
         .anchors = true,
+        .baselines = true,
         .profile_delay = -1,
         .regress_allow = 1.25,
         .regress_steps = 2,
@@ -77,6 +78,8 @@ void run_config_settle(struct run_config *c, const struct task *t)
         c->wave = 1;
     if (!c->seed)
         c->seed = 1;
+    if (!c->proposals)
+        c->proposals = 1;
 }
 
 json_t *run_config_to_json(const struct run_config *c)
@@ -110,6 +113,8 @@ json_t *run_config_to_json(const struct run_config *c)
     }
     json_object_update(j, more);
     json_decref(more);
+    json_object_set_new(j, "baselines", json_boolean(c->baselines));
+    json_object_set_new(j, "proposals", json_integer(c->proposals));
     return j;
 }
 
@@ -177,6 +182,9 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->anchors = json_is_true(json_object_get(j, "anchors"));
     c->zero_shot = json_is_true(json_object_get(j, "zero_shot"));
     c->rejudge = json_is_true(json_object_get(j, "rejudge"));
+    c->baselines = !json_is_false(json_object_get(j, "baselines"));
+    c->proposals = (uint32_t)json_integer_value(json_object_get(j, "proposals"));
+    c->proposals = MIN(MAX(c->proposals, 1), 64);
     c->seed = (uint64_t)get_int(&r, "seed", 0, INT64_MAX);
     c->steps = (uint32_t)get_int(&r, "steps", 0, 100000);
     c->repairs = (uint32_t)get_int(&r, "repairs", 0, 1000);

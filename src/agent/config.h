@@ -43,7 +43,7 @@ struct run_config {
     enum profile_mode profile;
     enum context_mode context;
     enum select_mode select;
-    bool class_prompts, anchors, zero_shot, rejudge;
+    bool class_prompts, anchors, zero_shot, rejudge, baselines;
     uint64_t seed;
     uint32_t steps;         /* refine, reflect: steps; team: rounds; search, sample: nodes */
     uint32_t repairs;       /* per failed step */
@@ -53,6 +53,7 @@ struct run_config {
     uint32_t regress_steps; /* ... for so many steps */
     double stop_pct;        /* of the roofline; 0 = never */
     double eps;
+    uint32_t proposals; /* refine: moves asked for a step, of which the model picks one */
     uint32_t n_root, n_child, leaders, wave;
     struct budget budget;
     const char *from;      /* source to start from; "" = none */

@@ -25,6 +25,7 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
+    bool model;     /* on the emulator, for its modelled time alone */
     uint64_t index; /* of this verdict in the run: what a recording is keyed by */
 };
 
@@ -41,8 +42,9 @@ struct judge {
     void *priv;
 };
 
-/* The real one; borrows the evaluator. */
-struct judge *judge_eval(struct evaluator *e);
+/* The real one; borrows the evaluators. `model` is one on the emulator, for orders that ask for it;
+ * NULL if e is on the emulator itself. */
+struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
 /* Verdicts of a recording; borrows it. A candidate it does not have is an error. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);

@@ -3,29 +3,53 @@
 #include "agent/judge.h"
 #include "base/util.h"
 
+struct real {
+    struct evaluator *of[2]; /* the judge's own, and the emulator for modelled times or NULL */
+    bool baselines;
+};
+
+/* Two evaluators count their tickets on their own: the lowest bit says whose it is. */
 static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err)
 {
+    struct real *r = j->priv;
     struct eval_config cfg = EVAL_CONFIG_INIT;
+    bool second = o->model && r->of[1];
     cfg.depth = o->depth;
-    return eval_submit(j->priv, o->task, o->source, o->len, &cfg, ticket, err);
+    cfg.baselines = r->baselines && !o->model;
+    int rc = eval_submit(r->of[second], o->task, o->source, o->len, &cfg, ticket, err);
+    *ticket = *ticket * 2 + second;
+    return rc;
 }
 
 static int wait_next(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
                      struct err *err)
 {
-    return eval_wait(j->priv, timeout_ns, ticket, out, err);
+    struct real *r = j->priv;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!r->of[i])
+            continue;
+        int rc = eval_wait(r->of[i], i ? 0 : timeout_ns, ticket, out, err);
+        if (rc) {
+            *ticket = *ticket * 2 + i;
+            return rc;
+        }
+    }
+    return 0;
 }
 
-static void close_nothing(struct judge *j)
+static void close_real(struct judge *j)
 {
+    free(j->priv);
 }
 
-static const struct judge_ops ops = {submit, wait_next, close_nothing};
+static const struct judge_ops ops = {submit, wait_next, close_real};
 
-struct judge *judge_eval(struct evaluator *e)
+struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines)
 {
     struct judge *j = xcalloc(1, sizeof *j);
+    struct real *r = xcalloc(1, sizeof *r);
+    *r = (struct real){{e, model}, baselines};
     j->ops = &ops;
-    j->priv = e;
+    j->priv = r;
     return j;
 }

@@ -100,6 +100,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     struct situation s = {.node = parent, .stage = stage, .step = a->step, .context = context.buf};
     int rc = role_write(a, &w, AUTHOR_CODE, "code", "step", &s, parent, -1, err);
     if (rc == 0) {
+        w.propose = true;
         rc = writings_try(a, &w, 1, stage, &n, err);
         writing_release(&w);
     }

@@ -369,12 +369,66 @@ int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
     return rc;
 }
 
+int writing_choose(struct agent *a, struct writing *w, struct err *err)
+{
+    uint32_t n = a->cfg->proposals, good = 0, pick = 0;
+    struct writing *all = xcalloc(n, sizeof *all);
+    struct ask *asks = xcalloc(n, sizeof *asks);
+    const char **sources = xcalloc(n, sizeof *sources);
+    uint32_t *which = xcalloc(n, sizeof *which);
+    double *ns = xcalloc(n, sizeof *ns);
+    for (uint32_t i = 1; i < n; i++) {
+        const struct ask *q = &w->ask;
+        all[i] = *w;
+        all[i].ask = (struct ask){.author = q->author, .role = q->role, .temperature = 1};
+        strbuf_init(&all[i].ask.prompt.stable, PROMPT_MAX_BYTES);
+        strbuf_init(&all[i].ask.prompt.turn, PROMPT_MAX_BYTES);
+        strbuf_adds(&all[i].ask.prompt.stable, q->prompt.stable.buf);
+        strbuf_adds(&all[i].ask.prompt.turn, q->prompt.turn.buf);
+        all[i].ask.facts = json_deep_copy(q->facts);
+        json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
+        asks[i] = all[i].ask;
+    }
+    int rc = writings_ask(a, w, 1, err); /* the first decides whether there is anything to try */
+    all[0] = *w;
+    if (rc == 0 && n > 1)
+        rc = agent_ask(a, asks + 1, n - 1, err);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) {
+            all[i].ask = asks[i];
+            if (rc == 0)
+                read_reply(a, &all[i]);
+        }
+        if (rc == 0 && all[i].source) {
+            which[good] = i;
+            sources[good++] = all[i].source;
+        }
+    }
+    if (rc == 0 && good > 1)
+        rc = agent_estimate(a, sources, good, ns, err);
+    for (uint32_t k = 0; k < good; k++)
+        if (ns[k] > 0 && (ns[pick] <= 0 || ns[k] < ns[pick]))
+            pick = k;
+    pick = good ? which[pick] : 0;
+    *w = all[pick];
+    for (uint32_t i = 0; i < n; i++)
+        if (i != pick)
+            writing_release(&all[i]);
+    free(all);
+    free(asks);
+    free(sources);
+    free(which);
+    free(ns);
+    return rc;
+}
+
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err)
 {
     struct node **judged = xcalloc(n, sizeof *judged);
     size_t nj = 0;
-    int rc = writings_ask(a, w, n, err);
+    int rc = n == 1 && w->propose && a->cfg->proposals > 1 ? writing_choose(a, w, err)
+                                                           : writings_ask(a, w, n, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         out[i] = agent_grow(a, w[i].parent, w[i].source ? w[i].source : "", w[i].ask.role, stage,
                             w[i].kind, w[i].move);

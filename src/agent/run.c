@@ -454,13 +454,14 @@ struct pending {
     bool waiting;
 };
 
-static int submit(struct agent *a, struct pending *p, struct err *err)
+static int submit(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
         .task = a->task,
         .source = p->n->source,
         .len = strlen(p->n->source),
-        .depth = profile_allowed(a, a->step) ? EVAL_PROFILE : EVAL_TIME,
+        .depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME,
+        .model = model,
         .index = (uint64_t)p->n->verdict_index,
     };
     p->waiting = true;
@@ -469,7 +470,7 @@ static int submit(struct agent *a, struct pending *p, struct err *err)
 }
 
 /* One verdict from the judge to its node; an unjudged one is handed in again. */
-static int receive(struct agent *a, struct pending *list, size_t n, uint64_t ticket,
+static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
     struct pending *p = NULL;
@@ -486,7 +487,7 @@ static int receive(struct agent *a, struct pending *list, size_t n, uint64_t tic
                  v->summary);
         if (p->tries < UNJUDGED_TRIES) {
             verdict_release(v);
-            return submit(a, p, err);
+            return submit(a, p, model, err);
         }
         a->failed = true;
         agent_stop(a, "the judge failed %d times: %s", UNJUDGED_TRIES, v->summary);
@@ -497,7 +498,8 @@ static int receive(struct agent *a, struct pending *list, size_t n, uint64_t tic
     return store_verdict(a, p->n, err);
 }
 
-int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
+/* Verdicts for all of them, from the store or from the judge. */
+static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
     size_t fresh = 0;
@@ -509,7 +511,7 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
             rc = -1;
         else if (!found && (rc = may_go_on(a)) == 0) {
             list[i].n = nodes[i];
-            rc = submit(a, &list[i], err);
+            rc = submit(a, &list[i], model, err);
             fresh++;
         }
     }
@@ -527,15 +529,40 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         if (got < 0)
             rc = -1;
         else if (got)
-            rc = receive(a, list, n, ticket, &v, err);
+            rc = receive(a, list, n, model, ticket, &v, err);
         else if (interrupted())
             rc = agent_stop(a, "interrupted");
     }
+    free(list);
+    return rc;
+}
+
+int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
+{
+    int rc = judge_all(a, nodes, n, false, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    free(list);
+    return rc;
+}
+
+int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
+                   struct err *err)
+{
+    struct node **nodes = xcalloc(n, sizeof(struct node *));
+    for (size_t i = 0; i < n; i++) {
+        nodes[i] = xcalloc(1, sizeof *nodes[i]);
+        nodes[i]->source = xstrdup(sources[i]);
+        hash_hex(sources[i], strlen(sources[i]), nodes[i]->source_sha);
+    }
+    int rc = judge_all(a, nodes, n, true, err);
+    for (size_t i = 0; i < n; i++) {
+        nodes[i]->judged = rc == 0;
+        ns[i] = node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
+        node_free(nodes[i]);
+    }
+    free(nodes);
     return rc;
 }
 

@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/session.h"
 #include "sys/file.h"
+#include "sys/gpu_probe.h"
 #include "sys/json.h"
 
 enum { MAX_SOURCE = 1 << 20 };
@@ -20,8 +21,8 @@ enum { MAX_SOURCE = 1 << 20 };
 struct wishes {
     const char *strategy, *dialect, *profile, *context, *select, *from, *store;
     const char *author[AUTHOR_ROLES];
-    bool no_class, no_anchors, zero_shot, rejudge;
-    uint64_t steps, repairs, tries, wave, seed;
+    bool no_class, no_anchors, zero_shot, rejudge, no_baselines;
+    uint64_t steps, repairs, tries, wave, seed, proposals;
     int64_t delay;
 };
 
@@ -71,6 +72,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     c->class_prompts = !w->no_class;
     c->anchors = !w->no_anchors;
     c->zero_shot = w->zero_shot;
+    c->baselines = !w->no_baselines;
+    c->proposals = (uint32_t)MIN(w->proposals, 64);
     c->steps = (uint32_t)MIN(w->steps, 100000);
     c->repairs = (uint32_t)MIN(w->repairs, 1000);
     c->tries = (uint32_t)MIN(w->tries, 1000);
@@ -124,6 +127,15 @@ static int begin(struct session *s, struct arena *mem, struct err *err)
     return 0;
 }
 
+/* Will the judge be a GPU? Then the emulator's model is worth asking first. */
+static bool on_gpu(const struct run_config *c)
+{
+    struct gpu_probe g = {.n = 0};
+    if (*c->device || !str_eq(c->on, "local"))
+        return !str_eq(c->device, "emu");
+    return gpu_probe(&g, NULL) == 0 && g.n;
+}
+
 /* "softmax" of "path/to/softmax/": what a run is called after. */
 static int prepare(struct session *s, const struct wishes *w, const char *task,
                    struct strbuf *source, struct arena *mem, struct err *err)
@@ -149,6 +161,8 @@ static int prepare(struct session *s, const struct wishes *w, const char *task,
     struct task *t = session_task(task);
     if (!t)
         return err_set(err, ERR_INPUT, "'%s' is not a task", task);
+    if (!c->proposals && str_starts(author, "playbook") && on_gpu(c))
+        c->proposals = 4;
     run_config_settle(c, t);
     task_free(t);
     return 0;
@@ -186,6 +200,9 @@ static int run(int argc, const char **argv)
         OPT_UINT(0, "repairs", &w.repairs, "N", "repairs of a failed step"),
         OPT_UINT(0, "tries", &w.tries, "N", "fresh starts of the first kernel"),
         OPT_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
+        OPT_UINT(0, "proposals", &w.proposals, "N",
+                 "refine: moves asked for a step; the emulator's model picks the\n"
+                 "one to judge (default: 4 for playbook on a GPU, else 1)"),
         OPT_UINT(0, "seed", &w.seed, "N", "of the search's choices (default 1)"),
         OPT_GROUP("Budgets"),
         OPT_UINT(0, "budget-tokens", &c.budget.tokens, "N", "in and out together"),
@@ -199,6 +216,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "gpu", &c.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
         OPT_STR(0, "compiler", &s.compiler, "NAME", "nvrtc or nvcc"),
+        OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
         OPT_FLAG(0, "rejudge", &w.rejudge, "replay: judge again instead of taking the verdicts"),
         OPT_GROUP("Ablations"),
         OPT_STR(0, "profile", &w.profile, "WHEN", "never, always or delayed"),

@@ -109,7 +109,7 @@ static void on_judged(void *ctx, const struct agent *a, const struct node *n)
 struct parts {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    struct evaluator *eval;
+    struct evaluator *eval, *model; /* model: the emulator, beside a GPU, to order proposals */
     struct replay *replay;
     struct judge *judge;
     struct prices *prices;
@@ -120,6 +120,7 @@ static void parts_close(struct parts *p)
     judge_close(p->judge);
     replay_free(p->replay);
     evaluator_close(p->eval);
+    evaluator_close(p->model);
     for (int i = 0; i < AUTHOR_ROLES; i++)
         author_close(p->authors[i]);
     prices_free(p->prices);
@@ -170,7 +171,13 @@ static int open_judge(struct parts *p, const struct session *s, struct err *err)
                              .compiler = s->compiler};
     if (evaluator_open(&p->eval, &o, err) < 0)
         return -1;
-    p->judge = judge_eval(p->eval);
+    if (c->proposals > 1 && !str_eq(evaluator_device(p->eval), "emu")) {
+        o.device = "emu";
+        o.on = NULL;
+        if (evaluator_open(&p->model, &o, err) < 0)
+            return -1;
+    }
+    p->judge = judge_eval(p->eval, p->model, c->baselines);
     return 0;
 }
 
