@@ -129,6 +129,7 @@ struct ask {
     struct prompt prompt;
     json_t *facts; /* owned */
     double temperature;
+    const char *parent; /* the source the reply will be made from, or NULL; borrowed */
     /* out */
     bool ok;
     char *reply; /* "" when !ok */

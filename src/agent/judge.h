@@ -25,8 +25,9 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    bool model;     /* on the emulator, for its modelled time alone */
-    uint64_t index; /* of this verdict in the run: what a recording is keyed by */
+    bool model;         /* on the emulator, for its modelled time alone */
+    uint64_t index;     /* of this verdict in the run: what a recording is keyed by */
+    const char *parent; /* the source it was made from; NULL = none */
 };
 
 struct judge_ops {
@@ -34,6 +35,8 @@ struct judge_ops {
     /* 1 with a verdict, 0 if none within timeout_ns, -1. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
                 struct err *err);
+    /* An author was asked for a child of this source: time to get ready for it. May be NULL. */
+    void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
 };
 

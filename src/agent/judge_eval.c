@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/judge.h"
 #include "base/util.h"
@@ -15,6 +16,7 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     struct eval_config cfg = EVAL_CONFIG_INIT;
     bool second = o->model && r->of[1];
     cfg.depth = o->depth;
+    cfg.parent = o->parent;
     cfg.baselines = r->baselines && !o->model;
     int rc = eval_submit(r->of[second], o->task, o->source, o->len, &cfg, ticket, err);
     *ticket = *ticket * 2 + second;
@@ -37,12 +39,18 @@ static int wait_next(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, str
     return 0;
 }
 
+static void prepare(struct judge *j, const struct task *t, const char *parent)
+{
+    struct real *r = j->priv;
+    eval_prepare(r->of[0], t, parent, strlen(parent));
+}
+
 static void close_real(struct judge *j)
 {
     free(j->priv);
 }
 
-static const struct judge_ops ops = {submit, wait_next, close_real};
+static const struct judge_ops ops = {submit, wait_next, prepare, close_real};
 
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines)
 {

@@ -47,7 +47,7 @@ static void close_recorded(struct judge *j)
     free(r);
 }
 
-static const struct judge_ops ops = {submit, wait_next, close_recorded};
+static const struct judge_ops ops = {submit, wait_next, NULL, close_recorded};
 
 struct judge *judge_replay(const struct replay *replay)
 {

@@ -257,7 +257,9 @@ int role_write(struct agent *a, struct writing *w, enum author_role author, cons
     memset(w, 0, sizeof *w);
     w->parent = parent;
     w->anchors = s->anchors;
-    return role_ask(a, &w->ask, author, role, template, s, temperature, err);
+    int rc = role_ask(a, &w->ask, author, role, template, s, temperature, err);
+    w->ask.parent = parent ? parent->source : NULL;
+    return rc;
 }
 
 void writing_release(struct writing *w)

@@ -196,6 +196,8 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
         a->in.watch.asking(a->in.watch.ctx, a, q->role);
     if (author_start(au, &rq, out, err) < 0)
         return -1;
+    if (q->parent && a->in.judge->ops->prepare)
+        a->in.judge->ops->prepare(a->in.judge, a->task, q->parent);
     const char *handle = author_call_handle(*out);
     if (*handle)
         return store_call_handle(a->in.store, a->in.run, q->role, q->index, handle, err);
@@ -463,6 +465,7 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
         .depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME,
         .model = model,
         .index = (uint64_t)p->n->verdict_index,
+        .parent = p->n->parent >= 0 ? a->nodes.items[p->n->parent]->source : NULL,
     };
     p->waiting = true;
     p->tries++;
@@ -526,12 +529,12 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
         struct verdict v;
         uint64_t ticket;
         int got = a->in.judge->ops->wait(a->in.judge, 250000000, &ticket, &v, err);
-        if (got < 0)
-            rc = -1;
-        else if (got)
+        if (got > 0)
             rc = receive(a, list, n, model, ticket, &v, err);
         else if (interrupted())
             rc = agent_stop(a, "interrupted");
+        else
+            rc = got;
     }
     free(list);
     return rc;
@@ -554,6 +557,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     for (size_t i = 0; i < n; i++) {
         nodes[i] = xcalloc(1, sizeof *nodes[i]);
         nodes[i]->source = xstrdup(sources[i]);
+        nodes[i]->parent = -1;
         hash_hex(sources[i], strlen(sources[i]), nodes[i]->source_sha);
     }
     int rc = judge_all(a, nodes, n, true, err);

@@ -13,6 +13,8 @@
 #include "compile/sass.h"
 #include "compile/service.h"
 #include "sys/file.h"
+#include "sys/gpu_probe.h"
+#include "sys/interrupt.h"
 #include "sys/json.h"
 #include "sys/toolchain.h"
 
@@ -144,6 +146,14 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
     strbuf_release(&sb);
 }
 
+/* The device's own architecture, else Hopper's. */
+static const char *device_arch(char out[16])
+{
+    struct gpu_probe gpu;
+    gpu_arch(gpu_probe(&gpu, NULL) == 0 && gpu.n ? gpu.gpus[0].sm : 90, out);
+    return out;
+}
+
 struct want {
     bool ptx, cubin, sass, json, log;
     const char *output;
@@ -188,13 +198,16 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
 static int run(int argc, const char **argv)
 {
     /* The compile service runs as this program: see compile/service.h. */
-    if (argc >= 4 && str_eq(argv[1], SERVICE_ARG))
+    if (argc >= 4 && str_eq(argv[1], SERVICE_ARG)) {
+        interrupt_default();
         return service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
+    }
     struct want w = {0};
-    const char *arch = "sm_90a";
+    const char *arch = NULL;
+    char own_arch[16];
     struct compiler_config cfg = {0};
     const struct option opts[] = {
-        OPT_STR(0, "arch", &arch, "SM", "architecture: sm_80 ... sm_120 (default sm_90a)"),
+        OPT_STR(0, "arch", &arch, "SM", "sm_80 ... sm_120 (default: this GPU's own, else sm_90a)"),
         OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: the best there is)"),
         OPT_FLAG(0, "ptx", &w.ptx, "print the PTX"),
         OPT_FLAG(0, "cubin", &w.cubin, "print the cubin"),
@@ -230,8 +243,10 @@ static int run(int argc, const char **argv)
         rc = cmd_fail(&err);
         goto out;
     }
-    struct compile_request rq = {
-        .source = src.buf, .len = src.len, .name = base ? base + 1 : argv[0], .arch = arch};
+    struct compile_request rq = {.source = src.buf,
+                                 .len = src.len,
+                                 .name = base ? base + 1 : argv[0],
+                                 .arch = arch ? arch : device_arch(own_arch)};
     if (compile_run(c, &rq, &out, &err) < 0)
         rc = cmd_fail(&err);
     else

@@ -514,6 +514,17 @@ static struct compile_ticket *ticket_new(struct compiler *c, const struct compil
     return t;
 }
 
+void compile_key(struct compiler *c, const struct compile_request *rq, char key[65])
+{
+    struct compile_ticket *t = ticket_new(c, rq);
+    struct source_scan scan;
+    source_scan(rq->source, rq->len, rq->trusted, &scan);
+    keep_names(t, rq, &scan);
+    find_key(c, rq, t, key);
+    source_scan_release(&scan);
+    compile_cancel(t);
+}
+
 int compile_prepare(struct compiler *c, const char *parent, const char *arch)
 {
     struct compile_request rq = {.arch = arch};

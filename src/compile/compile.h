@@ -93,6 +93,9 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
 void compiler_close(struct compiler *c);
 const char *compiler_version(const struct compiler *c);
 
+/* What compile_run would set as compiled.key: the way to name a parent. */
+void compile_key(struct compiler *c, const struct compile_request *rq, char key[65]);
+
 /* Blocking. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);

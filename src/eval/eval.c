@@ -31,6 +31,7 @@
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/hash.h"
+#include "sys/interrupt.h"
 
 enum stage { COMPILING, FILTERING, RUNNING, DONE };
 
@@ -78,12 +79,6 @@ const char *evaluator_device(const struct evaluator *e)
 
 /* ---- opening ---- */
 
-/* sm_90 has instructions of its own behind the suffix a; so have its successors. */
-static char *arch_name(unsigned sm)
-{
-    return xasprintf("sm_%u%s", sm, sm >= 90 && sm != 120 ? "a" : "");
-}
-
 /* Which device, and for a local GPU what it is: its architecture and its data sheet. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
@@ -106,7 +101,9 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     if (probed < 0 || e->ordinal < 0 || (unsigned)e->ordinal >= probe.n)
         return err_set(err, ERR_ENV, "there is no GPU %d: %s; --device emu needs none", e->ordinal,
                        probed < 0 ? none.msg : "the driver shows fewer");
-    e->arch = arch_name(probe.gpus[e->ordinal].sm);
+    char arch[16];
+    gpu_arch(probe.gpus[e->ordinal].sm, arch);
+    e->arch = xstrdup(arch);
     const char *sheet = gpu_for_device(probe.gpus[e->ordinal].name, &e->arena);
     if (!*gpu && sheet)
         *gpu = sheet;
@@ -143,6 +140,7 @@ fail:
 
 static void attempt_free(struct attempt *a)
 {
+    compile_cancel(a->compiling);
     plan_free(a->plan);
     if (a->have_code)
         compiled_release(&a->code);
@@ -236,6 +234,51 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
+/* What to compile of a source with this plan. */
+static struct compile_request request_of(const struct evaluator *e, const struct plan *p,
+                                         const char *source, size_t len, struct arena *mem)
+{
+    size_t n = plan_launch_count(p), nk = 0;
+    const char **kernels = arena_alloc(mem, sizeof *kernels * (n + 1));
+    for (size_t i = 0; i < n; i++) {
+        const char *k = plan_launch_kernel(p, i);
+        bool seen = false;
+        for (size_t j = 0; j < nk; j++)
+            seen = seen || str_eq(kernels[j], k);
+        if (!seen)
+            kernels[nk++] = k;
+    }
+    return (struct compile_request){.source = source,
+                                    .len = len,
+                                    .name = "kernel.cu",
+                                    .arch = e->arch,
+                                    .kernels = kernels,
+                                    .nkernels = nk};
+}
+
+/* The key under which a source was compiled; false if its plan cannot be read. */
+static bool key_of(struct evaluator *e, const struct task *t, const char *source, size_t len,
+                   char key[65])
+{
+    struct arena mem = ARENA_INIT;
+    struct problem_vec problems = VEC_INIT;
+    struct plan *p = plan_parse(source, len, t, &problems);
+    if (p) {
+        struct compile_request rq = request_of(e, p, source, len, &mem);
+        compile_key(e->compiler, &rq, key);
+    }
+    release_problems(&problems);
+    arena_release(&mem);
+    plan_free(p);
+    return p != NULL;
+}
+
+int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len)
+{
+    char key[65];
+    return key_of(e, t, source, len, key) ? compile_prepare(e->compiler, key, e->arch) : -1;
+}
+
 static void start(struct evaluator *e, struct attempt *a)
 {
     struct err err = ERR_INIT;
@@ -253,24 +296,11 @@ static void start(struct evaluator *e, struct attempt *a)
         release_problems(&problems);
         return;
     }
-    size_t n = plan_launch_count(a->plan);
-    const char **kernels = arena_alloc(&a->arena, sizeof *kernels * (n + 1));
-    size_t nk = 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *k = plan_launch_kernel(a->plan, i);
-        bool seen = false;
-        for (size_t j = 0; j < nk; j++)
-            seen = seen || str_eq(kernels[j], k);
-        if (!seen)
-            kernels[nk++] = k;
-    }
-    struct compile_request rq = {.source = a->source,
-                                 .len = a->len,
-                                 .name = "kernel.cu",
-                                 .arch = e->arch,
-                                 .kernels = kernels,
-                                 .nkernels = nk,
-                                 .parent = a->cfg.parent_key};
+    struct compile_request rq = request_of(e, a->plan, a->source, a->len, &a->arena);
+    char parent[65];
+    if (a->cfg.parent && key_of(e, a->task, a->cfg.parent, strlen(a->cfg.parent), parent))
+        rq.parent = parent;
+    a->cfg.parent = NULL; /* borrowed for this call only */
     if (compile_start(e->compiler, &rq, &a->compiling, &err) < 0)
         finish_unjudged(e, a, "compile", &err);
 }
@@ -616,6 +646,10 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
     uint64_t until = now_ns() + timeout_ns;
     for (;;) {
         struct attempt *a = take_done(e);
+        if (a && a->v.kind == V_UNJUDGED && interrupted()) {
+            attempt_free(a); /* not the machine failed: the user had enough */
+            continue;
+        }
         if (a) {
             *ticket = a->ticket;
             *out = a->v;
@@ -623,6 +657,8 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
             attempt_free(a);
             return 1;
         }
+        if (interrupt_check(err) < 0)
+            return -1;
         bool running = e->local->outstanding || e->main->outstanding;
         if (pump_compiles(e, running ? 0 : 10))
             continue;

@@ -38,7 +38,7 @@ struct eval_config {
     const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
     bool annotate;        /* emulator: counters per source line */
     const char *const *disabled_detectors; /* tests only; NULL-terminated, or NULL */
-    const char *parent_key;                /* compile key of the parent, for the family PCH */
+    const char *parent; /* the source it was made from, whose types it shares; NULL = none */
 };
 #define EVAL_CONFIG_INIT                                        \
     {                                                           \
@@ -52,6 +52,10 @@ const char *evaluator_device(const struct evaluator *e);
 
 int eval_run(struct evaluator *e, const struct task *t, const char *source, size_t len,
              const struct eval_config *cfg, struct verdict *out, struct err *err);
+
+/* Children of this source are to come: whatever makes their compiles faster begins in the
+ * background (see compile_prepare). Returns its state, or -1 if there is nothing to gain. */
+int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
 /* Several at once: submit, then wait for any. Compiling overlaps with running. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,

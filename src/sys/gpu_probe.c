@@ -73,6 +73,12 @@ static void probe_devices(const struct driver *d, struct gpu_probe *out)
     }
 }
 
+/* sm_90 has instructions of its own behind the suffix a; so have its successors. */
+void gpu_arch(unsigned sm, char out[16])
+{
+    snprintf(out, 16, "sm_%u%s", sm, sm >= 90 && sm != 120 ? "a" : "");
+}
+
 int gpu_probe(struct gpu_probe *out, struct err *err)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};

@@ -31,4 +31,7 @@ struct gpu_probe {
 /* 0, also with n == 0 where CUDA_VISIBLE_DEVICES hides all; -1 says why there is no GPU to use. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
+/* What to compile for a device of this capability: 90 is "sm_90a", 89 is "sm_89". */
+void gpu_arch(unsigned sm, char out[16]);
+
 #endif

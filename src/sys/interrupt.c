@@ -8,6 +8,9 @@
 
 #include "base/util.h"
 
+enum { GRACE_S = 10 };
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* Process-wide by nature: signals are. */
 static volatile sig_atomic_t seen;
 static int wake_fd = -1;
@@ -16,19 +19,29 @@ static void on_signal(int sig)
 {
     int saved = errno;
     uint64_t one = 1;
+    if (seen)
+        _exit(INTERRUPT_EXIT);
     seen = 1;
+    alarm(GRACE_S);
     if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0)
         seen = 1;
     errno = saved;
 }
 
+static void on_alarm(int sig)
+{
+    _exit(INTERRUPT_EXIT);
+}
+
 void interrupt_catch(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction late = {.sa_handler = on_alarm};
     if (wake_fd < 0)
         wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sigemptyset(&late.sa_mask);
+    sigaction(SIGALRM, &late, NULL);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
-        struct sigaction old, sa = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+        struct sigaction old, sa = {.sa_handler = on_signal};
         sigemptyset(&sa.sa_mask);
         /* What the caller ignores (nohup) stays ignored. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
@@ -44,4 +57,20 @@ bool interrupted(void)
 int interrupt_fd(void)
 {
     return wake_fd;
+}
+
+int interrupt_check(struct err *err)
+{
+    return interrupted() ? err_set(err, ERR_SYSTEM, "interrupted") : 0;
+}
+
+void interrupt_default(void)
+{
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+        struct sigaction old;
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+            signal(signals[i], SIG_DFL);
+    }
 }

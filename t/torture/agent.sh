@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# t/unit/agent.c with a SIGKILL before or after every single write of every strategy.
+# t/unit/agent_resume.c with a SIGKILL before or after every single write of every strategy.
 cd "$(dirname "$0")/../.." || exit 1
-make -s "build/${MODE:-release}/t/agent" >&2 || exit 1
-HONE_TORTURE=1 exec "build/${MODE:-release}/t/agent"
+make -s "build/${MODE:-release}/t/agent_resume" >&2 || exit 1
+HONE_TORTURE=1 exec "build/${MODE:-release}/t/agent_resume"

@@ -1,0 +1,179 @@
+/* Runs that are killed and carried on, recorded and replayed. */
+#include "agent_rig.h"
+
+struct killer {
+    uint64_t at;
+    bool after;
+};
+
+static void kill_here(void *ctx, uint64_t n, bool after)
+{
+    struct killer *k = ctx;
+    if (n == k->at && after == k->after)
+        kill(getpid(), SIGKILL);
+}
+
+/* Kills a child at a write, carries the run on here, and compares with a run never killed. */
+static bool kill_and_resume(const struct run_config *c, script_fn fn, struct killer k,
+                            const char *want, unsigned calls)
+{
+    struct strbuf got = STRBUF_INIT(1 << 20);
+    struct err err = ERR_INIT;
+    struct fake f = {.judged = 0};
+    new_store();
+    script = fn;
+    int64_t id = new_run(c);
+    char *path = xstrdup(store_path(store));
+    store_close(store);
+    store = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (store_open(&store, path, &err) < 0)
+            _exit(3);
+        store_set_hook(store, kill_here, &k);
+        struct outcome o = carry_on(c, id, &f);
+        summary_release(&o.m);
+        _exit(0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    if (store_open(&store, path, &err) < 0)
+        fail_with("store_open", &err);
+    free(path);
+    struct call_vec before = VEC_INIT;
+    struct arena mem = ARENA_INIT;
+    unsigned ended = 0;
+    store_call_list(store, id, &before, &mem, &err);
+    vec_each (struct call_rec, r, &before)
+        ended += r->ended;
+    struct outcome o = carry_on(c, id, &f);
+    lineage(&o, &got);
+    if (strcmp(got.buf, want) != 0)
+        fail_msg("killed at write %llu: another tree\n%s\n%s", (unsigned long long)k.at, got.buf,
+                 want);
+    if (o.asked + ended != calls) /* what was recorded is not asked again */
+        fail_msg("killed at write %llu: %u recorded and %u asked of %u", (unsigned long long)k.at,
+                 ended, o.asked, calls);
+    if (store_check(store, &err) < 0)
+        fail_with("store_check", &err);
+    summary_release(&o.m);
+    vec_release(&before);
+    arena_release(&mem);
+    strbuf_release(&got);
+    return WIFSIGNALED(status);
+}
+
+static void resume_all(const char *strategy, script_fn fn, uint64_t stride)
+{
+    struct strbuf want = STRBUF_INIT(1 << 20);
+    struct run_config c = config(strategy);
+    c.steps = str_eq(strategy, "search") ? 8 : 4;
+    c.wave = str_eq(strategy, "search") ? 2 : 1;
+    c.from = str_eq(strategy, "team") ? given : "";
+    struct outcome o = run(&c, fn);
+    lineage(&o, &want);
+    unsigned calls = o.asked;
+    summary_release(&o.m);
+    unsigned killed = 0;
+    bool more = true;
+    for (uint64_t n = 0; more; n += stride) {
+        more = kill_and_resume(&c, fn, (struct killer){n, n % 2 == 1}, want.buf, calls);
+        killed += more;
+    }
+    assert_true(killed * stride >= 30);
+    strbuf_release(&want);
+}
+
+static void test_resume(void **state)
+{
+    bool all = getenv("HONE_TORTURE") != NULL; /* `make torture`: every write of every strategy */
+    resume_all("refine", refine_script, all ? 1 : 14);
+    resume_all("search", search_script, all ? 1 : 22);
+    resume_all("team", team_script, all ? 1 : 17);
+}
+
+static void test_export_and_replay(void **state)
+{
+    struct run_config c = config("refine");
+    struct err err = ERR_INIT;
+    struct strbuf want = STRBUF_INIT(1 << 20), got = STRBUF_INIT(1 << 20);
+    char path[600], spec[640];
+    c.steps = 4;
+    struct outcome o = run(&c, refine_script);
+    lineage(&o, &want);
+    snprintf(path, sizeof path, "%s/rec.jsonl", tmp.path);
+    if (record_export(store, "last", path, &err) < 0)
+        fail_with("record_export", &err);
+    summary_release(&o.m);
+
+    struct replay *r;
+    struct author *replayer;
+    snprintf(spec, sizeof spec, "replay:%s", path);
+    assert_int_equal(replay_load(&r, path, &err), 0);
+    if (author_open(&replayer, spec, NULL, &err) < 0)
+        fail_with("author_open", &err);
+    new_store();
+    struct agent *a;
+    struct judge *j = judge_replay(r);
+    int64_t id = new_run(&c);
+    struct agent_setup in = {.store = store,
+                             .run = id,
+                             .run_name = "again",
+                             .task = task,
+                             .config = &c,
+                             .authors = {[AUTHOR_CODE] = replayer},
+                             .judge = j};
+    assert_int_equal(agent_open(&a, &in, &err), 0);
+    if (agent_run(a, &err) < 0)
+        fail_with("agent_run", &err);
+    agent_close(a);
+    assert_int_equal(record_compare(store, id, r, &got, &err), 0);
+    struct summary m;
+    assert_int_equal(summary_load(&m, store, "last", &err), 0);
+    strbuf_clear(&got);
+    lineage_print(&m, &got);
+    assert_string_equal(got.buf, want.buf);
+    assert_int_equal(m.drift, 0);
+    summary_release(&m);
+    judge_close(j);
+    author_close(replayer);
+    replay_free(r);
+    strbuf_release(&want);
+    strbuf_release(&got);
+}
+
+/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests play. */
+static void test_fixtures(void **state)
+{
+    static const struct {
+        const char *strategy;
+        script_fn fn;
+        uint32_t steps;
+    } runs[] = {
+        {"refine", refine_script, 4}, {"search", search_script, 16}, {"team", team_script, 4}};
+    const char *dir = getenv("HONE_EXPORT");
+    for (size_t i = 0; dir && i < ARRAY_LEN(runs); i++) {
+        char path[600];
+        struct err err = ERR_INIT;
+        struct run_config c = config(runs[i].strategy);
+        c.steps = runs[i].steps;
+        c.stop_pct = 0;
+        c.from = str_eq(c.strategy, "team") ? given : "";
+        struct outcome o = run(&c, runs[i].fn);
+        snprintf(path, sizeof path, "%s/%s.jsonl", dir, c.strategy);
+        if (record_export(store, "last", path, &err) < 0)
+            fail_with("record_export", &err);
+        summary_release(&o.m);
+    }
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_export_and_replay),
+        cmocka_unit_test(test_fixtures),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

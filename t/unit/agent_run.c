@@ -1,0 +1,136 @@
+/* What all strategies share: verdicts that never came, what prompts may hold, settings. */
+#include "agent_rig.h"
+
+static void test_unjudged(void **state)
+{
+    struct run_config c = config("refine");
+    c.steps = 1;
+    struct fake f = {.unjudged_first = 2};
+    new_store();
+    script = steady_script;
+    int64_t id = new_run(&c);
+    struct outcome o = carry_on(&c, id, &f);
+    assert_int_equal(o.m.nodes.n, 2); /* retried, not held against it */
+    assert_int_equal(o.m.failures, 0);
+    summary_release(&o.m);
+    new_store();
+    f = (struct fake){.unjudged_first = 3};
+    id = new_run(&c);
+    o = carry_on(&c, id, &f);
+    assert_int_equal(o.m.nodes.n, 0);
+    assert_string_equal(o.m.run.state, "failed");
+    summary_release(&o.m);
+    f = (struct fake){.judged = 0};
+    o = carry_on(&c, id, &f); /* and carried on when the device is back */
+    assert_int_equal(o.m.nodes.n, 2);
+    assert_string_equal(o.m.run.state, "done");
+    summary_release(&o.m);
+}
+
+/* When a parent is chosen its children's compiles are prepared, and each names its parent; a call
+ * that is only read from the store prepares nothing. */
+static void test_prepare(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f = {.judged = 0};
+    c.steps = 3;
+    new_store();
+    script = steady_script;
+    int64_t id = new_run(&c);
+    struct outcome o = carry_on(&c, id, &f);
+    assert_int_equal(o.m.nodes.n, 4);
+    assert_int_equal(f.prepared, 3);
+    assert_int_equal(f.with_parent, 3);
+    summary_release(&o.m);
+    f = (struct fake){.judged = 0};
+    o = carry_on(&c, id, &f);
+    assert_int_equal(o.recorded, 8);
+    assert_int_equal(f.prepared, 0);
+    summary_release(&o.m);
+}
+
+/* No held-out shape, no oracle source, no key, in any prompt of any strategy. */
+static void test_secrets(void **state)
+{
+    static const struct {
+        const char *strategy;
+        script_fn fn;
+    } runs[] = {{"refine", refine_script},
+                {"search", search_script},
+                {"team", team_script},
+                {"reflect", hopeless_script}};
+    setenv("OPENAI_API_KEY", "sk-never-in-a-prompt", 1);
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        struct run_config c = config(runs[i].strategy);
+        c.steps = 8;
+        c.profile = PROFILE_ALWAYS;
+        c.from = str_eq(c.strategy, "team") ? given : "";
+        struct outcome o = run(&c, runs[i].fn);
+        assert_true(prompts.len > 10000);
+        assert_null(strstr(prompts.buf, "77777"));
+        assert_null(strstr(prompts.buf, "sk-never"));
+        assert_null(strstr(prompts.buf, "heldout"));
+        assert_null(strstr(prompts.buf, "hone_ref.h"));
+        /* no line of the oracle that could be one of its own */
+        for (const char *p = task->reference_c; *p;) {
+            size_t n = strcspn(p, "\n");
+            char *line = xstrndup(p, n);
+            if (n > 24 && strstr(prompts.buf, line))
+                fail_msg("%s: a line of the oracle is in a prompt: %s", runs[i].strategy, line);
+            free(line);
+            p += n + (p[n] == '\n');
+        }
+        summary_release(&o.m);
+    }
+    unsetenv("OPENAI_API_KEY");
+}
+
+static void test_switches(void **state)
+{
+    struct run_config c = config("refine");
+    c.steps = 1;
+    struct outcome o = run(&c, steady_script);
+    assert_non_null(strstr(prompts.buf, "What pays for this class"));
+    assert_non_null(strstr(prompts.buf, "A complete file, to show the form"));
+    /* the stable part comes first and is the same in both calls */
+    summary_release(&o.m);
+    c.class_prompts = false;
+    c.zero_shot = true;
+    o = run(&c, steady_script);
+    assert_null(strstr(prompts.buf, "What pays for this class"));
+    assert_null(strstr(prompts.buf, "A complete file, to show the form"));
+    summary_release(&o.m);
+}
+
+static void test_config_json(void **state)
+{
+    struct arena mem = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct run_config c = config("search"), d;
+    c.authors[AUTHOR_PLAN] = "exec:planner";
+    c.budget.usd = 1.5;
+    c.anchors = false;
+    c.select = SELECT_GREEDY;
+    c.from = "source";
+    json_t *j = run_config_to_json(&c), *k;
+    if (run_config_from_json(&d, j, &mem, &err) < 0)
+        fail_with("run_config_from_json", &err);
+    k = run_config_to_json(&d);
+    assert_true(json_equal(j, k));
+    json_object_set_new(k, "wave", json_integer(-1));
+    assert_int_equal(run_config_from_json(&d, k, &mem, &err), -1);
+    json_decref(j);
+    json_decref(k);
+    arena_release(&mem);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unjudged),    cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_secrets),     cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_config_json),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

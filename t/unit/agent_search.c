@@ -1,0 +1,112 @@
+/* The strategy search: its tree, its seeds, pruning, anchors. */
+#include "agent_rig.h"
+
+static void test_search(void **state)
+{
+    struct strbuf a = STRBUF_INIT(1 << 20), b = STRBUF_INIT(1 << 20);
+    struct run_config c = config("search");
+    c.steps = 24;
+    c.stop_pct = 0;
+    struct outcome o = run(&c, search_script);
+    assert_int_equal(o.m.nodes.n, 24);
+    unsigned root_children = 0;
+    vec_each (struct node_rec, n, &o.m.nodes)
+        root_children += n->parent == 0;
+    assert_true(root_children >= 1 && root_children <= c.n_root);
+    assert_string_equal(node(&o, 1)->move, "try harder"); /* the plan names it */
+    assert_non_null(strstr(prompts.buf, "<<<IMPROVE BEGINS: change the time>>>"));
+    lineage(&o, &a);
+    summary_release(&o.m);
+    o = run(&c, search_script); /* the same seed, the same tree */
+    lineage(&o, &b);
+    assert_string_equal(a.buf, b.buf);
+    summary_release(&o.m);
+    c.seed = 99;
+    o = run(&c, search_script);
+    lineage(&o, &b);
+    assert_string_not_equal(a.buf, b.buf);
+    summary_release(&o.m);
+    c.select = SELECT_GREEDY; /* no seed matters */
+    o = run(&c, search_script);
+    lineage(&o, &a);
+    summary_release(&o.m);
+    c.seed = 1;
+    o = run(&c, search_script);
+    lineage(&o, &b);
+    assert_string_equal(a.buf, b.buf);
+    summary_release(&o.m);
+    c.wave = 4; /* in waves: no node twice in one */
+    c.select = SELECT_EPS;
+    o = run(&c, search_script);
+    assert_int_equal(o.m.nodes.n, 24);
+    for (size_t first = 4; first < 24; first += 4) /* waves of 1, 2, then 4 */
+        for (size_t i = first; i < first + 4; i++)
+            for (size_t k = first; k < i; k++)
+                assert_true(node(&o, i)->parent != node(&o, k)->parent);
+    summary_release(&o.m);
+    strbuf_release(&a);
+    strbuf_release(&b);
+}
+
+/* Children of a node that all fail: it is pruned, and the search goes elsewhere. */
+static char *prune_script(const struct author_call *c)
+{
+    if (role_is(c, "plan"))
+        return xstrdup("PLAN: p\nKIND: tiling\nANCHOR 5-5: x\n");
+    if (role_is(c, "debug"))
+        return edit_reply(c, "repair: no", "compile_error");
+    if (c->index == 0)
+        return file_reply("first: root", "pass 100");
+    return edit_reply(c, "", c->index == 1 ? "pass 50" : "compile_error");
+}
+
+static void test_search_prunes(void **state)
+{
+    struct run_config c = config("search");
+    c.steps = 20;
+    c.select = SELECT_GREEDY;
+    c.n_child = 2;
+    c.n_root = 2;
+    struct outcome o = run(&c, prune_script);
+    unsigned pruned = 0;
+    vec_each (struct node_rec, n, &o.m.nodes)
+        pruned += str_eq(n->fate, "pruned");
+    assert_true(pruned >= 1);
+    assert_int_equal(o.m.run.best, 1);
+    summary_release(&o.m);
+}
+
+/* The coder leaves the anchor: refused, asked again, then rejected. */
+static char *stray_script(const struct author_call *c)
+{
+    if (role_is(c, "plan"))
+        return xstrdup("PLAN: p\nKIND: tiling\nANCHOR 6-6: only there\n");
+    if (c->index == 0)
+        return file_reply("first: root", "pass 100");
+    return edit_reply(c, "tiling: elsewhere", "pass 10"); /* line 5 */
+}
+
+static void test_anchors_hold(void **state)
+{
+    struct run_config c = config("search");
+    c.steps = 2;
+    struct outcome o = run(&c, stray_script);
+    assert_string_equal(node(&o, 1)->kind, "rejected");
+    assert_non_null(strstr(prompts.buf, "outside every anchor"));
+    summary_release(&o.m);
+    c.anchors = false;
+    o = run(&c, stray_script);
+    assert_string_equal(node(&o, 1)->kind, "pass");
+    summary_release(&o.m);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_prunes),
+        cmocka_unit_test(test_anchors_hold),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
