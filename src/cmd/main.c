@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "sys/interrupt.h"
 
 #ifndef HONE_VERSION
 #define HONE_VERSION "0.1.0"
@@ -42,12 +43,14 @@ static int finish(int status)
         fprintf(stderr, "hone: cannot write to standard output: %s\n", strerror(errno));
         return HONE_ENV;
     }
-    return status;
+    /* What was finished before the signal was looked at is a result all the same. */
+    return interrupted() && status != HONE_OK ? HONE_INTERRUPTED : status;
 }
 
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
+    interrupt_catch();
     if (argc < 2) {
         help();
         fflush(stdout);

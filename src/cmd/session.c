@@ -233,7 +233,6 @@ int session_run(struct session *s)
     struct live live = {.cfg = s->config, .quiet = s->quiet};
     struct agent *a = NULL;
     int code = HONE_ENV, rc = -1;
-    interrupt_catch();
     if (!(p.task = session_task(s->config->task)))
         return HONE_NEGATIVE;
     if (store_run_lock(s->store, s->run, &err) < 0 || prices_load(&p.prices, &err) < 0 ||

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "sys/asset.h"
 #include "sys/file.h"
+#include "sys/interrupt.h"
 #include "sys/json.h"
 #include "task/check.h"
 #include "task/task.h"
@@ -344,9 +345,11 @@ static int run_check(int argc, const char **argv)
     const char **names = argv;
     size_t n = every ? task_builtin_names(&a, &names) : (size_t)argc, bad = 0;
     json_t *all = json ? json_array() : NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !interrupted(); i++)
         bad += !check_one(names[i], all);
-    if (json)
+    if (interrupted())
+        bad++;
+    else if (json)
         json_print(stdout, all);
     else if (n > 1)
         printf("%zu of %zu tasks are good\n", n - bad, n);

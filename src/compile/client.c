@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "sys/file.h"
+#include "sys/interrupt.h"
 
 /* bin/hone itself; for a test or a tool, the hone built beside it. */
 void client_program(char *out, size_t cap)
@@ -195,10 +196,14 @@ int client_submit(struct client *c, const struct job_spec *spec, const struct jo
 
 int client_wait(struct client_job *job, struct job_reply *reply, struct err *err)
 {
+    struct pollfd p[] = {{.fd = job->reply_fd, .events = POLLIN},
+                         {.fd = interrupt_fd(), .events = POLLIN}};
     ssize_t n;
-    do
-        n = recv(job->reply_fd, reply, sizeof *reply, 0);
-    while (n < 0 && errno == EINTR);
+    do {
+        if (poll(p, ARRAY_LEN(p), -1) >= 0 && !p[0].revents && interrupt_check(err) < 0)
+            return -1;
+        n = recv(job->reply_fd, reply, sizeof *reply, MSG_DONTWAIT);
+    } while (n < 0 && (errno == EINTR || errno == EAGAIN));
     if (n < 0 && errno != ECONNRESET)
         return err_errno(err, "waiting for the compile service");
     return n == (ssize_t)sizeof *reply;

@@ -172,8 +172,8 @@ int loop_step(struct loop *l, uint64_t timeout_ns, struct err *err)
     int n = l->wait(l->wait_ctx, l->fds.items, l->fds.n, wait_ms(l, timeout_ns));
     if (n < 0 && errno != EINTR)
         return err_errno(err, "poll");
-    if (interrupted())
-        return err_set(err, ERR_SYSTEM, "interrupted");
+    if (interrupt_check(err) < 0)
+        return -1;
 
     int ran = 0;
     for (size_t i = 0; n > 0 && i < nwatch; i++) {

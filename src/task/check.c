@@ -1,11 +1,13 @@
 #include "task/check.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "sys/file.h"
+#include "sys/interrupt.h"
 #include "sys/proc.h"
 #include "task/oracle.h"
 
@@ -200,15 +203,21 @@ static int run_apart(const char *so, const struct shape *s, struct truth *x, str
     pid_t pid = fork();
     if (pid == 0) {
         struct err e = ERR_INIT;
-        signal(SIGALRM, SIG_DFL);
+        interrupt_default();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(ORACLE_SECONDS);
         if (oracle_run(so, s, x->in, x->value, x->mag, 1, &e) == 0)
             _exit(0);
         memcpy(note, e.msg, sizeof e.msg);
         _exit(1);
     }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        if (interrupted())
+            kill(pid, SIGKILL);
+    if (pid < 0)
         err_errno(err, "running the oracle");
+    else if (interrupt_check(err) < 0)
+        rc = -1;
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         err_set(err, ERR_INPUT, "the oracle took more than %d s", ORACLE_SECONDS);
     else if (WIFSIGNALED(status))

@@ -26,7 +26,7 @@ static const char usage[] =
     "\n"
     "A bundle is a directory made by `hone`, with job.bin and the code it names.\n"
     "example: hone-worker --spool /shared/spool\n"
-    "exit: 0 done, 2 usage, 3 no result could be written\n";
+    "exit: 0 done, 2 usage, 3 no result could be written, 130 interrupted\n";
 
 static bool used_cuda;
 
@@ -60,13 +60,14 @@ static int ceilings(const char *path, int ordinal, struct err *err)
 
 static int finish(int rc, const struct err *err)
 {
+    int code = spool_interrupted() ? 130 : rc < 0 ? 3 : 0;
     if (rc < 0)
         fprintf(stderr, "hone-worker: %s\n", err->msg);
     if (used_cuda) { /* the driver's exit handlers would wait for a kernel that hangs */
         fflush(NULL);
-        _exit(rc < 0 ? 3 : 0);
+        _exit(code);
     }
-    return rc < 0 ? 3 : 0;
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -32,6 +32,11 @@ static void on_signal(int sig)
     asked_to_stop = sig;
 }
 
+bool spool_interrupted(void)
+{
+    return asked_to_stop != 0;
+}
+
 struct spool {
     const char *dir;
     char who[128];

@@ -26,6 +26,9 @@
  * this worker. Each bundle runs in a process of its own (this program again). */
 int spool_serve(const char *dir, bool once, struct err *err);
 
+/* Was it a signal that ended it? */
+bool spool_interrupted(void);
+
 /* --tar: unpacks bundles (todo/ID/FILE) from `in`, runs them, writes done/ID/result.bin to `out`.
  */
 int spool_tar(const char *in, const char *out, struct err *err);

@@ -23,6 +23,7 @@
 #include "sys/dl.h"
 #include "sys/file.h"
 #include "sys/hash.h"
+#include "sys/interrupt.h"
 #include "sys/json.h"
 #include "sys/loop.h"
 #include "sys/term.h"
@@ -360,6 +361,62 @@ static void test_loop_timers(void **state)
     loop_free(l);
 }
 
+/* The first signal ends the loop's waiting; a process that does not heed it ends at the second. */
+static void test_interrupt(void **state)
+{
+    static const int pairs[][2] = {{SIGINT, SIGINT}, {SIGTERM, SIGHUP}};
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        int p[2], status = 0;
+        char byte = 0;
+        assert_int_equal(pipe(p), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            struct loop *l = loop_new();
+            struct err err = ERR_INIT;
+            interrupt_catch();
+            bool before = interrupted() || interrupt_check(&err) != 0;
+            if (write(p[1], "1", 1) != 1 || loop_step(l, 20 * SEC, &err) != -1 || before)
+                _exit(1);
+            if (!interrupted() || !str_eq(err.msg, "interrupted") || write(p[1], "2", 1) != 1)
+                _exit(2);
+            for (;;)
+                pause();
+        }
+        assert_true(pid > 0);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(read(p[0], &byte, 1), 1);
+            assert_int_equal(byte, '1' + k);
+            assert_int_equal(kill(pid, pairs[i][k]), 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), INTERRUPT_EXIT);
+        close(p[0]);
+        close(p[1]);
+    }
+}
+
+/* What the caller set to be ignored stays so; a child that is to die of signals does. */
+static void test_interrupt_default(void **state)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGHUP, SIG_IGN);
+        interrupt_catch();
+        raise(SIGHUP);
+        if (interrupted())
+            _exit(1);
+        interrupt_default();
+        raise(SIGHUP);
+        raise(SIGTERM);
+        _exit(2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
 static void read_one(struct loop *l, int fd, short revents, void *ctx)
 {
     char c = '?';
@@ -611,6 +668,8 @@ int main(void)
         cmocka_unit_test(test_assets),
         cmocka_unit_test(test_loop_timers),
         cmocka_unit_test(test_loop_fds),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_interrupt_default),
         cmocka_unit_test(test_term_clean),
         cmocka_unit_test(test_progress_plain),
         cmocka_unit_test(test_options_good),
