@@ -121,9 +121,10 @@ $(B)/t/%: t/unit/%.c $(B)/libhone.a
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) -rdynamic -lcmocka $(HONE_LIBS)
 
 # The emulator against a GPU, case by case; libc only, so that it builds on a bare GPU box.
-$(B)/fidelity: t/gpu/fidelity.c $(filter-out $(B)/worker/main.o,$(call obj,$(WORKER_SRC)))
+$(B)/fidelity: $(wildcard t/gpu/fidelity*.c) t/gpu/fidelity.h \
+               $(filter-out $(B)/worker/main.o,$(call obj,$(WORKER_SRC)))
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^ $(LDFLAGS_ALL) $(WORKER_LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter-out %.h,$^) $(LDFLAGS_ALL) $(WORKER_LIBS)
 
 export MODE
 export HONE := $(CURDIR)/$(B)/hone

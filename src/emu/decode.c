@@ -409,8 +409,19 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
+/* a.b1, a.h0: only video instructions know what that is. */
+static bool has_part(const struct ptx_opnd *o, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (o[i].sel || has_part(o[i].list, o[i].n) || (o[i].pair && has_part(o[i].pair, 1)))
+            return true;
+    return false;
+}
+
 static int decode_one(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
+    if (has_part(p->ops, p->nops) && p->op[0] != 'v')
+        return dec_unsupported(d, p);
     for (size_t t = 0; t < ARRAY_LEN(tables); t++)
         for (const struct decode_entry *e = tables[t]; e->op; e++)
             if (str_eq(e->op, p->op)) {

@@ -232,6 +232,19 @@ static void parse_list(struct parser *ps, int close, struct ptx_opnd **out, uint
     *n = k;
 }
 
+/* `%r1.h0`, where %r1 is a register: the part goes to o->sel. */
+static struct binding *part_of_register(struct parser *ps, struct name *nm, struct ptx_opnd *o)
+{
+    const char *dot = strchr(nm->text, '.');
+    if (!dot)
+        return NULL;
+    struct binding *b = ps_lookup(ps, ps_intern(ps, nm->text, (size_t)(dot - nm->text)));
+    if (!b || b->kind != B_VAR || b->var->space != SP_REG)
+        return NULL;
+    o->sel = dot + 1;
+    return b;
+}
+
 static void parse_name_operand(struct parser *ps, struct ptx_opnd *o)
 {
     struct name *nm = ps_name(ps);
@@ -240,6 +253,8 @@ static void parse_name_operand(struct parser *ps, struct ptx_opnd *o)
         return;
     }
     struct binding *b = ps_lookup(ps, nm);
+    if (!b)
+        b = part_of_register(ps, nm, o);
     o->name = nm->text;
     if (b && b->kind == B_VAR) {
         o->kind = b->var->space == SP_REG ? PO_REG : PO_SYM;

@@ -154,6 +154,7 @@ struct ptx_opnd {
         struct ptx_table *table; /* TARGETS */
     };
     const char *name;
+    const char *sel;       /* REG: "b1" of a.b1 (video instructions), or NULL */
     int64_t imm;           /* integer, bits of a float, or offset of an address or symbol */
     double fimm;           /* is_float: the value */
     struct ptx_opnd *list; /* VEC, LIST, ADDR coordinates */

@@ -1,281 +1,51 @@
 /*
  * fidelity.c - the same PTX on the emulator and on a GPU, outputs compared.
  *
- *     fidelity [--gpu] [--quiet] [--seed N] CASEFILE...
+ *     fidelity [--gpu] [--quiet] [--seed N] [--ptx DIR] FILE...
  *
- * A case file NAME.case stands beside NAME.ptx and lists cases:
- *
- *     kernel mma_m16n8k16_f32_f16_f16 grid 4 block 32 smem 0 cluster 2
- *       buffer a float16 512 uniform -1 1 special inf 67 nan 71
- *       buffer d float32 512 output
- *       tensormap t a float16 dims 64 32 strides 128 box 64 8 swizzle 3
- *       tensormap u a float16 dims 16 7 5 2 strides 32 224 1120 im2col 16 64 lower -1 -1 upper -1
- * -1 args a d t #7                 -- buffers, tensor maps, 32-bit integers compare d abs 1e-5 --
- * or: bits
+ * A FILE is NAME.case beside NAME.ptx (fidelity_case.c) or NAME.ops (fidelity_ops.c; its PTX goes
+ * into DIR, or into a directory that is removed).
  *
  * Without --gpu every case must run on the emulator with the sanitizer, find nothing and write all
  * of its outputs. With it the outputs are compared with the GPU's (libcuda is loaded at run time)
- * and a table is printed. Exit 0: all agree.
+ * and tables are printed: a line for each case, then a line for each file. Exit 0: all agree.
+ *
+ * A fault or a hang spoils the CUDA context of its process. So cases run in a child, which reports
+ * each over a pipe; one that dies or is silent for too long costs the case it was at, and the next
+ * child goes on after it.
  */
-#include <dlfcn.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "base/dtype.h"
 #include "base/util.h"
 #include "device/device.h"
 #include "emu/tensormap.h"
+#include "fidelity.h"
 
-#define MAX_BUFFERS 12
-#define MAX_ARGS 16
+enum { START_MS = 120000, CASE_MS = 30000 };
 
-struct buffer {
-    char name[32];
-    enum dtype t;
-    uint64_t elems;
-    bool output;
-    char init[128];
-    uint8_t *data; /* inputs, then what the emulator wrote */
-    uint8_t *gpu;
-    uint64_t addr;
-    char rule[16];
-    double tol;
-};
-
-struct map {
-    char name[32];
-    int buffer;
-    struct job_tensormap t;
-    bool im2col;
-    int lower[3], upper[3];
-    uint32_t channels, pixels;
-    _Alignas(8) uint8_t bytes[128];
-};
-
-struct test {
-    char kernel[128], note[32];
-    uint32_t grid, block, smem, cluster;
-    struct buffer b[MAX_BUFFERS];
-    int nb;
-    struct map m[4];
-    int nm;
-    char args[MAX_ARGS][32];
-    int nargs;
-    int line;
-};
-
-static uint64_t rng;
-
-static uint32_t rnd(void)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 24);
-}
-
-/* ---- reading cases --------------------------------------------------------------------------- */
-
-static void bad(const char *file, int line, const char *what)
+_Noreturn void bad(const char *file, int line, const char *what)
 {
     fprintf(stderr, "%s:%d: %s\n", file, line, what);
     exit(2);
 }
 
-static int find_buffer(const struct test *t, const char *name)
+char *slurp(const char *path)
 {
-    for (int i = 0; i < t->nb; i++)
-        if (str_eq(t->b[i].name, name))
-            return i;
-    return -1;
-}
-
-/* "dims 64 32 strides 128 box 64 8 swizzle 3 nan 1 es 1 2": lists of numbers by name. */
-static void parse_map(struct map *m, char **tok, int n)
-{
-    uint64_t *u64 = NULL;
-    uint32_t *u32 = NULL;
-    int *ints = NULL;
-    for (int i = 0; i < 5; i++)
-        m->t.elem_strides[i] = m->t.box[i] = 1;
-    for (int i = 0, k = 0; i < n; i++) {
-        const char *s = tok[i];
-        if (s[0] == '-' || (s[0] >= '0' && s[0] <= '9')) {
-            uint64_t v = strtoull(s, NULL, 0);
-            if (k < 3 && ints)
-                ints[k++] = atoi(s);
-            if (k < 5 && u64)
-                u64[k++] = v;
-            else if (k < 5 && u32)
-                u32[k++] = (uint32_t)v;
-            continue;
-        }
-        u64 = NULL;
-        u32 = NULL;
-        ints = NULL;
-        k = 0;
-        if (str_eq(s, "dims"))
-            u64 = m->t.dims;
-        else if (str_eq(s, "strides"))
-            u64 = m->t.strides + 1;
-        else if (str_eq(s, "box"))
-            u32 = m->t.box;
-        else if (str_eq(s, "es"))
-            u32 = m->t.elem_strides;
-        else if (str_eq(s, "swizzle") && i + 1 < n)
-            m->t.swizzle = (uint8_t)atoi(tok[i + 1]);
-        else if (str_eq(s, "nan"))
-            m->t.fill_nan = 1;
-        else if (str_eq(s, "lower"))
-            ints = m->lower;
-        else if (str_eq(s, "upper"))
-            ints = m->upper;
-        else if (str_eq(s, "im2col") && i + 2 < n) {
-            m->im2col = true;
-            m->channels = (uint32_t)atoi(tok[i + 1]);
-            m->pixels = (uint32_t)atoi(tok[i + 2]);
-            m->t.box[0] = m->channels;
-        }
-    }
-    while (m->t.rank < 5 && m->t.dims[m->t.rank])
-        m->t.rank++;
-}
-
-static void parse_line(const char *file, int line, struct test *t, char **tok, int n, char *rest)
-{
-    if (str_eq(tok[0], "buffer") && n >= 5 && t->nb < MAX_BUFFERS) {
-        struct buffer *b = &t->b[t->nb++];
-        snprintf(b->name, sizeof b->name, "%s", tok[1]);
-        b->t = dtype_from_name(tok[2]);
-        b->elems = strtoull(tok[3], NULL, 0);
-        b->output = str_eq(tok[4], "output");
-        snprintf(b->init, sizeof b->init, "%s", rest);
-        if (b->t == DT_NONE || !b->elems || b->elems > 1 << 26)
-            bad(file, line, "bad type or size");
-    } else if (str_eq(tok[0], "tensormap") && n >= 8 && t->nm < 4) {
-        struct map *m = &t->m[t->nm++];
-        snprintf(m->name, sizeof m->name, "%s", tok[1]);
-        m->buffer = find_buffer(t, tok[2]);
-        m->t.dtype = dtype_from_name(tok[3]);
-        parse_map(m, tok + 4, n - 4);
-        if (m->buffer < 0)
-            bad(file, line, "no such buffer");
-    } else if (str_eq(tok[0], "args") && n - 1 <= MAX_ARGS) {
-        for (int i = 1; i < n; i++)
-            snprintf(t->args[t->nargs++], 32, "%s", tok[i]);
-    } else if (str_eq(tok[0], "compare") && n >= 3) {
-        int i = find_buffer(t, tok[1]);
-        if (i < 0)
-            bad(file, line, "no such buffer");
-        snprintf(t->b[i].rule, sizeof t->b[i].rule, "%s", tok[2]);
-        t->b[i].tol = n > 3 ? strtod(tok[3], NULL) : 0;
-    } else {
-        bad(file, line, "not understood");
-    }
-}
-
-static struct test *read_cases(const char *file, int *count)
-{
-    FILE *f = fopen(file, "r");
+    FILE *f = fopen(path, "r");
     if (!f)
-        bad(file, 0, "cannot be read");
-    struct test *all = NULL;
-    char text[512];
-    *count = 0;
-    for (int line = 1; fgets(text, sizeof text, f); line++) {
-        char copy[512], *tok[64], *save = NULL;
-        char *hash = strstr(text, "  # ");
-        if (hash)
-            *hash = 0;
-        text[strcspn(text, "\n")] = 0;
-        snprintf(copy, sizeof copy, "%s", text);
-        int n = 0;
-        for (char *s = strtok_r(copy, " ", &save); s && n < 64; s = strtok_r(NULL, " ", &save))
-            tok[n++] = s;
-        if (!n || tok[0][0] == '#')
-            continue;
-        if (str_eq(tok[0], "kernel")) {
-            all = xrealloc(all, (size_t)(*count + 1) * sizeof *all);
-            struct test *t = &all[(*count)++];
-            memset(t, 0, sizeof *t);
-            t->line = line;
-            t->cluster = t->grid = 1;
-            snprintf(t->kernel, sizeof t->kernel, "%s", n > 1 ? tok[1] : "");
-            snprintf(t->note, sizeof t->note, "%s", hash ? "edges" : "");
-            for (int i = 2; i + 1 < n; i += 2) {
-                uint32_t v = (uint32_t)strtoul(tok[i + 1], NULL, 0);
-                *(str_eq(tok[i], "grid")    ? &t->grid
-                  : str_eq(tok[i], "block") ? &t->block
-                  : str_eq(tok[i], "smem")  ? &t->smem
-                                            : &t->cluster) = v;
-            }
-            continue;
-        }
-        if (!*count)
-            bad(file, line, "expected 'kernel'");
-        const char *rest = n > 4 ? text + (tok[4] - copy) : "";
-        parse_line(file, line, &all[*count - 1], tok, n, (char *)rest);
-    }
+        bad(path, 0, "cannot be read");
+    char *text = xcalloc(1, 16u << 20);
+    if (!fread(text, 1, (16u << 20) - 1, f))
+        bad(path, 0, "is empty");
     fclose(f);
-    return all;
-}
-
-/* ---- data ------------------------------------------------------------------------------------ */
-
-static double special(const char *s, enum dtype t)
-{
-    bool neg = rnd() & 1;
-    double v = str_eq(s, "inf")   ? INFINITY
-               : str_eq(s, "nan") ? NAN
-               : str_eq(s, "max") ? (t == DT_F8E4M3 ? 448
-                                     : t == DT_F16  ? 65504
-                                                    : 3e38)
-               : str_eq(s, "den") ? (t == DT_F16    ? 0x1p-24
-                                     : t == DT_BF16 ? 0x1p-133
-                                                    : 0x1p-149)
-                                  : 0;
-    return neg ? -v : v;
-}
-
-static void fill(struct buffer *b)
-{
-    static const uint32_t pairs[] = {0x4, 0x8, 0x9, 0xc, 0xd, 0xe}, halves[] = {0x4, 0xe};
-    char kind[16] = "";
-    double lo = 0, hi = 1;
-    size_t size = dtype_bytes(b->t);
-    sscanf(b->init, "%15s %lf %lf", kind, &lo, &hi);
-    char names[2][16] = {"", ""};
-    unsigned every[2] = {0, 0};
-    const char *sp = strstr(b->init, "special");
-    if (sp)
-        sscanf(sp, "special %15s %u %15s %u", names[0], &every[0], names[1], &every[1]);
-    for (uint64_t i = 0; i < b->elems; i++) {
-        uint8_t *p = b->data + i * size;
-        if (str_eq(kind, "bits")) {
-            uint64_t v = rnd() | (uint64_t)rnd() << 32;
-            memcpy(p, &v, size);
-        } else if (str_eq(kind, "zero")) {
-            memset(p, 0, size);
-        } else if (str_eq(kind, "index")) {
-            dtype_store(b->t, p, (double)i);
-        } else if (str_eq(kind, "meta")) {
-            bool tf32 = strstr(b->init, "tf32") != NULL;
-            uint32_t v = 0;
-            for (int k = 0; k < 8; k++)
-                v |= (tf32 ? halves[rnd() % 2] : pairs[rnd() % 6]) << 4 * k;
-            memcpy(p, &v, 4);
-        } else if (str_eq(kind, "int")) {
-            dtype_store(b->t, p, lo + (double)(rnd() % (uint64_t)(hi - lo + 1)));
-        } else {
-            double v = lo + (hi - lo) * (rnd() / 4294967296.0);
-            for (int k = 0; k < 2; k++)
-                if (every[k] && rnd() % every[k] == 0)
-                    v = special(names[k], b->t);
-            dtype_store(b->t, p, v);
-        }
-    }
+    return text;
 }
 
 /* ---- the emulator ---------------------------------------------------------------------------- */
@@ -311,7 +81,7 @@ static int on_emulator(const char *ptx, struct test *t, struct err *err, char *w
     void *ptr[MAX_ARGS];
     int32_t ints[MAX_ARGS];
     struct finding_vec found = VEC_INIT;
-    if (d->ops->load(d, &jm, ".", &mod, err) != RESULT_OK)
+    if (d->ops->load(d, &jm, ptx[0] == '/' ? "/" : ".", &mod, err) != RESULT_OK)
         goto out;
     for (int i = 0; i < t->nb; i++) {
         struct buffer *b = &t->b[i];
@@ -375,293 +145,312 @@ out:
     return rc;
 }
 
-/* ---- the GPU: the driver's own entry points, so that nothing of Hone's is between ------------ */
-
-struct cuda {
-    int (*init)(unsigned);
-    int (*get)(int *, int);
-    int (*retain)(void **, int);
-    int (*set)(void *);
-    int (*reset)(int);
-    int (*load)(void **, const void *, unsigned, int *, void **);
-    int (*unload)(void *);
-    int (*func)(void **, void *, const char *);
-    int (*alloc)(uint64_t *, size_t);
-    int (*free)(uint64_t);
-    int (*h2d)(uint64_t, const void *, size_t);
-    int (*d2h)(void *, uint64_t, size_t);
-    int (*attr)(void *, int, int);
-    int (*launch)(const void *, void *, void **, void **);
-    int (*sync)(void);
-    int (*encode)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
-                  const uint32_t *, const uint32_t *, int, int, int, int);
-    int (*im2col)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *,
-                  const int *, uint32_t, uint32_t, const uint32_t *, int, int, int, int);
-};
-
-/* Layouts of cuda.h, as the driver documents them. */
-struct launch_attr {
-    int id;
-    char pad[4];
-    union {
-        char bytes[64];
-        struct {
-            unsigned x, y, z;
-        } dim;
-    } value;
-};
-struct launch_config {
-    unsigned grid[3], block[3], smem;
-    void *stream;
-    struct launch_attr *attrs;
-    unsigned nattrs;
-};
-
-/* A context of device 0; a fault poisons the one before for good. */
-static bool cuda_context(struct cuda *c)
-{
-    int dev;
-    void *ctx;
-    return !c->get(&dev, 0) && !c->reset(dev) && !c->retain(&ctx, dev) && !c->set(ctx);
-}
-
-static bool cuda_load(struct cuda *c)
-{
-    void *h = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!h)
-        return false;
-    const struct {
-        const char *name;
-        void *slot;
-    } want[] = {{"cuInit", &c->init},
-                {"cuDeviceGet", &c->get},
-                {"cuDevicePrimaryCtxRetain", &c->retain},
-                {"cuCtxSetCurrent", &c->set},
-                {"cuDevicePrimaryCtxReset_v2", &c->reset},
-                {"cuModuleLoadDataEx", &c->load},
-                {"cuModuleUnload", &c->unload},
-                {"cuModuleGetFunction", &c->func},
-                {"cuMemAlloc_v2", &c->alloc},
-                {"cuMemFree_v2", &c->free},
-                {"cuMemcpyHtoD_v2", &c->h2d},
-                {"cuMemcpyDtoH_v2", &c->d2h},
-                {"cuFuncSetAttribute", &c->attr},
-                {"cuLaunchKernelEx", &c->launch},
-                {"cuCtxSynchronize", &c->sync},
-                {"cuTensorMapEncodeTiled", &c->encode},
-                {"cuTensorMapEncodeIm2col", &c->im2col}};
-    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-        void *p = dlsym(h, want[i].name);
-        if (!p)
-            return false;
-        memcpy(want[i].slot, &p, sizeof p);
-    }
-    return !c->init(0) && cuda_context(c);
-}
-
-static int gpu_type(enum dtype t)
-{
-    switch (t) { /* CUtensorMapDataType */
-    case DT_U16:
-    case DT_I16:
-        return 1;
-    case DT_U32:
-        return 2;
-    case DT_I32:
-        return 3;
-    case DT_U64:
-        return 4;
-    case DT_I64:
-        return 5;
-    case DT_F16:
-        return 6;
-    case DT_F32:
-        return 7;
-    case DT_F64:
-        return 8;
-    case DT_BF16:
-        return 9;
-    default:
-        return 0;
-    }
-}
-
-static int on_gpu(struct cuda *c, void *module, struct test *t)
-{
-    void *fn, *ptr[MAX_ARGS];
-    uint64_t addr[MAX_BUFFERS] = {0};
-    _Alignas(64) uint8_t maps[4][128];
-    int32_t ints[MAX_ARGS];
-    int rc = c->func(&fn, module, t->kernel);
-    for (int i = 0; i < t->nb && !rc; i++) {
-        struct buffer *b = &t->b[i];
-        size_t n = b->elems * dtype_bytes(b->t);
-        b->gpu = xcalloc(1, n);
-        rc = c->alloc(&addr[i], n);
-        if (!rc)
-            rc = c->h2d(addr[i], b->output ? b->gpu : b->data, n);
-    }
-    for (int i = 0; i < t->nm && !rc; i++) {
-        const struct job_tensormap *m = &t->m[i].t;
-        const struct map *im = &t->m[i];
-        rc = im->im2col ? c->im2col(maps[i], gpu_type(m->dtype), m->rank, (void *)addr[im->buffer],
-                                    m->dims, m->strides + 1, im->lower, im->upper, im->channels,
-                                    im->pixels, m->elem_strides, 0, m->swizzle, 0, m->fill_nan)
-                        : c->encode(maps[i], gpu_type(m->dtype), m->rank,
-                                    (void *)addr[t->m[i].buffer], m->dims, m->strides + 1, m->box,
-                                    m->elem_strides, 0, m->swizzle, 0, m->fill_nan);
-    }
-    for (int i = 0; i < t->nargs; i++) {
-        int k = find_buffer(t, t->args[i]);
-        ints[i] = (int32_t)strtol(t->args[i] + 1, NULL, 0);
-        ptr[i] = k >= 0 ? (void *)&addr[k] : (void *)&ints[i];
-        for (int m = 0; m < t->nm; m++)
-            if (str_eq(t->m[m].name, t->args[i]))
-                ptr[i] = maps[m];
-    }
-    struct launch_attr at = {.id = 4, .value.dim = {t->cluster, 1, 1}}; /* cluster dimension */
-    struct launch_config cfg = {.grid = {t->grid, 1, 1},
-                                .block = {t->block, 1, 1},
-                                .smem = t->smem,
-                                .attrs = &at,
-                                .nattrs = t->cluster > 1};
-    if (!rc && t->smem > 48 * 1024)
-        rc = c->attr(fn, 8, (int)t->smem); /* max dynamic shared memory */
-    if (!rc)
-        rc = c->launch(&cfg, fn, ptr, NULL);
-    if (!rc)
-        rc = c->sync();
-    for (int i = 0; i < t->nb; i++) {
-        if (!rc)
-            rc = c->d2h(t->b[i].gpu, addr[i], t->b[i].elems * dtype_bytes(t->b[i].t));
-        if (addr[i])
-            c->free(addr[i]);
-    }
-    return rc;
-}
-
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-struct tally {
+/* What a child says of one case. */
+struct report {
+    int index;
     uint64_t n, equal, bad;
-    double worst;
+    double worst; /* difference, in units of the bound's own: 1 = at the bound */
+    double ulps;
+    char why[256];
 };
 
-static void compare(const struct buffer *b, struct tally *s)
+static double ulp_of(enum dtype t, double v)
+{
+    int e;
+    frexp(v, &e);
+    int least = t == DT_F64      ? -1022
+                : t == DT_F32    ? -126
+                : t == DT_BF16   ? -126
+                : t == DT_F16    ? -14
+                : t == DT_F8E5M2 ? -14
+                                 : -6;
+    return dtype_is_float(t) ? ldexp(1, MAX(e - 1, least) - dtype_mantissa_bits(t)) : 1;
+}
+
+/* The difference allowed at a value; -1: none at all. */
+static double allowed(const struct buffer *b, double v)
+{
+    if (str_eq(b->rule, "abs"))
+        return b->tol;
+    if (str_eq(b->rule, "rel"))
+        return b->tol * fabs(v);
+    if (str_eq(b->rule, "near"))
+        return MAX(b->tol, b->rel * fabs(v));
+    if (str_eq(b->rule, "ulp"))
+        return b->tol * ulp_of(b->t, v);
+    return -1;
+}
+
+static void compare_one(const struct buffer *b, uint64_t i, struct report *r)
 {
     size_t size = dtype_bytes(b->t);
-    for (uint64_t i = 0; i < b->elems; i++) {
-        const uint8_t *x = b->data + i * size, *y = b->gpu + i * size;
-        s->n++;
-        if (!memcmp(x, y, size)) {
-            s->equal++;
+    const uint8_t *x = b->data + i * size, *y = b->gpu + i * size;
+    r->n++;
+    if (!memcmp(x, y, size)) {
+        r->equal++;
+        return;
+    }
+    double u = dtype_load(b->t, x), v = dtype_load(b->t, y), d = fabs(u - v);
+    double room = allowed(b, v);
+    bool nans = isnan(u) && isnan(v);
+    bool ok = str_eq(b->rule, "exact") ? false : nans || (room >= 0 && (u == v || d <= room));
+    if (!nans && isfinite(d)) {
+        r->worst = MAX(r->worst, room > 0 ? d / room : d > 0 ? INFINITY : 0);
+        r->ulps = MAX(r->ulps, d / ulp_of(b->t, v));
+    }
+    if (ok || r->bad++)
+        return;
+    uint64_t xb = 0, yb = 0;
+    memcpy(&xb, x, size);
+    memcpy(&yb, y, size);
+    int n = snprintf(r->why, sizeof r->why, "%s[%llu]: emulator %.9g (%#llx), GPU %.9g (%#llx); of",
+                     b->name, (unsigned long long)i, u, (unsigned long long)xb, v,
+                     (unsigned long long)yb);
+    (void)n;
+}
+
+/* The operands of the first element that differs. */
+static void add_operands(const struct test *t, struct report *r)
+{
+    unsigned long long at = 0;
+    char *bracket = strchr(r->why, '[');
+    if (!bracket || t->nb < 2)
+        return;
+    at = strtoull(bracket + 1, NULL, 10);
+    for (int i = 0; i < t->nb; i++) {
+        const struct buffer *b = &t->b[i];
+        uint64_t bits = 0;
+        size_t n = strlen(r->why), size = dtype_bytes(b->t);
+        if (b->output || at >= b->elems)
             continue;
-        }
-        double u = dtype_load(b->t, x), v = dtype_load(b->t, y), d = fabs(u - v);
-        bool same = u == v || (isnan(u) && isnan(v));
-        if (!same && isfinite(d))
-            s->worst = MAX(s->worst, d);
-        if (str_eq(b->rule, "bits") ? !(isnan(u) && isnan(v)) : !same && !(d <= b->tol)) {
-            if (!s->bad++)
-                fprintf(stderr, "    %s[%llu]: emulator %.9g, GPU %.9g\n", b->name,
-                        (unsigned long long)i, u, v);
-        }
+        memcpy(&bits, b->data + at * size, size);
+        snprintf(r->why + n, sizeof r->why - n, " %s=%#llx", b->name, (unsigned long long)bits);
     }
 }
 
-static char *slurp(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    if (!f)
-        bad(path, 0, "cannot be read");
-    char *text = xcalloc(1, 16u << 20);
-    if (!fread(text, 1, (16u << 20) - 1, f))
-        bad(path, 0, "is empty");
-    fclose(f);
-    return text;
-}
+/* ---- children -------------------------------------------------------------------------------- */
 
-static bool run_case(const char *file, const char *ptx, struct test *t, struct cuda *gpu,
-                     const char *text, bool quiet)
+struct options {
+    bool gpu, quiet;
+    uint64_t seed;
+};
+
+static void run_case(const struct suite *s, int index, struct cuda *gpu, uint64_t seed,
+                     struct report *r)
 {
-    void *module = NULL;
+    struct test *t = &s->t[index];
     struct err err = ERR_INIT;
-    char why[512] = "";
+    *r = (struct report){.index = index};
+    seed_data(88172645463325252u ^ (seed * 2654435761u + (uint64_t)index * 40503u));
     for (int i = 0; i < t->nb; i++) {
         t->b[i].data = xcalloc(t->b[i].elems, dtype_bytes(t->b[i].t));
         if (!t->b[i].output)
             fill(&t->b[i]);
     }
-    int rc = gpu ? gpu->load(&module, text, 0, NULL, NULL) : 0;
-    if (!rc && gpu)
-        rc = on_gpu(gpu, module, t);
-    if (rc) {
-        snprintf(why, sizeof why, "CUDA error %d", rc);
-        if (!cuda_context(gpu))
-            bad(file, t->line, "the GPU did not come back");
-    } else if (gpu) {
-        gpu->unload(module);
-    }
-    if (!rc && on_emulator(ptx, t, &err, why, sizeof why) < 0 && !why[0])
-        snprintf(why, sizeof why, "%s", err.msg);
-    struct tally s = {0};
-    for (int i = 0; i < t->nb && gpu && !why[0]; i++)
-        if (t->b[i].rule[0])
-            compare(&t->b[i], &s);
-    bool ok = !why[0] && !s.bad;
-    double tol = 0;
+    int rc = gpu ? gpu_run(gpu, t) : 0;
+    if (rc)
+        snprintf(r->why, sizeof r->why, "CUDA error %d", rc);
+    else if (on_emulator(s->ptx, t, &err, r->why, sizeof r->why) < 0 && !r->why[0])
+        snprintf(r->why, sizeof r->why, "%s", err.msg);
+    for (int i = 0; i < t->nb && gpu && (!r->why[0] || r->n); i++)
+        for (uint64_t k = 0; t->b[i].rule[0] && k < t->b[i].elems; k++)
+            compare_one(&t->b[i], k, r);
+    if (r->bad)
+        add_operands(t, r);
     for (int i = 0; i < t->nb; i++) {
-        tol = MAX(tol, t->b[i].tol);
         free(t->b[i].data);
         free(t->b[i].gpu);
     }
-    if (!quiet && gpu)
-        printf("| %s%s%s | %llu | %.2f%% | %.3g | %.3g | %s |\n", t->kernel, t->note[0] ? " " : "",
-               t->note, (unsigned long long)s.n, s.n ? 100.0 * (double)s.equal / (double)s.n : 0,
-               s.worst, tol, ok ? "ok" : "FAIL");
-    if (!ok)
-        fprintf(stderr, "%s:%d: %s %s: %s\n", file, t->line, t->kernel, t->note,
-                why[0] ? why : "outputs differ");
-    return ok;
+}
+
+_Noreturn static void child(const struct suite *s, int from, const struct options *o, int fd)
+{
+    struct report r = {.index = from};
+    struct cuda *gpu = NULL;
+    if (o->gpu) {
+        char *text = slurp(s->ptx);
+        int rc = -1;
+        gpu = gpu_open();
+        if (!gpu || (rc = gpu_load(gpu, text)) != 0) {
+            snprintf(r.why, sizeof r.why, "the GPU does not take the PTX: CUDA error %d", rc);
+            for (r.index = from; r.index < s->n; r.index++)
+                if (write(fd, &r, sizeof r) < 0)
+                    break;
+            _exit(1);
+        }
+        free(text);
+    }
+    for (int i = from; i < s->n; i++) {
+        run_case(s, i, gpu, o->seed, &r);
+        bool spoilt = strstr(r.why, "CUDA error") != NULL;
+        if (write(fd, &r, sizeof r) != sizeof r || spoilt)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+/* One report, or false: the child is gone or silent. */
+static bool next_report(int fd, int timeout_ms, struct report *r)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    size_t got = 0;
+    while (got < sizeof *r) {
+        if (poll(&p, 1, timeout_ms) <= 0)
+            return false;
+        ssize_t n = read(fd, (char *)r + got, sizeof *r - got);
+        if (n <= 0)
+            return false;
+        got += (size_t)n;
+    }
+    return true;
+}
+
+/* Fills reports[from..] as far as one child gets; returns the next case to run. */
+static int run_child(const struct suite *s, int from, const struct options *o,
+                     struct report *reports)
+{
+    int fd[2];
+    fflush(NULL);
+    if (pipe(fd) < 0)
+        bad(s->file, 0, "no pipe");
+    pid_t pid = fork();
+    if (pid < 0)
+        bad(s->file, 0, "no child");
+    if (!pid) {
+        close(fd[0]);
+        child(s, from, o, fd[1]);
+    }
+    close(fd[1]);
+    int at = from;
+    while (at < s->n && next_report(fd[0], at == from ? START_MS : CASE_MS, &reports[at]))
+        at++;
+    bool failed = at < s->n && (at == from || !strstr(reports[at - 1].why, "CUDA error"));
+    if (failed) {
+        reports[at] = (struct report){.index = at};
+        snprintf(reports[at].why, sizeof reports[at].why, "the case did not come back");
+        at++;
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(fd[0]);
+    return at;
+}
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void print_case(const struct suite *s, const struct report *r)
+{
+    const struct test *t = &s->t[r->index];
+    const struct buffer *b = t->b;
+    for (int i = 0; i < t->nb && !b->rule[0]; i++)
+        b = &t->b[i];
+    char bound[64];
+    snprintf(bound, sizeof bound, b->tol > 0 ? "%s %.3g" : "%s", b->rule, b->tol);
+    printf("| %s | %s | %llu | %.2f%% | %.3g | %s | %s |\n", base_name(s->file),
+           strstr(s->file, ".ops") ? t->note : t->kernel, (unsigned long long)r->n,
+           r->n ? 100.0 * (double)r->equal / (double)r->n : 0, r->ulps, bound,
+           r->why[0] ? "FAIL" : "ok");
+}
+
+static int print_suite(const struct suite *s, const struct report *all, char *line, size_t cap)
+{
+    int ok = 0;
+    uint64_t n = 0, equal = 0;
+    double worst = 0, ulps = 0;
+    for (int i = 0; i < s->n; i++) {
+        ok += !all[i].why[0];
+        n += all[i].n;
+        equal += all[i].equal;
+        worst = MAX(worst, all[i].worst);
+        ulps = MAX(ulps, all[i].ulps);
+    }
+    snprintf(line, cap, "| %s | %d | %d | %llu | %.2f%% | %.3g | %.3g |\n", base_name(s->file),
+             s->n, ok, (unsigned long long)n, n ? 100.0 * (double)equal / (double)n : 0, ulps,
+             worst);
+    return s->n - ok;
+}
+
+static int run_suite(const struct suite *s, const struct options *o, char *line, size_t cap)
+{
+    struct report *all = xcalloc((size_t)s->n + 1, sizeof *all);
+    for (int at = 0; at < s->n;)
+        at = run_child(s, at, o, all);
+    for (int i = 0; i < s->n; i++) {
+        const struct test *t = &s->t[i];
+        if (o->gpu && !o->quiet)
+            print_case(s, &all[i]);
+        if (all[i].why[0])
+            fprintf(stderr, "%s:%d: %s %s: %s (%llu differ)\n", s->file, t->line, t->kernel,
+                    t->note, all[i].why, (unsigned long long)all[i].bad);
+    }
+    int failed = print_suite(s, all, line, cap);
+    free(all);
+    return failed;
+}
+
+static void remove_dir(const char *dir, const struct suite *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strstr(s[i].file, ".ops"))
+            unlink(s[i].ptx);
+    rmdir(dir);
 }
 
 int main(int argc, char **argv)
 {
-    bool want_gpu = false, quiet = false;
-    uint64_t seed = 1;
-    struct cuda cuda = {0};
-    int files = 0, total = 0, failed = 0;
+    struct options o = {.seed = 1};
+    char tmp[] = "/tmp/fidelity.XXXXXX";
+    const char *dir = NULL;
+    struct suite *s = xcalloc((size_t)argc, sizeof *s);
+    int n = 0, total = 0, failed = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i < argc; i++) {
-        if (str_eq(argv[i], "--gpu")) {
-            want_gpu = true;
-            if (!cuda_load(&cuda)) {
-                fprintf(stderr, "no GPU: libcuda.so.1 is missing or cannot start\n");
-                return 77;
-            }
-            printf("| case | elements | identical | largest difference | bound | |\n"
-                   "| --- | --- | --- | --- | --- | --- |\n");
-        } else if (str_eq(argv[i], "--quiet")) {
-            quiet = true;
-        } else if (str_eq(argv[i], "--seed") && i + 1 < argc) {
-            seed = strtoull(argv[++i], NULL, 0);
-        } else {
-            int n;
-            struct test *t = read_cases(argv[i], &n);
-            size_t len = strlen(argv[i]);
-            char *ptx = xasprintf("%.*s.ptx", (int)(len - strlen(".case")), argv[i]);
-            char *text = want_gpu ? slurp(ptx) : NULL;
-            for (int k = 0; k < n; k++) {
-                rng = 88172645463325252u ^ (seed * 2654435761u + (uint64_t)total * 40503u);
-                total++;
-                failed += !run_case(argv[i], ptx, &t[k], want_gpu ? &cuda : NULL, text, quiet);
-            }
-            free(text);
-            free(ptx);
-            free(t);
-            files++;
-        }
+        if (str_eq(argv[i], "--gpu"))
+            o.gpu = true;
+        else if (str_eq(argv[i], "--quiet"))
+            o.quiet = true;
+        else if (str_eq(argv[i], "--seed") && i + 1 < argc)
+            o.seed = strtoull(argv[++i], NULL, 0);
+        else if (str_eq(argv[i], "--ptx") && i + 1 < argc)
+            dir = argv[++i];
+        else
+            s[n++].file = argv[i];
     }
-    printf("%s%d cases of %d files, %d failed\n", want_gpu ? "\n" : "", total, files, failed);
+    bool keep = dir != NULL;
+    if (!dir && !(dir = mkdtemp(tmp)))
+        bad(tmp, 0, "cannot be made");
+    if (o.gpu && access("/dev/nvidiactl", F_OK) < 0) {
+        fprintf(stderr, "no GPU\n");
+        return 77;
+    }
+    char(*lines)[256] = xcalloc((size_t)n + 1, sizeof *lines);
+    if (o.gpu && !o.quiet)
+        printf("| file | case | elements | identical | worst ulp | rule | |\n"
+               "| --- | --- | --- | --- | --- | --- | --- |\n");
+    for (int i = 0; i < n; i++) {
+        if (strstr(s[i].file, ".ops"))
+            read_ops(&s[i], dir);
+        else
+            read_cases(&s[i]);
+        failed += run_suite(&s[i], &o, lines[i], sizeof lines[i]);
+        total += s[i].n;
+    }
+    if (o.gpu) {
+        printf("\n| family | cases | agree | elements | identical | worst ulp | worst / bound |\n"
+               "| --- | --- | --- | --- | --- | --- | --- |\n");
+        for (int i = 0; i < n; i++)
+            fputs(lines[i], stdout);
+    }
+    if (!keep)
+        remove_dir(dir, s, n);
+    printf("%s%d cases of %d files, %d failed\n", o.gpu ? "\n" : "", total, n, failed);
     return failed ? 1 : 0;
 }

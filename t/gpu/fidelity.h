@@ -1,0 +1,81 @@
+/*
+ * fidelity.h - one case of the fidelity test, and the four things done with it: read, fill, run on
+ * the emulator, run on a GPU. See fidelity.c for the program.
+ */
+#ifndef T_FIDELITY_H
+#define T_FIDELITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/job.h"
+
+#define MAX_BUFFERS 12
+#define MAX_ARGS 16
+#define MAX_MAPS 4
+
+struct buffer {
+    char name[32];
+    enum dtype t;
+    uint64_t elems;
+    bool output;
+    char init[128];
+    uint8_t *data; /* inputs, then what the emulator wrote */
+    uint8_t *gpu;
+    uint64_t addr;
+    char rule[16]; /* "" = not compared */
+    double tol, rel;
+};
+
+struct map {
+    char name[32];
+    int buffer;
+    struct job_tensormap t;
+    bool im2col;
+    int lower[3], upper[3];
+    uint32_t channels, pixels;
+    _Alignas(64) uint8_t bytes[128];
+};
+
+struct test {
+    char kernel[128], note[64];
+    uint32_t grid, block, smem, cluster;
+    struct buffer b[MAX_BUFFERS];
+    int nb;
+    struct map m[MAX_MAPS];
+    int nm;
+    char args[MAX_ARGS][32];
+    int nargs;
+    int line;
+};
+
+/* A file of cases and the PTX they are about. */
+struct suite {
+    const char *file;
+    char *ptx; /* path */
+    struct test *t;
+    int n;
+};
+
+/* Prints "file:line: what" and ends the program. */
+_Noreturn void bad(const char *file, int line, const char *what);
+char *slurp(const char *path);
+int find_buffer(const struct test *t, const char *name);
+
+/* NAME.case beside NAME.ptx; NAME.ops, whose PTX is written into dir. */
+struct test *add_test(struct suite *s);
+void read_cases(struct suite *s);
+void read_ops(struct suite *s, const char *dir);
+
+/* Inputs from a random number generator that starts anew for every case. */
+void seed_data(uint64_t seed);
+void fill(struct buffer *b);
+
+/* The driver, at run time. 0, or the driver's error. */
+struct cuda;
+struct cuda *gpu_open(void);
+int gpu_load(struct cuda *c, const char *ptx);
+int gpu_run(struct cuda *c, struct test *t);
+
+#endif
