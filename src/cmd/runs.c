@@ -9,21 +9,26 @@
 #include "cmd/session.h"
 #include "sys/json.h"
 
+/* Before is the first baseline, the task's simple kernel as a rule: what the run set out from. */
 static void print_run(const struct run_rec *r)
 {
-    char when[32] = "";
-    struct strbuf best = STRBUF_INIT(128);
+    char when[32] = "", gain[16] = "";
+    struct strbuf before = STRBUF_INIT(128), after = STRBUF_INIT(128);
     time_t t = (time_t)(r->created_ms / 1000);
     struct tm tm;
     if (localtime_r(&t, &tm))
         strftime(when, sizeof when, "%m-%d %H:%M", &tm);
-    print_time(r->best_time_ns, r->best_is_model, &best);
-    if (r->best_speedup > 0)
-        strbuf_addf(&best, " %.2fx", r->best_speedup);
-    printf("%-36s %s  %-8s %3llu/%-3llu pass  %-22s %6.0fk tokens  $%.2f  %s\n", r->name, when,
-           r->state, (unsigned long long)r->passes, (unsigned long long)r->nodes, best.buf,
+    if (r->best_time_ns > 0)
+        print_time(r->best_time_ns, r->best_is_model, &after);
+    if (r->best_speedup > 0) {
+        print_time(r->best_time_ns * r->best_speedup, r->best_is_model, &before);
+        snprintf(gain, sizeof gain, "%.2fx", r->best_speedup);
+    }
+    printf("%-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", r->name, when, r->state,
+           (unsigned long long)r->passes, (unsigned long long)r->nodes, before.buf, after.buf, gain,
            (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd, r->source);
-    strbuf_release(&best);
+    strbuf_release(&before);
+    strbuf_release(&after);
 }
 
 static json_t *run_json(const struct run_rec *r)
@@ -53,7 +58,9 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone runs [options]",
-        .about = "Lists the runs of the store, the oldest first.",
+        .about =
+            "Lists the runs of the store, the oldest first. `before` is the first baseline (the\n"
+            "task's simple kernel, where it has one), `after` the run's best kernel.",
         .example = "hone runs",
         .opts = opts,
     };
@@ -71,6 +78,8 @@ static int run(int argc, const char **argv)
         json_print(stdout, j);
         json_decref(j);
     } else {
+        printf("%-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %6s  %s\n", "run", "begun", "state",
+               "passed", "before", "after", "gain", "tokens", "$", "author");
         vec_each (struct run_rec, r, &list)
             print_run(r);
     }

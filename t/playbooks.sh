@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The first kernel of every built-in playbook passes, under the sanitizer, on every smoke, check and
+# held-out workload of each built-in task it fits; and a task with other names is served.
+. "$(dirname "$0")/lib.sh"
+
+export HONE_CACHE_DIR=$ROOT/build/kernel-cache
+mkdir -p "$HONE_CACHE_DIR"
+"$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
+
+runs 0 "the playbooks are listed" "$HONE" playbook list
+awk '/^[a-z]/ { book = $1 } $1 == "tasks:" { for (i = 2; i <= NF; i++) print book, $i }' \
+    <"$T/out" >"$T/pairs"
+while read -r book task; do
+    runs 0 "$book writes a kernel for $task" "$HONE" playbook kernel "$book" "$task"
+    cp "$T/out" kernel.cu
+    runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$task" kernel.cu
+done <"$T/pairs"
+
+# The same operation under other names, in two dimensions.
+mkdir -p squash && cp "$ROOT/tasks/sigmoid/reference.c" squash/
+sed -e 's/"name": "sigmoid"/"name": "squash"/' -e 's/"op_type": "[a-z]*"/"op_type": "sigmoid"/' \
+    "$ROOT/tasks/sigmoid/task.json" >squash/task.json
+runs 0 "a task of another name is served by its operation" \
+    "$HONE" optimize ./squash --author playbook --device emu --steps 1 --skip-baselines --out o --store s.db
+out_has "and says who wrote the kernel" "written by playbook"
+
+runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
+err_has "with the reason" "does not fit"
+runs 1 "an unknown setting is refused" "$HONE" playbook kernel softmax softmax thraeds=1
+err_has "by name" "no such setting"
+runs 1 "an unknown playbook is refused" "$HONE" playbook kernel sotfmax softmax
+err_has "with a way on" "hone playbook list"
+done_testing

@@ -1,0 +1,307 @@
+/* Playbooks: what they fit, how a template is filled, what is tried next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "author/author.h"
+#include "author/playbook.h"
+#include "base/util.h"
+#include "sys/file.h"
+
+static const char good_json[] =
+    "{\"about\": \"a test\", \"class\": \"softmax\", \"ops\": {\"softmax\": {\"f\": "
+    "\"g(@{vec})\"}},"
+    " \"tensors\": [{\"role\": \"x\", \"io\": \"in\", \"shape\": [\"R\", \"C\"],"
+    "  \"dtype\": [\"float32\"]}, {\"role\": \"y\", \"io\": \"out\", \"shape\": [\"R\", \"2*C\"],"
+    "  \"dtype\": [\"float32\"]}],"
+    " \"scalars\": [\"eps\"], \"arch\": 80,"
+    " \"settings\": [{\"name\": \"threads\", \"values\": [32, 64, 128, 256], \"start\": 64,"
+    "  \"stage\": \"structure\", \"kind\": \"mapping\", \"why\": \"w\"},"
+    "  {\"name\": \"vec\", \"values\": [1, 2, 4], \"start\": 1, \"stage\": \"movement\","
+    "  \"kind\": \"vectorize\", \"why\": \"w\"}],"
+    " \"require\": [\"threads * vec <= 512\"]}";
+static const char good_kernel[] = "/* @{x} @{y} @{R} @{C} @{eps} */\nint t = @{threads};\n@{f}\n";
+
+struct fixture {
+    struct temp_dir dir;
+    struct playbook_shelf *shelf;
+};
+
+static void put(const struct fixture *f, const char *name, const char *json, const char *kernel)
+{
+    char *d = xasprintf("%s/%s", f->dir.path, name);
+    char *j = xasprintf("%s/playbook.json", d), *k = xasprintf("%s/kernel.cu", d);
+    assert_int_equal(dir_make(d, NULL), 0);
+    assert_int_equal(file_write(j, json, strlen(json), NULL), 0);
+    assert_int_equal(file_write(k, kernel, strlen(kernel), NULL), 0);
+    free(d);
+    free(j);
+    free(k);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    f->dir = (struct temp_dir)TEMP_DIR_INIT;
+    *state = f;
+    return temp_dir_make(&f->dir, NULL);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    playbooks_close(f->shelf);
+    temp_dir_release(&f->dir);
+    free(f);
+    return 0;
+}
+
+static const struct playbook *open_one(struct fixture *f, const char *json, const char *kernel)
+{
+    struct err err = ERR_INIT;
+    put(f, "mine", json, kernel);
+    if (playbooks_open(&f->shelf, f->dir.path, &err) < 0)
+        fail_msg("%s", err.msg);
+    vec_each (struct playbook, pb, &f->shelf->books)
+        if (str_eq(pb->name, "mine"))
+            return pb;
+    fail_msg("not on the shelf");
+    return NULL;
+}
+
+/* Another name, other names of tensors and axes, the same operation. */
+static json_t *a_task(const char *second, const char *dtype)
+{
+    return json_pack(
+        "{s:s, s:s, s:[{s:s, s:s, s:[s, s], s:b, s:b}, {s:s, s:s, s:[s, s], s:b, s:b}],"
+        " s:{s:{}}}",
+        "name", "rows", "op_type", "softmax", "tensors", "name", "logits", "dtype", dtype, "shape",
+        "B", "V + 1", "input", 1, "output", 0, "name", "p", "dtype", "float32", "shape", "B",
+        second, "input", 0, "output", 1, "scalars", "epsilon");
+}
+
+static void test_fits_by_meaning(void **state)
+{
+    const struct playbook *pb = open_one(*state, good_json, good_kernel);
+    struct pb_binding b;
+    struct strbuf why = STRBUF_INIT(400), out = STRBUF_INIT(1000);
+    json_t *task = a_task("2*(V+1)", "float32");
+    assert_true(playbook_bind(pb, task, 90, &b, &why));
+    struct pb_point p = playbook_start(pb);
+    assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+    assert_string_equal(out.buf, "/* logits p B (V + 1) epsilon */\nint t = 64;\ng(1)\n");
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+    strbuf_release(&out);
+}
+
+static void test_says_why_not(void **state)
+{
+    const struct playbook *pb = open_one(*state, good_json, good_kernel);
+    const struct {
+        const char *second, *dtype, *op, *why;
+        uint32_t arch;
+    } cases[] = {
+        {"V", "float32", "softmax", "dimension 1", 90},
+        {"2*(V+1)", "int32", "softmax", "logits", 90},
+        {"2*(V+1)", "float32", "relu", "operation", 90},
+        {"2*(V+1)", "float32", "softmax", "sm_80", 75},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        json_t *task = a_task(cases[i].second, cases[i].dtype);
+        json_object_set_new(task, "op_type", json_string(cases[i].op));
+        assert_false(playbook_bind(pb, task, cases[i].arch, &b, &why));
+        assert_non_null(strstr(why.buf, cases[i].why));
+        strbuf_release(&why);
+        json_decref(task);
+    }
+}
+
+static void test_next(void **state)
+{
+    const struct playbook *pb = open_one(*state, good_json, good_kernel);
+    struct pb_binding b = PB_BINDING_INIT;
+    struct pb_trial_vec tried = VEC_INIT;
+    struct pb_point start = playbook_start(pb), p;
+    uint32_t changed;
+    b.elem = 4;
+    *vec_push(&tried) = (struct pb_trial){start, 100};
+    /* the stage's own setting, upwards first */
+    assert_true(playbook_next(pb, &b, &tried, &start, 0, 0, &p, &changed));
+    assert_int_equal(p.at[0], 2);
+    assert_true(playbook_next(pb, &b, &tried, &start, 0, 1, &p, &changed));
+    assert_int_equal(p.at[0], 0);
+    assert_true(playbook_next(pb, &b, &tried, &start, 1, 0, &p, &changed));
+    assert_int_equal(changed, 1);
+    /* 128 threads lost clearly: neither they nor 256 are tried from here */
+    *vec_push(&tried) = (struct pb_trial){{{2, 0}}, 120};
+    for (uint32_t k = 0; playbook_next(pb, &b, &tried, &start, 0, k, &p, &changed); k++)
+        assert_true(p.at[0] < 2);
+    /* a value that failed is out, too */
+    *vec_push(&tried) = (struct pb_trial){{{0, 0}}, 0};
+    for (uint32_t k = 0; playbook_next(pb, &b, &tried, &start, 0, k, &p, &changed); k++)
+        assert_int_equal(p.at[0], 1);
+    vec_release(&tried);
+}
+
+/* Whatever the times, a walk from best to best ends, visits no point twice and only allowed ones.
+ */
+static void test_walk_ends(void **state)
+{
+    const struct playbook *pb = open_one(*state, good_json, good_kernel);
+    struct pb_binding b = PB_BINDING_INIT;
+    struct pb_trial_vec tried = VEC_INIT;
+    struct pb_point best = playbook_start(pb), p = best;
+    double best_ns = 1e9;
+    uint32_t changed;
+    b.elem = 4;
+    do {
+        double ns = 50 + 10 * abs(p.at[0] - 3) + 7 * abs(p.at[1] - 1);
+        assert_true(playbook_allows(pb, &b, &p));
+        vec_each (struct pb_trial, t, &tried)
+            assert_int_not_equal(memcmp(t->point.at, p.at, 2), 0);
+        *vec_push(&tried) = (struct pb_trial){p, ns};
+        if (ns < best_ns) {
+            best_ns = ns;
+            best = p;
+        }
+        assert_true(tried.n <= 12);
+    } while (playbook_next(pb, &b, &tried, &best, 0, 0, &p, &changed));
+    assert_int_equal(best.at[0], 3); /* the best point was found */
+    assert_int_equal(best.at[1], 1);
+    vec_release(&tried);
+}
+
+static void test_code(void **state)
+{
+    const struct playbook *pb = open_one(*state, good_json, good_kernel);
+    struct pb_point p = {{3, 2}}, q;
+    struct strbuf sb = STRBUF_INIT(100);
+    playbook_code(pb, &p, &sb);
+    assert_string_equal(sb.buf, "[mine 3.2]");
+    assert_true(playbook_uncode(pb, "vec 1 -> 2 [mine 3.2]", &q));
+    assert_memory_equal(&p, &q, sizeof p);
+    static const char *const bad[] = {
+        "", "[mine 3.9]", "[mine 3]", "[mine 3.2", "[other 3.2]", "[mine -1.2]", "[mine 3.2.1]"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(playbook_uncode(pb, bad[i], &q));
+    strbuf_release(&sb);
+}
+
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static void test_bad_playbooks(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const cases[][3] = {
+        {"\"about\"", "\"abuot\"", "'abuot' means nothing"},
+        {"\"start\": 64", "\"start\": 65", "the start of 'threads'"},
+        {"[32, 64,", "[64, 32,", "ascending"},
+        {"\"structure\"", "\"stucture\"", "not 'stucture'"},
+        {"\"io\": \"in\"", "\"io\": \"both\"", "not 'both'"},
+        {"float32", "float31", "not a dtype"},
+        {"threads * vec <= 512", "threads * vex <= 512", "vex"},
+        {"threads * vec <= 512", "threads * vec <= 8", "break a requirement"},
+        {"\"arch\": 80", "\"arch\": \"80\"", "arch"},
+        {"{\"softmax\"", "{\"softmax\": 1, \"x\"", "an op is an object"},
+        {"\"name\": \"vec\"", "\"name\": \"threads\"", "two settings"},
+        {"\"arch\": 80,", "\"arch\": 80", "mine/playbook.json:"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = ERR_INIT;
+        struct playbook_shelf *s;
+        char *json = replaced(good_json, cases[i][0], cases[i][1]);
+        put(f, "mine", json, good_kernel);
+        if (playbooks_open(&s, f->dir.path, &err) == 0)
+            fail_msg("case %zu was taken", i);
+        if (!strstr(err.msg, cases[i][2]) || !strstr(err.msg, "mine/playbook.json:"))
+            fail_msg("case %zu: %s", i, err.msg);
+        free(json);
+    }
+}
+
+static void test_bad_template(void **state)
+{
+    const struct playbook *pb = open_one(*state, good_json, "line\n@{nothing}\n");
+    struct pb_binding b = PB_BINDING_INIT;
+    struct pb_point p = playbook_start(pb);
+    struct strbuf out = STRBUF_INIT(100);
+    struct err err = ERR_INIT;
+    assert_int_equal(playbook_expand(pb, &b, &p, &out, &err), -1);
+    assert_non_null(strstr(err.msg, "kernel.cu:2: '@{nothing}'"));
+    strbuf_release(&out);
+}
+
+/* The author keeps no state: the same facts give the same reply, and its own moves are understood.
+ */
+static void test_author(void **state)
+{
+    struct fixture *f = *state;
+    struct author *a;
+    put(f, "mine", good_json, good_kernel);
+    char *spec = xasprintf("playbook:%s", f->dir.path), *first = NULL;
+    assert_int_equal(author_open(&a, spec, NULL, NULL), 0);
+    json_t *task = a_task("2*(V+1)", "float32");
+    json_t *facts = json_pack("{s:s, s:s, s:O}", "arch", "sm_90a", "stage", "", "task", task);
+    for (int i = 0; i < 3; i++) {
+        struct author_call *c;
+        if (i == 2)
+            json_object_set_new(facts, "tried",
+                                json_pack("[{s:s, s:{s:s, s:f}}]", "move",
+                                          "as it begins [mine 1.0]", "verdict", "kind", "pass",
+                                          "time_ns", 1e5));
+        assert_int_equal(
+            author_start(a, &(struct author_request){.role = "code", .facts = facts}, &c, NULL), 0);
+        assert_true(author_poll(c));
+        const struct author_reply *r = author_reply(c);
+        assert_true(r->ok);
+        if (i == 0)
+            first = xstrdup(r->text.buf);
+        else if (i == 1)
+            assert_string_equal(r->text.buf, first);
+        else
+            assert_non_null(strstr(r->text.buf, "threads 64 -> 128 [mine 2.0]"));
+        author_call_free(c);
+    }
+    assert_non_null(strstr(first, "MOVE: algorithm: playbook mine, as it begins [mine 1.0]"));
+    json_object_set_new(task, "op_type", json_string("fft"));
+    struct author_call *c;
+    assert_int_equal(
+        author_start(a, &(struct author_request){.role = "code", .facts = facts}, &c, NULL), 0);
+    assert_true(author_poll(c));
+    assert_true(str_starts(author_reply(c)->text.buf, "STOP: "));
+    author_call_free(c);
+    json_decref(facts);
+    json_decref(task);
+    author_close(a);
+    free(first);
+    free(spec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_next, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_walk_ends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_code, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_playbooks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_template, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_author, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
