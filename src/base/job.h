@@ -125,6 +125,7 @@ enum job_call_flags {
     JOB_CALL_COUNT = 8,       /* collect counters */
     JOB_CALL_KEEP_STATE = 32, /* do not reload the module before this call: state left behind by the
                                * calls before is visible to it, as it would be to a user */
+    JOB_CALL_PROFILE = 128,   /* a profiler around the worker looks at these launches only */
     JOB_CALL_DUMP = 64,       /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_SAMPLE = 16      /* emulator: a sample of blocks only, for the cost model */
 };

@@ -22,6 +22,18 @@ double stats_median(double *v, size_t n)
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
+double stats_midmean(double *v, size_t n)
+{
+    if (n < 8)
+        return stats_median(v, n);
+    qsort(v, n, sizeof *v, cmp_double);
+    double sum = 0;
+    size_t cut = n / 4;
+    for (size_t i = cut; i < n - cut; i++)
+        sum += v[i];
+    return sum / (double)(n - 2 * cut);
+}
+
 /* splitmix64: enough to pick indices. */
 static uint64_t next_random(uint64_t *s)
 {
@@ -86,7 +98,7 @@ struct summary stats_ratio(const double *a, const double *b, size_t n, uint64_t 
     memcpy(x, a, n * sizeof *x);
     memcpy(y, b, n * sizeof *y);
     s.n = n;
-    s.median = s.lo = s.hi = s.min = s.max = stats_median(x, n) / stats_median(y, n);
+    s.median = s.lo = s.hi = s.min = s.max = stats_midmean(x, n) / stats_midmean(y, n);
     if (n >= 3) {
         double medians[RESAMPLES];
         for (int r = 0; r < RESAMPLES; r++) {
@@ -95,7 +107,7 @@ struct summary stats_ratio(const double *a, const double *b, size_t n, uint64_t 
                 x[i] = a[k];
                 y[i] = b[k];
             }
-            medians[r] = stats_median(x, n) / stats_median(y, n);
+            medians[r] = stats_midmean(x, n) / stats_midmean(y, n);
         }
         interval(medians, &s);
     }

@@ -15,6 +15,7 @@ extern const struct command cmd_emu;
 extern const struct command cmd_log;
 extern const struct command cmd_optimize;
 extern const struct command cmd_playbook;
+extern const struct command cmd_profile;
 extern const struct command cmd_report;
 extern const struct command cmd_resume;
 extern const struct command cmd_runs;

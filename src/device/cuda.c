@@ -316,6 +316,15 @@ static void cuda_health(struct device *dev, struct device_health *out)
     nvml_read(cuda_of(dev)->nvml, &out->clock_mhz, &out->max_clock_mhz, &out->throttle);
 }
 
+static void cuda_profile(struct device *dev, bool on)
+{
+    const struct cuda *d = cuda_of(dev);
+    if (on)
+        d->cu->ProfilerStart();
+    else
+        d->cu->ProfilerStop();
+}
+
 static void cuda_findings(struct device *dev, struct finding_vec *out)
 {
 }
@@ -355,6 +364,7 @@ static const struct device_ops cuda_ops = {
     .truth_fetch = cuda_truth_fetch,
     .share = cuda_share,
     .health = cuda_health,
+    .profile = cuda_profile,
     .prepare_timing = cuda_prepare_timing,
 };
 

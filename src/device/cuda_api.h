@@ -150,6 +150,8 @@ struct cu_ipc_handle {
     X(EventRecord, "cuEventRecord", (cu_event, cu_stream))                                    \
     X(EventQuery, "cuEventQuery", (cu_event))                                                 \
     X(EventElapsedTime, "cuEventElapsedTime", (float *, cu_event, cu_event))                  \
+    X(ProfilerStart, "cuProfilerStart", (void))                                               \
+    X(ProfilerStop, "cuProfilerStop", (void))                                                 \
     X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                         \
       (struct cu_tensormap *, int, uint32_t, void *, const uint64_t *, const uint64_t *,      \
        const uint32_t *, const uint32_t *, int, int, int, int))

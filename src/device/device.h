@@ -140,6 +140,8 @@ struct device_ops {
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);
+    /* Tells a profiler that watches this process to look (or to stop looking). */
+    void (*profile)(struct device *d, bool on);
     /* Before the first timed call: brings clocks up and measures an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);
 };

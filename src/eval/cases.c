@@ -103,6 +103,10 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 
 static void add_time_calls(struct job_case *c, const struct case_options *o, uint64_t seed)
 {
+    if (o->profile && !o->emu) {
+        add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
+        return;
+    }
     if (o->emu) { /* the model is deterministic: one call each, on a sample of blocks */
         for (uint32_t p = 0; p < c->nprograms; p++)
             add_call(c, p, JOB_CALL_TIMED | JOB_CALL_SAMPLE | JOB_CALL_COUNT, mix(seed, 5, p),

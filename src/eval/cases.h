@@ -27,6 +27,7 @@ struct contender {
 struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* which roles */
+    bool profile;     /* one call of the candidate at each workload, for a profiler to look at */
     const char *only; /* one workload of any role: "smoke:0", or its number in the task; NULL */
     uint64_t seed;
     uint64_t measure_ns;

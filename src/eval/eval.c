@@ -4,7 +4,7 @@
  *     COMPILE ──ok──> FILTER (emulator, smoke, sanitizer; only where the device is a GPU)
  *        │               │ ok
  *        │               v
- *        └──emu──────> MAIN (check, held-out, timing on the device) ──> DONE
+ *        └──emu──────> MAIN (check, held-out, timing on the device) ──> PROFILE ──> DONE
  *
  * Any stage may end the trip with a verdict. Several attempts advance at once: while one runs, the
  * next compiles. Everything an attempt owns dies with it; the evaluator owns compiler and places.
@@ -21,19 +21,22 @@
 #include "base/util.h"
 #include "check/check.h"
 #include "eval/cases.h"
+#include "eval/ceilings.h"
 #include "eval/detail.h"
 #include "eval/pack.h"
 #include "eval/parts.h"
+#include "eval/profile.h"
 #include "measure/gpu.h"
 #include "measure/timing.h"
 #include "plan/plan.h"
+#include "prof/prof.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"
 
-enum stage { COMPILING, FILTERING, RUNNING, DONE };
+enum stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
 struct attempt {
     struct attempt *next;
@@ -54,7 +57,11 @@ struct attempt {
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
-    uint64_t nonce; /* a result must echo it */
+    bool on_main;     /* the ticket is of e->main, not of e->local */
+    bool under_ncu;   /* PROFILING: the profiler runs it */
+    bool no_ncu;      /* it was tried, or is not to be had */
+    double launch_ns; /* an empty launch, as this run measured it */
+    uint64_t nonce;   /* a result must echo it */
     uint64_t started_ns, ran_ns;
 };
 
@@ -64,10 +71,11 @@ struct evaluator {
     int ordinal;
     char *arch;
     struct job_gpu gpu;
+    char device_name[128], driver[80]; /* of a local GPU */
     struct ceilings ceilings;
     struct compiler *compiler;
     struct sched *local; /* emulator runs */
-    struct sched *main;  /* where the device is; may be the same as local */
+    struct sched *main;  /* where the device is; the same as local for the emulator */
     struct attempt *attempts;
     uint64_t next_ticket;
 };
@@ -107,6 +115,8 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     const char *sheet = gpu_for_device(probe.gpus[e->ordinal].name, &e->arena);
     if (!*gpu && sheet)
         *gpu = sheet;
+    snprintf(e->device_name, sizeof e->device_name, "%s", probe.gpus[e->ordinal].name);
+    snprintf(e->driver, sizeof e->driver, "%s", probe.driver);
     return 0;
 }
 
@@ -129,8 +139,17 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     if (sched_open(&e->local, "local", 0, err) < 0)
         goto fail;
     e->main = e->local;
-    if (o->on && !str_eq(o->on, "local") && sched_open(&e->main, o->on, 0, err) < 0)
+    bool remote = o->on && !str_eq(o->on, "local");
+    /* One worker at a time on a GPU: two would time each other. */
+    if ((remote || e->cuda) && sched_open(&e->main, remote ? o->on : "local", 1, err) < 0)
         goto fail;
+    if (e->cuda && !remote)
+        ceilings_get(&e->ceilings, &(struct ceilings_query){.compiler = e->compiler,
+                                                            .arch = e->arch,
+                                                            .cache_dir = o->cache_dir,
+                                                            .gpu = e->device_name,
+                                                            .driver = e->driver,
+                                                            .ordinal = e->ordinal});
     *out = e;
     return 0;
 fail:
@@ -350,7 +369,8 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
     j->limits = (struct job_limits){
         .wall_ns = 120000000000u + 4 * measure,
-        .call_ns = on_emu ? 20000000000u : 5000000000u,
+        /* a profiler plays every launch many times */
+        .call_ns = on_emu || a->stage == PROFILING ? 20000000000u : 5000000000u,
         .measure_ns = measure,
         .device_bytes = on_emu ? UINT64_C(12) << 30 : 0,
         .printf_bytes = 64 << 10,
@@ -359,11 +379,13 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->modules = arena_alloc(&a->arena, sizeof *j->modules * nmodules);
 }
 
+static void profile_failed(struct evaluator *e, struct attempt *a, const struct err *err);
+
 static void submit_run(struct evaluator *e, struct attempt *a)
 {
     struct err err = ERR_INIT;
-    bool on_emu = a->stage == FILTERING || !e->cuda;
-    bool full = a->stage == RUNNING;
+    bool full = a->stage == RUNNING, profiling = a->stage == PROFILING;
+    bool on_emu = a->stage == FILTERING || !e->cuda || (profiling && a->no_ncu);
     struct parts_request rq = {.task = a->task,
                                .cfg = &a->cfg,
                                .source = a->source,
@@ -390,10 +412,11 @@ static void submit_run(struct evaluator *e, struct attempt *a)
         a->job.modules[i].kind = who[i].kind;
     }
     struct case_options co = {.emu = on_emu,
-                              .smoke = true,
+                              .smoke = !profiling,
                               .check = full && a->cfg.depth >= EVAL_CHECK,
                               .heldout = full && a->cfg.depth >= EVAL_CHECK,
-                              .time = full && a->cfg.depth >= EVAL_TIME,
+                              .time = profiling || (full && a->cfg.depth >= EVAL_TIME),
+                              .profile = profiling,
                               .only = a->cfg.workload,
                               .seed = a->cfg.seed,
                               .measure_ns = a->job.limits.measure_ns};
@@ -410,12 +433,22 @@ static void submit_run(struct evaluator *e, struct attempt *a)
     a->job.service = a->parts.service;
     if (pack_write(a->dir.path, &a->job, files, &a->arena, &err) < 0)
         goto broken;
+    const char *const *under = NULL;
+    a->under_ncu = profiling && !on_emu;
+    if (a->under_ncu && !(under = profile_ncu(a->dir.path, &a->arena))) {
+        err_set(&err, ERR_ENV, "there is no ncu here");
+        goto broken;
+    }
+    a->on_main = !on_emu && e->main != e->local;
     struct sched *s = on_emu ? e->local : e->main;
-    if (sched_submit(s, a->dir.path, a->job.limits.wall_ns, &a->sched_ticket, &err) < 0)
+    if (sched_submit(s, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) < 0)
         goto broken;
     return;
 broken:
-    finish_unjudged(e, a, "run", &err);
+    if (profiling)
+        profile_failed(e, a, &err);
+    else
+        finish_unjudged(e, a, "run", &err);
 }
 
 /* A result from outside may name cases, programs and buffers the job never had. */
@@ -479,7 +512,8 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
                                .result = r,
                                .shapes = a->cases.shapes.items,
                                .ceilings = &e->ceilings,
-                               .operand = a->task->tensors.items[0].dtype};
+                               .operand = a->task->tensors.items[0].dtype,
+                               .allow_tf32 = a->task->allow_tf32};
     double got, floor;
     int c = a->stage == RUNNING ? measure_below_floor(&mi, &got, &floor) : -1;
     if (c >= 0)
@@ -489,6 +523,7 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
     if (a->stage == RUNNING && v->kind == V_PASS)
         measure_times(v, &mi);
     copy_counters(v, &a->cases, r);
+    a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)
@@ -529,11 +564,81 @@ static int read_facts(struct attempt *a, const struct sched_done *d, struct resu
     return rc;
 }
 
+/* ---- the profile ---- */
+
+/* What the counters say, in words. */
+static void conclude(struct evaluator *e, struct attempt *a)
+{
+    struct strbuf sb = STRBUF_INIT(4096);
+    double sheet = 1e3 * e->gpu.launch_us;
+    bool model = !a->under_ncu;
+    prof_verdict(&sb, &a->v, model || a->launch_ns <= 0 ? sheet : a->launch_ns);
+    if (sb.len)
+        a->v.bottleneck = arena_strdup(&a->v.arena, sb.buf);
+    strbuf_release(&sb);
+}
+
+/* ncu failed: the emulator's turn. The emulator failed as well: a verdict without a profile. */
+static void profile_failed(struct evaluator *e, struct attempt *a, const struct err *err)
+{
+    *vec_push(&a->v.warnings) = arena_printf(
+        &a->v.arena, "%s: %s", a->no_ncu ? "no profile" : "no hardware counters", err->msg);
+    bool again = !a->no_ncu;
+    a->no_ncu = true;
+    if (again)
+        submit_run(e, a);
+    else
+        finish(e, a);
+}
+
+static void take_profile(struct evaluator *e, struct attempt *a, const struct sched_done *d)
+{
+    struct err err = ERR_INIT;
+    struct result r;
+    if (a->under_ncu) {
+        if (profile_take_ncu(&a->v, &a->job, a->dir.path, &err) < 0) {
+            profile_failed(e, a, &err);
+            return;
+        }
+    } else if (read_facts(a, d, &r, &err) < 0 || r.status != RESULT_OK) {
+        if (err.kind == ERR_NONE)
+            err_set(&err, ERR_ENV, "%s", r.message);
+        profile_failed(e, a, &err);
+        return;
+    } else {
+        copy_counters(&a->v, &a->cases, &r);
+    }
+    conclude(e, a);
+    finish(e, a);
+}
+
+/* A candidate that passed and whose numbers are wanted: 1 = a profile is under way. */
+static bool begin_profile(struct evaluator *e, struct attempt *a)
+{
+    if (a->v.kind != V_PASS)
+        return false;
+    if (a->cfg.depth >= EVAL_PROFILE)
+        profile_static(&a->v, &a->code);
+    if (!e->cuda) /* the emulator counts as it goes */
+        conclude(e, a);
+    if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
+        return false;
+    /* counters of the smoke workloads, from the filter, say nothing of the timed ones */
+    a->stage = PROFILING;
+    a->no_ncu = a->no_ncu || str_eq(e->main->ops->name, "spool");
+    submit_run(e, a);
+    return true;
+}
+
 static void take_result(struct evaluator *e, struct attempt *a, const struct sched_done *d)
 {
     struct err err = ERR_INIT;
     struct result r;
     a->ran_ns += d->wall_ns;
+    if (a->stage == PROFILING) {
+        take_profile(e, a, d);
+        return;
+    }
     if (read_facts(a, d, &r, &err) < 0) {
         finish_unjudged(e, a, "run", &err);
         return;
@@ -549,7 +654,8 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
         submit_run(e, a);
         return;
     }
-    finish(e, a);
+    if (a->stage != RUNNING || !begin_profile(e, a))
+        finish(e, a);
 }
 
 /* ---- the pump ---- */
@@ -557,8 +663,8 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
 static struct attempt *by_sched_ticket(struct evaluator *e, uint64_t ticket, bool on_main)
 {
     for (struct attempt *a = e->attempts; a; a = a->next)
-        if ((a->stage == FILTERING || a->stage == RUNNING) && a->sched_ticket == ticket &&
-            (e->main == e->local || on_main == (a->stage == RUNNING && e->cuda)))
+        if (a->stage > COMPILING && a->stage < DONE && a->sched_ticket == ticket &&
+            a->on_main == on_main)
             return a;
     return NULL;
 }
@@ -588,7 +694,7 @@ static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns,
     struct sched_done d;
     int rc = s->outstanding ? sched_wait(s, timeout_ns, &d, err) : 0;
     if (rc > 0) {
-        struct attempt *a = by_sched_ticket(e, d.ticket, s == e->main);
+        struct attempt *a = by_sched_ticket(e, d.ticket, s != e->local);
         if (a)
             take_result(e, a, &d);
     }

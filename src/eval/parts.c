@@ -204,22 +204,24 @@ static void add_expanded(struct strbuf *out, const struct asset *a, struct strbu
     }
 }
 
-static int add_service(struct parts *p, const struct parts_request *rq, const char *dir,
-                       struct err *err)
+int parts_service(const struct parts_request *rq, const char *dir, struct err *err)
 {
-    p->service = "";
-    if (rq->emu)
-        return 0;
     const struct asset *a = asset_find("src/device/service.cu");
     if (!a)
         return err_set(err, ERR_INTERNAL, "the service code is not in this binary");
     struct strbuf source = STRBUF_INIT(MAX_SOURCE), seen = STRBUF_INIT(4096);
     add_expanded(&source, a, &seen);
-    p->service = "service.cubin";
-    int rc = add_cubin(rq, dir, p->service, source.buf, err);
+    int rc = add_cubin(rq, dir, "service.cubin", source.buf, err);
     strbuf_release(&source);
     strbuf_release(&seen);
     return rc;
+}
+
+static int add_service(struct parts *p, const struct parts_request *rq, const char *dir,
+                       struct err *err)
+{
+    p->service = rq->emu ? "" : "service.cubin";
+    return rq->emu ? 0 : parts_service(rq, dir, err);
 }
 
 int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,

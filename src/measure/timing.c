@@ -27,21 +27,37 @@ static struct series collect(const struct result_case *rc, uint32_t program)
     return s;
 }
 
-/* The better of what bytes and arithmetic allow, as a share of the ceilings. */
+static bool measured(const struct measure_input *in)
+{
+    return in->ceilings && in->ceilings->dram_gbps > 0;
+}
+
+/*
+ * The better of what bytes and arithmetic allow, as a share of the ceilings: the device's own where
+ * they were measured. Full float32 has two ways: the CUDA cores, or three TF32 products for one.
+ */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns)
 {
     struct job_gpu g = in->job->gpu;
-    if (in->ceilings && in->ceilings->dram_gbps > 0)
+    if (measured(in)) {
         g.dram_gbps = in->ceilings->dram_gbps;
-    if (in->ceilings && in->ceilings->f16_tflops > 0)
-        g.f16_tensor_tflops = in->ceilings->f16_tflops;
-    if (in->ceilings && in->ceilings->tf32_tflops > 0)
-        g.tf32_tensor_tflops = in->ceilings->tf32_tflops;
+        g.fp32_tflops = in->ceilings->f32_tflops;
+        if (in->ceilings->f16_tflops > 0)
+            g.f16_tensor_tflops = in->ceilings->f16_tflops;
+        if (in->ceilings->tf32_tflops > 0)
+            g.tf32_tensor_tflops = in->ceilings->tf32_tflops;
+    }
+    if (in->operand == DT_F32) {
+        if (!in->allow_tf32)
+            g.tf32_tensor_tflops = MAX(g.fp32_tflops, g.tf32_tensor_tflops / 3);
+        g.f16_tensor_tflops = 0;
+    }
     double floor = gpu_floor_ns(&g, jc->flops, jc->min_bytes, in->operand);
     return ns > 0 ? 100 * floor / ns : 0;
 }
 
-static void add_warning(struct verdict *v, const struct verdict_time *t)
+static void add_warning(struct verdict *v, const struct measure_input *in,
+                        const struct verdict_time *t)
 {
     if (t->is_model || t->n < 3)
         return;
@@ -50,7 +66,7 @@ static void add_warning(struct verdict *v, const struct verdict_time *t)
         *vec_push(&v->warnings) =
             arena_printf(&v->arena, "%s on %s: the interval is %.0f%% wide; try --measure-time 10s",
                          t->who, t->workload, 100 * rel);
-    if (t->roofline_pct > 100)
+    if (measured(in) && t->roofline_pct > 100)
         *vec_push(&v->warnings) =
             arena_printf(&v->arena,
                          "%s on %s: %.0f%% of the measured ceiling; look before "
@@ -106,7 +122,7 @@ void measure_times(struct verdict *v, const struct measure_input *in)
                 if (p == 1)
                     base_ratio = t.ratio;
                 if (before < v->times.n)
-                    add_warning(v, &v->times.items[before]);
+                    add_warning(v, in, &v->times.items[before]);
             }
             free(s.ns);
         }

@@ -12,9 +12,11 @@
 #include "base/result.h"
 #include "verdict/verdict.h"
 
+/* Measured on the device; 0 = unknown. */
 struct ceilings {
-    double dram_gbps; /* measured copy bandwidth; 0 = unknown */
+    double dram_gbps; /* the better of copying and reading */
     double f16_tflops, tf32_tflops, f32_tflops;
+    double launch_ns; /* an empty launch */
 };
 
 struct measure_input {
@@ -23,6 +25,7 @@ struct measure_input {
     const char *const *shapes;       /* per case */
     const struct ceilings *ceilings; /* NULL = the data sheet */
     enum dtype operand; /* the dtype of the task's first input: which unit could do it */
+    bool allow_tf32;    /* may float32 go through TF32? */
 };
 
 /* Fills v->times, time_ns, speedup, time_is_model and the warnings about them. */

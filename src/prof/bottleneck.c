@@ -1,12 +1,25 @@
 #include <math.h>
+#include <string.h>
 
 #include "base/util.h"
+#include "prof/metrics.h"
 #include "prof/prof.h"
+
+enum { MAX_KERNELS = 64 };
+
+static double *field(struct prof_kernel *k, int offset)
+{
+    return (double *)(void *)((char *)k + offset);
+}
 
 struct prof_kernel prof_kernel_unknown(const char *name, const char *source)
 {
-    return (struct prof_kernel){name, source, 0,   0,   NAN, NAN, NAN,
-                                NAN,  NAN,    NAN, NAN, NAN, NAN, NAN};
+    struct prof_kernel k = {.name = name, .source = source};
+    for (size_t i = 0; i < prof_nmetrics; i++)
+        if (prof_metrics[i].field >= 0)
+            *field(&k, prof_metrics[i].field) = NAN;
+    k.launches = 1;
+    return k;
 }
 
 const char *prof_bound_name(enum prof_bound b)
@@ -16,6 +29,55 @@ const char *prof_bound_name(enum prof_bound b)
                                         "latency-bound", "launch-bound"};
     return names[b];
 }
+
+/* ---- from counters ---- */
+
+static void take(struct prof_kernel *k, const struct verdict_counter *c)
+{
+    for (size_t i = 0; i < prof_nmetrics; i++) {
+        double f = prof_unit_factor(c->unit);
+        if (prof_metrics[i].field < 0 || f <= 0 || !str_eq(prof_metrics[i].name, c->name))
+            continue;
+        double *at = field(k, prof_metrics[i].field), v = f * c->value;
+        bool count = prof_metrics[i].field == (int)offsetof(struct prof_kernel, launches);
+        *at = count || isnan(*at) || v > *at ? v : *at;
+    }
+}
+
+static bool is_ncu(const struct verdict_counter *c)
+{
+    return strstr(c->name, "__") != NULL;
+}
+
+size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
+                          size_t max)
+{
+    size_t n = 0;
+    bool ncu = false;
+    vec_each (const struct verdict_counter, c, &v->counters)
+        ncu = ncu || (is_ncu(c) && str_eq(c->workload, workload));
+    vec_each (const struct verdict_counter, c, &v->counters) {
+        if (c->line || !str_eq(c->workload, workload) ||
+            (is_ncu(c) != ncu && !str_eq(c->name, "launches")))
+            continue;
+        size_t i = 0;
+        while (i < n && !str_eq(out[i].name, c->kernel))
+            i++;
+        if (i == max)
+            continue;
+        if (i == n)
+            out[n++] = prof_kernel_unknown(c->kernel, ncu ? "ncu" : "model");
+        take(&out[i], c);
+    }
+    /* what was only counted, not timed, says nothing of where time goes */
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (out[i].time_ns > 0)
+            out[kept++] = out[i];
+    return kept;
+}
+
+/* ---- to words ---- */
 
 struct share {
     enum prof_bound bound;
@@ -34,6 +96,10 @@ static struct share busiest(const struct prof_kernel *k)
         {BOUND_SHARED, k->shared_pct, "of peak shared-memory throughput"},
         {BOUND_L2, k->l2_pct, "of peak L2 throughput"},
         {BOUND_ISSUE, k->issue_pct, "of issue slots busy"},
+        {BOUND_ISSUE, k->fma_pct, "of the multiply-add pipe busy"},
+        {BOUND_ISSUE, k->alu_pct, "of the integer pipe busy"},
+        {BOUND_ISSUE, k->sfu_pct, "of the special-function unit busy"},
+        {BOUND_ISSUE, k->fp64_pct, "of the double-precision pipe busy"},
     };
     struct share best = {BOUND_UNKNOWN, -1, ""};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -42,15 +108,57 @@ static struct share busiest(const struct prof_kernel *k)
     return best;
 }
 
+static double launch_time(const struct prof_kernel *k)
+{
+    return k->launches > 1 ? k->time_ns / k->launches : k->time_ns;
+}
+
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
 {
     struct share s = busiest(k);
+    double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    double each = k->launches ? k->time_ns / k->launches : k->time_ns;
+    if (str_eq(k->source,
+               "model")) { /* its time is a launch, the longest part and some of the rest */
+        if (launch_ns > 0 && each < 2 * launch_ns)
+            return BOUND_LAUNCH;
+        return k->latency_pct > s.pct ? BOUND_LATENCY : s.bound;
+    }
     if (launch_ns > 0 && each > 0 && each < 1.5 * launch_ns && s.pct < busy_pct)
         return BOUND_LAUNCH;
     return s.pct >= busy_pct ? s.bound : BOUND_LATENCY;
+}
+
+/* What warps wait for most, where ncu said. */
+static const char *stall(const struct prof_kernel *k)
+{
+    const struct {
+        double ratio;
+        const char *words;
+    } all[] = {
+        {k->stall_memory, "warps wait mostly for global memory"},
+        {k->stall_shared, "warps wait mostly for shared memory and the units behind its queue"},
+        {k->stall_barrier, "warps wait mostly at barriers"},
+        {k->stall_math, "warps wait mostly for their own arithmetic"},
+    };
+    const char *most = NULL;
+    double best = 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i].ratio > best) {
+            best = all[i].ratio;
+            most = all[i].words;
+        }
+    return most;
+}
+
+static void say_latency(struct strbuf *sb, const struct prof_kernel *k, const struct share *s)
+{
+    strbuf_addf(sb, "no unit is busy (the most is %.0f%% %s)", s->pct, s->what);
+    if (!isnan(k->occupancy_pct))
+        strbuf_addf(sb, "; %.0f%% of the warps that fit are active", k->occupancy_pct);
+    if (stall(k))
+        strbuf_addf(sb, "; %s", stall(k));
 }
 
 void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n, double launch_ns)
@@ -71,13 +179,34 @@ void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n, d
         strbuf_addf(sb,
                     "%.2f us a launch, an empty one costs %.2f us; the busiest unit is at "
                     "%.0f%% %s",
-                    top->time_ns / MAX(top->launches, 1u) / 1e3, launch_ns / 1e3, s.pct, s.what);
+                    launch_time(top) / 1e3, launch_ns / 1e3, s.pct, s.what);
     else if (b == BOUND_LATENCY)
-        strbuf_addf(sb, "no unit is busy (the most is %.0f%% %s)", s.pct, s.what);
+        say_latency(sb, top, &s);
     else
         strbuf_addf(sb, "%.0f%% %s", s.pct, s.what);
-    if (b == BOUND_LATENCY && top->occupancy_pct == top->occupancy_pct)
-        strbuf_addf(sb, "; %.0f%% of the warps that fit are active", top->occupancy_pct);
+    if (b == BOUND_SHARED && top->bank_conflicts > 0)
+        strbuf_addf(sb, ", %.3g bank conflicts", top->bank_conflicts);
+    if (b == BOUND_L2 && !isnan(top->l2_hit_pct))
+        strbuf_addf(sb, ", %.0f%% of its sectors are hits", top->l2_hit_pct);
     strbuf_addf(sb, " (kernel %s, %.0f%% of the time; %s)", top->name,
                 total > 0 ? 100 * top->time_ns / total : 100, top->source);
+}
+
+void prof_verdict(struct strbuf *sb, const struct verdict *v, double launch_ns)
+{
+    struct strbuf line = STRBUF_INIT(2048);
+    struct prof_kernel k[MAX_KERNELS];
+    unsigned timed = 0;
+    vec_each (const struct verdict_time, t, &v->times)
+        timed += str_eq(t->who, "candidate");
+    vec_each (const struct verdict_time, t, &v->times) {
+        if (!str_eq(t->who, "candidate"))
+            continue;
+        strbuf_clear(&line);
+        prof_bottleneck(&line, k, prof_from_counters(v, t->workload, k, MAX_KERNELS), launch_ns);
+        if (line.len)
+            strbuf_addf(sb, "%s%s%s%s", sb->len ? "\n" : "", timed > 1 ? t->workload : "",
+                        timed > 1 ? ": " : "", line.buf);
+    }
+    strbuf_release(&line);
 }

@@ -2,94 +2,49 @@
  * ncu.c - reading Nsight Compute's CSV (--csv --page raw).
  *
  * Lines of ncu itself (==PROF== ...) and of the profiled program may stand before the header, which
- * is the first line with the column "Kernel Name". The line after it has the units; both are
- * needed: ncu chooses units by size (ns, us, ms; byte, Kbyte, ...).
+ * is the first line with the column "Kernel Name". The line after it has the units. Every column
+ * whose name looks like a metric is kept, with its unit as printed: asked with --print-units base,
+ * ncu prints ns, byte and % whatever the size.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "prof/metrics.h"
 #include "prof/prof.h"
 
-enum { MAX_COLUMNS = 512, MAX_ROWS = 4096 };
-
-const char prof_ncu_metrics[] =
-    "gpu__time_duration.sum,"
-    "dram__throughput.avg.pct_of_peak_sustained_elapsed,"
-    "lts__throughput.avg.pct_of_peak_sustained_elapsed,"
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed,"
-    "sm__inst_issued.avg.pct_of_peak_sustained_elapsed,"
-    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_elapsed,"
-    "sm__warps_active.avg.pct_of_peak_sustained_active,"
-    "launch__registers_per_thread,"
-    "launch__shared_mem_per_block,"
-    "dram__bytes.sum,"
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum";
-
-static const struct {
-    const char *metric;
-    size_t offset;
-} metrics[] = {
-    {"gpu__time_duration.sum", offsetof(struct prof_kernel, time_ns)},
-    {"dram__throughput.avg.pct_of_peak_sustained_elapsed", offsetof(struct prof_kernel, dram_pct)},
-    {"lts__throughput.avg.pct_of_peak_sustained_elapsed", offsetof(struct prof_kernel, l2_pct)},
-    {"l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
-     offsetof(struct prof_kernel, shared_pct)},
-    {"sm__inst_issued.avg.pct_of_peak_sustained_elapsed", offsetof(struct prof_kernel, issue_pct)},
-    {"sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_elapsed",
-     offsetof(struct prof_kernel, tensor_pct)},
-    {"sm__warps_active.avg.pct_of_peak_sustained_active",
-     offsetof(struct prof_kernel, occupancy_pct)},
-    {"launch__registers_per_thread", offsetof(struct prof_kernel, registers)},
-    {"launch__shared_mem_per_block", offsetof(struct prof_kernel, smem_bytes)},
-    {"dram__bytes.sum", offsetof(struct prof_kernel, dram_bytes)},
-    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-     offsetof(struct prof_kernel, bank_conflicts)},
-};
-
-/* To the base unit: ns, bytes, percent. 0 = a unit we do not know. */
-static double unit_factor(const char *u)
-{
-    static const struct {
-        const char *name;
-        double factor;
-    } units[] = {
-        {"ns", 1},
-        {"nsecond", 1},
-        {"us", 1e3},
-        {"usecond", 1e3},
-        {"ms", 1e6},
-        {"msecond", 1e6},
-        {"s", 1e9},
-        {"second", 1e9},
-        {"byte", 1},
-        {"Kbyte", 1e3},
-        {"Mbyte", 1e6},
-        {"Gbyte", 1e9},
-        {"byte/block", 1},
-        {"Kbyte/block", 1e3},
-        {"%", 1},
-        {"", 1},
-        {"register/thread", 1},
-        {"Tbyte", 1e12},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(units); i++)
-        if (str_eq(units[i].name, u))
-            return units[i].factor;
-    return 0;
-}
+enum { MAX_COLUMNS = 512, MAX_ROWS = 4096, MAX_KERNELS = 64 };
 
 struct row {
-    char *cell[MAX_COLUMNS];
+    char **cell;
     int n;
 };
 
-/* Splits one CSV line in place of a copy; returns the start of the next line. */
+struct ncu_table {
+    struct row header, units;
+    int name; /* column "Kernel Name" */
+    size_t nrows;
+    struct row *rows;
+};
+
+const char *ncu_metrics(struct arena *a)
+{
+    struct strbuf sb = STRBUF_INIT(8192);
+    for (size_t i = 0; i < prof_nmetrics; i++)
+        if (strstr(prof_metrics[i].name, "__"))
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", prof_metrics[i].name);
+    const char *out = arena_strdup(a, sb.buf);
+    strbuf_release(&sb);
+    return out;
+}
+
+/* Splits one CSV line; returns the start of the next. */
 static const char *read_row(const char *p, const char *end, struct row *r, struct arena *a)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));
     eol = eol ? eol : end;
+    char *cell[MAX_COLUMNS];
     r->n = 0;
     while (p < eol && r->n < MAX_COLUMNS) {
         struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -102,12 +57,14 @@ static const char *read_row(const char *p, const char *end, struct row *r, struc
             else if (*p != '\r')
                 strbuf_addc(&sb, *p);
         }
-        r->cell[r->n++] = arena_strdup(a, sb.buf);
+        cell[r->n++] = arena_strdup(a, sb.buf);
         strbuf_release(&sb);
         while (p < eol && *p != ',')
             p++;
         p += p < eol;
     }
+    r->cell = arena_alloc(a, ((size_t)r->n + 1) * sizeof *r->cell);
+    memcpy(r->cell, cell, (size_t)r->n * sizeof *cell);
     return eol < end ? eol + 1 : end;
 }
 
@@ -133,70 +90,127 @@ static double number(const char *s)
     return n && !*rest && isfinite(v) ? v : NAN;
 }
 
-static double *field(struct prof_kernel *k, size_t i)
+/* What ncu itself said, for an error message: its first line with ERROR in it. */
+static void ncu_words(const char *csv, size_t len, char out[200])
 {
-    return (double *)(void *)((char *)k + metrics[i].offset);
+    const char *at = memmem(csv, len, "==ERROR==", 9);
+    size_t n = at ? strcspn(at, "\r\n") : 0;
+    n = at ? MIN(n, len - (size_t)(at - csv)) : 0;
+    snprintf(out, 200, "%.*s", (int)MIN(n, (size_t)199), at ? at : "");
 }
 
-static struct prof_kernel read_launch(const struct row *header, const struct row *units,
-                                      const struct row *r, const char *name)
+int ncu_read(struct ncu_table **out, const char *csv, size_t len, struct arena *a, struct err *err)
 {
-    struct prof_kernel k = prof_kernel_unknown(name, "ncu");
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {
-        int c = column(header, metrics[i].metric);
-        double f = c >= 0 && c < units->n ? unit_factor(units->cell[c]) : 0;
-        *field(&k, i) = c >= 0 && c < r->n && f > 0 ? f * number(r->cell[c]) : NAN;
-    }
-    k.launches = 1;
-    return k;
-}
-
-/* Shares are weighted by time; bytes and conflicts add up; time comes last: it is the weight. */
-static void merge(struct prof_kernel *into, const struct prof_kernel *k)
-{
-    double t = into->time_ns + k->time_ns;
-    double *shares[][2] = {
-        {&into->dram_pct, (double *)&k->dram_pct},
-        {&into->l2_pct, (double *)&k->l2_pct},
-        {&into->shared_pct, (double *)&k->shared_pct},
-        {&into->issue_pct, (double *)&k->issue_pct},
-        {&into->tensor_pct, (double *)&k->tensor_pct},
-        {&into->occupancy_pct, (double *)&k->occupancy_pct},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(shares) && t > 0; i++)
-        *shares[i][0] = (*shares[i][0] * into->time_ns + *shares[i][1] * k->time_ns) / t;
-    into->dram_bytes += k->dram_bytes;
-    into->bank_conflicts += k->bank_conflicts;
-    into->time_ns = t;
-    into->launches++;
-}
-
-int prof_from_ncu(const char *csv, size_t len, struct prof_kernel *out, size_t max, struct arena *a,
-                  struct err *err)
-{
+    struct ncu_table *t = arena_alloc(a, sizeof *t);
     const char *p = csv, *end = csv + len;
-    struct row header = {.n = 0}, units, r;
-    int name = -1;
-    while (p < end && name < 0) {
-        p = read_row(p, end, &header, a);
-        name = column(&header, "Kernel Name");
+    *t = (struct ncu_table){.name = -1};
+    while (p < end && t->name < 0) {
+        p = read_row(p, end, &t->header, a);
+        t->name = column(&t->header, "Kernel Name");
     }
-    if (name < 0)
-        return err_set(err, ERR_INPUT, "ncu printed no table (no column \"Kernel Name\")");
-    p = read_row(p, end, &units, a);
-    size_t n = 0;
-    for (int rows = 0; p < end && rows < MAX_ROWS; rows++) {
+    if (t->name < 0) {
+        char words[200];
+        ncu_words(csv, len, words);
+        return err_set(err, ERR_INPUT, "ncu printed no table%s%s", *words ? ": " : "", words);
+    }
+    p = read_row(p, end, &t->units, a);
+    size_t cap = 16;
+    t->rows = arena_alloc(a, cap * sizeof *t->rows);
+    while (p < end && t->nrows < MAX_ROWS) {
+        struct row r;
         p = read_row(p, end, &r, a);
-        if (r.n <= name || !*r.cell[name])
+        if (r.n <= t->name || !*r.cell[t->name])
             continue;
-        struct prof_kernel k = read_launch(&header, &units, &r, r.cell[name]);
-        size_t i = 0;
-        while (i < n && !str_eq(out[i].name, k.name))
-            i++;
-        if (i < n)
-            merge(&out[i], &k);
-        else if (n < max)
-            out[n++] = k;
+        if (t->nrows == cap) {
+            struct row *more = arena_alloc(a, 2 * cap * sizeof *more);
+            memcpy(more, t->rows, cap * sizeof *more);
+            t->rows = more;
+            cap *= 2;
+        }
+        t->rows[t->nrows++] = r;
     }
-    return (int)n;
+    *out = t;
+    return 0;
+}
+
+size_t ncu_launches(const struct ncu_table *t)
+{
+    return t->nrows;
+}
+
+/* "softmax(const float *, ...)" has the parameters with it where the kernel's name is mangled. */
+const char *ncu_kernel(const struct ncu_table *t, size_t launch)
+{
+    return t->rows[launch].cell[t->name];
+}
+
+static double cell(const struct ncu_table *t, size_t row, int c)
+{
+    return c >= 0 && c < t->rows[row].n ? number(t->rows[row].cell[c]) : NAN;
+}
+
+static bool ends_with(const char *s, const char *tail)
+{
+    size_t n = strlen(s), k = strlen(tail);
+    return n >= k && str_eq(s + n - k, tail);
+}
+
+/* One metric over the launches of one kernel. */
+static double merged(const struct ncu_table *t, size_t first, size_t n, const char *kernel, int c)
+{
+    int tc = column(&t->header, "gpu__time_duration.sum");
+    bool adds = ends_with(t->header.cell[c], ".sum");
+    double sum = 0, weight = 0;
+    bool any = false;
+    for (size_t i = first; i < first + n; i++) {
+        double v = cell(t, i, c), w = tc >= 0 ? cell(t, i, tc) : 1;
+        if (!str_eq(ncu_kernel(t, i), kernel) || isnan(v))
+            continue;
+        any = true;
+        w = w > 0 ? w : 1;
+        sum += adds ? v : v * w;
+        weight += w;
+    }
+    return !any ? NAN : adds ? sum : sum / weight;
+}
+
+static bool seen_before(const struct ncu_table *t, size_t first, size_t i)
+{
+    for (size_t k = first; k < i; k++)
+        if (str_eq(ncu_kernel(t, k), ncu_kernel(t, i)))
+            return true;
+    return false;
+}
+
+static void put(struct verdict *v, const char *workload, const char *kernel, const char *name,
+                const char *unit, double value)
+{
+    *vec_push(&v->counters) = (struct verdict_counter){
+        .workload = arena_strdup(&v->arena, workload),
+        .role = "time",
+        .kernel = arena_strdup(&v->arena, kernel),
+        .name = arena_strdup(&v->arena, name),
+        .unit = arena_strdup(&v->arena, unit),
+        .value = value,
+    };
+}
+
+void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char *workload,
+                  struct verdict *v)
+{
+    for (size_t i = first; i < first + n && i < t->nrows; i++) {
+        const char *kernel = ncu_kernel(t, i);
+        unsigned launches = 0;
+        if (seen_before(t, first, i))
+            continue;
+        for (size_t k = i; k < first + n; k++)
+            launches += str_eq(ncu_kernel(t, k), kernel);
+        put(v, workload, kernel, "launches", "1", launches);
+        for (int c = 0; c < t->header.n; c++) {
+            double x = strstr(t->header.cell[c], "__") ? merged(t, first, n, kernel, c) : NAN;
+            if (!isnan(x))
+                put(v, workload, kernel, t->header.cell[c], c < t->units.n ? t->units.cell[c] : "",
+                    x);
+        }
+    }
 }

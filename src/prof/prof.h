@@ -1,13 +1,16 @@
 /*
  * prof.h - what bounds a kernel, in words, with the numbers that say so.
  *
- * Facts come from Nsight Compute where it is permitted, else from the emulator's counters; both are
- * brought to shares of what the device can do, per kernel. A share that is not known is NaN.
+ * Facts come from Nsight Compute where it is permitted, else from the emulator's counters. Both are
+ * kept as the verdict's counters (name, unit, value, per kernel and workload); here they are
+ * brought to shares of what the device can do. A share that is not known is NaN.
  *
- *     struct prof_kernel k[8];
- *     size_t n = prof_from_ncu(csv, len, k, 8, &arena, err);
- *     prof_bottleneck(&sb, k, n, launch_ns);
- *         "dram-bound: 91% of peak DRAM throughput (kernel softmax, 100% of the time)"
+ *     struct ncu_table *t;
+ *     if (ncu_read(&t, csv, len, &arena, err) < 0) ...
+ *     ncu_counters(t, first, n, "time:0", v);                  launches first .. first+n-1
+ *     int n = prof_from_counters(v, "time:0", kernels, 8);
+ *     prof_bottleneck(&sb, kernels, n, launch_ns);
+ *         "dram-bound: 91% of peak DRAM throughput (kernel softmax, 100% of the time; ncu)"
  */
 #ifndef PROF_PROF_H
 #define PROF_PROF_H
@@ -25,7 +28,7 @@ enum prof_bound {
     BOUND_DRAM,
     BOUND_L2,
     BOUND_SHARED,
-    BOUND_ISSUE,
+    BOUND_ISSUE, /* issue slots, or the pipe of one kind of arithmetic */
     BOUND_TENSOR,
     BOUND_LATENCY, /* nothing is busy: too little in flight, or too few threads */
     BOUND_LAUNCH   /* shorter than what a launch costs */
@@ -34,29 +37,50 @@ enum prof_bound {
 struct prof_kernel {
     const char *name;
     const char *source; /* "ncu" or "model" */
-    unsigned launches;
+    double launches;
     double time_ns;                                             /* of all its launches */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct; /* of peak, elapsed */
+    double fma_pct, alu_pct, sfu_pct, fp64_pct;                 /* arithmetic pipes */
+    double latency_pct;                                         /* model: waiting alone */
     double occupancy_pct;                                       /* achieved */
     double registers, smem_bytes;                               /* per thread, per block */
     double dram_bytes, bank_conflicts;                          /* absolute */
+    double l2_hit_pct;
+    double stall_memory, stall_shared, stall_barrier, stall_math; /* warps waiting per issue */
 };
 
 struct prof_kernel prof_kernel_unknown(const char *name, const char *source);
 
-/* ncu --csv --page raw: a header of metric names, a row of units, a row per launch. Launches of one
- * kernel are merged, weighted by time. Returns how many kernels, or -1. */
-int prof_from_ncu(const char *csv, size_t len, struct prof_kernel *out, size_t max, struct arena *a,
-                  struct err *err);
-/* The metrics prof_from_ncu reads, comma-separated, for ncu --metrics. */
-extern const char prof_ncu_metrics[];
+/* ---- Nsight Compute ---- */
 
-/* From a verdict's counters (the emulator's). */
-int prof_from_counters(const struct verdict *v, struct prof_kernel *out, size_t max);
+/* The metrics asked for, comma-separated, for ncu --metrics. One a GPU does not have reads "n/a".
+ */
+const char *ncu_metrics(struct arena *a);
+
+/* ncu --csv --page raw: a header of metric names, a row of units, a row per launch. */
+struct ncu_table;
+int ncu_read(struct ncu_table **out, const char *csv, size_t len, struct arena *a, struct err *err);
+size_t ncu_launches(const struct ncu_table *t);
+/* The kernel of one launch. */
+const char *ncu_kernel(const struct ncu_table *t, size_t launch);
+/*
+ * Adds the counters of launches first .. first+n-1 to the verdict, with ncu's own names and units.
+ * Launches of one kernel are one row: what ends in .sum is added up, the rest is weighted by time.
+ */
+void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char *workload,
+                  struct verdict *v);
+
+/* ---- from counters to words ---- */
+
+/* The kernels counted at `workload`, from ncu's counters if there are any, else the emulator's. */
+size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
+                          size_t max);
 
 const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
 /* One line on the kernel that takes most of the time; nothing if nothing is known. */
 void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n, double launch_ns);
+/* A line per timed workload that has counters; without its name if there is only one. */
+void prof_verdict(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

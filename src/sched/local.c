@@ -17,7 +17,7 @@ struct run {
     struct local *owner;
     uint64_t ticket, wall_ns;
     char *dir;
-    const char *argv[3];
+    char **argv; /* owned, with its strings */
     struct child_process child;
     enum { WAITING, RUNNING, ENDED } state;
 };
@@ -59,9 +59,7 @@ static int start_waiting(struct local *l, struct err *err)
     for (struct run *r = l->runs; r && l->running < l->slots; r = r->next) {
         if (r->state != WAITING)
             continue;
-        r->argv[0] = l->worker.buf;
-        r->argv[1] = r->dir;
-        r->child.argv = r->argv;
+        r->child.argv = (const char *const *)r->argv;
         r->child.limit_ns = r->wall_ns;
         r->child.max_out = r->child.max_err = 64 << 10;
         r->child.on_end = on_end;
@@ -74,8 +72,22 @@ static int start_waiting(struct local *l, struct err *err)
     return 0;
 }
 
-static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns, uint64_t ticket,
-                        struct err *err)
+/* UNDER... WORKER DIR */
+static char **command(const char *const *under, const char *worker, const char *dir)
+{
+    size_t n = 0;
+    while (under && under[n])
+        n++;
+    char **argv = xcalloc(n + 3, sizeof *argv);
+    for (size_t i = 0; i < n; i++)
+        argv[i] = xstrdup(under[i]);
+    argv[n] = xstrdup(worker);
+    argv[n + 1] = xstrdup(dir);
+    return argv;
+}
+
+static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
+                        const char *const *under, uint64_t ticket, struct err *err)
 {
     struct local *l = (struct local *)s;
     struct run *r = xcalloc(1, sizeof *r);
@@ -83,6 +95,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     r->ticket = ticket;
     r->wall_ns = wall_ns;
     r->dir = xstrdup(bundle_dir);
+    r->argv = command(under, l->worker.buf, bundle_dir);
     r->child = (struct child_process)CHILD_INIT;
     struct run **tail = &l->runs;
     while (*tail)
@@ -94,6 +107,9 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
 static void run_free(struct run *r)
 {
     child_release(&r->child);
+    for (char **p = r->argv; *p; p++)
+        free(*p);
+    free(r->argv);
     free(r->dir);
     free(r);
 }

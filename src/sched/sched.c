@@ -17,11 +17,11 @@ void sched_close(struct sched *s)
         s->ops->close(s);
 }
 
-int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns, uint64_t *ticket,
-                 struct err *err)
+int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
+                 const char *const *under, uint64_t *ticket, struct err *err)
 {
     *ticket = ++s->next_ticket;
-    if (s->ops->submit(s, bundle_dir, wall_ns, *ticket, err) < 0)
+    if (s->ops->submit(s, bundle_dir, wall_ns, under, *ticket, err) < 0)
         return -1;
     s->outstanding++;
     return 0;

@@ -3,7 +3,7 @@
  *
  *     struct sched *s;
  *     sched_open(&s, "local", 0, err);
- *     sched_submit(s, bundle_dir, wall_ns, &ticket, err);
+ *     sched_submit(s, bundle_dir, wall_ns, NULL, &ticket, err);
  *     while ((rc = sched_wait(s, timeout_ns, &done, err)) == 0) ...
  *
  * A bundle is a directory with job.bin in it; its result is result.bin in the same directory
@@ -32,8 +32,8 @@ struct sched_done {
 
 struct sched_ops {
     const char *name;
-    int (*submit)(struct sched *s, const char *bundle_dir, uint64_t wall_ns, uint64_t ticket,
-                  struct err *err);
+    int (*submit)(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
+                  const char *const *under, uint64_t ticket, struct err *err);
     /* 1: *out is filled; 0: nothing yet within timeout_ns; -1: error. */
     int (*wait)(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
     void (*close)(struct sched *s); /* ends what still runs */
@@ -48,8 +48,9 @@ struct sched {
 /* "local" or "spool:DIR". `slots`: how many bundles run at once (local); 0 = one per core. */
 int sched_open(struct sched **out, const char *on, unsigned slots, struct err *err);
 void sched_close(struct sched *s);
-int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns, uint64_t *ticket,
-                 struct err *err);
+/* `under`: a program and its options that runs the worker (a profiler); NULL = none. Local only. */
+int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
+                 const char *const *under, uint64_t *ticket, struct err *err);
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
 
 /* The hone-worker beside this binary; HONE_WORKER names another. */

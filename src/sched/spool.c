@@ -71,9 +71,11 @@ static int copy_tree(const char *from, const char *to, struct err *err)
 }
 
 static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wall_ns,
-                        uint64_t ticket, struct err *err)
+                        const char *const *under, uint64_t ticket, struct err *err)
 {
     (void)wall_ns; /* the worker's own limits are in the job */
+    if (under)
+        return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
     struct spool *s = (struct spool *)sched;
     struct spooled *x = xcalloc(1, sizeof *x);
     int rc = random_id(x->id, err);

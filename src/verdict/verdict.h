@@ -69,7 +69,8 @@ struct verdict_finding {
     uint64_t count;
 };
 
-/* Counters of held-out workloads are never in a verdict. */
+/* Counters of held-out workloads are never in a verdict; facts about the code itself have the
+ * workload "code" and the role "static". */
 struct verdict_counter {
     const char *workload, *role;
     const char *kernel, *name, *unit;

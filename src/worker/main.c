@@ -30,11 +30,21 @@ static const char usage[] =
 
 static bool used_cuda;
 
+/* A profiler around the process collects at its exit: then it ends the usual way. */
+static bool is_profiled(const struct job *job)
+{
+    for (uint32_t c = 0; c < job->ncases; c++)
+        for (uint32_t k = 0; k < job->cases[c].ncalls; k++)
+            if (job->cases[c].calls[k].flags & JOB_CALL_PROFILE)
+                return true;
+    return false;
+}
+
 static int open_device(struct device **out, const struct job *job, const char *bundle_dir,
                        struct err *err)
 {
-    used_cuda = job->device == JOB_CUDA;
-    if (used_cuda)
+    used_cuda = job->device == JOB_CUDA && !is_profiled(job);
+    if (job->device == JOB_CUDA)
         return cuda_open(out, job, bundle_dir, err);
     return emu_open(out, job, err);
 }

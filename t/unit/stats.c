@@ -42,12 +42,33 @@ static void pairing_cancels_a_common_drift(void **state)
     assert_true(fabs(r.lo - 2) < 1e-12 && fabs(r.hi - 2) < 1e-12);
 }
 
+/* Times come in steps of the clock: the median of either series sits on a step, the ratio must not.
+ */
+static void ratio_sees_less_than_a_step(void **state)
+{
+    (void)state;
+    double a[100], b[100];
+    for (int i = 0; i < 100; i++) {
+        a[i] = 32 * (i % 10 < 6 ? 375 : 376); /* 60% on the lower step */
+        b[i] = 32 * (i % 10 < 7 ? 375 : 376); /* 70% */
+    }
+    a[3] = b[4] = 1e9;
+    double m[100];
+    for (int i = 0; i < 100; i++)
+        m[i] = a[i];
+    assert_true(stats_median(m, 100) == 32 * 375);
+    struct summary r = stats_ratio(a, b, 100, 3);
+    assert_true(r.median > 1 && r.median < 1.002);
+    assert_true(stats_midmean((double[]){1, 2, 3, 4, 5, 6, 7, 1e9}, 8) == 4.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(median_of_even_and_odd),
         cmocka_unit_test(summary_ignores_an_outlier),
         cmocka_unit_test(pairing_cancels_a_common_drift),
+        cmocka_unit_test(ratio_sees_less_than_a_step),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

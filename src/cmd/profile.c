@@ -1,0 +1,106 @@
+/*
+ * profile.c - `hone profile TASK kernel.cu`: what bounds a kernel, and the numbers that say so.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/judging.h"
+#include "prof/prof.h"
+#include "report/annotate.h"
+#include "report/verdict_text.h"
+
+enum { MAX_KERNELS = 64 };
+
+static void cell(struct strbuf *sb, double v)
+{
+    if (isnan(v))
+        strbuf_addf(sb, " %8s", "-");
+    else
+        strbuf_addf(sb, " %8.1f", v);
+}
+
+/* A row per kernel and timed workload: time, then each unit's share of its peak. */
+static void shares(struct strbuf *sb, const struct verdict *v)
+{
+    struct prof_kernel k[MAX_KERNELS];
+    bool any = false;
+    vec_each (const struct verdict_time, t, &v->times) {
+        if (!str_eq(t->who, "candidate"))
+            continue;
+        size_t n = prof_from_counters(v, t->workload, k, MAX_KERNELS);
+        for (size_t i = 0; i < n; i++) {
+            if (!any)
+                strbuf_addf(sb, "\n%-10s %-22s %10s %8s %8s %8s %8s %8s %8s\n", "workload",
+                            "kernel (% of peak)", "time", "dram", "l2", "shared", "issue", "tensor",
+                            "occup.");
+            any = true;
+            struct strbuf time = STRBUF_INIT(64);
+            time_text(&time, k[i].time_ns);
+            strbuf_addf(sb, "%-10s %-22.22s %10s", t->workload, k[i].name, time.buf);
+            const double row[] = {k[i].dram_pct,  k[i].l2_pct,     k[i].shared_pct,
+                                  k[i].issue_pct, k[i].tensor_pct, k[i].occupancy_pct};
+            for (size_t c = 0; c < ARRAY_LEN(row); c++)
+                cell(sb, row[c]);
+            strbuf_addf(sb, "  %s\n", k[i].source);
+            strbuf_release(&time);
+        }
+    }
+}
+
+static void print(const struct verdict *v, const char *source, const void *ctx)
+{
+    const bool *counters = ctx;
+    (void)source;
+    struct strbuf sb = STRBUF_INIT(16 << 20);
+    verdict_text(&sb, v);
+    shares(&sb, v);
+    if (*counters)
+        counters_text(&sb, v);
+    fputs(sb.buf, stdout);
+    strbuf_release(&sb);
+}
+
+static int run(int argc, const char **argv)
+{
+    bool counters = false;
+    struct judging j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &counters};
+    const struct option opts[] = {
+        OPT_STR(0, "device", &j.options.device, "DEV",
+                "emu, cuda or cuda:N (default: a GPU if there is one)"),
+        OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
+        OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the device's own)"),
+        OPT_STR(0, "workload", &j.config.workload, "W", "only this one: time:0 (default: all)"),
+        OPT_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
+                 "spent on measuring (default 2s)"),
+        OPT_UINT(0, "seed", &j.config.seed, "N", "of the data"),
+        OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
+        OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone profile [options] TASK KERNEL.cu",
+        .about =
+            "Says what bounds a kernel at each timed shape, and shows the counters behind it: "
+            "from\n"
+            "Nsight Compute where the driver permits it, else from the emulator. The kernel is\n"
+            "judged first; one that does not pass has no profile.\n"
+            "Exit status: 0 profiled, 1 the kernel does not pass, 3 could not be judged.",
+        .example = "hone profile --workload time:0 softmax kernels/softmax.cu",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 2)
+        return cmd_usage(&spec, "give a TASK and a KERNEL.cu");
+    if (j.config.workload && !str_starts(j.config.workload, "time:"))
+        return cmd_usage(&spec, "only timed workloads are profiled: --workload time:0");
+    j.task = argv[0];
+    j.file = argv[1];
+    j.config.depth = EVAL_PROFILE;
+    j.config.baselines = false;
+    return judging_run(&j);
+}
+
+const struct command cmd_profile = {"profile", "what bounds a kernel, with its counters", run};
