@@ -1,0 +1,306 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "norm_block",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} <= @{threads}*@{vec}*@{per}",
+      "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
+      "block": ["align(cdiv(@{C}, @{vec}*@{per}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32))"],
+      "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+    { "kernel": "norm_cluster",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
+      "grid": ["@{cluster}*@{R}"], "block": ["align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32)"], "cluster": [@{cluster}],
+      "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+    { "kernel": "norm_long",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
+      "grid": ["@{R}"], "block": [@{threads}], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+    { "kernel": "norm_any", "when": "@{C} % @{vec} != 0 || @{aligned} < @{vec}*@{elem}",
+      "grid": ["@{R}"], "block": [@{threads}], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] } ] }
+*/
+// y = (v - mean) / sqrt(mean((v - mean)^2) + eps) * w + b for each row v of x; without `center` the
+// mean is taken as 0 and there is no b; with `residual` v is x + r, which also replaces r.
+//
+// A row that fits is read once into registers, kPer vectors a thread: by the lanes of one warp, by
+// several warps, or by a cluster of blocks, as its length asks; the plan gives a row as many lanes
+// as it needs, and a block as many short rows as fill it. Sums are joined by warp shuffles, then
+// across a row's warps through shared memory, then across the cluster. The variance is taken around
+// the mean, since E[v^2] - E[v]^2 cancels.
+//
+// A longer row, or one that is not aligned for vectors, is read once for each statistic and once
+// more to write. A thread rereads only what it will itself overwrite, so updating in place is safe.
+#include <cute/arch/cluster_sm90.hpp>
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{x:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kPer = @{per};
+constexpr int kCluster = @{cluster};
+constexpr bool kEarly = @{early};
+constexpr bool kStream = @{stream};
+constexpr bool kCenter = @{center};     // subtract the mean, add b
+constexpr bool kResidual = @{residual}; // add r first
+
+template <class V>
+struct StreamStore : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            __stcs(reinterpret_cast<uint4 *>(&dst), reinterpret_cast<const uint4 &>(src));
+        else
+            __stcs(&dst, src);
+    }
+};
+
+namespace cute {
+template <class V>
+struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
+} // namespace cute
+
+template <int kWidth>
+using Vector = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+template <int kWidth>
+using Load = Copy_Atom<UniversalCopy<Vector<kWidth>>, T>;
+template <int kWidth>
+using Store =
+    Copy_Atom<conditional_t<kStream, StreamStore<Vector<kWidth>>, UniversalCopy<Vector<kWidth>>>, T>;
+
+// A row as (kWidth, vectors).
+template <int kWidth, class P>
+__device__ auto row_of(P *p, int row, int rows, int cols)
+{
+    Tensor m = make_tensor(make_gmem_ptr(p), make_shape(rows, cols),
+                           make_stride(int64_t(cols), _1{}));
+    return local_tile(m(row, _), Shape<Int<kWidth>>{}, make_coord(_));
+}
+
+// The sum of v over the threads of a row: threadIdx.x. part has a float per warp of the block.
+__device__ float row_sum(float v, float *part)
+{
+    int warps = blockDim.x / 32, lane = threadIdx.x % 32;
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        v += __shfl_xor_sync(~0u, v, d);
+    if (warps == 1)
+        return v;
+    part += threadIdx.y * warps;
+    if (lane == 0)
+        part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = lane < warps ? part[lane] : 0.f;
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        v += __shfl_xor_sync(~0u, v, d);
+    return v;
+}
+
+__device__ float load_remote(const float *p, int rank)
+{
+    float v;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];"
+                 : "=f"(v)
+                 : "r"(set_block_rank(cast_smem_ptr_to_uint(p), rank)));
+    return v;
+}
+
+// row_sum, then over the cluster. Every block adds the same values in the same order. The caller
+// keeps the block alive until the others have read `mine`.
+template <int kBlocks>
+__device__ float sum_all(float v, float *part, float *mine)
+{
+    v = row_sum(v, part);
+    if constexpr (kBlocks > 1) {
+        if (threadIdx.x == 0)
+            *mine = v;
+        cluster_arrive();
+        cluster_wait();
+        v = 0;
+        CUTE_UNROLL
+        for (int i = 0; i < kBlocks; i++)
+            v += load_remote(mine, i);
+    }
+    return v;
+}
+
+// The row in registers. Of its vectors a block of the cluster takes every kBlocks-th stripe.
+template <int kBlocks>
+__device__ void norm_registers(const T *x, const T *res, const T *w, const T *b, T *y, T *sums,
+                               int rows, int cols, float eps)
+{
+    __shared__ float part[2 * 32], mine[2];
+    int row = blockIdx.x / kBlocks * blockDim.y + threadIdx.y, rank = blockIdx.x % kBlocks;
+    bool there = row < rows;
+    int safe = there ? row : 0;
+    Tensor gX = row_of<kVec>(x, safe, rows, cols);
+    Tensor gY = row_of<kVec>(y, safe, rows, cols);
+    Tensor gW = row_of<kVec>(w, 0, 1, cols);
+    auto at = [&](int k) { return (k * kBlocks + rank) * int(blockDim.x) + int(threadIdx.x); };
+    auto inside = [&](int k) { return there && at(k) * kVec < cols; };
+
+    Tensor r = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
+    Tensor rw = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
+    Tensor rb = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{}); // r, then b
+    Tensor v = make_tensor<float>(shape(r));
+    auto load_weights = [&] {
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (inside(k)) {
+                copy(Load<kVec>{}, gW(_, at(k)), rw(_, k));
+                if constexpr (kCenter)
+                    copy(Load<kVec>{}, row_of<kVec>(b, 0, 1, cols)(_, at(k)), rb(_, k));
+            }
+    };
+    clear(r);
+    if constexpr (kResidual)
+        clear(rb);
+    CUTE_UNROLL
+    for (int k = 0; k < kPer; k++)
+        if (inside(k)) {
+            copy(Load<kVec>{}, gX(_, at(k)), r(_, k));
+            if constexpr (kResidual)
+                copy(Load<kVec>{}, row_of<kVec>(res, safe, rows, cols)(_, at(k)), rb(_, k));
+        }
+    if constexpr (kEarly)
+        load_weights();
+    CUTE_UNROLL
+    for (int i = 0; i < size(r); i++)
+        v(i) = kResidual ? float(r(i)) + float(rb(i)) : float(r(i));
+
+    if constexpr (kCenter) {
+        float sum = 0;
+        CUTE_UNROLL
+        for (int i = 0; i < size(v); i++)
+            sum += v(i);
+        float mean = sum_all<kBlocks>(sum, part, &mine[0]) / cols;
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            CUTE_UNROLL
+            for (int i = 0; i < kVec; i++)
+                v(i, k) = inside(k) ? v(i, k) - mean : 0.f;
+    }
+    float sq = 0;
+    CUTE_UNROLL
+    for (int i = 0; i < size(v); i++)
+        sq += v(i) * v(i);
+    float rstd = rsqrtf(sum_all<kBlocks>(sq, part + 32, &mine[1]) / cols + eps);
+    if constexpr (kBlocks > 1)
+        cluster_arrive(); // done reading: see the wait below
+
+    if constexpr (kResidual) {
+        Tensor gS = row_of<kVec>(sums, safe, rows, cols);
+        CUTE_UNROLL
+        for (int i = 0; i < size(v); i++)
+            r(i) = T(v(i));
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (inside(k))
+                copy(Store<kVec>{}, r(_, k), gS(_, at(k)));
+    }
+    if constexpr (!kEarly)
+        load_weights();
+    CUTE_UNROLL
+    for (int k = 0; k < kPer; k++)
+        if (inside(k)) {
+            CUTE_UNROLL
+            for (int i = 0; i < kVec; i++) {
+                float n = v(i, k) * rstd * float(rw(i, k));
+                r(i, k) = T(kCenter ? n + float(rb(i, k)) : n);
+            }
+            copy(Store<kVec>{}, r(_, k), gY(_, at(k)));
+        }
+    if constexpr (kBlocks > 1)
+        cluster_wait(); // shared memory must outlive the others' reads
+}
+
+// The row read once for each statistic and once more to write.
+template <int kWidth>
+__device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T *y, T *sums,
+                            int rows, int cols, float eps)
+{
+    __shared__ float part[2 * 32];
+    Tensor gX = row_of<kWidth>(x, blockIdx.x, rows, cols);
+    Tensor gY = row_of<kWidth>(y, blockIdx.x, rows, cols);
+    Tensor gW = row_of<kWidth>(w, 0, 1, cols);
+    Tensor r = make_tensor<T>(Shape<Int<kWidth>>{});
+    Tensor q = make_tensor<T>(Shape<Int<kWidth>>{});
+    Tensor v = make_tensor<float>(shape(r));
+    auto fetch = [&](int i) {
+        copy(Load<kWidth>{}, gX(_, i), r);
+        if constexpr (kResidual)
+            copy(Load<kWidth>{}, row_of<kWidth>(res, blockIdx.x, rows, cols)(_, i), q);
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            v(j) = kResidual ? float(r(j)) + float(q(j)) : float(r(j));
+    };
+
+    float mean = 0;
+    if constexpr (kCenter) {
+        float sum = 0;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
+            fetch(i);
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                sum += v(j);
+        }
+        mean = row_sum(sum, part) / cols;
+    }
+    float sq = 0;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
+        fetch(i);
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            sq += (v(j) - mean) * (v(j) - mean);
+    }
+    float rstd = rsqrtf(row_sum(sq, part + 32) / cols + eps);
+
+#pragma unroll 2
+    for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
+        fetch(i);
+        if constexpr (kResidual) {
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                r(j) = T(v(j));
+            copy(Store<kWidth>{}, r, row_of<kWidth>(sums, blockIdx.x, rows, cols)(_, i));
+        }
+        copy(Load<kWidth>{}, gW(_, i), q);
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            v(j) = (v(j) - mean) * rstd * float(q(j));
+        if constexpr (kCenter) {
+            copy(Load<kWidth>{}, row_of<kWidth>(b, 0, 1, cols)(_, i), q);
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                v(j) += float(q(j));
+        }
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            r(j) = T(v(j));
+        copy(Store<kWidth>{}, r, gY(_, i));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    norm_block(@{params}, int rows, int cols, float eps)
+{
+    norm_registers<1>(@{data}, rows, cols, eps);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    norm_cluster(@{params}, int rows, int cols, float eps)
+{
+    norm_registers<kCluster>(@{data}, rows, cols, eps);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    norm_long(@{params}, int rows, int cols, float eps)
+{
+    norm_passes<kVec>(@{data}, rows, cols, eps);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    norm_any(@{params}, int rows, int cols, float eps)
+{
+    norm_passes<1>(@{data}, rows, cols, eps);
+}
