@@ -14,7 +14,7 @@ TYPES = {"float32": "float", "float16": "cute::half_t", "bfloat16": "cute::bfloa
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int32": 4, "int64": 8}
 
 
-def bind_shape(role_shape, task_shape, axes):
+def bind_shape(role_shape, task_shape, axes, check):
     if role_shape and str(role_shape[0]).startswith("*"):
         text = "*".join(str(s) for s in task_shape)
         axes.setdefault(role_shape[0][1:], text if text.isidentifier() else f"({text})")
@@ -26,7 +26,7 @@ def bind_shape(role_shape, task_shape, axes):
         have = have if have.isalnum() else f"({have})"
         if want.isidentifier() and want not in axes:
             axes[want] = have
-        else:
+        elif check:
             spelled = re.sub(r"[A-Za-z_]\w*", lambda m: axes[m.group()], want)
             if spelled.replace(" ", "") != have.strip("()").replace(" ", ""):
                 return False
@@ -39,7 +39,7 @@ def bind(book, op, task):
     ins, outs = list(task["inputs"].items()), list(task["outputs"].items())
     ins_r = [r for r in roles if r["io"] != "out"]
     outs_r = [r for r in roles if r["io"] != "in"]
-    text, axes, pairs = {}, {}, []
+    text, axes = {}, {}
     if ins_r and ins_r[0].get("repeat"):
         names = [n for n, _ in ins]
         letters = op.get("args") or [chr(97 + i) for i in range(len(names))]
@@ -55,8 +55,12 @@ def bind(book, op, task):
         ins_r = ins_r * len(names)
     if len(ins) != len(ins_r) or len(outs) != len(outs_r):
         return None
-    for (name, t), r in list(zip(ins, ins_r)) + list(zip(outs, outs_r)):
-        if t["dtype"] not in r["dtype"] or not bind_shape(r["shape"], t["shape"], axes):
+    pairs = list(zip(ins, ins_r)) + list(zip(outs, outs_r))
+    for (name, t), r in pairs:
+        if t["dtype"] not in r["dtype"] or not bind_shape(r["shape"], t["shape"], axes, False):
+            return None
+    for (name, t), r in pairs: # now that every plain axis is known
+        if not bind_shape(r["shape"], t["shape"], axes, True):
             return None
         text[r["role"]] = name
         text[r["role"] + ":type"] = TYPES[t["dtype"]]

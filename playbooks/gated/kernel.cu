@@ -1,0 +1,107 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "gated_vec",
+      "when": "@{D} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem}",
+      "grid": ["cdiv(@{D}, @{threads}*@{vec}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
+      "args": ["@{x}", "@{y}", "@{B}", "@{D}"] },
+    { "kernel": "gated_one",
+      "when": "@{D} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem}",
+      "grid": ["cdiv(@{D}, @{threads}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
+      "args": ["@{x}", "@{y}", "@{B}", "@{D}"] } ] }
+*/
+// y[b, d] = op(x[b, d], x[b, D + d]). A block owns a stretch of a row: the same stretch of its gate
+// and of its value half. A thread has kUnroll vectors of each in flight before it computes. Rows
+// that are not aligned for vectors go one element at a time.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{x:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kUnroll = @{unroll};
+constexpr bool kStream = @{stream};
+
+__device__ float op(float g, float v)
+{
+    return @{expr};
+}
+
+// Copies of what is used once: it is the first to leave the caches.
+template <class V>
+struct StreamLoad : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            reinterpret_cast<uint4 &>(dst) = __ldcs(reinterpret_cast<const uint4 *>(&src));
+        else
+            dst = __ldcs(&src);
+    }
+};
+
+template <class V>
+struct StreamStore : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            __stcs(reinterpret_cast<uint4 *>(&dst), reinterpret_cast<const uint4 &>(src));
+        else
+            __stcs(&dst, src);
+    }
+};
+
+namespace cute {
+template <class V>
+struct Copy_Traits<StreamLoad<V>> : Copy_Traits<UniversalCopy<V>> {};
+template <class V>
+struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
+} // namespace cute
+
+template <int kWidth>
+__device__ void gated(const T *x, T *y, int rows, int cols)
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = Copy_Atom<conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>, T>;
+    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
+    // (gate or value, row, (kWidth, vectors))
+    Tensor mX = make_tensor(make_gmem_ptr(x), make_shape(rows, _2{}, cols),
+                            make_stride(int64_t(2) * cols, cols, _1{}));
+    Tensor mY = make_tensor(make_gmem_ptr(y), make_shape(rows, cols),
+                            make_stride(int64_t(cols), _1{}));
+    int first = blockIdx.x * kThreads * kUnroll + threadIdx.x, count = cols / kWidth;
+    auto at = [&](int k) { return first + k * kThreads; };
+
+    for (int row = blockIdx.y; row < rows; row += gridDim.y) {
+        Tensor gG = local_tile(mX(row, 0, _), Shape<Int<kWidth>>{}, make_coord(_));
+        Tensor gV = local_tile(mX(row, 1, _), Shape<Int<kWidth>>{}, make_coord(_));
+        Tensor gY = local_tile(mY(row, _), Shape<Int<kWidth>>{}, make_coord(_));
+        Tensor g = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        Tensor v = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        CUTE_UNROLL
+        for (int k = 0; k < kUnroll; k++)
+            if (at(k) < count) {
+                copy(Load{}, gG(_, at(k)), g(_, k));
+                copy(Load{}, gV(_, at(k)), v(_, k));
+            }
+        CUTE_UNROLL
+        for (int k = 0; k < kUnroll; k++)
+            if (at(k) < count) {
+                CUTE_UNROLL
+                for (int i = 0; i < kWidth; i++)
+                    g(i, k) = T(op(float(g(i, k)), float(v(i, k))));
+                copy(Store{}, g(_, k), gY(_, at(k)));
+            }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gated_vec(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+{
+    gated<kVec>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gated_one(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+{
+    gated<1>(x, y, rows, cols);
+}
