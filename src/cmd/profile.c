@@ -76,6 +76,7 @@ static int run(int argc, const char **argv)
         OPT_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
                  "spent on measuring (default 2s)"),
         OPT_UINT(0, "seed", &j.config.seed, "N", "of the data"),
+        OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE", "what Nsight Compute printed"),
         OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),

@@ -124,6 +124,7 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
 {
     struct evaluator *e = xcalloc(1, sizeof *e);
     const char *arch = NULL;
+    temp_dir_sweep(); /* bundles of evaluations that were killed */
     const char *gpu = o->gpu;
     if (choose_device(e, o, &gpu, err) < 0)
         goto fail;
@@ -596,6 +597,10 @@ static void take_profile(struct evaluator *e, struct attempt *a, const struct sc
     struct err err = ERR_INIT;
     struct result r;
     if (a->under_ncu) {
+        char *csv = xasprintf("%s/ncu.csv", a->dir.path);
+        if (a->cfg.ncu_csv && file_exists(csv) && file_copy(csv, a->cfg.ncu_csv, &err) < 0)
+            log_warn("eval", "%s", err.msg);
+        free(csv);
         if (profile_take_ncu(&a->v, &a->job, a->dir.path, &err) < 0) {
             profile_failed(e, a, &err);
             return;

@@ -37,6 +37,7 @@ struct eval_config {
     uint64_t measure_ns;        /* time budget of measuring; 0 = 2 s */
     const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
     bool annotate;        /* emulator: counters per source line */
+    const char *ncu_csv;  /* EVAL_PROFILE: where to leave what ncu printed; NULL = nowhere */
     const char *const *disabled_detectors; /* tests only; NULL-terminated, or NULL */
     const char *parent; /* the source it was made from, whose types it shares; NULL = none */
 };

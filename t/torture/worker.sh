@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Kills hone-worker with SIGKILL at a random moment of N bundles (200), half of them through a spool:
-# no process may be left, every file that is there must be whole, and a spool must finish.
-# KILLS=20 t/torture/worker.sh; DEVICE=cuda on a GPU box (30 there).
+# Kills hone-worker with SIGKILL at a random moment of N bundles (200), half of them through a spool
+# that two workers serve: no process may be left, every file that is there must be whole, and the
+# spool must finish with one result for each bundle.
+# KILLS=20 t/torture/worker.sh; DEVICE=cuda on a GPU box (t/gpu/torture.sh).
 cd "$(dirname "$0")/../.." || exit 1
-kills=${KILLS:-200} device=${DEVICE:-emu} worker=$PWD/bin/hone-worker
+kills=${KILLS:-200} device=${DEVICE:-emu} worker=${WORKER:-$PWD/bin/hone-worker}
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 [ -n "$nvcc" ] || { echo "1..0 # SKIP no nvcc"; exit 0; }
 tmp=$(mktemp -d)
@@ -45,12 +46,20 @@ sleep 0.2
 mkdir -p "$tmp/spool"/{tmp,todo,claimed,done}
 jobs=$((kills / 10 + 2))
 for ((j = 0; j < jobs; j++)); do bundle "$tmp/spool/tmp/$j" && mv "$tmp/spool/tmp/$j" "$tmp/spool/todo/$j"; done
+pids=()
 for ((i = 0; i < kills / 2; i++)); do
-    "$worker" --spool "$tmp/spool" 2>/dev/null &
+    for w in 0 1; do # always two at work; whichever is killed is replaced
+        [ -n "${pids[w]-}" ] && kill -0 "${pids[w]}" 2>/dev/null && continue
+        "$worker" --spool "$tmp/spool" 2>/dev/null &
+        pids[w]=$!
+    done
     sleep "0.$(printf %03d $((RANDOM % 300)))"
-    kill -9 $! 2>/dev/null
-    wait $! 2>/dev/null
+    victim=${pids[RANDOM % 2]}
+    kill -9 "$victim" 2>/dev/null
+    wait "$victim" 2>/dev/null
 done
+kill -9 "${pids[@]}" 2>/dev/null
+wait "${pids[@]}" 2>/dev/null
 for ((k = 0; k < 40; k++)); do
     "$worker" --spool "$tmp/spool" --once
     [ "$(ls "$tmp/spool/done" | wc -l)" -eq "$jobs" ] && break
