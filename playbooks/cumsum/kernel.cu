@@ -1,0 +1,171 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "scan_block",
+      "when": "@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem} && (@{cluster} == 1 || @{C} <= @{threads}*@{vec}*@{per})",
+      "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
+      "args": ["@{x}", "@{y}", "@{R}", "@{C}"] },
+    { "kernel": "scan_cluster",
+      "when": "@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem} && @{cluster} > 1 && @{C} > @{threads}*@{vec}*@{per}",
+      "grid": ["@{cluster}*@{R}"], "block": ["min(@{threads}, align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32))"],
+      "cluster": [@{cluster}], "args": ["@{x}", "@{y}", "@{R}", "@{C}"] },
+    { "kernel": "scan_any", "when": "!(@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem})",
+      "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, @{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{per}), 32)))"],
+      "args": ["@{x}", "@{y}", "@{R}", "@{C}"] } ] }
+*/
+// Inclusive prefix sum of each row, every element read once and written once.
+//
+// A warp takes kPer tiles of 32 vectors that follow each other, so its loads are wide and its sums
+// in order: first inside a thread's vector, then across the lanes by shuffles (the tiles' shuffles
+// do not depend on each other), then from tile to tile. The warps of a row exchange their totals
+// through shared memory, the blocks of a cluster theirs by reading each other's. A row longer than
+// all of that goes in rounds, with a carry. The plan gives a row as many lanes as it needs, and a
+// block as many short rows as fill it.
+#include <cute/arch/cluster_sm90.hpp>
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{x:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kPer = @{per};
+constexpr int kCluster = @{cluster};
+constexpr bool kStream = @{stream};
+
+template <class V>
+struct StreamStore : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            __stcs(reinterpret_cast<uint4 *>(&dst), reinterpret_cast<const uint4 &>(src));
+        else
+            __stcs(&dst, src);
+    }
+};
+
+namespace cute {
+template <class V>
+struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
+} // namespace cute
+
+__device__ float load_remote(const float *p, int rank)
+{
+    float v;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];"
+                 : "=f"(v)
+                 : "r"(set_block_rank(cast_smem_ptr_to_uint(p), rank)));
+    return v;
+}
+
+template <int kWidth, int kBlocks>
+__device__ void scan(const T *x, T *y, int rows, int cols)
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = Copy_Atom<UniversalCopy<V>, T>;
+    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
+    __shared__ float totals[2][32], mine[2]; // by parity of the round
+    int lane = threadIdx.x % 32, warps = blockDim.x / 32, warp = threadIdx.x / 32;
+    int row = blockIdx.x / kBlocks * blockDim.y + threadIdx.y, rank = blockIdx.x % kBlocks;
+    bool there = row < rows;
+    auto row_of = [&](auto *p) { // (kWidth, vectors)
+        Tensor m = make_tensor(make_gmem_ptr(p), make_shape(rows, cols),
+                               make_stride(int64_t(cols), _1{}));
+        return local_tile(m(there ? row : 0, _), Shape<Int<kWidth>>{}, make_coord(_));
+    };
+    Tensor gX = row_of(x);
+    Tensor gY = row_of(y);
+
+    float carry = 0;
+    int vectors = cols / kWidth, round = kBlocks * warps * kPer * 32;
+    for (int start = 0, parity = 0; start < vectors; start += round, parity ^= 1) {
+        int first = start + (rank * warps + warp) * kPer * 32 + lane;
+        auto inside = [&](int k) { return there && first + k * 32 < vectors; };
+        Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kPer>>{});
+        Tensor s = make_tensor<float>(shape(r));
+        clear(r);
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (inside(k))
+                copy(Load{}, gX(_, first + k * 32), r(_, k));
+        float before[kPer], total = 0; // of this warp's lanes and tiles
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++) {
+            s(0, k) = float(r(0, k));
+            CUTE_UNROLL
+            for (int i = 1; i < kWidth; i++)
+                s(i, k) = s(i - 1, k) + float(r(i, k));
+            float sum = s(kWidth - 1, k);
+            CUTE_UNROLL
+            for (int d = 1; d < 32; d *= 2) {
+                float left = __shfl_up_sync(~0u, sum, d);
+                sum += lane >= d ? left : 0.f;
+            }
+            float left = __shfl_up_sync(~0u, sum, 1);
+            before[k] = lane ? left : 0.f;
+            float tile = __shfl_sync(~0u, sum, 31);
+            before[k] += total;
+            total += tile;
+        }
+
+        float offset = carry;
+        if (warps > 1) {
+            float *part = totals[parity] + threadIdx.y * warps;
+            if (lane == 0)
+                part[warp] = total;
+            __syncthreads();
+            float v = lane < warps ? part[lane] : 0.f, lower = lane < warp ? v : 0.f;
+            CUTE_UNROLL
+            for (int d = 16; d > 0; d /= 2) {
+                v += __shfl_xor_sync(~0u, v, d);
+                lower += __shfl_xor_sync(~0u, lower, d);
+            }
+            total = v;
+            offset += lower;
+        }
+        if constexpr (kBlocks > 1) {
+            if (threadIdx.x == 0)
+                mine[parity] = total;
+            cluster_arrive();
+            cluster_wait(); // every block's total is there
+            total = 0;
+            CUTE_UNROLL
+            for (int i = 0; i < kBlocks; i++) {
+                float v = load_remote(&mine[parity], i);
+                offset += i < rank ? v : 0.f;
+                total += v;
+            }
+        }
+        carry += total;
+
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (inside(k)) {
+                CUTE_UNROLL
+                for (int i = 0; i < kWidth; i++)
+                    r(i, k) = T(s(i, k) + (before[k] + offset));
+                copy(Store{}, r(_, k), gY(_, first + k * 32));
+            }
+    }
+    if constexpr (kBlocks > 1) {
+        cluster_arrive();
+        cluster_wait(); // shared memory must outlive the others' reads
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    scan_block(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+{
+    scan<kVec, 1>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    scan_cluster(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+{
+    scan<kVec, kCluster>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    scan_any(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+{
+    scan<1, 1>(x, y, rows, cols);
+}
