@@ -64,10 +64,11 @@ def bind(book, op, task):
             return None
         text[r["role"]] = name
         text[r["role"] + ":type"] = TYPES[t["dtype"]]
+        text[r["role"] + ":elem"] = str(BYTES[t["dtype"]])
     for role, name in zip(op.get("scalars", book.get("scalars", [])), task.get("scalars", {})):
         text[role] = name
     text.update(axes)
-    text["elem"] = str(BYTES[ins[0][1]["dtype"]])
+    text["elem"] = str(BYTES[outs[0][1]["dtype"]])
     return text
 
 
