@@ -1,0 +1,102 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "matvec_vec", "when": "@{K} % @{vec} == 0 && min(alignof(@{A}), alignof(@{x})) >= @{vec}*@{elem}", "grid": ["cdiv(@{M}, @{rows})"], "block": [@{threads}],
+      "args": ["@{A}", "@{x}", "@{y}", "@{M}", "@{K}"] },
+    { "kernel": "matvec_one", "when": "!(@{K} % @{vec} == 0 && min(alignof(@{A}), alignof(@{x})) >= @{vec}*@{elem})", "grid": ["cdiv(@{M}, @{rows})"], "block": [@{threads}],
+      "args": ["@{A}", "@{x}", "@{y}", "@{M}", "@{K}"] } ] }
+*/
+// y = A * x. A block takes kRows rows; its threads stride along them in vectors, with kUnroll vectors
+// of x and of every row on their way at once. A piece of x is loaded once for all rows of the block.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{A:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kRows = @{rows};
+constexpr int kUnroll = @{unroll};
+constexpr bool kStream = @{stream};
+
+template <class V>
+struct StreamLoad : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            reinterpret_cast<uint4 &>(dst) = __ldcs(reinterpret_cast<const uint4 *>(&src));
+        else
+            dst = __ldcs(&src);
+    }
+};
+
+namespace cute {
+template <class V>
+struct Copy_Traits<StreamLoad<V>> : Copy_Traits<UniversalCopy<V>> {};
+} // namespace cute
+
+template <int kWidth>
+__device__ void matvec(const T *A, const T *x, T *y, int M, int K)
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = Copy_Atom<conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>, T>;
+    using LoadX = Copy_Atom<UniversalCopy<V>, T>;
+    constexpr int kWarps = kThreads / 32;
+    __shared__ float part[kWarps][kRows];
+    Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(M, K), make_stride(int64_t(K), _1{}));
+    Tensor mX = make_tensor(make_gmem_ptr(x), make_shape(K));
+    Tensor gA = local_tile(mA, Shape<_1, Int<kWidth>>{}, make_coord(_, _)); // (1, V, rows, vectors)
+    Tensor gX = local_tile(mX, Shape<Int<kWidth>>{}, make_coord(_));
+    Tensor rA = make_tensor<T>(Shape<Int<kWidth>, Int<kRows>, Int<kUnroll>>{});
+    Tensor rX = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+    Tensor sum = make_tensor<float>(Shape<Int<kRows>>{});
+    int first = blockIdx.x * kRows, count = K / kWidth;
+    auto row = [&](int m) { return min(first + m, M - 1); }; // the last row again where there is none
+
+    clear(sum);
+    for (int i = threadIdx.x; i < count; i += kThreads * kUnroll) {
+        CUTE_UNROLL
+        for (int k = 0; k < kUnroll; k++)
+            if (i + k * kThreads < count) {
+                copy(LoadX{}, gX(_, i + k * kThreads), rX(_, k));
+                CUTE_UNROLL
+                for (int m = 0; m < kRows; m++)
+                    copy(Load{}, gA(0, _, row(m), i + k * kThreads), rA(_, m, k));
+            }
+        CUTE_UNROLL
+        for (int k = 0; k < kUnroll; k++)
+            if (i + k * kThreads < count)
+                CUTE_UNROLL
+                for (int m = 0; m < kRows; m++)
+                    CUTE_UNROLL
+                    for (int j = 0; j < kWidth; j++)
+                        sum(m) += float(rA(j, m, k)) * float(rX(j, k));
+    }
+    CUTE_UNROLL
+    for (int m = 0; m < kRows; m++) {
+        CUTE_UNROLL
+        for (int d = 16; d > 0; d /= 2)
+            sum(m) += __shfl_xor_sync(~0u, sum(m), d);
+        if (threadIdx.x % 32 == 0)
+            part[threadIdx.x / 32][m] = sum(m);
+    }
+    __syncthreads();
+    if (threadIdx.x < kRows && first + int(threadIdx.x) < M) {
+        float v = 0;
+        CUTE_UNROLL
+        for (int w = 0; w < kWarps; w++)
+            v += part[w][threadIdx.x];
+        y[first + threadIdx.x] = T(v);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    matvec_vec(const T *__restrict__ A, const T *__restrict__ x, T *__restrict__ y, int M, int K)
+{
+    matvec<kVec>(A, x, y, M, K);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    matvec_one(const T *__restrict__ A, const T *__restrict__ x, T *__restrict__ y, int M, int K)
+{
+    matvec<1>(A, x, y, M, K);
+}

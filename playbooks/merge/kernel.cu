@@ -1,0 +1,107 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "merge_vec", "when": "@{D} % @{vec} == 0 && min(alignof(@{va}), alignof(@{vb}), alignof(@{v})) >= @{vec}*@{elem}",
+      "grid": ["cdiv(@{N}*@{H}, @{unroll}*(@{threads}/min(32, pow2ceil(@{D}/@{vec}))))"], "block": ["min(32, pow2ceil(@{D}/@{vec}))", "@{threads}/min(32, pow2ceil(@{D}/@{vec}))"],
+      "args": ["@{va}", "@{sa}", "@{vb}", "@{sb}", "@{v}", "@{s}", "@{N}*@{H}", "@{D}"] },
+    { "kernel": "merge_one", "when": "!(@{D} % @{vec} == 0 && min(alignof(@{va}), alignof(@{vb}), alignof(@{v})) >= @{vec}*@{elem})",
+      "grid": ["cdiv(@{N}*@{H}, @{unroll}*(@{threads}/min(32, pow2ceil(@{D}))))"], "block": ["min(32, pow2ceil(@{D}))", "@{threads}/min(32, pow2ceil(@{D}))"],
+      "args": ["@{va}", "@{sa}", "@{vb}", "@{sb}", "@{v}", "@{s}", "@{N}*@{H}", "@{D}"] } ] }
+*/
+// v = (wa*va + wb*vb) / (wa + wb) and s = ln(wa + wb) + m for each head, with m = max(sa, sb) and
+// w = exp(s - m). threadIdx.y is one of the block's heads, threadIdx.x a lane of those that share it.
+// All of a thread's loads go out before anything is computed. An lse of +inf marks an empty part,
+// like -inf; with both parts empty v is 0 and s is -inf.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{v:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kUnroll = @{unroll};
+constexpr bool kStream = @{stream};
+
+template <class V>
+struct StreamStore : UniversalCopy<V> {
+    CUTE_DEVICE static void copy(const V &src, V &dst)
+    {
+        if constexpr (sizeof(V) == 16)
+            __stcs(reinterpret_cast<uint4 *>(&dst), reinterpret_cast<const uint4 &>(src));
+        else
+            __stcs(&dst, src);
+    }
+};
+
+namespace cute {
+template <class V>
+struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
+} // namespace cute
+
+template <int kWidth>
+__device__ void merge(const T *va, const float *sa, const T *vb, const float *sb, T *v, float *s,
+                      int heads, int dim)
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = Copy_Atom<UniversalCopy<V>, T>;
+    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
+    const float inf = __int_as_float(0x7f800000);
+    auto vectors = [&](auto *p) { // (1, kWidth, heads, vectors)
+        Tensor m = make_tensor(make_gmem_ptr(p), make_shape(heads, dim),
+                               make_stride(int64_t(dim), _1{}));
+        return local_tile(m, Shape<_1, Int<kWidth>>{}, make_coord(_, _));
+    };
+    Tensor gA = vectors(va);
+    Tensor gB = vectors(vb);
+    Tensor gV = vectors(v);
+    int first = blockIdx.x * kUnroll * blockDim.y + threadIdx.y;
+    auto head = [&](int k) { return first + k * int(blockDim.y); };
+
+    float la[kUnroll], lb[kUnroll];
+    CUTE_UNROLL
+    for (int k = 0; k < kUnroll; k++) {
+        la[k] = head(k) < heads ? sa[head(k)] : 0.f;
+        lb[k] = head(k) < heads ? sb[head(k)] : 0.f;
+    }
+    for (int c = threadIdx.x; c < dim / kWidth; c += blockDim.x) {
+        Tensor a = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        Tensor b = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        CUTE_UNROLL
+        for (int k = 0; k < kUnroll; k++)
+            if (head(k) < heads) {
+                copy(Load{}, gA(0, _, head(k), c), a(_, k));
+                copy(Load{}, gB(0, _, head(k), c), b(_, k));
+            }
+        CUTE_UNROLL
+        for (int k = 0; k < kUnroll; k++) {
+            if (head(k) >= heads)
+                break;
+            float xa = la[k] == inf ? -inf : la[k], xb = lb[k] == inf ? -inf : lb[k];
+            float m = fmaxf(xa, xb);
+            bool empty = m == -inf;
+            float wa = empty ? 0.f : __expf(xa - m), wb = empty ? 0.f : __expf(xb - m);
+            float sum = wa + wb, inv = empty ? 0.f : 1.f / sum;
+            if (c == 0)
+                s[head(k)] = empty ? -inf : __logf(sum) + m;
+            CUTE_UNROLL
+            for (int i = 0; i < kWidth; i++)
+                a(i, k) = T((wa * float(a(i, k)) + wb * float(b(i, k))) * inv);
+            copy(Store{}, a(_, k), gV(0, _, head(k), c));
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    merge_vec(const T *__restrict__ va, const float *__restrict__ sa, const T *__restrict__ vb,
+              const float *__restrict__ sb, T *__restrict__ v, float *__restrict__ s, int heads,
+              int dim)
+{
+    merge<kVec>(va, sa, vb, sb, v, s, heads, dim);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    merge_one(const T *__restrict__ va, const float *__restrict__ sa, const T *__restrict__ vb,
+              const float *__restrict__ sb, T *__restrict__ v, float *__restrict__ s, int heads,
+              int dim)
+{
+    merge<1>(va, sa, vb, sb, v, s, heads, dim);
+}
