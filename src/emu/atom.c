@@ -141,6 +141,7 @@ static int exec_atom(struct warp *w, const struct insn *in)
     if (w->launch->sanitize)
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
     w->strong++;
+    w->block->cluster->strongs++;
     return EX_NEXT;
 }
 

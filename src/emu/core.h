@@ -288,6 +288,9 @@ struct cluster {
     uint32_t nrunning;       /* warps */
     uint32_t nlive;          /* threads */
     uint32_t rounds_stuck;
+    uint32_t polls;   /* rounds in which waits had to return false, since `state` was seen */
+    uint64_t state;   /* of shared memory and of `strongs` */
+    uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
     uint64_t rng;
 };

@@ -241,6 +241,7 @@ static int strong_ld(struct warp *w, const struct insn *in)
         pthread_mutex_unlock(&mem_wide_lock);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     w->strong++;
+    w->block->cluster->strongs++;
     san_order(w, in, in->sub[0], as_given, in->sub[2], false);
     return EX_NEXT;
 }

@@ -29,9 +29,12 @@ struct alloc {
     char name[64];
     uint32_t elem_bytes;
     enum job_buffer_role role;
-    bool is_global_var; /* a module's variable, or the heap */
-    bool dirty;         /* the race shadow was touched since it was cleared */
-    bool shadowed;      /* may hold bytes that were never written */
+    bool is_global_var;       /* a module's variable, or the heap */
+    bool dirty;               /* the race shadow was touched since it was cleared */
+    bool shadowed;            /* may hold bytes that were never written */
+    const struct insn *store; /* sanitizer: of this launch's stores to it, the last in the code */
+    const char *store_kernel, *store_file; /* where that was, for "unwritten" */
+    uint32_t store_line;
     uint32_t rank;
     int64_t dims[8];
 };

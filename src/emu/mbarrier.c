@@ -3,6 +3,11 @@
 #define VALID (1ull << 63)
 #define TX_BIAS (1 << 21)
 
+static bool tx_ok(int32_t tx)
+{
+    return tx >= -MBAR_MAX_TX && tx <= MBAR_MAX_TX;
+}
+
 uint64_t mbar_pack(const struct mbar *b)
 {
     return VALID | (uint64_t)b->phase << 62 | (uint64_t)(uint32_t)(b->tx + TX_BIAS) << 40 |
@@ -15,7 +20,8 @@ bool mbar_unpack(struct mbar *b, uint64_t word)
     b->expected = (uint32_t)(word >> 20 & MBAR_MAX_COUNT);
     b->tx = (int32_t)(word >> 40 & 0x3fffff) - TX_BIAS;
     b->phase = word >> 62 & 1;
-    return word & VALID;
+    /* the poison of fresh shared memory has the bit, but no barrier expects that many bytes */
+    return (word & VALID) && tx_ok(b->tx);
 }
 
 void mbar_init(struct mbar *b, uint32_t count)
@@ -40,11 +46,6 @@ enum mbar_rc mbar_arrive(struct mbar *b, uint32_t count, bool drop)
     if (drop)
         b->expected -= count;
     return settle(b);
-}
-
-static bool tx_ok(int32_t tx)
-{
-    return tx >= -MBAR_MAX_TX && tx <= MBAR_MAX_TX;
 }
 
 enum mbar_rc mbar_expect_tx(struct mbar *b, int32_t bytes)

@@ -343,12 +343,19 @@ static void cells_note(struct emu_mem *m, uint32_t cell, uint64_t c, uint64_t n,
             m->reader[c + i] = m->reader[c + i] == 0 || m->reader[c + i] == me ? me : CELL_MANY;
 }
 
+static void note_store(struct alloc *a, const struct insn *pc)
+{
+    const struct insn *seen = __atomic_load_n(&a->store, __ATOMIC_RELAXED);
+    while (seen < pc && !__atomic_compare_exchange_n(&a->store, &seen, pc, true, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED))
+        ;
+}
+
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access)
 {
     struct emu_mem *m = &w->launch->emu->mem;
     uint32_t sh = w->launch->gmem_shift;
-    (void)pc;
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
     if (access & MEM_STRONG)
@@ -357,6 +364,8 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
+    if (write && a->shadowed)
+        note_store(a, pc);
     if (span <= lanes * n) { /* one run without holes (or with repeats) */
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         if (race && !cells_quiet(m, me, c, k, write))
@@ -474,8 +483,10 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     if (m->writer)
         cells_note(m, cell_of(w, access), (addr - GLOBAL_BASE) >> w->launch->gmem_shift,
                    MAX(n >> w->launch->gmem_shift, 1u), access);
-    if ((access & MEM_WRITE) && a->shadowed)
+    if ((access & MEM_WRITE) && a->shadowed) {
+        note_store(a, pc);
         set_init(m, addr, n);
+    }
 }
 
 void san_global_range(struct warp *w, const struct insn *pc, uint64_t addr, uint64_t n,
@@ -524,10 +535,32 @@ void san_launch_begin(struct launch *l)
     l->emu->last_gmem_shift = l->gmem_shift;
 }
 
+/* The place of an instruction, in strings that outlive the module. */
+static void keep_place(struct launch *l, struct alloc *a)
+{
+    const struct code *c = l->code;
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        if (!f->decoded || a->store < f->insns || a->store >= f->insns + f->n)
+            continue;
+        const struct ptx_insn *p = &f->src->insns.items[a->store->src];
+        bool known = p->file < c->ptx.files.n && c->ptx.files.items[p->file];
+        const char *file = known ? c->ptx.files.items[p->file] : "", *slash = strrchr(file, '/');
+        a->store_kernel = arena_strdup(&l->emu->strings, l->entry->src->name);
+        a->store_file = arena_strdup(&l->emu->strings, slash ? slash + 1 : file);
+        a->store_line = p->line;
+    }
+    a->store = NULL;
+}
+
 void san_launch_end(struct launch *l)
 {
+    struct emu_mem *m = &l->emu->mem;
     global_close(l->gsync);
     l->gsync = NULL;
+    for (size_t i = 0; i < m->n; i++)
+        if (m->allocs[i]->store)
+            keep_place(l, m->allocs[i]);
 }
 
 /* Outputs with bytes nobody wrote: one finding each. */
@@ -549,14 +582,17 @@ void san_unwritten(struct emu *e)
         int64_t index;
         mem_describe(&e->mem, a->addr + first * a->elem_bytes, what, sizeof what, &object, &index);
         f->kind = FIND_UNWRITTEN;
-        f->kernel = arena_strdup(&e->strings, e->last_kernel);
-        f->file = f->other = "";
+        f->kernel = a->store_line ? a->store_kernel : arena_strdup(&e->strings, e->last_kernel);
+        f->file = a->store_line ? a->store_file : "";
+        f->line = a->store_line;
+        f->other = "";
         f->object = arena_strdup(&e->strings, a->name);
         f->index = index;
         f->count = n;
         f->text = arena_printf(&e->strings,
                                "%llu of %llu elements of output '%s' were never "
-                               "written, the first is %s",
-                               (unsigned long long)n, (unsigned long long)elems, a->name, what);
+                               "written, the first is %s%s",
+                               (unsigned long long)n, (unsigned long long)elems, a->name, what,
+                               a->store_line ? "; the others were stored here" : "");
     }
 }

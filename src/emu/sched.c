@@ -19,6 +19,7 @@
 #define TURN 400000u      /* warp instructions before another cluster is taken in */
 #define SHORT_TURN 20000u /* ... once several clusters are held */
 #define STUCK_ROUNDS 64u
+#define STUCK_POLLS 4096u
 
 static uint64_t mix(uint64_t x)
 {
@@ -189,6 +190,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
+    /* NaN for floats, -1 for integers: what a block before it left must not make a kernel right */
+    memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     san_block_start(b);
     async_block_begin(b);
     for (uint32_t i = 0; i < b->nwarps; i++)
@@ -225,7 +228,7 @@ static void cluster_start(struct cluster *c, uint32_t linear)
 {
     memset(&c->bar, 0, sizeof c->bar);
     c->stuck = false;
-    c->rounds_stuck = 0;
+    c->rounds_stuck = c->polls = 0;
     c->rng = mix(c->launch->seed ^ mix(linear + 1));
     c->nrunning = c->nlive = 0;
     c->running = true;
@@ -277,6 +280,26 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
+/* Waits that only return false, over and over, while nothing they could be waiting for changes:
+ * shared memory stays as it is and nobody looks at what other blocks may write. */
+static bool polls_in_vain(struct cluster *c)
+{
+    if (++c->polls % (STUCK_POLLS / 16))
+        return false;
+    uint64_t h = c->strongs;
+    for (uint32_t b = 0; b < c->nblocks; b++)
+        for (uint32_t i = 0; i + 8 <= c->launch->smem_bytes; i += 8) {
+            uint64_t v;
+            memcpy(&v, c->blocks[b].smem + i, 8);
+            h = mix(h ^ v);
+        }
+    if (h != c->state) {
+        c->state = h;
+        c->polls = 0;
+    }
+    return c->polls >= STUCK_POLLS;
+}
+
 /* Runs warps of a cluster for about `turn` instructions. 1: finished, 0: goes on, -1: stop. */
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
@@ -326,7 +349,7 @@ static int cluster_run(struct cluster *c, uint64_t turn)
             c->rounds_stuck = 0;
         } else {
             c->stuck = c->was_stuck = true;
-            if (++c->rounds_stuck > STUCK_ROUNDS)
+            if (++c->rounds_stuck > STUCK_ROUNDS || polls_in_vain(c))
                 return deadlock(c, "deadlock: no thread of the block can go on");
         }
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Planted bugs: every t/cases/planted/NAME.bug.cu is reported with the kind and at the line NAME.json
+# names; its corrected twin NAME.ok.cu passes and nothing is reported. See README.md there.
+#   t/planted.sh            PLANTED="name name" t/planted.sh      a few
+. "$(dirname "$0")/lib.sh"
+
+# compiled once, kept between runs: the CuTe ones take a while
+export HONE_CACHE_DIR=$ROOT/build/planted-cache CASES=$ROOT/t/cases/planted HONE T
+mkdir -p "$HONE_CACHE_DIR"
+"$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
+
+field() { tr -d '\n' <"$CASES/$1.json" | sed -n 's/.*"'"$2"'": *\[\{0,1\}"\{0,1\}\([^]"}]*[^]"}, ]\).*/\1/p'; }
+export -f field
+emulate() { # NAME bug|ok: the verdict to $T/NAME.bug.json
+    local name=$1
+    "$HONE" emu --json --workload "$(field "$name" workload)" "$(field "$name" task)" \
+        "$CASES/$name.$2.cu" >"$T/$name.$2.json" 2>"$T/$name.$2.err"
+}
+export -f emulate
+found() { # the findings of a verdict: "kind line" each
+    sed -n '/^  "findings"/,/^  \]/p' "$1" |
+        sed -n 's/^      "line": \([0-9]*\).*/line \1/p; s/^      "kind": "\(.*\)".*/kind \1/p' |
+        awk '$1 == "line" { l = $2 } $1 == "kind" { k = $2 } l != "" && k != "" { print k, l; l = k = "" }'
+}
+summary() { sed -n 's/^  "summary": //p' "$1" | cut -c1-300; }
+
+names=${PLANTED:-$(cd "$CASES" && ls *.json | sed 's/\.json$//')}
+for name in $names; do printf '%s bug\n%s ok\n' "$name" "$name"; done |
+    xargs -P 2 -L 1 bash -c 'emulate "$0" "$1"'
+
+for name in $names; do
+    kind=$(field "$name" kind)
+    got=$(found "$T/$name.bug.json")
+    hit=
+    for line in $(field "$name" line | tr ',' ' '); do
+        grep -qx "$kind $line" <<<"$got" && hit=1
+    done
+    if [ -n "$hit" ]; then pass "$name: $kind"; else
+        fail "$name: want $kind at line $(field "$name" line)" \
+            "got: $got: $(summary "$T/$name.bug.json") $(cat "$T/$name.bug.err")"
+    fi
+    if grep -qx '  "kind": "pass",' "$T/$name.ok.json" && [ -z "$(found "$T/$name.ok.json")" ]; then
+        pass "$name: its twin is clean"
+    else
+        fail "$name: its twin is clean" \
+            "$(found "$T/$name.ok.json") $(summary "$T/$name.ok.json") $(cat "$T/$name.ok.err")"
+    fi
+done
+done_testing
