@@ -90,7 +90,7 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    int64_t elem; /* bytes of the first tensor's elements */
+    int64_t elem; /* bytes of the first output's elements */
 };
 #define PB_BINDING_INIT         \
     {                           \

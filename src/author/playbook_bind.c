@@ -79,13 +79,16 @@ static bool same_text(const char *a, const char *b)
     }
 }
 
-/* One dimension: a free name is bound to it, anything else must be the same expression. */
-static bool bind_dim(struct pb_binding *b, const char *role, const char *actual)
+/* One dimension: a free name is bound to it; anything else must be the same expression, which
+ * can be told once all names are bound. */
+static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound(b, role, strlen(role))) {
         bind_text(b, role, is_plain(actual) ? actual : arena_printf(&b->arena, "(%s)", actual));
         return true;
     }
+    if (!all_bound)
+        return true;
     struct strbuf sb = STRBUF_INIT(1024);
     translate(b, role, &sb);
     bool ok = sb.len && same_text(sb.buf, actual);
@@ -147,7 +150,7 @@ static const char *c_type(enum dtype t)
 }
 
 static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_t *t,
-                 struct strbuf *why)
+                 bool all_bound, struct strbuf *why)
 {
     const json_t *shape = json_object_get(t, "shape");
     enum dtype d = dtype_from_name(text_at(t, "dtype"));
@@ -171,7 +174,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return ok;
     }
     for (uint32_t i = 0; i < role->rank; i++)
-        if (!bind_dim(b, role->shape[i], json_string_value(json_array_get(shape, i)))) {
+        if (!bind_dim(b, role->shape[i], json_string_value(json_array_get(shape, i)), all_bound)) {
             strbuf_addf(why, "dimension %u of '%s' is not '%s'", i, text_at(t, "name"),
                         role->shape[i]);
             return false;
@@ -187,7 +190,7 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
     bind_text(b, role->role, text_at(t, "name"));
     snprintf(key, sizeof key, "%s:type", role->role);
     bind_text(b, key, c_type(d) ? c_type(d) : "");
-    if (!b->elem) {
+    if (!b->elem && role->out) {
         b->elem = (int64_t)dtype_bytes(d);
         bind_number(b, "elem", b->elem);
     }
@@ -265,12 +268,13 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         strbuf_addf(why, "it has %zu tensors, not %u", n, sig->n);
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct pb_tensor *role = &sig->tensors[i <= extra ? 0 : i - extra];
-        const json_t *t = json_array_get(tensors, i);
-        if (!fits(b, role, t, why))
+    for (size_t i = 0; i < 2 * n; i++) {
+        size_t k = i % n;
+        const struct pb_tensor *role = &sig->tensors[k <= extra ? 0 : k - extra];
+        const json_t *t = json_array_get(tensors, k);
+        if (!fits(b, role, t, i >= n, why))
             return false;
-        if (i == 0 || i > extra)
+        if (i < n && (k == 0 || k > extra))
             name_tensor(b, role, t);
     }
     return !sig->tensors[0].repeat ||

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Which settings of each playbook are best on this GPU, and how does the best stand beside the
-# task's baselines? Fills in the templates with tools/playbook.py, judges every setting without
+# task's baselines? Judges every setting without
 # baselines, then the best one of each task with them; prints a table.
 #   HONE=bin/hone OUT=results t/gpu/playbook.sh [-n] [TASK...]      -n: no baselines
 # t/gpu/playbook.list holds the settings. Stops starting new work after LIMIT seconds (default 540).
@@ -29,7 +29,7 @@ for line in open(f"{root}/t/gpu/playbook.list"):
     task, book, *sets = words
     n = len(cands.setdefault(task, []))
     path = out / "cu" / f"{task}.{n}.cu"
-    r = subprocess.run([f"{root}/tools/playbook.py", book, task, *sets], capture_output=True, text=True)
+    r = subprocess.run([hone, "playbook", "kernel", book, task, *sets], capture_output=True, text=True)
     if r.returncode:
         print(f"{task} {' '.join(sets)}: {r.stderr.strip()}")
         continue
