@@ -91,7 +91,8 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
         return true;
     struct strbuf sb = STRBUF_INIT(1024);
     translate(b, role, &sb);
-    bool ok = sb.len && same_text(sb.buf, actual);
+    bool ok = sb.len && (same_text(sb.buf, actual) ||
+                         same_text(sb.buf, arena_printf(&b->arena, "(%s)", actual)));
     strbuf_release(&sb);
     return ok;
 }
