@@ -44,10 +44,11 @@ UNARY(bfindamt_u64, uint32_t, uint64_t, find64(a, false, true))
 UNARY(bfindamt_s64, uint32_t, uint64_t, find64(a, true, true))
 
 /* Position and length use their low 8 bits; bits beyond the end are the sign (or zero). */
+/* Positions and lengths count modulo 256 in 32-bit forms, in full in 64-bit ones. */
 static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;
+    len = width == 64 ? MIN(len, 64u) : len & 0xff;
     uint64_t sign = 0, r = 0;
     uint32_t top = MIN(pos + len - 1, width - 1);
     if (sg && len)
@@ -69,8 +70,8 @@ TERNARY(bfe_s64, uint64_t, uint64_t, uint32_t, uint32_t, bfe(a, b, c, 64, true))
 
 static inline uint64_t bfi(uint64_t a, uint64_t b, uint32_t pos, uint32_t len, uint32_t width)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;
+    len = width == 64 ? MIN(len, 64u) : len & 0xff;
     if (!len || pos >= width)
         return b;
     uint64_t mask = len >= 64 ? ~0ull : (1ull << len) - 1;

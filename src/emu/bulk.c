@@ -124,6 +124,25 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
     return EX_NEXT;
 }
 
+/* What the hardware refuses, as an illegal instruction. */
+static int check_coords(struct warp *w, const struct insn *in, const struct async_op *op,
+                        const int32_t *c)
+{
+    const struct bulk_insn *b = in->aux;
+    uint32_t eb = tensormap_elem_bytes(&op->map);
+    if ((int64_t)c[0] * eb % 16)
+        return emu_fault(w, in, (int)op->lane, RESULT_FAULT, FIND_MISALIGNED,
+                         "%s: the innermost coordinate %d, in elements of %u bytes, is not a "
+                         "multiple of 16 bytes",
+                         b->what, c[0], eb);
+    for (unsigned i = 0; i < b->rank && op->kind != ASYNC_LOAD; i++)
+        if (c[i] < 0)
+            return emu_fault(w, in, (int)op->lane, RESULT_FAULT, FIND_OOB,
+                             "%s: coordinate %d is negative (%d), which only loads may have",
+                             b->what, i, c[i]);
+    return EX_NEXT;
+}
+
 /* Fills op->runs with the outside pieces of this lane's operation. */
 static int outside(struct warp *w, const struct insn *in, struct async_op *op)
 {
@@ -139,7 +158,7 @@ static int outside(struct warp *w, const struct insn *in, struct async_op *op)
             c[i] = ((const int32_t *)opnd(w, b->coords[i]))[lane];
         for (unsigned i = 0; i < b->noffsets; i++)
             off[i] = ((const uint16_t *)opnd(w, b->offsets[i]))[lane];
-        if (tensormap_walk(&op->map, c, off, on_run, &k))
+        if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&op->map, c, off, on_run, &k))
             return EX_FAULT;
     } else {
         uint64_t addr = place_addr(w, load ? &b->src : &b->dst, lane);

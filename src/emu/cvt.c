@@ -76,7 +76,8 @@ struct num {
     bool neg, nan, inf;
     uint64_t m; /* value = m * 2^e */
     int e;
-    uint64_t nan_bits; /* of a double source, for its payload */
+    uint64_t nan_bits; /* its payload, as a double's */
+    bool keep_nan;     /* the payload goes over to a narrower type */
 };
 
 static struct num from_double(double d)
@@ -124,16 +125,27 @@ static struct num load_num(enum ptx_type t, uint64_t bits, bool ftz)
         return from_int(bits, false);
     case PT_S64:
         return from_int(bits, true);
-    case PT_F16:
-        return from_double((double)half32((uint16_t)bits));
-    case PT_BF16:
-        return from_double((double)brain32((uint16_t)bits));
+    case PT_F16: {
+        struct num n = from_double((double)half32((uint16_t)bits));
+        if (n.nan)
+            n.nan_bits = bits >> 15 << 63 | 0x7ff0000000000000ull | (bits & 0x3ff) << 42;
+        return n;
+    }
+    case PT_BF16: {
+        struct num n = from_double((double)brain32((uint16_t)bits));
+        if (n.nan)
+            n.nan_bits = bits >> 15 << 63 | 0x7ff0000000000000ull | (bits & 0x7f) << 45;
+        return n;
+    }
     case PT_F32: {
         float f = float32((uint32_t)bits);
-        return from_double((double)(ftz ? ftz32(f) : f));
+        return from_double((double)(ftz ? ftz32(canon32(f)) : f));
     }
-    default:
-        return from_double(float64(bits));
+    default: {
+        struct num n = from_double(float64(bits));
+        n.keep_nan = true;
+        return n;
+    }
     }
 }
 
@@ -189,18 +201,20 @@ static const struct fp_format *format_of(enum ptx_type t)
                           : &F64;
 }
 
-static uint64_t nan_of(enum ptx_type t, uint64_t payload)
+static uint64_t nan_of(enum ptx_type t, const struct num *n)
 {
-    (void)payload;
+    uint64_t bits = n->nan_bits | 0x0008000000000000ull, frac = bits & 0xfffffffffffffull;
     switch (t) {
     case PT_F16:
+        return n->keep_nan ? bits >> 63 << 15 | 0x7c00 | frac >> 42 : 0x7fff;
     case PT_BF16:
-        return 0x7fff;
+        return n->keep_nan ? bits >> 63 << 15 | 0x7f80 | frac >> 45 : 0x7fff;
     case PT_F32:
+        return n->keep_nan ? bits >> 63 << 31 | 0x7f800000 | frac >> 29 : 0x7fffffff;
     case PT_TF32:
-        return 0x7fffffff;
+        return 0x7fffe000;
     default:
-        return payload | 0x0008000000000000ull;
+        return bits;
     }
 }
 
@@ -212,7 +226,7 @@ static uint64_t to_float(struct num n, enum ptx_type t, enum round_mode mode, ui
     if (n.nan) {
         if (flags & F_SAT)
             return 0;
-        return nan_of(t, n.nan_bits);
+        return nan_of(t, &n);
     }
     if ((flags & F_RELU) && n.neg)
         return 0;
@@ -230,7 +244,8 @@ static uint64_t to_float(struct num n, enum ptx_type t, enum round_mode mode, ui
         r = inf - 1;
     if (flags & F_SAT) {
         uint64_t one = (uint64_t)(0 - f->emin + 1) << f->mant;
-        return n.neg ? 0 : r > one ? one : r;
+        bool tiny = (flags & F_FTZ) && t == PT_F32 && r < (1u << 23);
+        return n.neg || tiny ? 0 : r > one ? one : r;
     }
     if ((flags & F_FTZ) && t == PT_F32 && r < (1u << 23))
         r = 0;
@@ -327,7 +342,7 @@ static int cvt_general(struct warp *w, const struct insn *in)
         else if (!df)
             r = to_int(load_num(st, v, flags & F_FTZ), dt, mode, st == PT_F64);
         else
-            r = to_float(load_num(st, v, flags & F_FTZ), dt, mode, flags);
+            r = to_float(load_num(st, v, (flags & F_FTZ) && dt != PT_F16), dt, mode, flags);
         if (!df) { /* the register may be wider than the type */
             uint32_t bits = ptx_type_bits(dt);
             if (bits < 64) {
@@ -357,10 +372,16 @@ UNARY(c_f32_u32, float, uint32_t, (float)a)
 UNARY(c_f64_s32, double, int32_t, (double)a)
 UNARY(c_f64_u32, double, uint32_t, (double)a)
 UNARY(c_f64_f32, double, float, (double)a)
-UNARY(c_f32_f64, float, double, canon32((float)a))
+static inline float narrow(double a)
+{
+    uint64_t u = bits64(quiet64(a));
+    uint32_t nan = (uint32_t)(u >> 63 << 31 | 0x7f800000 | (u & 0xfffffffffffffull) >> 29);
+    return a != a ? float32(nan) : (float)a;
+}
+UNARY(c_f32_f64, float, double, narrow(a))
 UNARY(c_f32_f16, float, uint16_t, half32(a))
 UNARY(c_f16_f32, uint16_t, float, half_of32(a))
-UNARY(c_f32_bf16, float, uint16_t, brain32(a))
+UNARY(c_f32_bf16, uint32_t, uint16_t, (uint32_t)a << 16)
 UNARY(c_bf16_f32, uint16_t, float, brain_of32(a))
 BINARY(c_f16x2_f32, uint32_t, float, float, (uint32_t)half_of32(a) << 16 | half_of32(b))
 BINARY(c_bf16x2_f32, uint32_t, float, float, (uint32_t)brain_of32(a) << 16 | brain_of32(b))
@@ -376,7 +397,7 @@ static inline uint32_t rz_u32(float a)
 UNARY(c_rzi_s32_f32, int32_t, float, rz_s32(a))
 UNARY(c_rzi_u32_f32, uint32_t, float, rz_u32(a))
 UNARY(c_rna_tf32, uint32_t, uint32_t,
-      (a & 0x7fffffffu) > 0x7f800000u    ? 0x7fffffffu
+      (a & 0x7fffffffu) > 0x7f800000u    ? (a | 0x400000u) & 0xffffe000u
       : (a & 0x7f800000u) == 0x7f800000u ? a
                                          : (a + 0x1000u) & 0xffffe000u)
 

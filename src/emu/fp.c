@@ -17,12 +17,6 @@ enum { FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_ROUND = 4, FLAG_NAN = 8, FLAG_XORSIGN = 
 
 static const int rounds[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 
-/* Double results that are NaN without a NaN operand have the sign set. */
-static inline double canon64(double r, bool nan_in)
-{
-    return r == r || nan_in ? r : float64(0xfff8000000000000ull);
-}
-
 /* ---- fast forms: .rn, no flags ----------------------------------------------------------------
  */
 
@@ -32,24 +26,35 @@ BINARY(mul_f32, float, float, float, canon32(a *b))
 TERNARY(fma_f32, float, float, float, float, canon32(fmaf(a, b, c)))
 BINARY(add_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) + ftz32(b))))
 BINARY(sub_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) - ftz32(b))))
-BINARY(mul_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) * ftz32(b))))
-TERNARY(fma_f32_ftz, float, float, float, float, ftz32(canon32(fmaf(ftz32(a), ftz32(b), ftz32(c)))))
+static inline float mul_ftz(float a, float b)
+{
+    return ftz32(canon32(ftz_tiny32(a * b, (double)a * (double)b)));
+}
+static inline float fma_ftz(float a, float b, float c)
+{
+    float r = fmaf(a, b, c);
+    if (fabsf(r) == 0x1p-126f)
+        r = ftz_tiny32(r, fma((double)a, (double)b, (double)c));
+    return ftz32(canon32(r));
+}
+BINARY(mul_f32_ftz, float, float, float, mul_ftz(ftz32(a), ftz32(b)))
+TERNARY(fma_f32_ftz, float, float, float, float, fma_ftz(ftz32(a), ftz32(b), ftz32(c)))
 BINARY(div_f32, float, float, float, canon32(a / b))
 UNARY(rcp_f32, float, float, canon32(1.0f / a))
 UNARY(sqrt_f32, float, float, canon32(sqrtf(a)))
-BINARY(add_f64, double, double, double, canon64(a + b, a != a || b != b))
-BINARY(sub_f64, double, double, double, canon64(a - b, a != a || b != b))
-BINARY(mul_f64, double, double, double, canon64(a *b, a != a || b != b))
-TERNARY(fma_f64, double, double, double, double, canon64(fma(a, b, c), a != a || b != b || c != c))
-BINARY(div_f64, double, double, double, canon64(a / b, a != a || b != b))
-UNARY(rcp_f64, double, double, canon64(1.0 / a, a != a))
-UNARY(sqrt_f64, double, double, canon64(sqrt(a), a != a))
-UNARY(abs_f32, uint32_t, uint32_t, a & 0x7fffffffu)
-UNARY(abs_f64, uint64_t, uint64_t, a & 0x7fffffffffffffffull)
-UNARY(neg_f32, uint32_t, uint32_t, a ^ 0x80000000u)
-UNARY(neg_f64, uint64_t, uint64_t, a ^ 0x8000000000000000ull)
-UNARY(abs_f32_ftz, uint32_t, float, bits32(ftz32(a)) & 0x7fffffffu)
-UNARY(neg_f32_ftz, uint32_t, float, bits32(ftz32(a)) ^ 0x80000000u)
+BINARY(add_f64, double, double, double, nan64(a + b, a, b, 0))
+BINARY(sub_f64, double, double, double, nan64(a - b, a, b, 0))
+BINARY(mul_f64, double, double, double, nan64(a *b, a, b, 0))
+TERNARY(fma_f64, double, double, double, double, nan64(fma(a, b, c), a, b, c))
+BINARY(div_f64, double, double, double, nan64(a / b, a, b, 0))
+UNARY(rcp_f64, double, double, nan64(1.0 / a, a, 0, 0))
+UNARY(sqrt_f64, double, double, nan64(sqrt(a), a, 0, 0))
+UNARY(abs_f32, float, float, canon32(fabsf(a)))
+UNARY(abs_f64, double, double, a != a ? quiet64(a) : fabs(a))
+UNARY(neg_f32, float, float, canon32(-a))
+UNARY(neg_f64, double, double, a != a ? quiet64(a) : -a)
+UNARY(abs_f32_ftz, float, float, canon32(fabsf(ftz32(a))))
+UNARY(neg_f32_ftz, float, float, canon32(-ftz32(a)))
 BINARY(min_f32, float, float, float, min32(a, b))
 BINARY(max_f32, float, float, float, max32(a, b))
 BINARY(min_f64, double, double, double, min64(a, b))
@@ -124,6 +129,9 @@ static __attribute__((noinline)) int general_f32(struct warp *w, const struct in
     FOR_LANES(i, w)
     {
         float v = canon32(r[i]);
+        if (ftz && fabsf(v) == 0x1p-126f)
+            v = ftz_tiny32(v, op64((enum op)in->sub[0], (double)ftz32(a[i]), (double)ftz32(b[i]),
+                                   (double)ftz32(c[i])));
         v = ftz ? ftz32(v) : v;
         d[i] = sat ? sat32(v) : v;
     }
@@ -147,8 +155,7 @@ static __attribute__((noinline)) int general_f64(struct warp *w, const struct in
     fesetround(FE_TONEAREST);
     FOR_LANES(i, w)
     {
-        double x = a[i], y = b[i], z = c[i];
-        d[i] = canon64(r[i], x != x || y != y || z != z);
+        d[i] = nan64(r[i], a[i], in->sub[3] > 1 ? b[i] : 0, in->sub[3] > 2 ? c[i] : 0);
     }
     return EX_NEXT;
 }
@@ -236,7 +243,7 @@ BINARY(div_approx_f32, float, float, float, div_approx(a, b, false))
 BINARY(div_approx_f32_ftz, float, float, float, div_approx(a, b, true))
 BINARY(div_full_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) / ftz32(b))))
 
-/* rcp.approx.ftz.f64 and rsqrt: the upper 32 bits of the result only, denormals flushed. */
+/* rcp.approx.ftz.f64 and rsqrt: the upper 32 bits of operand and result only, denormals flushed. */
 static inline double ftz64(double a)
 {
     uint64_t u = bits64(a);
@@ -248,9 +255,13 @@ static inline double upper32(double r)
         return float64(0x7fffffff00000000ull);
     return float64((bits64(ftz64(r)) + 0) & 0xffffffff00000000ull);
 }
-UNARY(rcp_approx_f64, double, double, upper32(1.0 / ftz64(a)))
-UNARY(rsqrt_approx_f64, double, double, upper32(1.0 / sqrt(ftz64(a))))
-UNARY(rsqrt_f64, double, double, canon64(1.0 / sqrt(a), a != a))
+static inline double upper_in(double a)
+{
+    return ftz64(float64(bits64(a) & 0xffffffff00000000ull));
+}
+UNARY(rcp_approx_f64, double, double, upper32(1.0 / upper_in(a)))
+UNARY(rsqrt_approx_f64, double, double, upper32(1.0 / sqrt(upper_in(a))))
+UNARY(rsqrt_f64, double, double, nan64(1.0 / sqrt(a), a, 0, 0))
 
 /* ---- testp -------------------------------------------------------------------------------------
  */
@@ -270,7 +281,7 @@ static int exec_testp(struct warp *w, const struct insn *in)
                  : in->sub[0] == TP_INFINITE ? c == FP_INFINITE
                  : in->sub[0] == TP_NUMBER   ? c != FP_NAN
                  : in->sub[0] == TP_NAN      ? c == FP_NAN
-                 : in->sub[0] == TP_NORMAL   ? c == FP_NORMAL
+                 : in->sub[0] == TP_NORMAL   ? c == FP_NORMAL || c == FP_ZERO
                                              : c == FP_SUBNORMAL;
         bits |= (uint32_t)r << i;
     }

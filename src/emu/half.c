@@ -102,16 +102,18 @@ static uint16_t one(const struct insn *in, uint16_t x, uint16_t y, uint16_t z, b
         r = tanh(a);
         break;
     case H_ABS:
-        return (ftz && !brain && !(x & 0x7c00) ? 0 : x) & 0x7fff;
     case H_NEG:
-        return (ftz && !brain && !(x & 0x7c00) ? x & 0x8000 : x) ^ 0x8000;
+        if ((x & 0x7fff) > (brain ? 0x7f80 : 0x7c00))
+            return 0x7fff;
+        h = ftz && !brain && !(x & 0x7c00) ? x & 0x8000 : x;
+        return in->sub[0] == H_ABS ? h & 0x7fff : h ^ 0x8000;
     default:
         return minmax(in, x, y, brain);
     }
     if ((f & F_OOB) && (x == 0xffff || y == 0xffff || z == 0xffff))
         return 0;
     h = round_half(r, brain);
-    if (ftz && !brain && !(h & 0x7c00))
+    if (ftz && !(h & (brain ? 0x7f80 : 0x7c00)))
         h &= 0x8000;
     bool nan = (h & 0x7fff) > (brain ? 0x7f80 : 0x7c00);
     uint16_t unit = brain ? 0x3f80 : 0x3c00;

@@ -48,6 +48,26 @@ static inline float ftz32(float f)
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
+/* Doubles keep their NaNs, made quiet: of several operands the last one's. A NaN that none of them
+ * brought has the sign set. */
+static inline double quiet64(double f)
+{
+    return float64(bits64(f) | 0x0008000000000000ull);
+}
+static inline double nan64(double r, double a, double b, double c)
+{
+    if (r == r)
+        return r;
+    return c != c   ? quiet64(c)
+           : b != b ? quiet64(b)
+           : a != a ? quiet64(a)
+                    : float64(0xfff8000000000000ull);
+}
+/* A result is flushed if it was too small before it was rounded. */
+static inline float ftz_tiny32(float r, double exact)
+{
+    return fabsf(r) == 0x1p-126f && fabs(exact) < 0x1p-126 ? copysignf(0.0f, r) : r;
+}
 /* [0, 1]; NaN becomes 0. */
 static inline float sat32(float f)
 {
@@ -82,7 +102,7 @@ static inline float max32(float a, float b)
 static inline double min64(double a, double b)
 {
     if (a != a)
-        return b;
+        return b != b ? quiet64(b) : b;
     if (b != b)
         return a;
     if (a == b)
@@ -92,7 +112,7 @@ static inline double min64(double a, double b)
 static inline double max64(double a, double b)
 {
     if (a != a)
-        return b;
+        return b != b ? quiet64(b) : b;
     if (b != b)
         return a;
     if (a == b)

@@ -77,7 +77,7 @@ static uint32_t mad(const struct video *v, uint32_t a, uint32_t b, uint32_t c)
 {
     bool sg = v->as || v->bs;
     __int128 r = (__int128)part_of(a, v->a, v->as) * part_of(b, v->b, v->bs);
-    r += (sg ? (int64_t)(int32_t)c : (int64_t)c) + v->plus_one;
+    r += (int64_t)(int32_t)c + v->plus_one;
     int64_t n = (int64_t)(r >> v->shift);
     return (uint32_t)(v->sat ? clamp(n, 32, sg) : n);
 }
@@ -99,7 +99,8 @@ static uint32_t scalar(const struct video *v, uint32_t a, uint32_t b, uint32_t c
         return e;
     if (v->second == SEC_ADD)
         return c + e;
-    bool less = v->ds ? (int32_t)e < (int32_t)c : e < c;
+    bool sg = v->op == V_SET ? v->as || v->bs : v->ds;
+    bool less = sg ? (int32_t)e < (int32_t)c : e < c;
     return less == (v->second == SEC_MIN) ? e : c;
 }
 
@@ -118,7 +119,7 @@ static uint32_t packed(const struct video *v, uint32_t a, uint32_t b, uint32_t c
         bool on = v->mask >> k & 1;
         out |= on ? e << at : c & each << at;
         if (on)
-            sum += (uint32_t)part_of(e, (struct part){bits, 0}, v->ds);
+            sum += (uint32_t)r;
     }
     return v->second == SEC_ADD ? c + sum : out;
 }
@@ -243,6 +244,10 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
+    /* where ptxas does something else than the manual says, neither is right for everyone */
+    bool sg = v->as || v->bs, shifted = v->sat || v->shift;
+    if ((v->parts == 1 && p->ops[0].sel && v->sat) || (v->op == V_MAD && !sg && shifted))
+        return dec_unsupported(d, p);
     if (!selectors(v, p))
         return dec_bad(d, p, "no such part of a register");
     in->exec = exec_video;

@@ -153,7 +153,8 @@ struct report {
     uint64_t n, equal, bad;
     double worst; /* difference, in units of the bound's own: 1 = at the bound */
     double ulps;
-    char why[256];
+    bool spoilt; /* the CUDA context is gone */
+    char why[512];
 };
 
 static double ulp_of(enum dtype t, double v)
@@ -183,7 +184,20 @@ static double allowed(const struct buffer *b, double v)
     return -1;
 }
 
-static void compare_one(const struct buffer *b, uint64_t i, struct report *r)
+static void add_operands(const struct test *t, uint64_t at, struct report *r)
+{
+    for (int i = 0; i < t->nb; i++) {
+        const struct buffer *b = &t->b[i];
+        uint64_t bits = 0;
+        size_t n = strlen(r->why), size = dtype_bytes(b->t);
+        if (b->output || b->rule[0] || at >= b->elems || b->elems < 2)
+            continue;
+        memcpy(&bits, b->data + at * size, size);
+        snprintf(r->why + n, sizeof r->why - n, " %s=%#llx", b->name, (unsigned long long)bits);
+    }
+}
+
+static void compare_one(const struct test *t, const struct buffer *b, uint64_t i, struct report *r)
 {
     size_t size = dtype_bytes(b->t);
     const uint8_t *x = b->data + i * size, *y = b->gpu + i * size;
@@ -200,34 +214,15 @@ static void compare_one(const struct buffer *b, uint64_t i, struct report *r)
         r->worst = MAX(r->worst, room > 0 ? d / room : d > 0 ? INFINITY : 0);
         r->ulps = MAX(r->ulps, d / ulp_of(b->t, v));
     }
-    if (ok || r->bad++)
+    if (ok || r->bad++ >= 5)
         return;
     uint64_t xb = 0, yb = 0;
+    size_t n = strlen(r->why);
     memcpy(&xb, x, size);
     memcpy(&yb, y, size);
-    int n = snprintf(r->why, sizeof r->why, "%s[%llu]: emulator %.9g (%#llx), GPU %.9g (%#llx); of",
-                     b->name, (unsigned long long)i, u, (unsigned long long)xb, v,
-                     (unsigned long long)yb);
-    (void)n;
-}
-
-/* The operands of the first element that differs. */
-static void add_operands(const struct test *t, struct report *r)
-{
-    unsigned long long at = 0;
-    char *bracket = strchr(r->why, '[');
-    if (!bracket || t->nb < 2)
-        return;
-    at = strtoull(bracket + 1, NULL, 10);
-    for (int i = 0; i < t->nb; i++) {
-        const struct buffer *b = &t->b[i];
-        uint64_t bits = 0;
-        size_t n = strlen(r->why), size = dtype_bytes(b->t);
-        if (b->output || at >= b->elems)
-            continue;
-        memcpy(&bits, b->data + at * size, size);
-        snprintf(r->why + n, sizeof r->why - n, " %s=%#llx", b->name, (unsigned long long)bits);
-    }
+    snprintf(r->why + n, sizeof r->why - n, "%s%s[%llu]: %#llx, GPU %#llx", n ? "; " : "", b->name,
+             (unsigned long long)i, (unsigned long long)xb, (unsigned long long)yb);
+    add_operands(t, i, r);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -250,15 +245,20 @@ static void run_case(const struct suite *s, int index, struct cuda *gpu, uint64_
             fill(&t->b[i]);
     }
     int rc = gpu ? gpu_run(gpu, t) : 0;
-    if (rc)
+    r->spoilt = rc != 0;
+    if (t->fault) {
+        bool refused = on_emulator(s->ptx, t, &err, r->why, sizeof r->why) < 0;
+        snprintf(r->why, sizeof r->why, "%s",
+                 !refused     ? "the emulator runs it"
+                 : gpu && !rc ? "the GPU runs it"
+                              : "");
+    } else if (rc)
         snprintf(r->why, sizeof r->why, "CUDA error %d", rc);
     else if (on_emulator(s->ptx, t, &err, r->why, sizeof r->why) < 0 && !r->why[0])
         snprintf(r->why, sizeof r->why, "%s", err.msg);
-    for (int i = 0; i < t->nb && gpu && (!r->why[0] || r->n); i++)
+    for (int i = 0; i < t->nb && gpu && !rc && (!r->why[0] || r->n); i++)
         for (uint64_t k = 0; t->b[i].rule[0] && k < t->b[i].elems; k++)
-            compare_one(&t->b[i], k, r);
-    if (r->bad)
-        add_operands(t, r);
+            compare_one(t, &t->b[i], k, r);
     for (int i = 0; i < t->nb; i++) {
         free(t->b[i].data);
         free(t->b[i].gpu);
@@ -284,8 +284,7 @@ _Noreturn static void child(const struct suite *s, int from, const struct option
     }
     for (int i = from; i < s->n; i++) {
         run_case(s, i, gpu, o->seed, &r);
-        bool spoilt = strstr(r.why, "CUDA error") != NULL;
-        if (write(fd, &r, sizeof r) != sizeof r || spoilt)
+        if (write(fd, &r, sizeof r) != sizeof r || r.spoilt)
             _exit(1);
     }
     _exit(0);
@@ -326,7 +325,7 @@ static int run_child(const struct suite *s, int from, const struct options *o,
     int at = from;
     while (at < s->n && next_report(fd[0], at == from ? START_MS : CASE_MS, &reports[at]))
         at++;
-    bool failed = at < s->n && (at == from || !strstr(reports[at - 1].why, "CUDA error"));
+    bool failed = at < s->n && (at == from || !reports[at - 1].spoilt);
     if (failed) {
         reports[at] = (struct report){.index = at};
         snprintf(reports[at].why, sizeof reports[at].why, "the case did not come back");

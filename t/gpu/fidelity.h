@@ -41,6 +41,7 @@ struct map {
 struct test {
     char kernel[128], note[64];
     uint32_t grid, block, smem, cluster;
+    uint32_t fault; /* both must refuse it */
     struct buffer b[MAX_BUFFERS];
     int nb;
     struct map m[MAX_MAPS];

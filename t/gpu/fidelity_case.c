@@ -147,6 +147,7 @@ void read_cases(struct suite *s)
                 *(str_eq(tok[i], "grid")    ? &t->grid
                   : str_eq(tok[i], "block") ? &t->block
                   : str_eq(tok[i], "smem")  ? &t->smem
+                  : str_eq(tok[i], "fault") ? &t->fault
                                             : &t->cluster) = v;
             }
             continue;

@@ -3,6 +3,7 @@
  *
  *     uniform LO HI [special inf 67 nan 71]   every 67th or so is an infinity, ...
  *     int LO HI | bits | zero | index | meta [tf32]
+ *     coords LO HI STEP  five for each box; the first is a multiple of STEP
  *     edges K [LO HI]    operand K of an instruction: with its neighbours every pair of edge values
  *                        of the type, then random bits and numbers; or only numbers of a range
  */
@@ -203,9 +204,9 @@ void fill(struct buffer *b)
 {
     char kind[16] = "";
     double lo = 0, hi = 1;
-    int at = 0;
+    int at = 0, step = 1;
     size_t size = dtype_bytes(b->t);
-    sscanf(b->init, "%15s%n %lf %lf", kind, &at, &lo, &hi);
+    sscanf(b->init, "%15s%n %lf %lf %d", kind, &at, &lo, &hi, &step);
     if (str_eq(kind, "edges")) {
         edges(b, b->init + at);
         return;
@@ -222,7 +223,10 @@ void fill(struct buffer *b)
             dtype_store(b->t, p, (double)i);
         else if (str_eq(kind, "meta"))
             put(p, metadata(strstr(b->init, "tf32") != NULL), 4);
-        else if (str_eq(kind, "int"))
+        else if (str_eq(kind, "coords") && i % 5 == 0)
+            dtype_store(b->t, p,
+                        ceil(lo / step) * step + step * (rnd() % ((int)(hi - lo) / step + 1)));
+        else if (str_eq(kind, "int") || str_eq(kind, "coords"))
             dtype_store(b->t, p, lo + (double)(rnd() % (uint64_t)(hi - lo + 1)));
         else
             memset(p, 0, size);

@@ -239,8 +239,8 @@ static void add_buffers(struct test *t, const struct op *op)
     bool used = strstr(op->text, "$o") || strstr(op->text, "$O");
     snprintf(o->name, sizeof o->name, "o");
     snprintf(o->init, sizeof o->init, "zero");
-    o->t = DT_U32;
-    o->elems = used ? THREADS * 4 : 1;
+    o->t = op->v[0].type->t; /* so that a difference reads well */
+    o->elems = used ? THREADS * 16 / dtype_bytes(o->t) : 1;
     if (used)
         snprintf(o->rule, sizeof o->rule, "exact");
 }

@@ -190,7 +190,7 @@ static void test_tma(void **state)
         struct rig r;
         const int W = 64, H = 32, bw = swizzle == 3 || !swizzle ? 64 : 8 << swizzle, bh = 16;
         uint16_t *x = random_words((size_t)(W * H) * 2);
-        int32_t at[4][5] = {{0, 0}, {-5, -3}, {40, 20}, {3, 31}};
+        int32_t at[4][5] = {{0, 0}, {-8, -3}, {40, 20}, {16, 31}};
         uint32_t bytes = (uint32_t)(bw * bh * 2);
         rig_open(&r, true);
         rig_load(&r, CASES "tma.ptx");
