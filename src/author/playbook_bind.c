@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "author/playbook.h"
+#include "author/playbook_torch.h"
 #include "base/dtype.h"
 #include "base/util.h"
 
@@ -208,6 +209,32 @@ static const struct pb_op *find_op(const struct playbook *pb, const json_t *task
     return NULL;
 }
 
+/* An op {"from": "torch"} is whatever the task's PyTorch expression says: its inputs become v0, v1,
+ * ... and the expression `expr`. A new reference, or NULL with the reason. */
+static json_t *op_from_torch(const json_t *task, struct strbuf *why)
+{
+    const json_t *tensors = json_object_get(task, "tensors");
+    const char *names[PB_MAX_TENSORS];
+    size_t n = 0;
+    json_t *args = json_array();
+    struct strbuf expr = STRBUF_INIT(16 << 10);
+    for (size_t i = 0; i < json_array_size(tensors) && n < PB_MAX_TENSORS; i++) {
+        const json_t *t = json_array_get(tensors, i);
+        if (!json_is_true(json_object_get(t, "input")))
+            continue;
+        json_array_append_new(args, json_sprintf("v%zu", n));
+        names[n++] = text_at(t, "name");
+    }
+    json_t *op = NULL;
+    if (!*text_at(task, "torch"))
+        strbuf_adds(why, "it does not know the operation, and the task has no PyTorch expression");
+    else if (torch_to_c(text_at(task, "torch"), names, n, &expr, why))
+        op = json_pack("{s:O, s:s}", "args", args, "expr", expr.buf);
+    json_decref(args);
+    strbuf_release(&expr);
+    return op;
+}
+
 static void bind_op(struct pb_binding *b, const json_t *op)
 {
     const char *key;
@@ -302,22 +329,31 @@ static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
-    const struct pb_op *op = find_op(pb, task);
+    const struct pb_op *known = find_op(pb, task);
+    struct pb_op op;
     *out = (struct pb_binding)PB_BINDING_INIT;
     if (pb->arch > arch) {
         strbuf_addf(why, "it needs sm_%u", pb->arch);
         return false;
     }
-    if (!op) {
+    if (!known) {
         strbuf_adds(why, "it does not know the operation");
         return false;
     }
-    bind_op(out, op->say);
-    if (bind_tensors(op, out, json_object_get(task, "tensors"), why) &&
-        bind_scalars(op->sig, out, json_object_get(task, "scalars"), why))
-        return true;
-    pb_binding_release(out);
-    return false;
+    op = *known;
+    json_t *made = NULL;
+    if (str_eq(text_at(op.say, "from"), "torch")) {
+        if (!(made = op_from_torch(task, why)))
+            return false;
+        op.say = made;
+    }
+    bind_op(out, op.say);
+    bool ok = bind_tensors(&op, out, json_object_get(task, "tensors"), why) &&
+              bind_scalars(op.sig, out, json_object_get(task, "scalars"), why);
+    json_decref(made);
+    if (!ok)
+        pb_binding_release(out);
+    return ok;
 }
 
 void pb_binding_release(struct pb_binding *b)

@@ -9,6 +9,7 @@
 
 #include "author/author.h"
 #include "author/playbook.h"
+#include "author/playbook_torch.h"
 #include "base/util.h"
 #include "sys/file.h"
 
@@ -290,6 +291,66 @@ static void test_author(void **state)
     free(spec);
 }
 
+static void test_torch(void **state)
+{
+    static const char *const names[] = {"x", "gate"};
+    static const char *const good[][2] = {
+        {"x", "(v0)"},
+        {"x * torch.sigmoid(gate)", "((v0) * ((1.f / (1.f + expf(-(v1))))))"},
+        {"-x ** 2 + 1", "((-((v0) * (v0))) + (1.f))"},
+        {"x.clamp(-1, 1.5)", "(fminf(fmaxf(v0, (-(1.f))), (1.5f)))"},
+        {"torch.where(x > 0, x, 0.1 * x)", "((((v0) > (0.f)) ? (v0) : ((0.1f) * (v0))))"},
+        {"F.gelu(x, approximate='none').to(x.dtype)", NULL},
+        {"torch.nn.functional.leaky_relu(x, negative_slope=0.2)", NULL},
+        {"x - gate - 1e-3", "(((v0) - (v1)) - (0.001f))"},
+    };
+    static const char *const bad[] = {
+        "",
+        "x.sum()",
+        "torch.softmax(x, dim=-1)",
+        "x[0]",
+        "y + 1",
+        "x +",
+        "(x",
+        "x // 2",
+        "x if gate else 1",
+        "torch.exp",
+        "torch.exp(x, x)",
+        "x.shape",
+        "1.5abc",
+        "torch.nn.functional.elu(x, alhpa=2)",
+        "x; import os",
+        "x.clamp(max=1)",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
+        if (!torch_to_c(good[i][0], names, 2, &out, &why))
+            fail_msg("%s: %s", good[i][0], why.buf);
+        if (good[i][1])
+            assert_string_equal(out.buf, good[i][1]);
+        strbuf_release(&out);
+        strbuf_release(&why);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
+        if (torch_to_c(bad[i], names, 2, &out, &why))
+            fail_msg("'%s' became %s", bad[i], out.buf);
+        assert_true(why.len > 0);
+        strbuf_release(&out);
+        strbuf_release(&why);
+    }
+    char deep[3000];
+    memset(deep, '(', sizeof deep);
+    deep[sizeof deep - 1] = '\0';
+    struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
+    assert_false(torch_to_c(deep, names, 2, &out, &why));
+    memset(deep, '-', sizeof deep - 1);
+    strbuf_clear(&why);
+    assert_false(torch_to_c(deep, names, 2, &out, &why));
+    strbuf_release(&out);
+    strbuf_release(&why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_playbooks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_template, set_up, tear_down),
+        cmocka_unit_test(test_torch),
         cmocka_unit_test_setup_teardown(test_author, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,359 @@
+#include "author/playbook_torch.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+enum { MAX_DEPTH = 64, MAX_ARGS = 4, MAX_C = 16 << 10 };
+
+/* $0, $1, ... are the arguments; absent ones take the defaults, in order. */
+struct function {
+    const char *name;
+    unsigned least, most;
+    const char *c;
+    const char *defaults[MAX_ARGS];
+};
+
+static const struct function functions[] = {
+    {"abs", 1, 1, "fabsf($0)", {0}},
+    {"add", 2, 2, "($0 + $1)", {0}},
+    {"ceil", 1, 1, "ceilf($0)", {0}},
+    {"clamp", 2, 3, "fminf(fmaxf($0, $1), $2)", {0, 0, "INFINITY"}},
+    {"clamp_max", 2, 2, "fminf($0, $1)", {0}},
+    {"clamp_min", 2, 2, "fmaxf($0, $1)", {0}},
+    {"cos", 1, 1, "cosf($0)", {0}},
+    {"div", 2, 2, "($0 / $1)", {0}},
+    {"elu", 1, 2, "($0 > 0.f ? $0 : $1 * expm1f($0))", {0, "1.f"}},
+    {"erf", 1, 1, "erff($0)", {0}},
+    {"exp", 1, 1, "expf($0)", {0}},
+    {"exp2", 1, 1, "exp2f($0)", {0}},
+    {"expm1", 1, 1, "expm1f($0)", {0}},
+    {"float", 1, 1, "($0)", {0}},
+    {"floor", 1, 1, "floorf($0)", {0}},
+    {"gelu", 1, 1, "(0.5f * $0 * (1.f + erff(0.70710678118654752f * $0)))", {0}},
+    {"gelu_tanh",
+     1,
+     1,
+     "(0.5f * $0 * (1.f + tanhf(0.79788456080286536f * ($0 + 0.044715f * $0 * $0 * $0))))",
+     {0}},
+    {"hardsigmoid", 1, 1, "fminf(fmaxf($0 / 6.f + 0.5f, 0.f), 1.f)", {0}},
+    {"hardswish", 1, 1, "($0 * fminf(fmaxf($0 + 3.f, 0.f), 6.f) / 6.f)", {0}},
+    {"hardtanh", 1, 3, "fminf(fmaxf($0, $1), $2)", {0, "-1.f", "1.f"}},
+    {"leaky_relu", 1, 2, "($0 > 0.f ? $0 : $1 * $0)", {0, "0.01f"}},
+    {"log", 1, 1, "logf($0)", {0}},
+    {"log10", 1, 1, "log10f($0)", {0}},
+    {"log1p", 1, 1, "log1pf($0)", {0}},
+    {"log2", 1, 1, "log2f($0)", {0}},
+    {"logsigmoid", 1, 1, "(fminf($0, 0.f) - log1pf(expf(-fabsf($0))))", {0}},
+    {"maximum", 2, 2, "fmaxf($0, $1)", {0}},
+    {"minimum", 2, 2, "fminf($0, $1)", {0}},
+    {"mish", 1, 1, "($0 * tanhf($0 > 20.f ? $0 : log1pf(expf($0))))", {0}},
+    {"mul", 2, 2, "($0 * $1)", {0}},
+    {"neg", 1, 1, "(-$0)", {0}},
+    {"pow", 2, 2, "powf($0, $1)", {0}},
+    {"reciprocal", 1, 1, "(1.f / $0)", {0}},
+    {"relu", 1, 1, "($0 > 0.f ? $0 : ($0 == $0 ? 0.f : $0))", {0}},
+    {"relu6", 1, 1, "fminf(fmaxf($0, 0.f), 6.f)", {0}},
+    {"round", 1, 1, "rintf($0)", {0}},
+    {"rsqrt", 1, 1, "rsqrtf($0)", {0}},
+    {"selu",
+     1,
+     1,
+     "(1.0507009873554805f * ($0 > 0.f ? $0 : 1.6732632423543772f * expm1f($0)))",
+     {0}},
+    {"sigmoid", 1, 1, "(1.f / (1.f + expf(-$0)))", {0}},
+    {"silu", 1, 1, "($0 / (1.f + expf(-$0)))", {0}},
+    {"sin", 1, 1, "sinf($0)", {0}},
+    {"softplus", 1, 1, "($0 > 20.f ? $0 : log1pf(expf($0)))", {0}},
+    {"softsign", 1, 1, "($0 / (1.f + fabsf($0)))", {0}},
+    {"sqrt", 1, 1, "sqrtf($0)", {0}},
+    {"square", 1, 1, "($0 * $0)", {0}},
+    {"sub", 2, 2, "($0 - $1)", {0}},
+    {"tan", 1, 1, "tanf($0)", {0}},
+    {"tanh", 1, 1, "tanhf($0)", {0}},
+    {"where", 3, 3, "($0 ? $1 : $2)", {0}},
+};
+
+struct reader {
+    const char *s;
+    const char *const *names;
+    size_t n;
+    unsigned depth;
+    struct strbuf *why;
+};
+
+static bool refuse(struct reader *r, const char *what, const char *at, size_t len)
+{
+    if (!r->why->len)
+        strbuf_addf(r->why, "its PyTorch expression has %s '%.*s', which a playbook cannot write",
+                    what, (int)MIN(len, 40), at);
+    return false;
+}
+
+static void blanks(struct reader *r)
+{
+    r->s += strspn(r->s, " \t\r\n");
+}
+
+static bool take(struct reader *r, const char *token)
+{
+    blanks(r);
+    size_t n = strlen(token);
+    if (strncmp(r->s, token, n) != 0)
+        return false;
+    r->s += n;
+    return true;
+}
+
+static size_t word(const char *s)
+{
+    size_t n = 0;
+    if (isalpha((unsigned char)*s) || *s == '_')
+        while (isalnum((unsigned char)s[n]) || s[n] == '_')
+            n++;
+    return n;
+}
+
+static bool expression(struct reader *r, struct strbuf *out);
+
+static void fill(const char *c, struct strbuf *args, struct strbuf *out)
+{
+    for (; *c; c++) {
+        if (*c == '$' && isdigit((unsigned char)c[1]))
+            strbuf_adds(out, args[*++c - '0'].buf);
+        else
+            strbuf_addc(out, *c);
+    }
+}
+
+/* What follows "(": arguments, then ")". args[0..have) are there already (a method's object). */
+static bool arguments(struct reader *r, struct strbuf *args, unsigned *have, bool *is_tanh)
+{
+    if (take(r, ")"))
+        return true;
+    do {
+        blanks(r);
+        size_t n = word(r->s);
+        const char *key = r->s;
+        const char *eq = r->s + n + strspn(r->s + n, " ");
+        if (n && *eq == '=' && eq[1] != '=') {
+            r->s = eq + 1;
+            if (n == 11 && memcmp(key, "approximate", 11) == 0) {
+                *is_tanh = take(r, "'tanh'") || take(r, "\"tanh\"");
+                if (*is_tanh || take(r, "'none'") || take(r, "\"none\""))
+                    continue;
+                return refuse(r, "the option", key, n);
+            }
+            bool known = (n == 3 && (!memcmp(key, "min", 3) || !memcmp(key, "max", 3))) ||
+                         (n == 5 && !memcmp(key, "alpha", 5)) ||
+                         (n == 14 && !memcmp(key, "negative_slope", 14));
+            if (!known || (n == 3 && key[1] == 'a' && *have < 2))
+                return refuse(r, "the option", key, n);
+        }
+        if (*have == MAX_ARGS)
+            return refuse(r, "too many arguments at", key, strlen(key));
+        if (!expression(r, &args[(*have)++]))
+            return false;
+    } while (take(r, ","));
+    return take(r, ")") || refuse(r, "something unexpected at", r->s, strlen(r->s));
+}
+
+static bool call(struct reader *r, const char *name, size_t len, const char *self,
+                 struct strbuf *out)
+{
+    struct strbuf args[MAX_ARGS];
+    unsigned have = 0;
+    bool is_tanh = false, ok = false;
+    for (unsigned i = 0; i < MAX_ARGS; i++)
+        strbuf_init(&args[i], MAX_C);
+    if (self)
+        strbuf_adds(&args[have++], self);
+    if (self && len == 2 && memcmp(name, "to", 2) == 0) { /* only the dtype changes */
+        size_t skip = strcspn(r->s, ")");
+        ok = r->s[skip] && !memchr(r->s, '(', skip);
+        r->s += ok ? skip + 1 : 0;
+        strbuf_adds(out, self);
+    } else if (arguments(r, args, &have, &is_tanh)) {
+        if (is_tanh)
+            name = "gelu_tanh", len = 9;
+        for (size_t i = 0; i < ARRAY_LEN(functions) && !ok; i++) {
+            const struct function *f = &functions[i];
+            if (strlen(f->name) != len || memcmp(f->name, name, len) != 0)
+                continue;
+            if (have < f->least || have > f->most)
+                break;
+            for (unsigned k = have; k < f->most; k++)
+                strbuf_adds(&args[k], f->defaults[k]);
+            fill(f->c, args, out);
+            ok = !out->truncated;
+        }
+    }
+    for (unsigned i = 0; i < MAX_ARGS; i++)
+        strbuf_release(&args[i]);
+    return ok || refuse(r, "the function", name, len);
+}
+
+static bool number(struct reader *r, struct strbuf *out)
+{
+    char *end;
+    double v = strtod(r->s, &end);
+    if (end == r->s || word(end))
+        return refuse(r, "the number", r->s, 16);
+    char text[40];
+    snprintf(text, sizeof text, "%.9g", v);
+    strbuf_addf(out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".");
+    r->s = end;
+    return true;
+}
+
+/* A name: an input, or a function with its modules before it. */
+static bool name_or_call(struct reader *r, struct strbuf *out)
+{
+    size_t n = word(r->s);
+    const char *at = r->s;
+    for (size_t i = 0; i < r->n; i++)
+        if (strlen(r->names[i]) == n && memcmp(r->names[i], at, n) == 0) {
+            r->s += n;
+            strbuf_addf(out, "v%zu", i);
+            return true;
+        }
+    static const char *const modules[] = {"torch.nn.functional.", "torch.special.", "torch.", "F."};
+    for (size_t i = 0; i < ARRAY_LEN(modules); i++)
+        if (take(r, modules[i])) {
+            at = r->s;
+            n = word(at);
+            r->s += n;
+            return take(r, "(") ? call(r, at, n, NULL, out) : refuse(r, "the name", at, n);
+        }
+    return refuse(r, "the name", at, n ? n : 1);
+}
+
+static bool primary(struct reader *r, struct strbuf *out)
+{
+    struct strbuf self = STRBUF_INIT(MAX_C);
+    bool ok;
+    blanks(r);
+    if (take(r, "("))
+        ok = expression(r, &self) && (take(r, ")") || refuse(r, "no ')' at", r->s, 16));
+    else if (isdigit((unsigned char)*r->s) || *r->s == '.')
+        ok = number(r, &self);
+    else
+        ok = name_or_call(r, &self);
+    while (ok && take(r, ".")) { /* methods */
+        struct strbuf next = STRBUF_INIT(MAX_C);
+        const char *at = r->s;
+        size_t n = word(at);
+        r->s += n;
+        ok = take(r, "(") ? call(r, at, n, self.buf, &next) : refuse(r, "the attribute", at, n);
+        strbuf_release(&self);
+        self = next;
+    }
+    blanks(r);
+    if (ok && *r->s == '[')
+        ok = refuse(r, "an index", r->s, 16);
+    if (ok)
+        strbuf_addf(out, "(%s)", self.buf);
+    strbuf_release(&self);
+    return ok && !out->truncated;
+}
+
+static bool unary(struct reader *r, struct strbuf *out);
+
+static bool power(struct reader *r, struct strbuf *out)
+{
+    struct strbuf a = STRBUF_INIT(MAX_C), b = STRBUF_INIT(MAX_C);
+    bool ok = primary(r, &a);
+    if (ok && take(r, "**")) {
+        ok = unary(r, &b);
+        if (strcmp(b.buf, "(2.f)") == 0)
+            strbuf_addf(out, "(%s * %s)", a.buf, a.buf);
+        else if (strcmp(b.buf, "(3.f)") == 0)
+            strbuf_addf(out, "(%s * %s * %s)", a.buf, a.buf, a.buf);
+        else
+            strbuf_addf(out, "powf(%s, %s)", a.buf, b.buf);
+    } else if (ok) {
+        strbuf_adds(out, a.buf);
+    }
+    strbuf_release(&a);
+    strbuf_release(&b);
+    return ok && !out->truncated;
+}
+
+static bool unary(struct reader *r, struct strbuf *out)
+{
+    blanks(r);
+    if (++r->depth > MAX_DEPTH)
+        return refuse(r, "too deep a nesting at", r->s, 16);
+    bool minus = take(r, "-"), ok;
+    if (minus)
+        strbuf_adds(out, "(-");
+    ok = minus ? unary(r, out) : power(r, out);
+    if (minus)
+        strbuf_adds(out, ")");
+    r->depth--;
+    return ok;
+}
+
+/* Left-associative operators of one precedence; longer tokens first. */
+static bool chain(struct reader *r, unsigned level, struct strbuf *out)
+{
+    static const char *const levels[3][7] = {
+        {"<=", ">=", "==", "!=", "<", ">", NULL}, {"+", "-", NULL}, {"*", "/", NULL}};
+    if (level == 3)
+        return unary(r, out);
+    struct strbuf left = STRBUF_INIT(MAX_C);
+    bool ok = chain(r, level + 1, &left), more = ok;
+    while (more) {
+        more = false;
+        blanks(r);
+        for (unsigned i = 0; levels[level][i] && !more; i++) {
+            const char *op = levels[level][i];
+            if (strncmp(r->s, "**", 2) == 0 || strncmp(r->s, "//", 2) == 0 || !take(r, op))
+                continue;
+            struct strbuf right = STRBUF_INIT(MAX_C), both = STRBUF_INIT(MAX_C);
+            ok = chain(r, level + 1, &right);
+            strbuf_addf(&both, "(%s %s %s)", left.buf, op, right.buf);
+            strbuf_release(&left);
+            strbuf_release(&right);
+            left = both;
+            more = ok && !left.truncated;
+            ok = more;
+            break;
+        }
+    }
+    strbuf_adds(out, left.buf);
+    strbuf_release(&left);
+    return ok && !out->truncated;
+}
+
+static bool expression(struct reader *r, struct strbuf *out)
+{
+    if (++r->depth > MAX_DEPTH)
+        return refuse(r, "too deep a nesting at", r->s, 16);
+    bool ok = chain(r, 0, out);
+    r->depth--;
+    return ok;
+}
+
+bool torch_to_c(const char *text, const char *const *names, size_t n, struct strbuf *out,
+                struct strbuf *why)
+{
+    struct reader r = {.s = text, .names = names, .n = n, .why = why};
+    if (strlen(text) > TORCH_MAX_TEXT) {
+        strbuf_adds(why, "its PyTorch expression is too long");
+        return false;
+    }
+    struct strbuf c = STRBUF_INIT(MAX_C);
+    bool ok = expression(&r, &c);
+    blanks(&r);
+    if (ok && *r.s)
+        ok = refuse(&r, "something unexpected at", r.s, strlen(r.s));
+    if (ok)
+        strbuf_adds(out, c.buf);
+    else if (!why->len)
+        strbuf_adds(why, "its PyTorch expression is too long for a playbook");
+    strbuf_release(&c);
+    return ok;
+}
