@@ -121,7 +121,7 @@ static int exec_atom(struct warp *w, const struct insn *in)
 {
     uint32_t n = in->o[2] & 0xff, bits = ptx_type_bits((enum ptx_type)in->sub[1]);
     bool has_dst = in->o[2] >> 8 & 1, sum32 = in->sub[0] == A_ADD && in->sub[1] == PT_F32;
-    uint32_t order = in->o[2] >> 16;
+    uint32_t order = (in->o[2] & OPND_OFF) >> 16;
     const uint32_t *dst = in->v, *val = in->v + (has_dst ? n : 0), *newv = val + n;
     uint64_t addr[WARP];
     lane_addrs(w, in, in->o[1], in->sub[3], addr);
@@ -256,7 +256,7 @@ static int decode_atom(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->sub[1] = (uint8_t)t;
     in->sub[2] = (uint8_t)sp;
     in->sub[3] = (uint8_t)abits;
-    in->o[2] = n | (red ? 0u : 1u << 8) | order << 16;
+    in->o[2] = OPND_NUMBER(n | (red ? 0u : 1u << 8) | order << 16);
     in->kind = CK_ATOMIC;
     in->exec = t == PT_B128 ? exec_atom128 : exec_atom;
     return 0;

@@ -121,6 +121,8 @@ enum count_kind {
 #define OPND_WARP (2u << 30)  /* special registers that differ between warps: %tid */
 #define OPND_BLOCK (3u << 30) /* special registers that differ between blocks: %ctaid */
 #define OPND_OFF 0x3fffffffu
+/* A plain number in the place of an operand, so that nobody takes it for a register. */
+#define OPND_NUMBER(n) (OPND_CONST | (n))
 
 struct insn {
     exec_fn exec;

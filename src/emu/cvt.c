@@ -327,7 +327,7 @@ static int cvt_pair(struct warp *w, const struct insn *in)
 
 static int cvt_general(struct warp *w, const struct insn *in)
 {
-    uint32_t db = in->o[4] >> 8, sb = in->o[4] & 0xff, flags = in->sub[3];
+    uint32_t db = (in->o[4] & OPND_OFF) >> 8, sb = in->o[4] & 0xff, flags = in->sub[3];
     enum ptx_type dt = (enum ptx_type)in->sub[0], st = (enum ptx_type)in->sub[1];
     enum round_mode mode = (enum round_mode)in->sub[2];
     char *d = opnd(w, in->o[0]);
@@ -556,7 +556,7 @@ static int decode_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *
     if (dec_loose(d, p, &p->ops[0], dt, true, &in->o[0], &db) < 0 ||
         dec_loose(d, p, &p->ops[1], st, false, &in->o[1], &sb) < 0)
         return -1;
-    in->o[4] = db / 8 << 8 | sb / 8;
+    in->o[4] = OPND_NUMBER(db / 8 << 8 | sb / 8);
     for (size_t i = 0; i < ARRAY_LEN(hot); i++)
         if (str_eq(hot[i].name, name) && hot[i].dbits == db && hot[i].sbits == sb)
             in->exec = hot[i].fn;

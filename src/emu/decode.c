@@ -531,6 +531,8 @@ static enum result_status decode_func(struct code *c, struct code_func *cf, stru
         in->src = i;
         in->rank = fd.plan.rank[i];
         in->flags = fd.plan.leader[i] ? INSN_LEADER : 0;
+        for (size_t k = 0; k < ARRAY_LEN(in->o); k++)
+            in->o[k] = OPND_NUMBER(0);
         if (decode_guarded(&d, &f->insns.items[i], in) < 0)
             return d.status;
     }

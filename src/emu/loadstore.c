@@ -216,7 +216,7 @@ static void store_whole(uint8_t *p, uint32_t bytes, uint64_t v)
 
 static int strong_ld(struct warp *w, const struct insn *in)
 {
-    uint32_t bytes = in->sub[1], dbits = in->o[2];
+    uint32_t bytes = in->sub[1], dbits = in->o[2] & OPND_OFF;
     bool wide = bytes * in->nv >= 16;
     uint64_t addr[WARP], as_given[WARP];
     uint8_t *at[WARP];
@@ -233,7 +233,7 @@ static int strong_ld(struct warp *w, const struct insn *in)
                 memcpy((u128 *)opnd(w, in->v[k]) + i, at[i] + k * 16, 16);
                 continue;
             }
-            uint64_t v = load_whole(at[i] + k * bytes, bytes, in->o[3]);
+            uint64_t v = load_whole(at[i] + k * bytes, bytes, in->o[3] & OPND_OFF);
             memcpy((char *)opnd(w, in->v[k]) + i * (dbits / 8), &v, dbits / 8);
         }
     }
@@ -248,7 +248,7 @@ static int strong_ld(struct warp *w, const struct insn *in)
 
 static int strong_st(struct warp *w, const struct insn *in)
 {
-    uint32_t bytes = in->sub[1], dbits = in->o[2];
+    uint32_t bytes = in->sub[1], dbits = in->o[2] & OPND_OFF;
     bool wide = bytes * in->nv >= 16;
     uint64_t addr[WARP], as_given[WARP];
     uint8_t *at[WARP];
@@ -423,8 +423,8 @@ static int pick_form(struct decoder *d, const struct ptx_insn *p, struct insn *i
             in->exec = is_param ? (is_store ? forms[i].stp : forms[i].ldp)
                                 : (is_store ? forms[i].st : forms[i].ld);
             in->sub[1] = (uint8_t)bytes;
-            in->o[2] = bits;
-            in->o[3] = is_signed;
+            in->o[2] = OPND_NUMBER(bits);
+            in->o[3] = OPND_NUMBER(is_signed);
             return 0;
         }
     return dec_bad(d, p, "a register of %u bits cannot hold %s", bits, ptx_type_name(t));
