@@ -56,6 +56,9 @@ bin/%: $(B)/%
 $(B)/hone: $(B)/cmd/main.o $(B)/libhone.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(HONE_LIBS)
+# The same program with the switches of docs/testing.md, for t/redteam.sh; never installed.
+$(B)/hone-test: src/cmd/main.c $(B)/libhone.a
+	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -DHONE_VERSION='"$(VERSION)"' -o $@ $^ $(LDFLAGS_ALL) $(HONE_LIBS)
 $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
@@ -133,13 +136,13 @@ export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
 .PHONY: test check check-unit asan torture bench
 test: setup ## install what is missing, build, run all tests
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
-check: check-unit $(PROGRAMS:%=$(B)/%) $(B)/fidelity ## the tests alone, without set-up
+check: check-unit $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity ## the tests alone, without set-up
 	@prove $(PROVE_FLAGS) $(filter-out t/lib.sh,$(sort $(wildcard t/*.sh)))
 check-unit: $(UNIT)
 	@$(if $(UNIT),prove $(PROVE_FLAGS) --exec '' $(sort $(UNIT)))
 asan: ## the unit tests under ASan and UBSan
 	@$(MAKE) -s -j2 MODE=asan check-unit
-torture: all ## the long fault tests
+torture: all $(B)/hone-test ## the long fault tests
 	@$(if $(wildcard t/torture/*.sh),prove $(sort $(wildcard t/torture/*.sh)))
 BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 $(B)/bench/%: bench/%.c $(B)/libhone.a

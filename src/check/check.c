@@ -422,6 +422,34 @@ static void check_printf(struct verdict *v, const struct check_input *in)
             arena_printf(&v->arena, "the kernel prints (%zu bytes): its times include that", n);
 }
 
+/* A call that was to be verified and was not compared (its outputs did not fit into memory) proves
+ * nothing: where all else is well, there is no verdict. */
+static void check_unverified(struct verdict *v, const struct check_input *in)
+{
+    for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
+        const struct result_case *rc = &in->result->cases[c];
+        uint64_t elems = 0;
+        for (uint32_t b = 0; b < in->job->cases[c].nbuffers; b++) {
+            enum job_buffer_role role = in->job->cases[c].buffers[b].role;
+            if (role == JOB_OUTPUT || role == JOB_INOUT)
+                elems += in->job->cases[c].buffers[b].elems;
+        }
+        for (uint32_t k = 0; k < rc->ncalls && v->kind == V_PASS; k++) {
+            const struct result_call *call = &rc->calls[k];
+            if (call->program || !(call->flags & JOB_CALL_VERIFY) || call->ncompares || !elems ||
+                call->status != RESULT_OK)
+                continue;
+            v->kind = V_UNJUDGED;
+            v->stage = "check";
+            v->detector = "status";
+            v->summary = arena_printf(&v->arena,
+                                      "the outputs of %s, call %u could not be kept for "
+                                      "comparison: this machine has too little memory",
+                                      in->job->cases[c].name, k);
+        }
+    }
+}
+
 void check_facts(struct verdict *v, const struct check_input *in)
 {
     check_status(v, in);
@@ -431,5 +459,6 @@ void check_facts(struct verdict *v, const struct check_input *in)
     check_findings(v, in);
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         check_case(v, in, c);
+    check_unverified(v, in);
     check_probes(v, in);
 }

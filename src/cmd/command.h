@@ -38,6 +38,9 @@ struct command {
     int (*run)(int argc, const char **argv); /* argv[0] is the command's name */
 };
 
+/* True in `hone-test` alone (docs/testing.md): there a detector can be switched off. */
+extern const bool hone_testing;
+
 /* Runs the one of a table that argv[0] names; `of` is "" or the command these are parts of. */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);

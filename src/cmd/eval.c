@@ -35,12 +35,16 @@ static int run(int argc, const char **argv)
         OPT_STRS(0, "against", &against, "FILE", "another kernel as a baseline"),
         OPT_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
                  "spent on measuring (default 2s)"),
+        OPT_TIME(0, "call-limit", &j.config.call_ns, "TIME",
+                 "a call that takes longer hangs (default 5s, on the emulator 20s)"),
         OPT_FLAG(0, "smoke", &smoke, "only the smoke workloads"),
         OPT_FLAG(0, "skip-time", &no_time, "check, but do not time"),
         OPT_FLAG(0, "skip-baselines", &no_baselines, "leave the task's own baselines out"),
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize, "emulate without the sanitizer"),
-        OPT_STRS(0, "disable-detector", &off, "NAME", "for tests: show that a detector is needed"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
+        hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
+                                               "show that a detector is needed")
+                     : (struct option)OPT_END(),
         OPT_END(),
     };
     const struct options spec = {

@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "sys/file.h"
 #include "sys/json.h"
+#include "sys/term.h"
 
 /* Larger than the compiler takes: that one says so in a verdict. */
 enum { MAX_SOURCE = 128 << 20 };
@@ -35,6 +36,27 @@ static int show(const struct judging *j, const struct verdict *v, const char *so
     return v->kind == V_PASS ? HONE_OK : v->kind == V_UNJUDGED ? HONE_ENV : HONE_NEGATIVE;
 }
 
+/* As eval_run, with a line of progress for whom has to wait. */
+static int evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
+                    const struct eval_config *cfg, struct verdict *v, struct err *err)
+{
+    struct progress p;
+    uint64_t mine, done, start = now_ns();
+    if (eval_submit(e, t, source->buf, source->len, cfg, &mine, err) < 0)
+        return -1;
+    progress_init(&p, stderr);
+    int rc;
+    while ((rc = eval_wait(e, 200000000u, &done, v, err)) == 0) {
+        struct strbuf text = STRBUF_INIT(512);
+        eval_progress(e, mine, &text);
+        if (text.len && now_ns() - start > (p.tty ? 2000000000u : 10000000000u))
+            progress_show(&p, "%.0f s, %s", (double)(now_ns() - start) / 1e9, text.buf);
+        strbuf_release(&text);
+    }
+    progress_end(&p);
+    return rc < 0 ? -1 : 0;
+}
+
 int judging_run(const struct judging *j)
 {
     struct err err = ERR_INIT;
@@ -47,7 +69,7 @@ int judging_run(const struct judging *j)
     int rc;
     if (file_read(j->file, MAX_SOURCE, &source, &err) < 0 ||
         evaluator_open(&e, &j->options, &err) < 0 ||
-        eval_run(e, t, source.buf, source.len, &j->config, &v, &err) < 0) {
+        evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         rc = show(j, &v, source.buf);

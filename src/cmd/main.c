@@ -16,6 +16,12 @@
 #define HONE_VERSION "0.1.0"
 #endif
 
+#ifdef HONE_TESTING
+const bool hone_testing = true;
+#else
+const bool hone_testing = false;
+#endif
+
 /* In the order of --help. */
 static const struct command *const table[] = {
     &cmd_optimize, &cmd_eval,  &cmd_emu,    &cmd_profile, &cmd_resume, &cmd_runs,

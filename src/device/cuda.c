@@ -299,6 +299,7 @@ static void cuda_close(struct device *dev)
         d->cu->PrimaryCtxRelease(d->device);
     }
     nvml_close(d->nvml);
+    cuda_symbols_free(d);
     release_stdout(d);
     vec_release(&d->slabs);
     free(d->printed);
@@ -350,6 +351,7 @@ static const struct device_ops cuda_ops = {
     .load = cuda_load,
     .unload = cuda_unload,
     .globals_intact = cuda_globals_intact,
+    .sealed = cuda_sealed,
     .tensormap = cuda_tensormap,
     .launch = cuda_launch,
     .sync = cuda_sync,

@@ -79,6 +79,7 @@ struct cuda {
     char *printed;
     struct cuda_truth *truth;
     struct cublaslt *lt;
+    struct cuda_symbols *symbols; /* where modules have their variables, by file */
 };
 
 static inline struct cuda *cuda_of(struct device *d)
@@ -129,6 +130,8 @@ int cuda_share(struct device *dev, uint64_t addr, uint8_t handle[64], uint64_t *
 enum result_status cuda_load(struct device *dev, const struct job_module *m, const char *dir,
                              struct device_module **out, struct err *err);
 void cuda_unload(struct device *dev, struct device_module *m);
+bool cuda_sealed(struct device *dev, struct device_module *m);
+void cuda_symbols_free(struct cuda *d);
 int cuda_globals_intact(struct device *dev, struct device_module *m, bool *ok, const char **which,
                         struct err *err);
 enum result_status cuda_tensormap(struct device *dev, const struct job_tensormap *t, uint64_t addr,

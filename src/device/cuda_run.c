@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/stats.h"
 #include "base/util.h"
 #include "device/cuda.h"
@@ -39,6 +40,7 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
+    bool sealed; /* the ranges are all that it can write to between calls */
 };
 
 /* ---- __device__ variables -------------------------------------------------------------------- */
@@ -94,19 +96,46 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * The sections with writable variables (.nv.global, .nv.global.init), each found through one symbol
- * the driver will tell the address of. Variables of a section lie as in the file, so that one
- * symbol gives the place of all, the static ones included.
+ * Where a cubin has its writable variables: per section (.nv.global, .nv.global.init) one symbol
+ * the driver tells the address of. Variables of a section lie as in the file, so that one symbol
+ * gives the place of all, the static ones included. Headers like CuTe's bring thousands of symbols,
+ * and asking for one costs microseconds: what was found is remembered for the next load.
  */
-static int find_variables(struct cuda *d, struct device_module *m, const char *data, size_t len,
-                          struct err *err)
+struct cuda_symbols {
+    struct cuda_symbols *next;
+    char *file;
+    unsigned nsections, n; /* sections there are; those whose place is known */
+    struct {
+        char *name;
+        uint64_t offset, bytes; /* of the symbol in its section; of the section */
+    } at[MAX_RANGES];
+};
+
+void cuda_symbols_free(struct cuda *d)
+{
+    for (struct cuda_symbols *s = d->symbols, *next; s; s = next) {
+        next = s->next;
+        for (unsigned i = 0; i < s->n; i++)
+            free(s->at[i].name);
+        free(s->file);
+        free(s);
+    }
+    d->symbols = NULL;
+}
+
+static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module mod,
+                             const char *data, size_t len)
 {
     struct elf e;
-    if (!elf_open(&e, data, len))
-        return 0;
-    unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
     bool found[256] = {false};
-    for (unsigned s = 0; s < e.nsh; s++) {
+    if (!elf_open(&e, data, len)) {
+        out->nsections = 1; /* PTX: nothing is known */
+        return;
+    }
+    unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
+    for (unsigned s = 0; s < e.nsh; s++)
+        out->nsections += holds_variables(&e, shstr, s) && e.sh[s].sh_size;
+    for (unsigned s = 0; s < e.nsh && out->n < out->nsections; s++) {
         if (e.sh[s].sh_type != SHT_SYMTAB || e.sh[s].sh_entsize != sizeof(Elf64_Sym) ||
             e.sh[s].sh_offset % 8)
             continue;
@@ -116,19 +145,52 @@ static int find_variables(struct cuda *d, struct device_module *m, const char *d
             cu_ptr ptr = 0;
             size_t bytes = 0;
             if (ELF64_ST_TYPE(sym[i].st_info) != STT_OBJECT || !holds_variables(&e, shstr, at) ||
-                at >= ARRAY_LEN(found) || found[at])
+                at >= ARRAY_LEN(found) || found[at] || out->n == MAX_RANGES)
                 continue;
             const char *name = elf_string(&e, e.sh[s].sh_link, sym[i].st_name);
             uint64_t off = sym[i].st_value, size = e.sh[at].sh_size;
-            if (!*name || d->cu->ModuleGetGlobal(&ptr, &bytes, m->mod, name) != CU_SUCCESS ||
+            if (!*name || d->cu->ModuleGetGlobal(&ptr, &bytes, mod, name) != CU_SUCCESS ||
                 bytes != sym[i].st_size || off > size || bytes > size - off)
                 continue;
             found[at] = true;
-            if (add_range(d, m, ptr - off, size, name, err) < 0)
-                return -1;
+            out->at[out->n].name = xstrdup(name);
+            out->at[out->n].offset = off;
+            out->at[out->n++].bytes = size;
         }
     }
+}
+
+static int find_variables(struct cuda *d, struct device_module *m, const char *file,
+                          const char *data, size_t len, struct err *err)
+{
+    struct cuda_symbols *s = d->symbols;
+    while (s && !str_eq(s->file, file))
+        s = s->next;
+    if (!s) {
+        s = xcalloc(1, sizeof *s);
+        s->file = xstrdup(file);
+        s->next = d->symbols;
+        d->symbols = s;
+        uint64_t t = now_ns();
+        look_for_symbols(d, s, m->mod, data, len);
+        log_info("cuda", "%s: %u of %u sections of variables found in %.1f ms", file, s->n,
+                 s->nsections, (double)(now_ns() - t) / 1e6);
+    }
+    m->sealed = s->n == s->nsections;
+    for (unsigned i = 0; i < s->n; i++) {
+        cu_ptr ptr = 0;
+        size_t bytes = 0;
+        CUDA_TRY(d, d->cu->ModuleGetGlobal(&ptr, &bytes, m->mod, s->at[i].name), err,
+                 "finding the module's variables");
+        if (add_range(d, m, ptr - s->at[i].offset, s->at[i].bytes, s->at[i].name, err) < 0)
+            return -1;
+    }
     return 0;
+}
+
+bool cuda_sealed(struct device *dev, struct device_module *m)
+{
+    return m->kind != JOB_MODULE_KERNEL || m->sealed;
 }
 
 int cuda_globals_intact(struct device *dev, struct device_module *m, bool *ok, const char **which,
@@ -169,7 +231,7 @@ enum result_status cuda_load(struct device *dev, const struct job_module *jm, co
         cu_result r = d->cu->ModuleLoadData(&m->mod, data);
         if (r != CU_SUCCESS)
             st = cuda_blame(d, r, err, "loading the module");
-        else if (find_variables(d, m, data, len, err) < 0)
+        else if (find_variables(d, m, *jm->cubin ? jm->cubin : jm->ptx, data, len, err) < 0)
             st = RESULT_MACHINE;
     }
     free(data);

@@ -98,6 +98,10 @@ struct device_ops {
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
+    /* Is all that the module could carry from call to call under globals_intact's eyes? Then it
+     * need not be loaded afresh for each timed call. NULL: it must. */
+    bool (*sealed)(struct device *d, struct device_module *m);
+
     /* Tensor maps are encoded to 128 bytes for the address given. */
     enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
                                     uint8_t out[128], struct err *err);

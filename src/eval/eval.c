@@ -223,6 +223,10 @@ static void finish_with(struct evaluator *e, struct attempt *a, enum verdict_kin
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
+    /* What does not even compile cannot be let through to the next stage. */
+    for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
+        if (str_eq(*off, detector))
+            kind = V_UNJUDGED;
     a->v.kind = kind;
     a->v.stage = stage;
     a->v.detector = detector;
@@ -258,16 +262,8 @@ static bool is_blank(const char *s, size_t n)
 static struct compile_request request_of(const struct evaluator *e, const struct plan *p,
                                          const char *source, size_t len, struct arena *mem)
 {
-    size_t n = plan_launch_count(p), nk = 0;
-    const char **kernels = arena_alloc(mem, sizeof *kernels * (n + 1));
-    for (size_t i = 0; i < n; i++) {
-        const char *k = plan_launch_kernel(p, i);
-        bool seen = false;
-        for (size_t j = 0; j < nk; j++)
-            seen = seen || str_eq(kernels[j], k);
-        if (!seen)
-            kernels[nk++] = k;
-    }
+    size_t nk;
+    const char **kernels = parts_kernels(p, &nk, mem);
     return (struct compile_request){.source = source,
                                     .len = len,
                                     .name = "kernel.cu",
@@ -371,7 +367,9 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->limits = (struct job_limits){
         .wall_ns = 120000000000u + 4 * measure,
         /* a profiler plays every launch many times */
-        .call_ns = on_emu || a->stage == PROFILING ? 20000000000u : 5000000000u,
+        .call_ns = a->cfg.call_ns                    ? a->cfg.call_ns
+                   : on_emu || a->stage == PROFILING ? 20000000000u
+                                                     : 5000000000u,
         .measure_ns = measure,
         .device_bytes = on_emu ? UINT64_C(12) << 30 : 0,
         .printf_bytes = 64 << 10,
@@ -498,6 +496,24 @@ static void copy_counters(struct verdict *v, const struct case_set *cases, const
     }
 }
 
+/* Baselines that could not run, and whether a library stood beside the candidate at all. */
+static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r)
+{
+    bool library = false, timed = false;
+    for (uint32_t m = 1; m < r->nmodules && m < a->job.nmodules; m++) {
+        const struct job_module *jm = &a->job.modules[m];
+        library = library || (jm->kind != JOB_MODULE_KERNEL && r->modules[m].status == RESULT_OK);
+        if (r->modules[m].status != RESULT_OK)
+            *vec_push(&v->warnings) =
+                arena_printf(&v->arena, "baseline '%s' failed (%s): %.300s", jm->name,
+                             result_status_name(r->modules[m].status), r->modules[m].message);
+    }
+    for (uint32_t c = 0; c < a->job.ncases; c++)
+        timed = timed || a->job.cases[c].timing.max_calls;
+    if (a->cfg.baselines && timed && v->kind == V_PASS && !library)
+        *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) stood beside this kernel";
+}
+
 static void judge(struct evaluator *e, struct attempt *a, const struct result *r)
 {
     struct verdict *v = &a->v;
@@ -525,6 +541,7 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         measure_times(v, &mi);
     copy_counters(v, &a->cases, r);
     a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
+    note_baselines(v, a, r);
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)
@@ -539,19 +556,40 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         v->detail = detail_run(v, a->source);
 }
 
-/* A worker that was killed leaves its last progress; what it was doing then tells the kind. */
+static int read_result(struct attempt *a, const char *name, struct result *r, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
+    char *path = xasprintf("%s/%s", a->dir.path, name);
+    int rc = file_read(path, RESULT_MAX_BYTES, &sb, err);
+    if (rc == 0)
+        rc = result_read(r, sb.buf, sb.len, &a->arena, err);
+    if (rc == 0)
+        rc = result_fits(r, &a->job, err);
+    free(path);
+    strbuf_release(&sb);
+    return rc;
+}
+
+/*
+ * The facts of a run. A worker that was killed leaves its last progress: where it was when the time
+ * limit of the whole evaluation passed is where the candidate hangs; any other death is not the
+ * candidate's, and the message says where it happened.
+ */
 static int read_facts(struct attempt *a, const struct sched_done *d, struct result *r,
                       struct err *err)
 {
-    struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
-    char *path = xasprintf("%s/result.bin", a->dir.path);
     int rc = -1;
-    if (d->have_result && file_read(path, RESULT_MAX_BYTES, &sb, err) == 0 &&
-        result_read(r, sb.buf, sb.len, &a->arena, err) == 0)
-        rc = result_fits(r, &a->job, err);
-    else if (!d->have_result)
+    if (d->have_result) {
+        rc = read_result(a, "result.bin", r, err);
+    } else if (read_result(a, "progress.bin", r, NULL) == 0) {
+        rc = 0;
+        r->status = d->timed_out ? RESULT_HANG : RESULT_MACHINE;
+        r->message = arena_printf(&a->arena, "the worker was ended (exit %d, signal %d): %s %s",
+                                  d->exit_code, d->signal, r->message, d->note);
+    } else {
         err_set(err, ERR_SYSTEM, "the worker ended without a result (exit %d, signal %d): %s",
                 d->exit_code, d->signal, d->note);
+    }
     if (rc == 0 && d->timed_out && r->status != RESULT_HANG) {
         r->status = RESULT_HANG;
         r->message = "the time limit of the whole evaluation passed";
@@ -560,8 +598,6 @@ static int read_facts(struct attempt *a, const struct sched_done *d, struct resu
         r->message = arena_printf(&a->arena, "the worker died (exit %d, signal %d): %s",
                                   d->exit_code, d->signal, d->note);
     }
-    free(path);
-    strbuf_release(&sb);
     return rc;
 }
 
@@ -640,6 +676,8 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
     struct err err = ERR_INIT;
     struct result r;
     a->ran_ns += d->wall_ns;
+    if (*d->note)
+        log_info("eval", "the worker said: %s", d->note);
     if (a->stage == PROFILING) {
         take_profile(e, a, d);
         return;
@@ -779,6 +817,18 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
             return -1;
         if (!e->attempts || now_ns() >= until)
             return 0;
+    }
+}
+
+void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out)
+{
+    static const char *const stages[] = {"compiling", "emulating", "running", "profiling", ""};
+    for (struct attempt *a = e->attempts; a; a = a->next) {
+        if (a->ticket != ticket)
+            continue;
+        strbuf_adds(out, stages[a->stage]);
+        if (a->stage > COMPILING && a->stage < DONE)
+            sched_progress(a->on_main ? e->main : e->local, a->sched_ticket, out);
     }
 }
 

@@ -35,10 +35,11 @@ struct eval_config {
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     bool baselines;             /* the task's own */
     uint64_t measure_ns;        /* time budget of measuring; 0 = 2 s */
+    uint64_t call_ns;           /* a longer call hangs; 0 = 5 s, on the emulator 20 s */
     const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
     bool annotate;        /* emulator: counters per source line */
     const char *ncu_csv;  /* EVAL_PROFILE: where to leave what ncu printed; NULL = nowhere */
-    const char *const *disabled_detectors; /* tests only; NULL-terminated, or NULL */
+    const char *const *disabled_detectors; /* hone-test only; NULL-terminated, or NULL */
     const char *parent; /* the source it was made from, whose types it shares; NULL = none */
 };
 #define EVAL_CONFIG_INIT                                        \
@@ -57,6 +58,9 @@ int eval_run(struct evaluator *e, const struct task *t, const char *source, size
 /* Children of this source are to come: whatever makes their compiles faster begins in the
  * background (see compile_prepare). Returns its state, or -1 if there is nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
+
+/* What a submitted one is doing, in a few words for a person who waits; "" = done or unknown. */
+void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 
 /* Several at once: submit, then wait for any. Compiling overlaps with running. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,

@@ -40,6 +40,21 @@ static void drop_last(struct parts *p)
     part_release(&p->items[--p->n]);
 }
 
+const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a)
+{
+    size_t launches = plan_launch_count(p);
+    const char **out = arena_alloc(a, (launches + 1) * sizeof *out);
+    *n = 0;
+    for (size_t i = 0; i < launches; i++) {
+        size_t k = 0;
+        while (k < *n && !str_eq(out[k], plan_launch_kernel(p, i)))
+            k++;
+        if (k == *n)
+            out[(*n)++] = plan_launch_kernel(p, i);
+    }
+    return out;
+}
+
 /* Compiles a kernel baseline; returns why not, or NULL. */
 static const char *compile_part(struct part *x, const struct parts_request *rq, struct err *err)
 {
@@ -50,18 +65,17 @@ static const char *compile_part(struct part *x, const struct parts_request *rq, 
     vec_release(&problems);
     if (!x->plan)
         return "its plan does not fit the task";
-    size_t n = plan_launch_count(x->plan);
-    const char **kernels = xcalloc(n + 1, sizeof *kernels);
-    for (size_t i = 0; i < n; i++)
-        kernels[i] = plan_launch_kernel(x->plan, i);
+    size_t n;
+    struct arena mem = ARENA_INIT;
+    const char **kernels = parts_kernels(x->plan, &n, &mem);
     struct compile_request c = {.source = x->source,
                                 .len = strlen(x->source),
-                                .name = x->name,
+                                .name = "kernel.cu", /* as for a candidate: one cache entry */
                                 .arch = rq->arch,
                                 .kernels = kernels,
                                 .nkernels = n};
     int rc = compile_run(rq->compiler, &c, &x->code, err);
-    free(kernels);
+    arena_release(&mem);
     if (rc < 0)
         return err->msg;
     x->have_code = true;

@@ -41,6 +41,8 @@ struct parts_request {
     bool emu, baselines;
 };
 
+/* The plan's kernels, each once. */
+const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a);
 /* Hone's own device code, compiled for rq->arch, into dir/service.cubin. */
 int parts_service(const struct parts_request *rq, const char *dir, struct err *err);
 int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,

@@ -85,16 +85,25 @@ struct share {
     const char *what;
 };
 
-/* The busiest unit. A unit that is over this share is the limit; below it nothing is. */
-static const double busy_pct = 60;
+/* A unit that is over this share of its peak is the limit; below it nothing is. The L2's peak is
+ * one no access pattern reaches. */
+static const double busy_pct = 60, busy_l2_pct = 50;
 
+static double busy_at(const struct share *s)
+{
+    return s->bound == BOUND_L2 ? busy_l2_pct : busy_pct;
+}
+
+/* The busiest unit. All that comes from DRAM goes through the L2: where DRAM is busy the L2 is not
+ * the limit, however busy it is. */
 static struct share busiest(const struct prof_kernel *k)
 {
+    bool dram = k->dram_pct >= busy_pct;
     const struct share all[] = {
         {BOUND_TENSOR, k->tensor_pct, "of peak tensor throughput"},
         {BOUND_DRAM, k->dram_pct, "of peak DRAM throughput"},
         {BOUND_SHARED, k->shared_pct, "of peak shared-memory throughput"},
-        {BOUND_L2, k->l2_pct, "of peak L2 throughput"},
+        {BOUND_L2, dram ? NAN : k->l2_pct, "of peak L2 throughput"},
         {BOUND_ISSUE, k->issue_pct, "of issue slots busy"},
         {BOUND_ISSUE, k->fma_pct, "of the multiply-add pipe busy"},
         {BOUND_ISSUE, k->alu_pct, "of the integer pipe busy"},
@@ -125,9 +134,9 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
             return BOUND_LAUNCH;
         return k->latency_pct > s.pct ? BOUND_LATENCY : s.bound;
     }
-    if (launch_ns > 0 && each > 0 && each < 1.5 * launch_ns && s.pct < busy_pct)
+    if (launch_ns > 0 && each > 0 && each < 1.5 * launch_ns && s.pct < busy_at(&s))
         return BOUND_LAUNCH;
-    return s.pct >= busy_pct ? s.bound : BOUND_LATENCY;
+    return s.pct >= busy_at(&s) ? s.bound : BOUND_LATENCY;
 }
 
 /* What warps wait for most, where ncu said. */

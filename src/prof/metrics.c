@@ -1,5 +1,7 @@
 #include "prof/metrics.h"
 
+#include <string.h>
+
 #include "base/util.h"
 #include "prof/prof.h"
 
@@ -12,8 +14,10 @@ const struct prof_metric prof_metrics[] = {
     {"dram__bytes.sum", F(dram_bytes)},
     {"dram__bytes_read.sum", -1},
     {"dram__bytes_write.sum", -1},
-    {"lts__throughput" PCT, F(l2_pct)},
+    {"lts__throughput" PCT, -1}, /* counts what goes on towards DRAM as well */
     {"lts__t_sectors" PCT, F(l2_pct)},
+    {"lts__lts2xbar_cycles_active" PCT, F(l2_pct)},
+    {"l1tex__m_xbar2l1tex_read_sectors" PCT, F(l2_pct)},
     {"lts__t_sector_hit_rate.pct", F(l2_hit_pct)},
     {"l1tex__data_pipe_lsu_wavefronts_mem_shared" PCT, F(shared_pct)},
     {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", F(bank_conflicts)},
@@ -54,6 +58,14 @@ const struct prof_metric prof_metrics[] = {
     {"smem_bytes", F(smem_bytes)},
 };
 const size_t prof_nmetrics = ARRAY_LEN(prof_metrics);
+
+bool prof_is_metric(const char *name)
+{
+    for (size_t i = 0; i < prof_nmetrics; i++)
+        if (str_eq(prof_metrics[i].name, name))
+            return strstr(name, "__") != NULL;
+    return false;
+}
 
 double prof_unit_factor(const char *u)
 {

@@ -5,6 +5,7 @@
 #ifndef PROF_METRICS_H
 #define PROF_METRICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct prof_metric {
@@ -14,6 +15,8 @@ struct prof_metric {
 
 extern const struct prof_metric prof_metrics[];
 extern const size_t prof_nmetrics;
+
+bool prof_is_metric(const char *name); /* one of ncu's that we ask for */
 
 /* To the base unit: ns, bytes, percent. 0 = a unit we do not know. */
 double prof_unit_factor(const char *unit);

@@ -206,8 +206,8 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
         for (size_t k = i; k < first + n; k++)
             launches += str_eq(ncu_kernel(t, k), kernel);
         put(v, workload, kernel, "launches", "1", launches);
-        for (int c = 0; c < t->header.n; c++) {
-            double x = strstr(t->header.cell[c], "__") ? merged(t, first, n, kernel, c) : NAN;
+        for (int c = 0; c < t->header.n; c++) { /* ncu adds what a metric is made of: not here */
+            double x = prof_is_metric(t->header.cell[c]) ? merged(t, first, n, kernel, c) : NAN;
             if (!isnan(x))
                 put(v, workload, kernel, t->header.cell[c], c < t->units.n ? t->units.cell[c] : "",
                     x);

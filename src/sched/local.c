@@ -160,6 +160,14 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
     }
 }
 
+static char *local_progress_path(struct sched *s, uint64_t ticket)
+{
+    for (struct run *r = ((struct local *)s)->runs; r; r = r->next)
+        if (r->ticket == ticket && r->state == RUNNING)
+            return xasprintf("%s/progress.bin", r->dir);
+    return NULL;
+}
+
 static void local_close(struct sched *s)
 {
     struct local *l = (struct local *)s;
@@ -172,7 +180,8 @@ static void local_close(struct sched *s)
     free(l);
 }
 
-static const struct sched_ops local_ops = {"local", local_submit, local_wait, local_close};
+static const struct sched_ops local_ops = {"local", local_submit, local_wait, local_progress_path,
+                                           local_close};
 
 int sched_local_open(struct sched **out, unsigned slots, struct err *err)
 {

@@ -1,6 +1,10 @@
 #include "sched/sched.h"
 
+#include <stdlib.h>
+
+#include "base/result.h"
 #include "base/util.h"
+#include "sys/file.h"
 
 int sched_open(struct sched **out, const char *on, unsigned slots, struct err *err)
 {
@@ -33,4 +37,20 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
     if (rc > 0)
         s->outstanding--;
     return rc;
+}
+
+void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out)
+{
+    static const char lead[] = "did not finish: "; /* what it would be were it to end now */
+    char *path = s->ops->progress_path(s, ticket);
+    struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
+    struct arena a = ARENA_INIT;
+    struct result r;
+    if (path && file_read(path, RESULT_MAX_BYTES, &sb, NULL) == 0 &&
+        result_read(&r, sb.buf, sb.len, &a, NULL) == 0 && *r.message)
+        strbuf_addf(out, ": %.200s",
+                    str_starts(r.message, lead) ? r.message + sizeof lead - 1 : r.message);
+    arena_release(&a);
+    strbuf_release(&sb);
+    free(path);
 }

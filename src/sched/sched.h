@@ -36,6 +36,8 @@ struct sched_ops {
                   const char *const *under, uint64_t ticket, struct err *err);
     /* 1: *out is filled; 0: nothing yet within timeout_ns; -1: error. */
     int (*wait)(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
+    /* Where the worker of a bundle writes its progress now; to be freed; NULL = it does not run. */
+    char *(*progress_path)(struct sched *s, uint64_t ticket);
     void (*close)(struct sched *s); /* ends what still runs */
 };
 
@@ -52,6 +54,10 @@ void sched_close(struct sched *s);
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
+
+/* Appends what the bundle's worker is doing (": case 'check:1', call 2 of 'candidate'"), read from
+ * its progress.bin; nothing if it waits or has not said. */
+void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
 /* The hone-worker beside this binary; HONE_WORKER names another. */
 int sched_find_worker(struct strbuf *out, struct err *err);

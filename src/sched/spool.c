@@ -151,6 +151,24 @@ static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_don
     }
 }
 
+/* claimed/ID.WORKER/progress.bin */
+static char *spool_progress_path(struct sched *sched, uint64_t ticket)
+{
+    struct spool *s = (struct spool *)sched;
+    struct name_vec names = VEC_INIT;
+    char *claimed = place(s, "claimed", ""), *out = NULL;
+    for (struct spooled *x = s->items; x; x = x->next) {
+        if (x->ticket != ticket || dir_list(claimed, &names, NULL) < 0)
+            continue;
+        for (size_t i = 0; i < names.n && !out; i++)
+            if (str_starts(names.items[i], x->id))
+                out = xasprintf("%s/%s/progress.bin", claimed, names.items[i]);
+        name_vec_release(&names);
+    }
+    free(claimed);
+    return out;
+}
+
 /* What nobody has taken yet is withdrawn; what runs is left to end, its result unread. */
 static void spool_close(struct sched *sched)
 {
@@ -166,7 +184,8 @@ static void spool_close(struct sched *sched)
     free(s);
 }
 
-static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_close};
+static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_progress_path,
+                                           spool_close};
 
 int sched_spool_open(struct sched **out, const char *dir, struct err *err)
 {

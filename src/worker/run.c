@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/gen.h"
@@ -221,33 +222,34 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/*
- * Two contenders whose code lies at different places are not timed alike: a cold start fetches
- * instructions from memory, and where from costs up to 100 ns, the same way in every call. So a
- * timed call has the device to itself: both are loaded to the same place, one after the other.
- */
-static void unload_others(struct run *r, const struct module_state *keep)
+void run_unload_kernels(struct run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++)
-        if (&r->mods[m] != keep && r->mods[m].m && r->job->modules[m].kind == JOB_MODULE_KERNEL) {
+        if (r->mods[m].m && r->job->modules[m].kind == JOB_MODULE_KERNEL) {
             r->dev->ops->unload(r->dev, r->mods[m].m);
             r->mods[m].m = NULL;
         }
 }
 
-/* A fresh module for every call, so that nothing is carried over, unless the call asks to keep. */
+/*
+ * A fresh module for every call, so that nothing is carried over, unless the call asks to keep. A
+ * timed call may use the one before it if all its variables are watched: one that changes any of
+ * them is found out, and loading takes longer than most kernels.
+ */
 static enum result_status load_module(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
-    if ((x->call->flags & JOB_CALL_TIMED) && !(x->call->flags & JOB_CALL_KEEP_STATE))
-        unload_others(r, x->ms);
-    if (x->ms->m && !(x->call->flags & JOB_CALL_KEEP_STATE)) {
-        ops->unload(r->dev, x->ms->m);
-        x->ms->m = NULL;
-    }
-    if (x->ms->m)
+    bool keep = x->call->flags & JOB_CALL_KEEP_STATE, timed = x->call->flags & JOB_CALL_TIMED;
+    if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
-    return ops->load(r->dev, x->mod, r->dir, &x->ms->m, err);
+    if (timed && x->ms->unsealed)
+        run_unload_kernels(r); /* then all of them lie at the same place, one after the other */
+    else if (x->ms->m)
+        ops->unload(r->dev, x->ms->m);
+    x->ms->m = NULL;
+    enum result_status st = ops->load(r->dev, x->mod, r->dir, &x->ms->m, err);
+    x->ms->unsealed = st == RESULT_OK && !(ops->sealed && ops->sealed(r->dev, x->ms->m));
+    return st;
 }
 
 static enum result_status launch_one(struct run *r, struct call_ctx *x, const struct job_launch *l,
@@ -384,6 +386,19 @@ void run_drop_kept(struct run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
+/* Big pages: touching hundreds of megabytes for the first time is what keeping costs most. */
+static void *keeping_place(uint64_t bytes)
+{
+    const size_t huge = 2 << 20;
+    if (bytes < 4 * huge)
+        return xmalloc(bytes);
+    void *p = aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
+    if (!p)
+        return xmalloc(bytes); /* which ends us with a message */
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
 static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
 {
     uint64_t total = 0;
@@ -402,7 +417,7 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
         const struct job_buffer *b = &x->jc->buffers[i];
         if (!is_output(b))
             continue;
-        k->out[i] = xmalloc(b->bytes);
+        k->out[i] = keeping_place(b->bytes);
         r->kept_bytes += b->bytes;
         if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
             return -1;
@@ -465,15 +480,26 @@ static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
+static void lap(uint64_t *since, uint64_t *sum)
+{
+    uint64_t t = now_ns();
+    *sum += t - *since;
+    *since = t;
+}
+
 static enum result_status run_on_device(struct run *r, struct call_ctx *x, struct err *err)
 {
     if (r->dev->ops->begin_call)
         r->dev->ops->begin_call(r->dev, x->call);
+    uint64_t t = now_ns();
+    r->spent.calls++;
     enum result_status st = x->mod->kind == JOB_MODULE_TORCH ? RESULT_OK : load_module(r, x, err);
+    lap(&t, &r->spent.load_ns);
     if (st == RESULT_OK)
         st = alloc_buffers(r, x, err);
     if (st == RESULT_OK && fill_buffers(r, x, err) < 0)
         st = RESULT_MACHINE;
+    lap(&t, &r->spent.data_ns);
     if (st != RESULT_OK)
         return st;
     if (x->mod->kind == JOB_MODULE_TORCH)
@@ -481,11 +507,14 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     else
         st = execute(r, x, err);
     collect(r, x->c, x->call);
+    lap(&t, &r->spent.run_ns);
     if (st != RESULT_OK)
         return st;
-    if (inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ||
-        ((x->call->flags & JOB_CALL_VERIFY) && keep_outputs(r, x, err) < 0) ||
-        ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
+    int looked = inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
+    lap(&t, &r->spent.look_ns);
+    int kept = looked == 0 && (x->call->flags & JOB_CALL_VERIFY) ? keep_outputs(r, x, err) : looked;
+    lap(&t, &r->spent.keep_ns);
+    if (kept < 0 || ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
         (x->call->program && scrub_outputs(r, x, err) < 0))
         return RESULT_MACHINE;
     return RESULT_OK;
@@ -655,9 +684,16 @@ static void run_phases(struct run *r, open_device_fn open_device)
     if (st == RESULT_OK && r->kept.n) {
         run_tell(r, "did not finish: computing the truth after all calls had run", true);
         if (run_verify(r, &err) < 0)
-            run_fail(r, RESULT_MACHINE, 0, 0, "verifying: %s", err.msg);
+            run_fail(r, RESULT_MACHINE, r->res.where_case, r->res.where_call, "%s", err.msg);
     }
     r->res.verify_ns = now_ns() - t2;
+    log_info("worker",
+             "%" PRIu64 " calls: loading %.0f ms, data %.0f, running %.0f, inspecting %.0f, "
+             "keeping %.0f; opening %.0f, the truth %.0f",
+             r->spent.calls, (double)r->spent.load_ns / 1e6, (double)r->spent.data_ns / 1e6,
+             (double)r->spent.run_ns / 1e6, (double)r->spent.look_ns / 1e6,
+             (double)r->spent.keep_ns / 1e6, (double)r->res.setup_ns / 1e6,
+             (double)r->res.verify_ns / 1e6);
     const char *text = r->dev->ops->printf_text ? r->dev->ops->printf_text(r->dev) : NULL;
     r->res.printf_text = text ? text : "";
 }

@@ -27,6 +27,7 @@ struct sidecar;
 struct module_state {
     struct device_module *m; /* NULL: not loaded */
     struct sidecar *sidecar; /* JOB_MODULE_TORCH, once started */
+    bool unsealed;           /* may carry state nobody watches: every call loads it afresh */
     enum result_status status;
 };
 
@@ -55,6 +56,9 @@ struct run {
     struct watchdog *dog;
     struct strbuf bytes; /* the result serialized, reused */
     uint64_t start_ns, told_ns;
+    struct {
+        uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
+    } spent; /* where the time of calls went, for the log */
     bool timing_ready;
 };
 
@@ -76,6 +80,8 @@ enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns);
 int run_verify(struct run *r, struct err *err);
 /* Forgets a kept call (the sample of timed calls is drawn as it goes). */
 void run_drop_kept(struct run *r, size_t index);
+/* Unloads the modules of kernels: the next call of each loads it anew, in the order they come. */
+void run_unload_kernels(struct run *r);
 /* Ends the job: status, message, place. Returns the status. */
 enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, uint32_t k,
                             const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -122,8 +122,15 @@ int run_verify(struct run *r, struct err *err)
     struct verifier v = {.r = r};
     int rc = open_truth(&v, err);
     qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
-    for (size_t i = 0; i < r->kept.n && rc == 0; i++)
-        rc = verify_call(&v, &r->kept.items[i], err);
+    for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
+        const struct kept *k = &r->kept.items[i];
+        rc = verify_call(&v, k, err);
+        if (rc < 0) {
+            r->res.where_case = k->c;
+            r->res.where_call = k->k;
+            err_prefix(err, "the truth of case '%s', call %u", r->job->cases[k->c].name, k->k);
+        }
+    }
     truth_release(&v.truth);
     oracle_close(v.oracle);
     return rc;

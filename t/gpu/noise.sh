@@ -12,7 +12,7 @@ kernels="softmax.cute:softmax:time:0 gelu_tanh.cute:gelu_tanh:time:0 silu_and_mu
 for k in $kernels; do
     IFS=: read -r name task role n <<<"$k"
     for ((i = 0; i < runs; i++)); do
-        "$HONE" eval --json --device cuda --workload "$role:$n" --skip-baselines --measure-time "$time" \
+        HONE_LOG=info "$HONE" eval --json --device cuda --workload "$role:$n" --skip-baselines --measure-time "$time" \
             --against "$root/kernels/$name.cu" "$task" "$root/kernels/$name.cu" \
             >"$OUT/noise/$name.$i.json" 2>"$OUT/noise/$name.$i.err"
     done

@@ -14,7 +14,7 @@ for name in conv2d_depthwise triplet_margin_loss matmul_f16.sm90; do
     task=${name%%.*} file=$root/kernels/$name.cu
     "$HONE" eval --json --device cuda --smoke --skip-baselines "$task" "$file" >/dev/null 2>&1 # compiles
     t0=$(date +%s%N)
-    "$HONE" eval --json --device cuda --skip-baselines --against "$file" "$task" "$file" \
+    HONE_LOG=info "$HONE" eval --json --device cuda --skip-baselines --against "$file" "$task" "$file" \
         >"$OUT/overhead.$name.json" 2>"$OUT/overhead.$name.err"
     python3 - "$name" "$OUT/overhead.$name.json" $(($(date +%s%N) - t0)) <<'PY' || status=1
 import json, sys
@@ -25,5 +25,6 @@ print(f"{name:20} {v['kind']:9} {v['time_ns']/1e3:8.1f}us {wall:7.2f}s {run:7.2f
       + ("" if wall <= 5 else "   <-- over 5 s"))
 sys.exit(0 if wall <= 5 and v["kind"] == "pass" else 1)
 PY
+    grep -h 'calls:' "$OUT/overhead.$name.err" | tail -1 | sed 's/^.*worker: /    /'
 done
 exit $status

@@ -303,6 +303,29 @@ static void findings_carry_their_workload(void **state)
     verdict_release(&v);
 }
 
+/* Outputs that were to be compared and were not are no pass, and no failure of the candidate. */
+static void unverified_is_unjudged(void **state)
+{
+    (void)state;
+    struct facts f;
+    for (int k = 0; k < 5; k++) {
+        good(&f);
+        f.calls[k].ncompares = 0;
+        struct verdict v = judge(&f, NULL);
+        assert_int_equal(v.kind, f.jcalls[k].flags & JOB_CALL_VERIFY ? V_UNJUDGED : V_PASS);
+        verdict_release(&v);
+    }
+    good(&f);
+    f.calls[0].ncompares = 0;
+    f.calls[0].inputs_intact = false; /* what is known against it counts all the same */
+    expect(&f, V_CHEAT, "input-hash");
+    good(&f);
+    f.calls[4].ncompares = 0;
+    f.calls[4].status = RESULT_FAULT;
+    f.result.status = RESULT_FAULT;
+    expect(&f, V_FAULT, "status");
+}
+
 static void weak_data_is_reported(void **state)
 {
     (void)state;
@@ -327,6 +350,7 @@ int main(void)
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),
         cmocka_unit_test(findings_carry_their_workload),
+        cmocka_unit_test(unverified_is_unjudged),
         cmocka_unit_test(weak_data_is_reported),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

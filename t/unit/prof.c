@@ -97,7 +97,7 @@ static void each_category_has_its_name(void **state)
         enum prof_bound bound;
     } all[] = {
         {"dram__throughput" PCT, 91, BOUND_DRAM},
-        {"lts__throughput" PCT, 85, BOUND_L2},
+        {"lts__t_sectors" PCT, 85, BOUND_L2},
         {"l1tex__data_pipe_lsu_wavefronts_mem_shared" PCT, 97, BOUND_SHARED},
         {"sm__inst_issued" PCT, 88, BOUND_ISSUE},
         {"sm__inst_executed_pipe_xu" PCT, 95, BOUND_ISSUE},
