@@ -619,6 +619,7 @@ static enum result_status run_cases(struct run *r)
 {
     enum result_status st = RESULT_OK;
     uint64_t spent = 0;
+    sidecar_prepare(r);
     for (uint32_t c = 0; c < r->job->ncases && st == RESULT_OK; c++) {
         const struct job_case *jc = &r->job->cases[c];
         for (uint32_t k = 0; k < jc->ncalls && st == RESULT_OK; k++)

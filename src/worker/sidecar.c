@@ -27,6 +27,7 @@ struct sidecar {
     pid_t pid;
     int to, from;
     uint32_t at_case; /* the case it was told of; UINT32_MAX = none */
+    bool opening;     /* asked to open, its answer not read yet: importing PyTorch takes seconds */
 };
 
 /* ---- JSON, as far as it is needed here ------------------------------------------------------- */
@@ -145,22 +146,33 @@ static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struc
     return 0;
 }
 
-/* Sends a request and waits for "ok ..."; *rest is what follows it. */
-static int ask(struct sidecar *s, struct strbuf *line, uint64_t timeout_ns, char *reply,
-               const char **rest, struct err *err)
+/* Sends a request, and releases it. */
+static int request(struct sidecar *s, struct strbuf *line, struct err *err)
 {
     strbuf_addc(line, '\n');
     int rc = line->truncated ? err_set(err, ERR_LIMIT, "the request is too long") : 0;
     if (rc == 0)
         rc = send_line(s, line, err);
-    if (rc == 0)
-        rc = read_reply(s, reply, timeout_ns, err);
+    strbuf_release(line);
+    return rc;
+}
+
+/* Waits for "ok ..."; *rest is what follows it. */
+static int answer(struct sidecar *s, uint64_t timeout_ns, char *reply, const char **rest,
+                  struct err *err)
+{
+    int rc = read_reply(s, reply, timeout_ns, err);
     if (rc == 0 && !str_starts(reply, "ok"))
         rc = err_set(err, ERR_ENV, "PyTorch: %s", str_starts(reply, "error ") ? reply + 6 : reply);
     if (rc == 0 && rest)
         *rest = reply[2] == ' ' ? reply + 3 : "";
-    strbuf_release(line);
     return rc;
+}
+
+static int ask(struct sidecar *s, struct strbuf *line, uint64_t timeout_ns, char *reply,
+               const char **rest, struct err *err)
+{
+    return request(s, line, err) < 0 ? -1 : answer(s, timeout_ns, reply, rest, err);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -207,20 +219,46 @@ static void program_release(struct program *p)
     free(p->scalars);
 }
 
-static int tell_open(struct run *r, struct sidecar *s, uint32_t module, const struct program *p,
-                     struct err *err)
+static int tell_open(struct run *r, struct sidecar *s, const struct program *p, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
-    char reply[REPLY_MAX];
-    const char *info;
     strbuf_adds(&sb, "{\"op\": \"open\", \"source\": ");
     put_string(&sb, p->source);
     strbuf_addf(&sb, ", \"mode\": \"%s\", \"tf32\": %s, \"gpu\": %d}",
                 p->compile ? "compile" : "eager", p->tf32 ? "true" : "false", r->job->ordinal);
-    if (ask(s, &sb, 120 * SEC, reply, &info, err) < 0)
+    s->opening = true;
+    return request(s, &sb, err);
+}
+
+static int await_open(struct run *r, struct sidecar *s, uint32_t module, struct err *err)
+{
+    char reply[REPLY_MAX];
+    const char *info;
+    if (!s->opening)
+        return 0;
+    s->opening = false;
+    if (answer(s, 120 * SEC, reply, &info, err) < 0)
         return -1;
     r->res.modules[module].message = arena_strdup(&r->arena, info);
     return 0;
+}
+
+static int begin(struct run *r, struct module_state *ms, struct err *err)
+{
+    if (ms->sidecar)
+        return 0;
+    struct program p = parse_program(&r->job->modules[ms - r->mods]);
+    ms->sidecar = start(err);
+    int rc = ms->sidecar ? tell_open(r, ms->sidecar, &p, err) : -1;
+    program_release(&p);
+    return rc;
+}
+
+void sidecar_prepare(struct run *r)
+{
+    for (uint32_t m = 0; m < r->job->nmodules && r->dev->ops->share; m++)
+        if (r->job->modules[m].kind == JOB_MODULE_TORCH)
+            begin(r, &r->mods[m], NULL); /* what fails here fails again when it is needed */
 }
 
 /* "names" against values, as a JSON object. */
@@ -318,11 +356,9 @@ enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t
     if (st != RESULT_OK)
         return st;
     struct program p = parse_program(&r->job->modules[module]);
-    int rc = 0;
-    if (!ms->sidecar) {
-        ms->sidecar = start(err);
-        rc = ms->sidecar ? tell_open(r, ms->sidecar, module, &p, err) : -1;
-    }
+    int rc = begin(r, ms, err);
+    if (rc == 0)
+        rc = await_open(r, ms->sidecar, module, err);
     if (rc == 0 && ms->sidecar->at_case != c) {
         rc = tell_case(r, ms->sidecar, c, &p, err);
         ms->sidecar->at_case = c;

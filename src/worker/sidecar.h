@@ -11,6 +11,9 @@
 
 #include "worker/run.h"
 
+/* Starts the processes of all PyTorch baselines and lets them import it while the candidate is
+ * checked. */
+void sidecar_prepare(struct run *r);
 /* Starts the process on first use. Any failure is the baseline's, never the job's. */
 enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
