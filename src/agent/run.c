@@ -359,7 +359,7 @@ static int store_node(struct agent *a, const struct node *n, struct err *err)
                          .kind = verdict_kind_name(n->verdict.kind),
                          .time_ns = n->verdict.time_ns,
                          .speedup = n->verdict.speedup,
-                         .roofline_pct = verdict_roofline(&n->verdict),
+                         .roofline_pct = verdict_roofline(&n->verdict, NULL),
                          .is_model = n->verdict.time_is_model};
     return store_node_put(a->in.store, a->in.run, &r, err);
 }
@@ -645,7 +645,9 @@ bool profile_allowed(const struct agent *a, uint32_t step)
 
 bool near_roofline(struct agent *a)
 {
-    double pct = a->best ? verdict_roofline(&a->best->verdict) : 0;
+    double pct = 0;
+    if (a->best)
+        verdict_roofline(&a->best->verdict, &pct); /* every shape must be there */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
     agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);

@@ -82,8 +82,8 @@ static void on_judged(void *ctx, const struct agent *a, const struct node *n)
     if (n->verdict.time_ns > 0) {
         print_time(n->verdict.time_ns, n->verdict.time_is_model, &sb);
         add_ratio(&n->verdict, &sb);
-        if (verdict_roofline(&n->verdict) > 0)
-            strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(&n->verdict));
+        if (verdict_roofline(&n->verdict, NULL) > 0)
+            strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(&n->verdict, NULL));
     } else {
         strbuf_addf(&sb, "%.60s", n->verdict.summary);
     }

@@ -20,13 +20,18 @@ static bool is_candidate(const struct verdict_time *t)
     return str_eq(t->who, "candidate");
 }
 
-double verdict_roofline(const struct verdict *v)
+double verdict_roofline(const struct verdict *v, double *lowest)
 {
-    double best = 0;
+    double sum = 0, low = 0;
+    unsigned n = 0;
     vec_each (struct verdict_time, t, &v->times)
-        if (is_candidate(t))
-            best = MAX(best, t->roofline_pct);
-    return best;
+        if (is_candidate(t) && t->roofline_pct > 0) {
+            sum += log(t->roofline_pct);
+            low = n++ ? MIN(low, t->roofline_pct) : t->roofline_pct;
+        }
+    if (lowest)
+        *lowest = low;
+    return n ? exp(sum / n) : 0;
 }
 
 static bool heldout(const struct verdict_workload *w)
@@ -64,8 +69,8 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_adds(out, " (modelled)");
     if (v->speedup > 0)
         strbuf_addf(out, ", %.2fx the first baseline", v->speedup);
-    if (verdict_roofline(v) > 0)
-        strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v));
+    if (verdict_roofline(v, NULL) > 0)
+        strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
 /* A number, not a digit of a name. */

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs that a model wrote and the H200 judged, replayed here: each arrives at its recorded lineage,
+# and its best kernel and two others are judged again on the emulator's smoke workloads.
+. "$(dirname "$0")/lib.sh"
+
+export HONE_CACHE_DIR=$ROOT/build/kernel-cache
+mkdir -p "$HONE_CACHE_DIR"
+"$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || compiler=none
+
+for rec in "$ROOT"/t/cases/recordings/*.jsonl; do
+    name=$(basename "$rec" .jsonl)
+    runs 0 "$name: replayed" "$HONE" optimize --author "replay:$rec" --store "$name.db" --json
+    out_has "$name: to the same lineage" '"lineage_differs": 0'
+    [ "${compiler-}" = none ] && continue
+    # the best, and of the others that passed the first and the last
+    python3 - "$T/out" >picks <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+others = [n["index"] for n in r["nodes"] if n["kind"] == "pass" and n["index"] != r["best"]]
+print(r["task"], *([r["best"]] + others[:1] + others[1:][-1:]))
+PY
+    read -r task picks <picks
+    for i in $picks; do
+        "$HONE" show --store "$name.db" last "$i" >kernel.cu
+        runs 0 "$name: candidate $i is right" "$HONE" eval --device emu --smoke --skip-time \
+            --skip-baselines "$task" kernel.cu
+    done
+done
+done_testing
