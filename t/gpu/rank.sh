@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Does the cost model order kernel variants as a GPU does? t/cases/rank/variants.tsv lists variants
+# of five tasks: TASK.cu beside it with @NAME@ replaced.
+#   OUT=DIR t/gpu/rank.sh measure [TASK...]   times them on this machine's GPU: DIR/rank.measured.tsv
+#   OUT=DIR t/gpu/rank.sh model [TASK...]     models them on the emulator:      DIR/rank.model.tsv
+#   OUT=DIR t/gpu/rank.sh compare             prints the table from both files
+# HONE is the program; GPU the model's (h200).
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} GPU=${GPU:-h200}
+cases=$root/t/cases/rank
+what=${1-} && shift
+only=" $* "
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+n=0
+while IFS=$'\t' read -r task workload set macros; do
+    case $task in '#'*) continue ;; esac
+    n=$((n + 1))
+    [ "$only" = "  " ] || case $only in *" $task "*) ;; *) continue ;; esac
+    args=() file=$dir/$(printf '%03d' $n).$task.cu
+    for m in $macros; do args+=(-e "s#@${m%%=*}@#${m#*=}#g"); done
+    sed "${args[@]}" "$cases/$task.cu" >"$file"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$file" "$task" "$workload" "$set" "$macros"
+done <"$cases/variants.tsv" >"$dir/list"
+
+time_of() { # verdict.json: the candidate's time in ns, or why there is none
+    python3 - "$1" <<'PY'
+import json, sys
+try:
+    v = json.load(open(sys.argv[1]))
+    print(v["times"][0]["median_ns"] if v["kind"] == "pass" else v["kind"] + ": " + v["summary"][:80])
+except (ValueError, IndexError):
+    print("none")
+PY
+}
+
+each() { # OUTFILE COMMAND...: hone's verdict of every variant
+    local out=$1 file task workload set macros
+    shift
+    : >"$out"
+    while IFS=$'\t' read -r file task workload set macros; do
+        timeout 120 "$@" --workload "$workload" --json "$task" "$file" >"$dir/v.json" 2>"$dir/err" </dev/null
+        [ "${KEEP-}" ] && cp "$dir/v.json" "$KEEP/$(basename "$file" .cu).json"
+        printf '%s\t%s\t%s\t%s\n' "$task" "$set" "$macros" "$(time_of "$dir/v.json")" >>"$out"
+    done <"$dir/list"
+}
+
+case $what in
+measure)
+    [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
+    cut -f1 "$dir/list" | xargs -P "$(nproc)" -I{} timeout 200 "$HONE" compile {} >/dev/null 2>&1
+    each "$OUT/rank.measured.tsv" "$HONE" eval --device cuda --skip-baselines --skip-sanitizer --measure-time=100ms
+    awk -F'\t' '$4 + 0 > 0 { n[$1]++ } END { for (t in n) print t, n[t], "variants timed" }' "$OUT/rank.measured.tsv"
+    awk -F'\t' '!($4 + 0 > 0)' "$OUT/rank.measured.tsv" | head
+    ;;
+model)
+    each "$OUT/rank.model.tsv" "$HONE" emu --gpu "$GPU" --no-sanitize
+    awk -F'\t' '!($4 + 0 > 0)' "$OUT/rank.model.tsv" | head
+    ;;
+compare) python3 "$root/t/gpu/rank.py" "$OUT/rank.measured.tsv" "$OUT/rank.model.tsv" ;;
+*) sed -n '2,8s/^# //p' "$0" && exit 2 ;;
+esac
