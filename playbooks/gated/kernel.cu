@@ -1,17 +1,22 @@
 /* hone-plan
 { "launches": [
     { "kernel": "gated_vec",
-      "when": "@{D} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem}",
+      "when": "@{B}*@{D} > 1048576 && @{D} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem}",
       "grid": ["cdiv(@{D}, @{threads}*@{vec}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
       "args": ["@{x}", "@{y}", "@{B}", "@{D}"] },
+    { "kernel": "gated_small",
+      "when": "@{B}*@{D} <= 1048576 && @{D} % @{small} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{small}*@{elem}",
+      "grid": ["cdiv(@{D}, @{threads}*@{small})", "min(@{B}, 65535)"], "block": [@{threads}],
+      "args": ["@{x}", "@{y}", "@{B}", "@{D}"] },
     { "kernel": "gated_one",
-      "when": "@{D} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem}",
+      "when": "@{B}*@{D} > 1048576 ? @{D} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem} : @{D} % @{small} != 0 || min(alignof(@{x}), alignof(@{y})) < @{small}*@{elem}",
       "grid": ["cdiv(@{D}, @{threads}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
       "args": ["@{x}", "@{y}", "@{B}", "@{D}"] } ] }
 */
 // y[b, d] = op(x[b, d], x[b, D + d]). A block owns a stretch of a row: the same stretch of its gate
-// and of its value half. A thread has kUnroll vectors of each in flight before it computes. Rows
-// that are not aligned for vectors go one element at a time.
+// and of its value half. A thread has kUnroll vectors of each in flight before it computes. A small
+// tensor is spread thinner, since latency counts there. Rows that are not aligned for vectors go one
+// element at a time.
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -19,6 +24,7 @@ using namespace cute;
 using T = @{x:type};
 constexpr int kThreads = @{threads};
 constexpr int kVec = @{vec};
+constexpr int kSmall = @{small};
 constexpr int kUnroll = @{unroll};
 constexpr bool kStream = @{stream};
 
@@ -57,7 +63,7 @@ template <class V>
 struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
 } // namespace cute
 
-template <int kWidth>
+template <int kWidth, int kLoads>
 __device__ void gated(const T *x, T *y, int rows, int cols)
 {
     using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
@@ -68,23 +74,23 @@ __device__ void gated(const T *x, T *y, int rows, int cols)
                             make_stride(int64_t(2) * cols, cols, _1{}));
     Tensor mY = make_tensor(make_gmem_ptr(y), make_shape(rows, cols),
                             make_stride(int64_t(cols), _1{}));
-    int first = blockIdx.x * kThreads * kUnroll + threadIdx.x, count = cols / kWidth;
+    int first = blockIdx.x * kThreads * kLoads + threadIdx.x, count = cols / kWidth;
     auto at = [&](int k) { return first + k * kThreads; };
 
     for (int row = blockIdx.y; row < rows; row += gridDim.y) {
         Tensor gG = local_tile(mX(row, 0, _), Shape<Int<kWidth>>{}, make_coord(_));
         Tensor gV = local_tile(mX(row, 1, _), Shape<Int<kWidth>>{}, make_coord(_));
         Tensor gY = local_tile(mY(row, _), Shape<Int<kWidth>>{}, make_coord(_));
-        Tensor g = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
-        Tensor v = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        Tensor g = make_tensor<T>(Shape<Int<kWidth>, Int<kLoads>>{});
+        Tensor v = make_tensor<T>(Shape<Int<kWidth>, Int<kLoads>>{});
         CUTE_UNROLL
-        for (int k = 0; k < kUnroll; k++)
+        for (int k = 0; k < kLoads; k++)
             if (at(k) < count) {
                 copy(Load{}, gG(_, at(k)), g(_, k));
                 copy(Load{}, gV(_, at(k)), v(_, k));
             }
         CUTE_UNROLL
-        for (int k = 0; k < kUnroll; k++)
+        for (int k = 0; k < kLoads; k++)
             if (at(k) < count) {
                 CUTE_UNROLL
                 for (int i = 0; i < kWidth; i++)
@@ -97,11 +103,17 @@ __device__ void gated(const T *x, T *y, int rows, int cols)
 extern "C" __global__ void __launch_bounds__(kThreads)
     gated_vec(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
 {
-    gated<kVec>(x, y, rows, cols);
+    gated<kVec, kUnroll>(x, y, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gated_small(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+{
+    gated<kSmall, 1>(x, y, rows, cols);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     gated_one(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
 {
-    gated<1>(x, y, rows, cols);
+    gated<1, kUnroll>(x, y, rows, cols);
 }
