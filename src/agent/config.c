@@ -67,7 +67,7 @@ void run_config_settle(struct run_config *c, const struct task *t)
 {
     bool team = str_eq(c->strategy, "team"), search = str_eq(c->strategy, "search");
     if (!c->steps)
-        c->steps = team ? 5 : search ? 30 : str_eq(c->strategy, "sample") ? 10 : 10;
+        c->steps = team ? 5 : search ? 30 : 10;
     if (!c->repairs)
         c->repairs = team ? 3 : 5;
     if (!c->tries)

@@ -70,7 +70,7 @@ static void run(const struct job_request *rq, const struct job_spec *spec, struc
                 struct job_result *out, struct arena *a)
 {
     const char **argv = arena_alloc(a, (rq->noptions + 12) * sizeof *argv);
-    const char *cubin = in_dir(a, dir, "hone-out.cubin"), *data;
+    const char *cubin = in_dir(a, dir, "hone-out.cubin"), *data = NULL;
     const char *tmp = arena_printf(a, "TMPDIR=%s", dir->path), *env[] = {tmp, NULL};
     size_t n = 0;
     argv[n++] = rq->tool;

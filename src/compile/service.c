@@ -132,18 +132,12 @@ static void dir_of(const char *path, char *out, size_t cap)
     snprintf(out, cap, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-static int child_main(struct slot *s, pid_t parent)
+static int child_work(struct slot *s, const void *data, size_t len)
 {
-    child_setup(s, parent);
-    /* Allocations of any size come from the break, so mappings do not depend on the source. */
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_ARENA_MAX, 1);
     struct arena a = ARENA_INIT;
     struct job_request rq = {0};
     struct job_result res = {.log = "", .ptx = "", .cubin = ""};
-    size_t len;
-    void *data = read_all(s->request_fd, &len);
-    if (!data || job_request_read(data, len, &rq, &a, NULL) < 0 || chdir(rq.dir) < 0)
+    if (job_request_read(data, len, &rq, &a, NULL) < 0 || chdir(rq.dir) < 0)
         return CHILD_BAD_REQUEST;
     if (s->building) {
         char dir[PCH_PATH_MAX];
@@ -177,6 +171,19 @@ static int child_main(struct slot *s, pid_t parent)
     if (res.code == JOB_TOOL_CRASHED || strstr(res.log, "Loop in catastrophic error"))
         return CHILD_CRASHED;
     return *s->spec.pch && !res.used_pch ? CHILD_PCH_UNUSED : CHILD_OK;
+}
+
+static int child_main(struct slot *s, pid_t parent)
+{
+    child_setup(s, parent);
+    /* Allocations of any size come from the break, so mappings do not depend on the source. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_ARENA_MAX, 1);
+    size_t len;
+    void *data = read_all(s->request_fd, &len);
+    int rc = data ? child_work(s, data, len) : CHILD_BAD_REQUEST;
+    free(data);
+    return rc;
 }
 
 /* ---- slots -----------------------------------------------------------------------------------*/

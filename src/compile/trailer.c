@@ -233,7 +233,7 @@ static int decode(const uint8_t *b, size_t size, const char *kernel, struct sig 
 
 static int check_entry(const char *ptx, size_t len, const struct sig *sig, struct err *err)
 {
-    struct ptx_param params[MAX_PARAMS];
+    struct ptx_param params[MAX_PARAMS] = {{0}};
     int n = ptx_entry_params(ptx, len, sig->kernel, params, MAX_PARAMS);
     if (n < 0)
         return err_set(err, ERR_INPUT, "there is no kernel '%s' (extern \"C\" __global__)",
@@ -269,7 +269,7 @@ int trailer_read(const char *ptx, size_t len, const char *nonce, const char *con
             read_bytes(p, ptx + len, buf, sizeof buf, &size) < 0)
             return err_set(err, ERR_INPUT, "kernel '%s': its signature table is damaged",
                            kernels[i]);
-        struct sig sig;
+        struct sig sig = {0};
         if (decode(buf, size, kernels[i], &sig, a, err) < 0 || check_entry(ptx, len, &sig, err) < 0)
             return -1;
         *vec_push(sigs) = sig;

@@ -126,7 +126,7 @@ void tc_to_i32(enum tc_type t, const void *src, int32_t *dst, size_t n)
     switch (t) {
     case TC_S8:
         for (size_t i = 0; i < n; i++)
-            dst[i] = (int8_t)s[i];
+            dst[i] = (int8_t)s[i]; /* NOLINT(bugprone-signed-char-misuse): the sign is meant */
         return;
     case TC_U8:
         for (size_t i = 0; i < n; i++)

@@ -276,7 +276,7 @@ static int walk_im2col(const struct tensormap *t, const int32_t *coords, const u
                        tmap_run_fn fn, void *ctx)
 {
     unsigned spatial = t->rank - 2u;
-    int64_t pos[TMAP_MAX_RANK];
+    int64_t pos[TMAP_MAX_RANK] = {0};
     for (unsigned i = 0; i < t->rank; i++)
         pos[i] = coords[i];
     uint32_t pitch = row_pitch(t);

@@ -631,7 +631,7 @@ static void profile_failed(struct evaluator *e, struct attempt *a, const struct 
 static void take_profile(struct evaluator *e, struct attempt *a, const struct sched_done *d)
 {
     struct err err = ERR_INIT;
-    struct result r;
+    struct result r = {0};
     if (a->under_ncu) {
         char *csv = xasprintf("%s/ncu.csv", a->dir.path);
         if (a->cfg.ncu_csv && file_exists(csv) && file_copy(csv, a->cfg.ncu_csv, &err) < 0)

@@ -44,7 +44,7 @@ static const char *read_row(const char *p, const char *end, struct row *r, struc
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));
     eol = eol ? eol : end;
-    char *cell[MAX_COLUMNS];
+    char *cell[MAX_COLUMNS] = {0};
     r->n = 0;
     while (p < eol && r->n < MAX_COLUMNS) {
         struct strbuf sb = STRBUF_INIT(1 << 16);

@@ -163,8 +163,10 @@ void http_close(struct http *h)
 {
     if (!h)
         return;
-    while (h->first)
-        http_transfer_free(h->first);
+    for (struct http_transfer *t = h->first, *next; t; t = next) {
+        next = t->next;
+        http_transfer_free(t);
+    }
     h->c.multi_cleanup(h->multi);
     free(h);
 }

@@ -237,8 +237,11 @@ static void check_output(const struct shape *s, size_t i, const struct truth *x,
     const struct task_tensor *t = &s->task->tensors.items[i];
     struct compare_rule rule = {.rtol = t->rtol, .atol = t->atol, .dtype = (uint32_t)t->dtype};
     uint64_t missing = 0, odd = 0, first_missing = 0, first_odd = 0;
+    const double *value = x->value[i], *mag = x->mag[i];
+    if (!value || !mag)
+        BUG("'%s' is no output", t->name);
     for (uint64_t k = 0; k < s->elems[i]; k++) {
-        double v = x->value[i][k], m = x->mag[i][k];
+        double v = value[k], m = mag[k];
         if (compare_to_bits(v) == compare_to_bits(unwritten())) {
             first_missing = missing++ ? first_missing : k;
             continue;

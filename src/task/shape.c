@@ -37,7 +37,7 @@ static int resolve_elems(struct shape *s, struct err *err)
     uint64_t total = 0;
     for (size_t i = 0; i < s->task->tensors.n; i++) {
         const struct task_tensor *t = &s->task->tensors.items[i];
-        int64_t dims[TASK_MAX_RANK];
+        int64_t dims[TASK_MAX_RANK] = {0};
         uint64_t n = 1, bytes;
         if (shape_dims(s, i, dims, err) < 0)
             return -1;

@@ -165,7 +165,7 @@ static int answer(struct sidecar *s, uint64_t timeout_ns, char *reply, const cha
     if (rc == 0 && !str_starts(reply, "ok"))
         rc = err_set(err, ERR_ENV, "PyTorch: %s", str_starts(reply, "error ") ? reply + 6 : reply);
     if (rc == 0 && rest)
-        *rest = reply[2] == ' ' ? reply + 3 : "";
+        *rest = str_starts(reply, "ok ") ? reply + 3 : "";
     return rc;
 }
 
