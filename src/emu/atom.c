@@ -11,7 +11,7 @@
 
 typedef unsigned __int128 u128;
 
-enum { A_ADD, A_MIN, A_MAX, A_INC, A_DEC, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_COUNT, A_ADD_FTZ };
+enum { A_ADD, A_MIN, A_MAX, A_INC, A_DEC, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_COUNT, A_ADD_L2 };
 static const char *const names[A_COUNT] = {"add", "min", "max", "inc",  "dec",
                                            "and", "or",  "xor", "exch", "cas"};
 
@@ -48,16 +48,18 @@ static uint64_t apply(uint8_t op, enum ptx_type t, uint64_t old, uint64_t b, uin
     switch (t) {
     case PT_F32: {
         float x = float32((uint32_t)old), y = float32((uint32_t)b);
-        return bits32(op == A_ADD       ? canon32(x + y)
-                      : op == A_ADD_FTZ ? ftz32(canon32(ftz32(x) + ftz32(y)))
-                      : op == A_MIN     ? min32(x, y)
-                                        : max32(x, y));
+        return bits32(op == A_ADD      ? canon32(x + y)
+                      : op == A_ADD_L2 ? ftz32(canon32(ftz32(x) + ftz32(y)))
+                      : op == A_MIN    ? min32(x, y)
+                                       : max32(x, y));
     }
     case PT_F64: {
         double x = float64(old), y = float64(b);
-        return bits64(op == A_ADD   ? nan64(x + y, y, x, 0)
-                      : op == A_MIN ? min64(x, y)
-                                    : max64(x, y));
+        if (op == A_ADD_L2 && (x != x || y != y))
+            return y != y ? b : old;
+        if (op == A_ADD || op == A_ADD_L2)
+            return bits64(nan64(x + y, x, y, 0));
+        return bits64(op == A_MIN ? min64(x, y) : max64(x, y));
     }
     case PT_F16:
     case PT_BF16:
@@ -120,7 +122,8 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
 static int exec_atom(struct warp *w, const struct insn *in)
 {
     uint32_t n = in->o[2] & 0xff, bits = ptx_type_bits((enum ptx_type)in->sub[1]);
-    bool has_dst = in->o[2] >> 8 & 1, sum32 = in->sub[0] == A_ADD && in->sub[1] == PT_F32;
+    bool has_dst = in->o[2] >> 8 & 1, sum = in->sub[0] == A_ADD;
+    sum = sum && (in->sub[1] == PT_F32 || in->sub[1] == PT_F64);
     uint32_t order = (in->o[2] & OPND_OFF) >> 16;
     const uint32_t *dst = in->v, *val = in->v + (has_dst ? n : 0), *newv = val + n;
     uint64_t addr[WARP];
@@ -138,8 +141,8 @@ static int exec_atom(struct warp *w, const struct insn *in)
         for (uint32_t k = 0; k < n; k++) {
             uint64_t b = load_reg(w, val[k], bits, i);
             uint64_t c = in->sub[0] == A_CAS ? load_reg(w, newv[k], bits, i) : 0;
-            /* the L2's adder flushes denormals, that of shared memory does not */
-            uint8_t op = sum32 && addr[i] >= GLOBAL_BASE ? A_ADD_FTZ : in->sub[0];
+            /* the L2's adder flushes denormals and keeps signalling NaNs */
+            uint8_t op = sum && addr[i] >= GLOBAL_BASE ? A_ADD_L2 : in->sub[0];
             uint64_t old = update(p + k * (bits / 8), op, (enum ptx_type)in->sub[1], b, c);
             if (has_dst)
                 store_reg(w, dst[k], bits, i, old);

@@ -135,6 +135,14 @@ static int check_coords(struct warp *w, const struct insn *in, const struct asyn
                          "%s: the innermost coordinate %d, in elements of %u bytes, is not a "
                          "multiple of 16 bytes",
                          b->what, c[0], eb);
+    for (unsigned i = 1; i + 1 < b->rank && b->im2col; i++) {
+        const struct tensormap *t = &op->map;
+        int64_t lo = t->lower[i - 1], hi = (int64_t)t->dims[i] + t->upper[i - 1];
+        if (c[i] < lo || c[i] > hi)
+            return emu_fault(w, in, (int)op->lane, RESULT_FAULT, FIND_OOB,
+                             "%s: coordinate %u (%d) is outside the bounding box, %lld to %lld",
+                             b->what, i, c[i], (long long)lo, (long long)hi);
+    }
     for (unsigned i = 0; i < b->rank && op->kind != ASYNC_LOAD; i++)
         if (c[i] < 0)
             return emu_fault(w, in, (int)op->lane, RESULT_FAULT, FIND_OOB,
@@ -158,7 +166,10 @@ static int outside(struct warp *w, const struct insn *in, struct async_op *op)
             c[i] = ((const int32_t *)opnd(w, b->coords[i]))[lane];
         for (unsigned i = 0; i < b->noffsets; i++)
             off[i] = ((const uint16_t *)opnd(w, b->offsets[i]))[lane];
-        if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&op->map, c, off, on_run, &k))
+        struct tensormap t = op->map;
+        if (!load) /* stores go on to the end of the last 16 bytes of a row */
+            t.dims[0] |= 16 / tensormap_elem_bytes(&t) - 1;
+        if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&t, c, off, on_run, &k))
             return EX_FAULT;
     } else {
         uint64_t addr = place_addr(w, load ? &b->src : &b->dst, lane);

@@ -397,7 +397,7 @@ static inline uint32_t rz_u32(float a)
 UNARY(c_rzi_s32_f32, int32_t, float, rz_s32(a))
 UNARY(c_rzi_u32_f32, uint32_t, float, rz_u32(a))
 UNARY(c_rna_tf32, uint32_t, uint32_t,
-      (a & 0x7fffffffu) > 0x7f800000u    ? (a | 0x400000u) & 0xffffe000u
+      (a & 0x7fffffffu) > 0x7f800000u    ? a & 0xffffe000u
       : (a & 0x7f800000u) == 0x7f800000u ? a
                                          : (a + 0x1000u) & 0xffffe000u)
 

@@ -42,10 +42,10 @@ TERNARY(fma_f32_ftz, float, float, float, float, fma_ftz(ftz32(a), ftz32(b), ftz
 BINARY(div_f32, float, float, float, canon32(a / b))
 UNARY(rcp_f32, float, float, canon32(1.0f / a))
 UNARY(sqrt_f32, float, float, canon32(sqrtf(a)))
-BINARY(add_f64, double, double, double, nan64(a + b, a, b, 0))
-BINARY(sub_f64, double, double, double, nan64(a - b, a, b, 0))
-BINARY(mul_f64, double, double, double, nan64(a *b, a, b, 0))
-TERNARY(fma_f64, double, double, double, double, nan64(fma(a, b, c), a, b, c))
+BINARY(add_f64, double, double, double, nan64(a + b, b, a, 0))
+BINARY(sub_f64, double, double, double, nan64(a - b, b, a, 0))
+BINARY(mul_f64, double, double, double, nan64(a *b, b, a, 0))
+TERNARY(fma_f64, double, double, double, double, nan64(fma(a, b, c), b, a, c))
 BINARY(div_f64, double, double, double, nan64(a / b, a, b, 0))
 UNARY(rcp_f64, double, double, nan64(1.0 / a, a, 0, 0))
 UNARY(sqrt_f64, double, double, nan64(sqrt(a), a, 0, 0))
@@ -155,7 +155,8 @@ static __attribute__((noinline)) int general_f64(struct warp *w, const struct in
     fesetround(FE_TONEAREST);
     FOR_LANES(i, w)
     {
-        d[i] = nan64(r[i], a[i], in->sub[3] > 1 ? b[i] : 0, in->sub[3] > 2 ? c[i] : 0);
+        double x = a[i], y = in->sub[3] > 1 ? b[i] : 0, z = in->sub[3] > 2 ? c[i] : 0;
+        d[i] = in->sub[0] == OP_DIV ? nan64(r[i], x, y, 0) : nan64(r[i], y, x, z);
     }
     return EX_NEXT;
 }

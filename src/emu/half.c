@@ -110,7 +110,7 @@ static uint16_t one(const struct insn *in, uint16_t x, uint16_t y, uint16_t z, b
     default:
         return minmax(in, x, y, brain);
     }
-    if ((f & F_OOB) && (x == 0xffff || y == 0xffff || z == 0xffff))
+    if ((f & F_OOB) && ((x & 0x7fff) == OOB_NAN || (y & 0x7fff) == OOB_NAN))
         return 0;
     h = round_half(r, brain);
     if (ftz && !(h & (brain ? 0x7f80 : 0x7c00)))

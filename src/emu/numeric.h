@@ -48,20 +48,20 @@ static inline float ftz32(float f)
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
-/* Doubles keep their NaNs, made quiet: of several operands the last one's. A NaN that none of them
- * brought has the sign set. */
+/* Doubles keep their NaNs, made quiet: that of the first of these operands. A NaN that none of them
+ * brought has the sign set. Sums and products look at b, a, c in this order, quotients at a, b. */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
 }
-static inline double nan64(double r, double a, double b, double c)
+static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)
         return r;
-    return c != c   ? quiet64(c)
-           : b != b ? quiet64(b)
-           : a != a ? quiet64(a)
-                    : float64(0xfff8000000000000ull);
+    return first != first     ? quiet64(first)
+           : second != second ? quiet64(second)
+           : third != third   ? quiet64(third)
+                              : float64(0xfff8000000000000ull);
 }
 /* A result is flushed if it was too small before it was rounded. */
 static inline float ftz_tiny32(float r, double exact)
@@ -151,6 +151,9 @@ static inline uint16_t brain_of32(float x)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fffu
                                                       : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
 }
+
+/* What TMA puts where a box leaves its tensor, if asked for NaN; fma.oob takes it for nothing. */
+#define OOB_NAN 0x7ff7
 
 /* Rounding of m * 2^e (m up to 64 bits) to a binary format; the sign is not in the result. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "emu/numeric.h"
 
 static const uint8_t elem_bytes[TMAP_ELEM_COUNT] = {
     [TMAP_U8] = 1,   [TMAP_U16] = 2,  [TMAP_U32] = 4,      [TMAP_S32] = 4,     [TMAP_U64] = 8,
@@ -320,8 +321,9 @@ void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n)
     if (!t->fill_nan)
         return;
     uint32_t eb = tensormap_elem_bytes(t);
-    for (uint32_t i = 0; i + eb <= n; i += eb) { /* sign clear, all else set */
-        memset(dst + i, 0xff, eb);
+    for (uint32_t i = 0; i + eb <= n; i += eb) {
+        memset(dst + i, 0xff, eb); /* 0x7ff7 for halves, so that fma.oob knows it */
+        dst[i] = eb == 2 ? OOB_NAN & 0xff : 0xff;
         dst[i + eb - 1] = 0x7f;
     }
 }

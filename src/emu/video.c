@@ -246,7 +246,9 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
         return dec_bad(d, p, "wrong number of operands");
     /* where ptxas does something else than the manual says, neither is right for everyone */
     bool sg = v->as || v->bs, shifted = v->sat || v->shift;
-    if ((v->parts == 1 && p->ops[0].sel && v->sat) || (v->op == V_MAD && !sg && shifted))
+    bool upper = p->ops[0].sel && str_eq(p->ops[0].sel, "h1");
+    if ((v->parts == 1 && ((p->ops[0].sel && v->sat) || upper)) ||
+        (v->op == V_MAD && !sg && shifted))
         return dec_unsupported(d, p);
     if (!selectors(v, p))
         return dec_bad(d, p, "no such part of a register");

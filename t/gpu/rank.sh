@@ -50,8 +50,10 @@ each() { # OUTFILE COMMAND...: hone's verdict of every variant
 case $what in
 measure)
     [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
-    cut -f1 "$dir/list" | xargs -P "$(nproc)" -I{} timeout 200 "$HONE" compile {} >/dev/null 2>&1
-    each "$OUT/rank.measured.tsv" "$HONE" eval --device cuda --skip-baselines --skip-sanitizer --measure-time=100ms
+    mkdir "$dir/cubin"
+    cut -f1 "$dir/list" | xargs -P "$(nproc)" -I{} sh -c \
+        '"$0" compile --arch sm_90a --cubin -o "$1/$(basename "$2" .cu).cubin" "$2" >/dev/null 2>&1' "$HONE" "$dir/cubin" {}
+    python3 "$root/t/gpu/rank_time.py" "$dir/list" "$OUT/rank.measured.tsv" "$dir/cubin" || exit 1
     awk -F'\t' '$4 + 0 > 0 { n[$1]++ } END { for (t in n) print t, n[t], "variants timed" }' "$OUT/rank.measured.tsv"
     awk -F'\t' '!($4 + 0 > 0)' "$OUT/rank.measured.tsv" | head
     ;;

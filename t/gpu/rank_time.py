@@ -1,0 +1,98 @@
+"""Times kernel variants on the GPU in one process: rank.sh's lean way.
+
+    rank_time.py LIST OUT.tsv DIR       LIST: file, task, workload, set, macros; DIR: FILE.cubin of each
+
+The plan in a variant's first comment says how to launch it. Inputs are random; before every timed
+launch the L2 is overwritten; the median of the launches counts. A variant whose output differs from
+that of the task's first one is left out.
+"""
+import ctypes
+import json
+import os
+import re
+import statistics
+import sys
+
+import torch
+
+cuda = ctypes.CDLL("libcuda.so.1")
+root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def check(rc, what):
+    if rc:
+        raise RuntimeError(f"{what}: CUDA error {rc}")
+
+
+def task_shape(task, workload):
+    t = json.load(open(f"{root}/tasks/{task}/task.json"))
+    role, index = workload.split(":")
+    axes = [w["axes"] for w in t["workloads"] if w["role"] == role][int(index)]
+    shape = lambda v: [axes[d] if isinstance(d, str) else d for d in v["shape"]]
+    return axes, {k: shape(v) for k, v in t["inputs"].items()}, {k: shape(v) for k, v in t["outputs"].items()}
+
+
+def signature(path):
+    """Sizes of the kernel's parameters, from its text: pointers and long long 8, int 4."""
+    text = re.search(r"__global__ void[^(]*(?:\([^)]*\)\s*)?\w*\s*\w+\(([^)]*)\)", open(path).read()).group(1)
+    return [8 if "*" in p or "long long" in p else 4 for p in text.split(",")]
+
+
+def main():
+    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+    tensors, first, current = {}, None, None
+    out = open(sys.argv[2], "w")
+    for line in open(sys.argv[1]):
+        path, task, workload, kind, macros = line.rstrip("\n").split("\t")
+        if (task, workload) != current:
+            current = task, workload
+            axes, ins, outs = task_shape(task, workload)
+            tensors = {}
+            torch.cuda.empty_cache()
+            for name, shape in list(ins.items()) + list(outs.items()):
+                tensors[name] = torch.randn(shape, dtype=torch.float32, device="cuda")
+            result, first = tensors[list(outs)[0]], None
+        try:
+            t = time_one(path, tensors, axes, flush, result)
+            sample = result.flatten()[:: max(1, result.numel() // 65536)].clone()
+            if first is None:
+                first = sample
+            elif not torch.allclose(sample, first, rtol=1e-4, atol=1e-5):
+                t = "wrong result"
+        except (RuntimeError, OSError) as e:
+            t = str(e)
+        out.write(f"{task}\t{kind}\t{macros}\t{t}\n")
+
+
+def time_one(path, tensors, axes, flush, result):
+    launch = json.loads(re.search(r"/\* hone-plan\n(.*?)\*/", open(path).read(), re.S).group(1))["launches"][0]
+    env = dict(axes, cdiv=lambda a, b: -(-a // b))
+    grid = [int(eval(g, {}, env)) for g in launch["grid"]] + [1, 1]
+    block = list(launch["block"]) + [1, 1]
+    module, fn = ctypes.c_void_p(), ctypes.c_void_p()
+    name = os.path.splitext(os.path.basename(path))[0]
+    code = open(os.path.join(sys.argv[3], name + ".cubin"), "rb").read()
+    check(cuda.cuModuleLoadData(ctypes.byref(module), code), "load")
+    check(cuda.cuModuleGetFunction(ctypes.byref(fn), module, launch["kernel"].encode()), "function")
+    values = []
+    for arg, size in zip(launch["args"], signature(path)):
+        v = tensors[arg].data_ptr() if arg in tensors else axes[arg]
+        values.append(ctypes.c_uint64(v) if size == 8 else ctypes.c_int32(v))
+    params = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    times = []
+    result.fill_(float("nan"))
+    for i in range(13):
+        flush.fill_(i)
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        check(cuda.cuLaunchKernel(fn, *grid[:3], *block[:3], 0, stream, params, None), "launch")
+        end.record()
+        torch.cuda.synchronize()
+        if i >= 2:
+            times.append(begin.elapsed_time(end) * 1e6)
+    cuda.cuModuleUnload(module)
+    return statistics.median(times)
+
+
+main()
