@@ -21,7 +21,7 @@ while IFS=$'\t' read -r task workload set macros; do
     [ "$only" = "  " ] || case $only in *" $task "*) ;; *) continue ;; esac
     args=() file=$dir/$(printf '%03d' $n).$task.cu
     for m in $macros; do args+=(-e "s#@${m%%=*}@#${m#*=}#g"); done
-    sed "${args[@]}" "$cases/$task.cu" >"$file"
+    sed "${args[@]}" -e 's#@SMEM@#0#g' "$cases/$task.cu" >"$file"
     printf '%s\t%s\t%s\t%s\t%s\n' "$file" "$task" "$workload" "$set" "$macros"
 done <"$cases/variants.tsv" >"$dir/list"
 

@@ -74,6 +74,8 @@ def time_one(path, tensors, axes, flush, result):
     code = open(os.path.join(sys.argv[3], name + ".cubin"), "rb").read()
     check(cuda.cuModuleLoadData(ctypes.byref(module), code), "load")
     check(cuda.cuModuleGetFunction(ctypes.byref(fn), module, launch["kernel"].encode()), "function")
+    smem = int(launch["smem"])
+    check(cuda.cuFuncSetAttribute(fn, 8, smem), "shared memory")
     values = []
     for arg, size in zip(launch["args"], signature(path)):
         v = tensors[arg].data_ptr() if arg in tensors else axes[arg]
@@ -86,7 +88,7 @@ def time_one(path, tensors, axes, flush, result):
         flush.fill_(i)
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
-        check(cuda.cuLaunchKernel(fn, *grid[:3], *block[:3], 0, stream, params, None), "launch")
+        check(cuda.cuLaunchKernel(fn, *grid[:3], *block[:3], smem, stream, params, None), "launch")
         end.record()
         torch.cuda.synchronize()
         if i >= 2:

@@ -1,5 +1,5 @@
 /* hone-plan
-{ "launches": [ { "kernel": "gelu", "grid": ["@GRID@"], "block": [@BLOCK@], "args": ["x", "y", "N"] } ] }
+{ "launches": [ { "kernel": "gelu", "grid": ["@GRID@"], "block": [@BLOCK@], "smem": "@SMEM@", "args": ["x", "y", "N"] } ] }
 */
 // @VEC@ floats at a time, @UNROLL@ times; MODE 0: a block's vectors side by side; 1: a thread's own
 // in a row; 2: a fixed grid goes round. FN 0: tanhf; 1: through __expf.

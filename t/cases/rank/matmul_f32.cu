@@ -1,5 +1,5 @@
 /* hone-plan
-{ "launches": [ { "kernel": "matmul", "grid": ["cdiv(N, @BN@)", "cdiv(M, @BM@)"], "block": [@THREADS@], "args": ["A", "B", "C", "M", "N", "K"] } ] }
+{ "launches": [ { "kernel": "matmul", "grid": ["cdiv(N, @BN@)", "cdiv(M, @BM@)"], "block": [@THREADS@], "smem": "@SMEM@", "args": ["A", "B", "C", "M", "N", "K"] } ] }
 */
 // A @BM@x@BN@ tile of C by @THREADS@ threads, @TM@x@TN@ each, K in steps of @BK@. WIDE 1: a thread's
 // columns are vectors of four; PAD: extra columns of A's tile; AHEAD 1: the next tile is loaded into

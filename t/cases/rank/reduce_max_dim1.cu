@@ -1,5 +1,5 @@
 /* hone-plan
-{ "launches": [ { "kernel": "reduce_max", "grid": ["cdiv(C, @TX@*@VEC@)", "A"], "block": [@TX@, @TY@], "args": ["x", "y", "R", "C"] } ] }
+{ "launches": [ { "kernel": "reduce_max", "grid": ["cdiv(C, @TX@*@VEC@)", "A"], "block": [@TX@, @TY@], "smem": "@SMEM@", "args": ["x", "y", "R", "C"] } ] }
 */
 // @TX@ threads across, @VEC@ columns each; @TY@ down, which share the rows; @UNROLL@ rows at a time.
 #define TX @TX@

@@ -1,5 +1,5 @@
 /* hone-plan
-{ "launches": [ { "kernel": "softmax", "grid": ["cdiv(R, @ROWS@)"], "block": [@THREADS@, @ROWS@], "args": ["x", "y", "R", "C"] } ] }
+{ "launches": [ { "kernel": "softmax", "grid": ["cdiv(R, @ROWS@)"], "block": [@THREADS@, @ROWS@], "smem": "@SMEM@", "args": ["x", "y", "R", "C"] } ] }
 */
 // @THREADS@ threads per row, @ROWS@ rows per block. MODE 0: three passes over memory; 1: two, the
 // maximum and the sum together; 2: the row stays in registers.

@@ -1,5 +1,5 @@
 /* hone-plan
-{ "launches": [ { "kernel": "transpose", "grid": ["cdiv(N, @TILE@)", "cdiv(M, @TILE@)"], "block": [@TX@, @TY@],
+{ "launches": [ { "kernel": "transpose", "grid": ["cdiv(N, @TILE@)", "cdiv(M, @TILE@)"], "block": [@TX@, @TY@], "smem": "@SMEM@",
                   "args": ["x", "y", "M", "N"] } ] }
 */
 // A @TILE@x@TILE@ tile by @TX@x@TY@ threads. MODE 0: through shared memory with @PAD@ columns of
