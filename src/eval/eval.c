@@ -137,12 +137,13 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     struct compiler_config cc = {.kind = o->compiler, .cache_dir = o->cache_dir};
     if (compiler_open(&e->compiler, &cc, err) < 0)
         goto fail;
-    if (sched_open(&e->local, "local", 0, err) < 0)
+    if (sched_open(&e->local, "local", 0, -1, err) < 0)
         goto fail;
     e->main = e->local;
     bool remote = o->on && !str_eq(o->on, "local");
     /* One worker at a time on a GPU: two would time each other. */
-    if ((remote || e->cuda) && sched_open(&e->main, remote ? o->on : "local", 1, err) < 0)
+    if ((remote || e->cuda) &&
+        sched_open(&e->main, remote ? o->on : "local", 1, e->ordinal, err) < 0)
         goto fail;
     if (e->cuda && !remote)
         ceilings_get(&e->ceilings, &(struct ceilings_query){.compiler = e->compiler,

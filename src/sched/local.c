@@ -1,16 +1,20 @@
 /*
  * local.c - bundles on this machine: one fresh `hone-worker` process each, as many at once as there
- * are slots, the rest in line. A worker past its wall limit is killed with all it started.
+ * are slots, the rest in line. A worker past its wall limit is killed with all it started. On a GPU
+ * it waits for its turn before it starts, so that no two processes measure there at once.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gpulock.h"
 #include "base/util.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
+
+#define TRY_LOCK_NS 20000000u
 
 struct run {
     struct run *next;
@@ -27,6 +31,8 @@ struct local {
     struct loop *loop;
     struct run *runs; /* in order of submission */
     unsigned slots, running;
+    int gpu;  /* -1 = none: bundles for the emulator */
+    int lock; /* of the GPU, while something runs there */
     struct strbuf worker;
 };
 
@@ -51,7 +57,10 @@ static void on_end(struct child_process *c, void *ctx)
     (void)c;
     struct run *r = ctx;
     r->state = ENDED;
-    r->owner->running--;
+    if (--r->owner->running == 0) {
+        gpu_unlock(r->owner->lock);
+        r->owner->lock = GPU_NO_LOCK;
+    }
 }
 
 static int start_waiting(struct local *l, struct err *err)
@@ -59,6 +68,8 @@ static int start_waiting(struct local *l, struct err *err)
     for (struct run *r = l->runs; r && l->running < l->slots; r = r->next) {
         if (r->state != WAITING)
             continue;
+        if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
+            return 0; /* another process measures there: local_wait tries again */
         r->child.argv = (const char *const *)r->argv;
         r->child.limit_ns = r->wall_ns;
         r->child.max_out = r->child.max_err = 64 << 10;
@@ -155,7 +166,9 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
         uint64_t now = now_ns();
         if (!l->runs || now >= until)
             return 0;
-        if (loop_step(l->loop, until - now, err) < 0)
+        bool queued = !l->running; /* for the GPU */
+        if (loop_step(l->loop, queued ? MIN(until - now, TRY_LOCK_NS) : until - now, err) < 0 ||
+            (queued && start_waiting(l, err) < 0))
             return -1;
     }
 }
@@ -175,6 +188,7 @@ static void local_close(struct sched *s)
         next = r->next;
         run_free(r);
     }
+    gpu_unlock(l->lock);
     loop_free(l->loop);
     strbuf_release(&l->worker);
     free(l);
@@ -183,10 +197,12 @@ static void local_close(struct sched *s)
 static const struct sched_ops local_ops = {"local", local_submit, local_wait, local_progress_path,
                                            local_close};
 
-int sched_local_open(struct sched **out, unsigned slots, struct err *err)
+int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *err)
 {
     struct local *l = xcalloc(1, sizeof *l);
     l->sched.ops = &local_ops;
+    l->gpu = gpu;
+    l->lock = GPU_NO_LOCK;
     strbuf_init(&l->worker, 4096);
     if (sched_find_worker(&l->worker, err) < 0) {
         strbuf_release(&l->worker);

@@ -6,10 +6,10 @@
 #include "base/util.h"
 #include "sys/file.h"
 
-int sched_open(struct sched **out, const char *on, unsigned slots, struct err *err)
+int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err)
 {
     if (str_eq(on, "local"))
-        return sched_local_open(out, slots, err);
+        return sched_local_open(out, slots, gpu, err);
     if (str_starts(on, "spool:") && on[6])
         return sched_spool_open(out, on + 6, err);
     return err_set(err, ERR_INPUT, "unknown place '%s': use local or spool:DIR", on);

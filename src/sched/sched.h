@@ -2,7 +2,7 @@
  * sched.h - where a bundle runs: on this machine, or wherever a spool directory is served.
  *
  *     struct sched *s;
- *     sched_open(&s, "local", 0, err);
+ *     sched_open(&s, "local", 0, -1, err);
  *     sched_submit(s, bundle_dir, wall_ns, NULL, &ticket, err);
  *     while ((rc = sched_wait(s, timeout_ns, &done, err)) == 0) ...
  *
@@ -47,8 +47,9 @@ struct sched {
     unsigned outstanding;
 };
 
-/* "local" or "spool:DIR". `slots`: how many bundles run at once (local); 0 = one per core. */
-int sched_open(struct sched **out, const char *on, unsigned slots, struct err *err);
+/* "local" or "spool:DIR". `slots`: how many bundles run at once (local); 0 = one per core. `gpu`:
+ * the GPU they run on, shared with other processes one at a time; -1 = none. */
+int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
 void sched_close(struct sched *s);
 /* `under`: a program and its options that runs the worker (a profiler); NULL = none. Local only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
@@ -63,7 +64,7 @@ void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 int sched_find_worker(struct strbuf *out, struct err *err);
 
 /* The backends' entries. */
-int sched_local_open(struct sched **out, unsigned slots, struct err *err);
+int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *err);
 int sched_spool_open(struct sched **out, const char *dir, struct err *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/gpulock.h"
 #include "base/job.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -198,6 +199,23 @@ static void forget(const char *bundle, const char *name)
     free(p);
 }
 
+/* The GPU a bundle is for; -1 = the emulator, or a job that cannot be read: the child will say so.
+ */
+static int gpu_of(const char *bundle)
+{
+    struct arena mem = ARENA_INIT;
+    struct job job;
+    char *data = NULL;
+    size_t len;
+    int gpu = -1;
+    if (bundle_read(bundle, "job.bin", JOB_MAX_BYTES, &data, &len, NULL) == 0 &&
+        job_read(&job, data, len, &mem, NULL) == 0 && job.device == JOB_CUDA)
+        gpu = job.ordinal;
+    free(data);
+    arena_release(&mem);
+    return gpu;
+}
+
 static pid_t start_child(const char *bundle)
 {
     pid_t parent = getpid(), pid = fork();
@@ -218,12 +236,16 @@ static int run_child(const struct spool *s, const char *bundle)
 {
     uint64_t every = MIN((uint64_t)BEAT_MS * 1000000u, s->lease_ns / 8);
     char *alive = bundle_path(bundle, "alive"), *result = bundle_path(bundle, "result.bin");
-    pid_t pid = start_child(bundle);
-    int status = 0, rc = -1;
+    pid_t pid = 0;
+    int status = 0, rc = -1, gpu = gpu_of(bundle), lock = gpu < 0 ? GPU_NO_LOCK : GPU_BUSY;
     uint64_t beat = 0;
     bool lost = false;
-    while (pid > 0) {
-        pid_t p = waitpid(pid, &status, WNOHANG);
+    while (pid >= 0) {
+        if (lock == GPU_BUSY)
+            lock = gpu_lock(gpu);
+        if (lock != GPU_BUSY && !pid && (pid = start_child(bundle)) < 0)
+            break;
+        pid_t p = !pid ? 0 : waitpid(pid, &status, WNOHANG);
         if (p == pid || (p < 0 && errno != EINTR))
             break;
         if (now_ns() - beat >= every) {
@@ -231,8 +253,10 @@ static int run_child(const struct spool *s, const char *bundle)
             lost = touch(alive) < 0;
         }
         if (lost || asked_to_stop) {
-            kill(pid, SIGKILL);
-            waitpid(pid, &status, 0);
+            if (pid) {
+                kill(pid, SIGKILL);
+                waitpid(pid, &status, 0);
+            }
             rc = 1;
             goto out;
         }
@@ -241,6 +265,7 @@ static int run_child(const struct spool *s, const char *bundle)
     if (access(result, R_OK) == 0)
         rc = 0;
 out:
+    gpu_unlock(lock);
     free(alive);
     free(result);
     return rc;

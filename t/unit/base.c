@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/gpulock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -224,6 +225,25 @@ static void test_strings(void **state)
     assert_true(now_ns() - t >= 2000000);
 }
 
+/* The ordinal is far beyond any GPU of this machine, so no evaluation is kept waiting. */
+static void test_gpu_lock(void **state)
+{
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    int a = gpu_lock(977), b = gpu_lock(977), c = gpu_lock(978);
+    assert_true(a >= 0);
+    assert_int_equal(b, GPU_BUSY);
+    assert_true(c >= 0);
+    gpu_unlock(c);
+    setenv("CUDA_VISIBLE_DEVICES", "5,977", 1); /* number 1 is the same GPU */
+    assert_int_equal(gpu_lock(1), GPU_BUSY);
+    gpu_unlock(a);
+    a = gpu_lock(1);
+    assert_true(a >= 0);
+    gpu_unlock(a);
+    gpu_unlock(GPU_BUSY);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_wire_round_trip),
         cmocka_unit_test(test_wire_caps),
         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_gpu_lock),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

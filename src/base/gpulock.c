@@ -1,0 +1,52 @@
+#include "base/gpulock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* Which GPU an ordinal means to other processes: the entry of CUDA_VISIBLE_DEVICES, if it is set.
+ */
+static void gpu_name(int ordinal, char out[48])
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    snprintf(out, 48, "%d", ordinal);
+    if (!list || !*list)
+        return;
+    for (int i = 0; i < ordinal && *list; i++) {
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    size_t n = strcspn(list, ","), k = 0;
+    if (!n || n >= 48)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (isalnum((unsigned char)list[i]) || list[i] == '-')
+            out[k++] = list[i];
+    out[k] = '\0';
+}
+
+int gpu_lock(int ordinal)
+{
+    char name[48], path[96];
+    gpu_name(ordinal, name);
+    snprintf(path, sizeof path, "/tmp/hone-gpu-%s.lock", name);
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return GPU_NO_LOCK;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    int busy = errno == EWOULDBLOCK;
+    close(fd);
+    return busy ? GPU_BUSY : GPU_NO_LOCK;
+}
+
+void gpu_unlock(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
