@@ -169,6 +169,8 @@ static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr,
     struct lanes l;
     uint32_t n = in->sub[1] * (uint32_t)in->nv;
     if (mem_lanes(w, in, in->sub[0], addr, n, in->sub[2], &l)) {
+        if (w->counts)
+            count_access(w, in, l.sp, addr, n, in->sub[2]);
         FOR_LANES(i, w)
         at[i] = l.base + addr[i] + i * l.stride;
         return true;

@@ -2,12 +2,13 @@
 { "launches": [ { "kernel": "add", "grid": ["cdiv(N, 1024)"], "block": [256],
                   "args": ["a", "b", "c", "N"] } ] }
 */
-// Built to be bound by the L2: every block reads its inputs 64 times, past the L1 (ld.cg), with all
-// the warps that fit.
+// Built to be bound by the L2: every block reads its inputs 64 times, past the L1, with all the warps
+// that fit; what they read at a time (8 MB) stays in the L2. A relaxed load is one the assembler may
+// not leave out.
 __device__ static float4 past_l1(const float *p)
 {
     float4 v;
-    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
                  : "l"(p)
                  : "memory");

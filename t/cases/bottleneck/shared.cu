@@ -3,11 +3,11 @@
                   "args": ["a", "b", "c", "N"] } ] }
 */
 // Built to be bound by shared memory: the lanes of a warp are 32 words apart, all in one bank, and
-// each reads its word 32 times.
+// each reads its word 32 times (volatile: the assembler may not leave any of them out).
 __device__ static float read_again(unsigned at)
 {
     float v;
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(at) : "memory");
+    asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(v) : "r"(at) : "memory");
     return v;
 }
 
