@@ -228,7 +228,7 @@ uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t l
 {
     if ((pc->kind != CK_ST_SHARED && pc->kind != CK_ST_GLOBAL) || !pc->v || !pc->nv)
         return 0;
-    uint32_t bytes = pc->sub[1], reg = pc->o[2] / 8;
+    uint32_t bytes = pc->sub[1], reg = (pc->o[2] & OPND_OFF) / 8;
     if (!bytes || bytes * pc->nv > 128 || reg < bytes)
         return 0;
     for (uint32_t k = 0; k < pc->nv; k++)
