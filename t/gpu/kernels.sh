@@ -14,12 +14,13 @@ while case ${1-} in -*) true ;; *) false ;; esac; do opts+=("$1"); shift; done
 [ $# -gt 0 ] || set -- $(cd "$root/kernels" && ls *.cu | sed 's/\.cu$//')
 
 # Beforehand and side by side, what takes long and is not timed: our compiles, and those of
-# torch.compile, which keeps them in its cache. These evaluations' times mean nothing.
+# torch.compile, which keeps them in its cache.
 export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$OUT/inductor}
 t0=$(date +%s)
 printf '%s\n' "$@" | xargs -P 8 -I{} timeout 200 "$HONE" compile "$root/kernels/{}.cu" >/dev/null 2>&1
-printf '%s\n' "$@" | sed 's/\..*//' | sort -u | xargs -P 6 -I{} timeout 150 "$HONE" eval --device cuda \
-    --json --measure-time=1ms {} "$root/kernels/{}.cu" >/dev/null 2>&1
+case " ${opts[*]} " in *skip-baselines*) ;; *)
+    timeout 200 python3 "$root/t/gpu/prewarm.py" $(printf '%s\n' "$@" | sed 's/\..*//' | sort -u) 2>"$OUT/prewarm.txt" ;;
+esac
 t1=$(date +%s)
 
 printf '%-28s %-9s %-28s %-14s %11s %23s %5s %7s %7s\n' kernel verdict shape who time '95% interval' n roof ratio
