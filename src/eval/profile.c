@@ -44,7 +44,7 @@ int profile_take_ncu(struct verdict *v, const struct job *job, const char *dir, 
 {
     struct strbuf csv = STRBUF_INIT(MAX_CSV);
     struct arena a = ARENA_INIT;
-    struct ncu_table *t;
+    struct ncu_table *t = NULL;
     char *path = xasprintf("%s/ncu.csv", dir);
     size_t want = 0, at = 0;
     int rc = file_read(path, MAX_CSV, &csv, err);
