@@ -26,9 +26,27 @@ out_has "counts instructions by kind" "global"
 runs 2 "no such architecture is the user's mistake, or the compiler's" \
     sh -c '"$1" compile --arch sm_12 "$2"; [ $? = 3 ] && exit 2' sh "$HONE" "$plain"
 
-for arch in sm_80 sm_90a; do
-    runs 0 "for $arch" "$HONE" compile --arch $arch "$plain"
+# Every architecture, as far as this compiler goes.
+for arch in sm_80 sm_86 sm_89 sm_90 sm_90a sm_100a sm_120; do
+    "$HONE" compile --arch $arch "$plain" >"$T/out" 2>"$T/err"
+    case $? in
+    0) out_has "for $arch" "for $arch," ;;
+    3) skip "for $arch" "$(head -1 "$T/err")" ;;
+    *) fail "for $arch" "$(cat "$T/err")" ;;
+    esac
 done
+[ -e /dev/nvidiactl ] || {
+    runs 0 "without a GPU" "$HONE" compile "$plain"
+    out_has "for Hopper" "for sm_90a,"
+}
+
+# CuTe headers found by where one stands: the compiler runs in another directory.
+mkdir -p .deps/cutlass/include/cute "$T/away"
+echo '#define FOUND_THEM 1' >.deps/cutlass/include/cute/tensor.hpp
+printf '#include <cute/tensor.hpp>\nextern "C" __global__ void k(int *p) { *p = FOUND_THEM; }\n' >c.cu
+cp "$HONE" "$T/away/hone"
+runs 0 "headers below the current directory" "$T/away/hone" compile --no-pch c.cu
+rm -r .deps
 
 start=$(date +%s%N)
 "$HONE" compile "$plain" >/dev/null

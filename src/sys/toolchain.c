@@ -34,7 +34,10 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
                 break;
             *slash = '\0';
         }
-        add_place(v, a, arena_printf(a, ".deps/%s", sub));
+        char *here = getcwd(NULL, 0); /* compilers run in other directories */
+        if (here)
+            add_place(v, a, arena_printf(a, "%s/.deps/%s", here, sub));
+        free(here);
         add_place(v, a, arena_printf(a, "%s/../share/hone/%s", self.buf, sub));
     }
     strbuf_release(&self);
