@@ -40,7 +40,10 @@ struct fake {
     struct device d;
     struct slab slabs[64];
     int loads, timed, truths;
+    char order[256]; /* 'c' or 'b' for each load of the candidate or of a baseline */
+    const char *launched;
 };
+static bool fake_sealed;  /* does the device watch all of a module's variables? */
 static struct fake *last; /* counters of the latest device, for assertions */
 static int live_slabs;
 
@@ -145,12 +148,18 @@ static enum result_status f_load(struct device *d, const struct job_module *m, c
         return RESULT_LOAD_FAILED;
     }
     *out = calloc(1, sizeof **out);
+    if (self(d)->loads < 255)
+        self(d)->order[self(d)->loads] = str_eq(m->name, "candidate") ? 'c' : 'b';
     self(d)->loads++;
     return RESULT_OK;
 }
 static void f_unload(struct device *d, struct device_module *m)
 {
     free(m);
+}
+static bool f_sealed(struct device *d, struct device_module *m)
+{
+    return fake_sealed;
 }
 static int f_globals(struct device *d, struct device_module *m, bool *ok, const char **which,
                      struct err *e)
@@ -168,6 +177,7 @@ static enum result_status f_launch(struct device *d, struct device_module *m,
     float *y = (float *)(uintptr_t) * (uint64_t *)args[1];
     const char *k = l->kernel;
     static int noise;
+    self(d)->launched = str_eq(k, "ages") ? "ages" : "";
     int n = str_eq(k, "partial") ? N - 5 : N;
     for (int i = 0; i < n; i++)
         y[i] = x[i] + 1;
@@ -201,7 +211,8 @@ static enum result_status f_sync(struct device *d, uint64_t t, struct err *e)
 static int f_time_end(struct device *d, struct launch_stat *s, struct err *e)
 {
     int k = self(d)->timed++;
-    *s = (struct launch_stat){1000 + k % 3, false};
+    bool slow = self(d)->launched && str_eq(self(d)->launched, "ages");
+    *s = (struct launch_stat){slow ? 60e6 : 1000 + k % 3, false};
     return 0;
 }
 static void f_findings(struct device *d, struct finding_vec *o)
@@ -286,6 +297,7 @@ static const struct device_ops fake_ops = {.name = "fake",
                                            .load = f_load,
                                            .unload = f_unload,
                                            .globals_intact = f_globals,
+                                           .sealed = f_sealed,
                                            .launch = f_launch,
                                            .sync = f_sync,
                                            .time_begin = f_nothing,
@@ -641,6 +653,66 @@ static void drop_python(struct bench *b)
     unsetenv("HONE_PYTHON");
 }
 
+/* Modules whose variables are watched stay loaded, and change places every seven rounds. */
+static void timed_modules_stay_and_change_places(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.ncalls = 0;
+    b.c.timing = (struct job_timing){21, 21, 0, 0, 77};
+    b.job.limits.measure_ns = 1000000000;
+    fake_sealed = true;
+    run(&b);
+    assert_int_equal(b.res.cases[0].ncalls, 42);
+    assert_string_equal(last->order, "cbbccb"); /* three blocks of seven rounds */
+    teardown(&b);
+
+    fake_sealed = false; /* nobody knows what it carries: loaded afresh for every call */
+    setup(&b, "good");
+    b.c.ncalls = 0;
+    b.c.timing = (struct job_timing){21, 21, 0, 0, 77};
+    b.job.limits.measure_ns = 1000000000;
+    run(&b);
+    assert_int_equal(last->loads, 42);
+    teardown(&b);
+}
+
+/* A baseline whose call takes over 50 ms is timed once; the candidate goes on. */
+static void slow_baselines_are_timed_once(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.ncalls = 0;
+    b.launch[1].kernel = "ages";
+    b.c.timing = (struct job_timing){9, 9, 0, 0, 77};
+    b.job.limits.measure_ns = 1000000000;
+    run(&b);
+    unsigned of[2] = {0, 0};
+    for (uint32_t k = 0; k < b.res.cases[0].ncalls; k++)
+        of[b.res.cases[0].calls[k].program] += b.res.cases[0].calls[k].time_ns > 0;
+    assert_int_equal(of[0], 9);
+    assert_int_equal(of[1], 1);
+    teardown(&b);
+}
+
+/* What was counted in a baseline's call is not the candidate's; what was is marked with its case.
+ */
+static void counters_are_the_candidates(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.ncalls = 3;
+    b.calls[1] = (struct job_call){1, JOB_CALL_COUNT, 5, 3, -1, 0};
+    b.calls[2] = (struct job_call){0, JOB_CALL_COUNT, 6, 3, -1, 0};
+    run(&b);
+    assert_int_equal(b.res.ncounters, 2);
+    assert_int_equal(b.res.counters[0].case_index, 0);
+    teardown(&b);
+}
+
 static void a_torch_baseline_answers_in_lock_step(void **state)
 {
     (void)state;
@@ -758,6 +830,9 @@ int main(void)
         cmocka_unit_test(data_from_a_file_and_a_dump),
         cmocka_unit_test(rounds_interleave_and_verify_a_sample),
         cmocka_unit_test(a_missing_baseline_is_a_fact),
+        cmocka_unit_test(timed_modules_stay_and_change_places),
+        cmocka_unit_test(slow_baselines_are_timed_once),
+        cmocka_unit_test(counters_are_the_candidates),
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
