@@ -143,6 +143,8 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
         goto fail;
     if (!c->cfg.child_ns)
         c->cfg.child_ns = 120 * SEC;
+    if (!c->cfg.family_min_ns)
+        c->cfg.family_min_ns = FAMILY_MIN_NS;
     if (!c->cfg.child_bytes)
         c->cfg.child_bytes = (uint64_t)6 << 30;
     if (!c->cfg.jobs)
@@ -315,7 +317,7 @@ static void record_key(const char *key, char out[HASH_HEX])
 static void family_remember(struct compile_ticket *t, const struct compiled *out)
 {
     struct compiler *c = t->compiler;
-    if (!t->record.source || !out->ok || out->cpu_ns < FAMILY_MIN_NS || !c->have_cache)
+    if (!t->record.source || !out->ok || out->cpu_ns < c->cfg.family_min_ns || !c->have_cache)
         return;
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];

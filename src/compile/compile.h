@@ -26,11 +26,12 @@
 struct compiler;
 
 struct compiler_config {
-    const char *kind;      /* "nvrtc", "nvcc", or NULL = the best there is */
-    const char *cache_dir; /* NULL = the user's cache directory */
-    uint64_t child_ns;     /* processor time per compile; 0 = 120 s */
-    uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
-    unsigned jobs;         /* parallel children; 0 = one per core */
+    const char *kind;       /* "nvrtc", "nvcc", or NULL = the best there is */
+    const char *cache_dir;  /* NULL = the user's cache directory */
+    uint64_t child_ns;      /* processor time per compile; 0 = 120 s */
+    uint64_t child_bytes;   /* memory limit per compile; 0 = 6 GiB */
+    uint64_t family_min_ns; /* a kernel's family header is worth making above this; 0 = 4 s */
+    unsigned jobs;          /* parallel children; 0 = one per core */
     bool no_cache, no_pch;
 };
 

@@ -356,6 +356,68 @@ static void unknown_compiler(void **state)
     assert_int_equal(err.kind, ERR_INPUT);
 }
 
+/* A heavy parent: its children are compiled behind its header once that is made, and only they. A
+ * small "CuTe" of our own stands in for the real one, which takes seconds to precompile. */
+static void families(void **state)
+{
+    static const char source[] =
+        "#include <cute/tensor.hpp>\n"
+        "template <int I> struct deep { static constexpr int v = deep<I - 1>::v + 1; };\n"
+        "template <> struct deep<0> { static constexpr int v = cute_value; };\n"
+        "extern \"C\" __global__ void k(int *p) { *p = deep<200>::v + %d; }\n";
+    char *home = xasprintf("%s/cutlass", dir.path), *cute = xasprintf("%s/include/cute", home);
+    char *header = xasprintf("%s/tensor.hpp", cute), parent_key[65] = "";
+    char *parent = xasprintf(source, 1), *child = xasprintf(source, 2);
+    const char text[] = "#pragma once\nconstexpr int cute_value = 7;\n";
+    struct err err = ERR_INIT;
+    struct compiled out;
+    assert_int_equal(dir_make(cute, &err), 0);
+    assert_int_equal(file_write(header, text, sizeof text - 1, &err), 0);
+    setenv("HONE_CUTLASS_HOME", home, 1);
+    struct compiler *c = open_with((struct compiler_config){.family_min_ns = 1});
+    struct compile_request rq = {
+        .source = parent, .len = strlen(parent), .name = "k.cu", .arch = "sm_90a"};
+    compile_key(c, &rq, parent_key);
+    assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1); /* nobody compiled it yet */
+    compiler_close(c);
+
+    c = open_with((struct compiler_config){.family_min_ns = 1});
+    if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
+        fail_msg("%s %s", err.msg, out.log);
+    assert_string_equal(out.key, parent_key);
+    assert_false(out.used_family_pch);
+    compiled_release(&out);
+    int state_of;
+    for (int i = 0; (state_of = compile_prepare(c, parent_key, "sm_90a")) == 0 && i < 600; i++)
+        poll(NULL, 0, 100);
+    assert_int_equal(state_of, 1);
+    rq.source = child;
+    rq.len = strlen(child);
+    rq.parent = parent_key;
+    if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
+        fail_msg("%s %s", err.msg, out.log);
+    assert_true(out.used_family_pch);
+    compiled_release(&out);
+    compiler_close(c);
+
+    c = open_with((struct compiler_config){0}); /* where the parent counts as light */
+    rq.source = parent;
+    rq.parent = NULL;
+    rq.arch = "sm_80";
+    compile_key(c, &rq, parent_key);
+    if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
+        fail_msg("%s %s", err.msg, out.log);
+    compiled_release(&out);
+    assert_int_equal(compile_prepare(c, parent_key, "sm_80"), -1);
+    compiler_close(c);
+    unsetenv("HONE_CUTLASS_HOME");
+    free(home);
+    free(cute);
+    free(header);
+    free(parent);
+    free(child);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -390,7 +452,7 @@ int main(void)
         cmocka_unit_test(forged_trailers),  cmocka_unit_test(hostile_sources),
         cmocka_unit_test(limits),           cmocka_unit_test(dead_service),
         cmocka_unit_test(damaged_entry),    cmocka_unit_test(tickets),
-        cmocka_unit_test(unknown_compiler),
+        cmocka_unit_test(unknown_compiler), cmocka_unit_test(families),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
