@@ -49,25 +49,41 @@ is "no two for the same reason" "$(cat "$ROOT"/t/cases/badtasks/*/want | cut -d'
 runs 1 "check --json of a broken task" "$HONE" task check --json "$ROOT/t/cases/badtasks/class-word"
 out_has "has the problems" '"ok": false'
 
-# Files that are no tasks at all.
+# Files that are no tasks at all: an answer within 10 s and 400 MB.
+bounded() ( # ASan's own memory is beyond any limit
+    [ "${MODE:-release}" = asan ] || ulimit -v 400000
+    exec timeout 10 "$@"
+)
 truncate -s 1G huge.json
-runs 1 "a file of 1 GB" timeout 10 "$HONE" task check huge.json
+runs 1 "a file of 1 GB" bounded "$HONE" task check huge.json
 err_has "is refused by its size" "huge.json"
 mkdir dir && cp "$ROOT/t/cases/badtasks/class-word/task.json" dir/ && truncate -s 1G dir/reference.c
-runs 1 "a reference.c of 1 GB" timeout 10 "$HONE" task check dir
+runs 1 "a reference.c of 1 GB" bounded "$HONE" task check dir
 mkdir empty_dir
 runs 1 "a directory without task.json" "$HONE" task check empty_dir
-runs 1 "a device" timeout 10 "$HONE" task check /dev/zero
+runs 1 "a device" bounded "$HONE" task check /dev/zero
 head -c 3000000 /dev/zero | tr '\0' '[' >deep.json
-runs 1 "three million brackets" timeout 10 "$HONE" task check deep.json
+runs 1 "three million brackets" bounded "$HONE" task check deep.json
 err_has "are nested too deep" "nested more than"
 { printf '{"axes": {'; for i in $(seq 20000); do printf '"a%d": {"type": "var"},' "$i"; done
   printf '"z": {"type": "var"}}}'; } >many.json
-runs 1 "20,000 axes" timeout 10 "$HONE" task check many.json
+runs 1 "20,000 axes" bounded "$HONE" task check many.json
 err_has "are more than the limit" "more than the limit of 32"
 { printf '{'; for i in $(seq 20000); do printf '"k%d": 1,' "$i"; done; printf '"z": 1}'; } >keys.json
-runs 1 "20,000 unknown keys" timeout 10 "$HONE" task check keys.json
+runs 1 "20,000 unknown keys" bounded "$HONE" task check keys.json
 is "are not all listed" "$(awk 'END {print NR <= 102}' "$T/err")" 1
+
+# Nor kernels.
+truncate -s 1G huge.cu
+runs 1 "a kernel of 1 GB" bounded "$HONE" eval --device emu softmax huge.cu
+err_has "is refused by its size" "huge.cu"
+{ printf '/* hone-plan\n'; head -c 3000000 /dev/zero | tr '\0' '['; printf '\n*/\n'; } >deep.cu
+runs 1 "a plan of three million brackets" bounded "$HONE" eval --device emu softmax deep.cu
+out_has "is a plan error" "nested more than"
+{ printf '/* hone-plan\n{"launches": [{"kernel": "k", "grid": ["'; head -c 10000 /dev/zero | tr '\0' '('
+  printf 'R'; head -c 10000 /dev/zero | tr '\0' ')'; printf '"]}]}\n*/\n'; } >parens.cu
+runs 1 "10,000 parentheses" bounded "$HONE" eval --device emu softmax parens.cu
+out_has "are too long an expression" "longer than 4096"
 
 # FlashInfer-Bench definitions, as they are.
 for f in "$ROOT"/t/cases/flashinfer/*.json; do

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "sys/file.h"
 
 void cmd_parse(const struct options *spec, int *argc, const char **argv)
 {
@@ -36,6 +37,14 @@ int cmd_usage(const struct options *spec, const char *fmt, ...)
     }
     fputs("\n(--help says more)\n", stderr);
     return HONE_USAGE;
+}
+
+int cmd_read_source(const char *path, struct strbuf *out, struct err *err)
+{
+    int rc = file_read(path, CMD_MAX_SOURCE, out, err);
+    if (rc < 0 && err->kind == ERR_LIMIT)
+        err->kind = ERR_INPUT;
+    return rc;
 }
 
 int cmd_fail(const struct err *err)

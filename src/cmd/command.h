@@ -23,6 +23,10 @@
 
 #include "base/err.h"
 #include "base/options.h"
+#include "base/strbuf.h"
+
+/* Larger than the compiler takes: that one says so in its result. */
+enum { CMD_MAX_SOURCE = 128 << 20 };
 
 enum hone_exit {
     HONE_OK = 0,
@@ -50,6 +54,8 @@ void cmd_parse(const struct options *spec, int *argc, const char **argv);
 /* Says what is wrong with the way the command was called, and returns HONE_USAGE. */
 int cmd_usage(const struct options *spec, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Reads a kernel file; one too big for any compiler is the user's mistake, not the machine's. */
+int cmd_read_source(const char *path, struct strbuf *out, struct err *err);
 /* Prints the error; returns the exit code that fits its kind. */
 int cmd_fail(const struct err *err);
 

@@ -234,12 +234,12 @@ static int run(int argc, const char **argv)
     if (w.output && !w.ptx && !w.cubin)
         w.cubin = true;
     struct err err = ERR_INIT;
-    struct strbuf src = STRBUF_INIT(128 << 20);
+    struct strbuf src = STRBUF_INIT(CMD_MAX_SOURCE);
     struct compiler *c = NULL;
     struct compiled out = {0};
     int rc;
     const char *base = strrchr(argv[0], '/');
-    if (file_read(argv[0], src.max, &src, &err) < 0 || compiler_open(&c, &cfg, &err) < 0) {
+    if (cmd_read_source(argv[0], &src, &err) < 0 || compiler_open(&c, &cfg, &err) < 0) {
         rc = cmd_fail(&err);
         goto out;
     }

@@ -4,12 +4,8 @@
 
 #include "base/util.h"
 #include "cmd/command.h"
-#include "sys/file.h"
 #include "sys/json.h"
 #include "sys/term.h"
-
-/* Larger than the compiler takes: that one says so in a verdict. */
-enum { MAX_SOURCE = 128 << 20 };
 
 struct task *cmd_load_task(const char *name)
 {
@@ -60,14 +56,14 @@ static int evaluate(struct evaluator *e, const struct task *t, const struct strb
 int judging_run(const struct judging *j)
 {
     struct err err = ERR_INIT;
-    struct strbuf source = STRBUF_INIT(MAX_SOURCE);
+    struct strbuf source = STRBUF_INIT(CMD_MAX_SOURCE);
     struct evaluator *e = NULL;
     struct verdict v;
     struct task *t = cmd_load_task(j->task);
     if (!t)
         return HONE_NEGATIVE;
     int rc;
-    if (file_read(j->file, MAX_SOURCE, &source, &err) < 0 ||
+    if (cmd_read_source(j->file, &source, &err) < 0 ||
         evaluator_open(&e, &j->options, &err) < 0 ||
         evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
