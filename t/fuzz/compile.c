@@ -15,6 +15,7 @@
 #include "compile/lex.h"
 #include "compile/ptx.h"
 #include "compile/sass.h"
+#include "compile/service.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -83,6 +84,36 @@ static void binary(const char *s, size_t n)
     arena_release(&a);
 }
 
+/* What goes to and from a compile child, and the record of a family: what is read is written again
+ * and reads back. */
+static void wire(const char *s, size_t n)
+{
+    struct arena a = ARENA_INIT;
+    struct strbuf sb = STRBUF_INIT(64 << 20);
+    struct job_request rq = {0};
+    struct job_result res = {0};
+    struct family_record rec = {0};
+    if (job_request_read(s, n, &rq, &a, NULL) == 0) {
+        job_request_write(&rq, &sb);
+        if (job_request_read(sb.buf, sb.len, &rq, &a, NULL) < 0)
+            abort();
+        strbuf_clear(&sb);
+    }
+    if (job_result_read(s, n, &res, &a, NULL) == 0) {
+        job_result_write(&res, &sb);
+        if (job_result_read(sb.buf, sb.len, &res, &a, NULL) < 0)
+            abort();
+        strbuf_clear(&sb);
+    }
+    if (family_record_read(s, n, &rec, &a) == 0) {
+        family_record_write(&rec, &sb);
+        if (family_record_read(sb.buf, sb.len, &rec, &a) < 0)
+            abort();
+    }
+    strbuf_release(&sb);
+    arena_release(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1)
@@ -91,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s = xrealloc(s, size);
     memcpy(s, data + 1, size - 1);
     s[size - 1] = '\0';
-    switch (data[0] % 4) {
+    switch ((uint8_t)(data[0] - '0') % 5) { /* '0' to '4' in the seeds */
     case 0:
         scan(s, size - 1);
         break;
@@ -101,8 +132,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 2:
         prune(s, size - 1);
         break;
-    default:
+    case 3:
         binary(s, size - 1);
+        break;
+    default:
+        wire(s, size - 1);
     }
     free(s);
     return 0;
