@@ -237,6 +237,7 @@ struct warp {
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
     struct insn_count *counts; /* of the host thread, or NULL */
+    struct pending *pending;   /* with counts: loads under way */
     struct frame *frame0;      /* the entry's */
     uint32_t slices;
     uint32_t diverged;        /* branches that split a fragment */

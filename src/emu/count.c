@@ -26,6 +26,9 @@ void count_collect(struct launch *l, struct worker_state *ws)
         a->sectors += b->sectors;
         a->bytes += b->bytes;
         a->extra += b->extra;
+        a->fresh += b->fresh;
+        for (int k = 0; k < 2; k++)
+            a->waits[k] += b->waits[k];
     }
     l->diverged += ws->diverged;
     free(ws->counts);
@@ -35,22 +38,29 @@ void count_collect(struct launch *l, struct worker_state *ws)
 /* ---- one access --------------------------------------------------------------------------------
  */
 
-/* Distinct 32-byte sectors of the active lanes. */
-static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, uint8_t *touched)
+/* Distinct 32-byte sectors of the active lanes; in *fresh, those new to the block. */
+static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, uint32_t *fresh)
 {
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint32_t me = (uint32_t)w->launch->emu->launches * 0x9e3779b1u + w->block->linear + 1;
     uint64_t seen[WARP * 2];
     uint32_t count = 0;
     FOR_LANES(i, w)
     {
         uint64_t first = addr[i] / 32, last = (addr[i] + n - 1) / 32;
-        if (touched)
-            touched[(addr[i] - GLOBAL_BASE) / 128] = 1;
+        if (m->touched)
+            m->touched[(addr[i] - GLOBAL_BASE) / 128] = 1;
         for (uint64_t s = first; s <= last; s++) {
             bool known = false;
             for (uint32_t k = count; k-- > 0 && !known;)
                 known = seen[k] == s;
-            if (!known && count < ARRAY_LEN(seen))
-                seen[count++] = s;
+            if (known || count == ARRAY_LEN(seen))
+                continue;
+            seen[count++] = s;
+            uint32_t *owner = m->owner ? &m->owner[s - GLOBAL_BASE / 32] : NULL;
+            *fresh += !owner || *owner != me;
+            if (owner)
+                *owner = me;
         }
     }
     return count;
@@ -94,11 +104,12 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
 {
     struct insn_count *c = count_at(w, pc);
     c->bytes += (uint64_t)n * (uint32_t)__builtin_popcount(w->active);
-    (void)access;
     if (sp == SP_GENERIC)
         sp = generic_space(addr[__builtin_ctz(w->active)]);
     if (sp == SP_GLOBAL) {
-        c->sectors += sectors_of(w, addr, n, w->launch->emu->mem.touched);
+        uint32_t fresh = 0;
+        c->sectors += sectors_of(w, addr, n, &fresh);
+        c->fresh += access & MEM_READ ? fresh : 0;
     } else if (sp == SP_LOCAL) {
         c->sectors += (n * (uint32_t)__builtin_popcount(w->active) + 31) / 32;
     } else if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -106,6 +117,73 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
         c->sectors += f;
         c->extra += f > ideal ? f - ideal : 0;
     }
+}
+
+/* ---- waiting for loads -------------------------------------------------------------------------
+ */
+
+static bool is_pending(const struct pending *p, int k, uint32_t code)
+{
+    uint32_t g = code >> 6;
+    return code < OPND_CONST && g / 64 < p->words && (p->bits[k][g / 64] >> g % 64 & 1);
+}
+
+static void set_pending(struct pending *p, int k, uint32_t code)
+{
+    uint32_t g = code >> 6;
+    if (code >= OPND_CONST || g / 64 >= p->words)
+        return;
+    p->bits[k][g / 64] |= 1ull << g % 64;
+    p->any[k] = true;
+}
+
+/* A warp begins: nothing is under way. */
+void count_start(struct warp *w)
+{
+    uint32_t words = w->frame0->func->frame_bytes / 64 / 64 + 1;
+    size_t bytes = words * sizeof(uint64_t);
+    if (!w->pending) {
+        w->pending = xcalloc(1, sizeof *w->pending + 2 * bytes);
+        w->pending->words = words;
+        for (int k = 0; k < 2; k++)
+            w->pending->bits[k] = (uint64_t *)(void *)(w->pending + 1) + (size_t)k * words;
+    }
+    for (int k = 0; k < 2; k++) {
+        memset(w->pending->bits[k], 0, bytes);
+        w->pending->any[k] = false;
+    }
+}
+
+void count_waits(struct warp *w, const struct insn *pc)
+{
+    struct pending *p = w->pending;
+    if (!p || w->frame != w->frame0)
+        return;
+    if (pc->flags & INSN_LEADER)
+        p->waited[0] = p->waited[1] = false;
+    for (int k = 0; k < 2; k++) {
+        bool hit = false;
+        for (size_t i = 0; i < ARRAY_LEN(pc->o) && p->any[k] && !hit; i++)
+            hit = is_pending(p, k, pc->o[i]);
+        for (uint32_t i = 0; i < pc->nv && p->any[k] && !hit; i++)
+            hit = is_pending(p, k, pc->v[i]);
+        if (!hit)
+            continue;
+        count_at(w, pc)->waits[k] += !p->waited[k];
+        p->waited[k] = true;
+        memset(p->bits[k], 0, p->words * sizeof *p->bits[k]);
+        p->any[k] = false;
+    }
+    int k = pc->kind == CK_LD_GLOBAL || pc->kind == CK_LD_LOCAL || pc->kind == CK_ATOMIC
+                ? PEND_GLOBAL
+            : pc->kind == CK_LD_SHARED || pc->kind == CK_SHUFFLE ? PEND_SHARED
+                                                                 : -1;
+    if (k < 0)
+        return;
+    for (uint32_t i = 0; i < pc->nv; i++)
+        set_pending(p, k, pc->v[i]);
+    if (!pc->nv)
+        set_pending(p, k, pc->o[0]);
 }
 
 /* The record of an instruction that may belong to another frame than the current one. */
@@ -161,6 +239,9 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     w->threads[in->kind] += (double)c->threads * scale;
     w->all_warps += (double)c->warps * scale;
     w->all_threads += (double)c->threads * scale;
+    w->fresh_sectors += (double)c->fresh * scale;
+    for (int k = 0; k < 2; k++)
+        w->waits[k] += (double)c->waits[k] * scale;
     switch (in->kind) {
     case CK_LD_GLOBAL:
     case CK_ASYNC_COPY: /* bulk stores are few and count as loads do */
@@ -287,6 +368,9 @@ static void put_work(struct emu *e, const char *k, uint32_t line, const struct w
              {"global_store_bytes", "B", offsetof(struct work, st_bytes)},
              {"global_load_sectors", "1", offsetof(struct work, ld_sectors)},
              {"global_store_sectors", "1", offsetof(struct work, st_sectors)},
+             {"global_fresh_sectors", "1", offsetof(struct work, fresh_sectors)},
+             {"global_waits", "1", offsetof(struct work, waits[PEND_GLOBAL])},
+             {"shared_waits", "1", offsetof(struct work, waits[PEND_SHARED])},
              {"local_sectors", "1", offsetof(struct work, local_sectors)},
              {"shared_bytes", "B", offsetof(struct work, shared_bytes)},
              {"bank_conflicts", "1", offsetof(struct work, conflicts)},

@@ -45,7 +45,7 @@ UNARY(sqrt_f32, float, float, canon32(sqrtf(a)))
 BINARY(add_f64, double, double, double, nan64(a + b, b, a, 0))
 BINARY(sub_f64, double, double, double, nan64(a - b, b, a, 0))
 BINARY(mul_f64, double, double, double, nan64(a *b, b, a, 0))
-TERNARY(fma_f64, double, double, double, double, nan64(fma(a, b, c), b, a, c))
+TERNARY(fma_f64, double, double, double, double, nan64(fma(a, b, c), b, c, a))
 BINARY(div_f64, double, double, double, nan64(a / b, a, b, 0))
 UNARY(rcp_f64, double, double, nan64(1.0 / a, a, 0, 0))
 UNARY(sqrt_f64, double, double, nan64(sqrt(a), a, 0, 0))
@@ -156,7 +156,9 @@ static __attribute__((noinline)) int general_f64(struct warp *w, const struct in
     FOR_LANES(i, w)
     {
         double x = a[i], y = in->sub[3] > 1 ? b[i] : 0, z = in->sub[3] > 2 ? c[i] : 0;
-        d[i] = in->sub[0] == OP_DIV ? nan64(r[i], x, y, 0) : nan64(r[i], y, x, z);
+        d[i] = in->sub[0] == OP_DIV   ? nan64(r[i], x, y, 0)
+               : in->sub[0] == OP_FMA ? nan64(r[i], y, z, x)
+                                      : nan64(r[i], y, x, 0);
     }
     return EX_NEXT;
 }

@@ -48,6 +48,7 @@ struct emu_mem {
     struct alloc *last;
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
     uint8_t *touched;          /* one byte per 128: a counted launch used it */
+    uint32_t *owner;           /* per 32 bytes: the block that read it last, while counting */
     uint32_t *writer, *reader; /* shadow per 4-byte word: see san_global.c */
 };
 
@@ -196,6 +197,7 @@ struct launch {
     uint32_t grid[3], block[3], cluster[3];
     uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
     uint32_t smem_static, smem_bytes; /* static, and with dynamic */
+    uint32_t regs;                    /* per thread, as compiled; 0 = unknown */
     uint8_t *params;
     uint32_t param_bytes;
     uint32_t local_bytes;
@@ -301,6 +303,17 @@ struct insn_count {
     uint64_t warps, threads; /* executions */
     uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
+    uint64_t fresh;          /* global loads: sectors this block had not read before */
+    uint64_t waits[2];       /* how often a warp needed what a load was still to bring; PEND_... */
+};
+
+/* Registers of a warp that loads are on their way to: global, and shared (or a shuffle's). */
+enum { PEND_GLOBAL, PEND_SHARED };
+struct pending {
+    bool any[2];
+    bool waited[2]; /* already in this run through a basic block: its loads were issued together */
+    uint32_t words;
+    uint64_t *bits[2]; /* one per 64 bytes of the frame */
 };
 
 static inline struct insn_count *count_at(const struct warp *w, const struct insn *pc)
@@ -314,6 +327,9 @@ static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t ma
     c->warps++;
     c->threads += (uint32_t)__builtin_popcount(mask);
 }
+/* Notes where the warp would wait for a load, and what this instruction loads. */
+void count_waits(struct warp *w, const struct insn *pc);
+void count_start(struct warp *w);
 static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
     struct insn_count *c = count_at(w, pc);
@@ -332,6 +348,8 @@ struct work {
     double all_warps, all_threads;
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
     double local_sectors;
+    double fresh_sectors;         /* of ld_sectors: those its block had not read before */
+    double waits[2];              /* of warps for loads: global, shared */
     double footprint;             /* distinct bytes of global memory touched */
     double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */
     double shared_bytes;

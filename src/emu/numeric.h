@@ -49,7 +49,8 @@ static inline float ftz32(float f)
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
 /* Doubles keep their NaNs, made quiet: that of the first of these operands. A NaN that none of them
- * brought has the sign set. Sums and products look at b, a, c in this order, quotients at a, b. */
+ * brought has the sign set. Sums and products look at b, then a; fma at b, c, a; quotients at a, b.
+ */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);

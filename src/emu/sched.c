@@ -138,6 +138,8 @@ static void block_destroy(struct block *b)
 {
     for (uint32_t i = 0; i < b->nwarps; i++)
         warp_release(&b->warps[i]);
+    for (uint32_t i = 0; i < b->nwarps; i++)
+        free(b->warps[i].pending);
     san_block_destroy(b);
     free(b->smem);
     free(b->warps);
@@ -164,6 +166,8 @@ void warp_start(struct warp *w, const struct launch *l)
     w->frame = w->frame0;
     w->base[0] = w->frame->regs;
     w->counts = w->block->cluster->ws->counts;
+    if (w->counts)
+        count_start(w);
     *(uint32_t *)(void *)(w->base[0] + CC_OFF) = 0;
 }
 

@@ -322,8 +322,8 @@ void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n)
         return;
     uint32_t eb = tensormap_elem_bytes(t);
     for (uint32_t i = 0; i + eb <= n; i += eb) {
-        memset(dst + i, 0xff, eb); /* 0x7ff7 for halves, so that fma.oob knows it */
-        dst[i] = eb == 2 ? OOB_NAN & 0xff : 0xff;
-        dst[i + eb - 1] = 0x7f;
+        /* 0x7ff7 in every half, so that fma.oob knows it */
+        for (uint32_t k = 0; k < eb; k++)
+            dst[i + k] = k % 2 ? OOB_NAN >> 8 : OOB_NAN & 0xff;
     }
 }

@@ -281,8 +281,10 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         }
         w->active = m;
         w->pc = pc;
-        if (count)
+        if (count) {
             count_insn(w, pc, m);
+            count_waits(w, pc);
+        }
         if (__builtin_expect(w->watch != NULL, 0))
             async_touch(w, pc);
         int rc = pc->exec(w, pc);

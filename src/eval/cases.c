@@ -173,6 +173,15 @@ static int draw(struct shape *s, const struct task *t, const struct task_workloa
     return 0;
 }
 
+/* What the compiler made of the kernels decides how many blocks fit an SM. */
+static void note_registers(struct job_program *p, const struct compiled *code)
+{
+    for (uint32_t l = 0; code && l < p->nlaunches; l++)
+        for (size_t k = 0; k < code->kernels.n; k++)
+            if (str_eq(code->kernels.items[k].name, p->launches[l].kernel))
+                p->launches[l].regs = code->kernels.items[k].registers;
+}
+
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
                     unsigned index, const struct contender *who, size_t n,
                     const struct case_options *o, struct arena *a, struct err *err)
@@ -200,6 +209,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
                        w->role == ROLE_HELDOUT ? "a held-out shape" : describe(s, a));
             return i == 0 ? 1 : -1;
         }
+        note_registers(p, who[i].code);
         if (who[i].kind == JOB_MODULE_LIBRARY)
             library_program(who[i].gemm, s, p, a);
         p->module = (uint32_t)i;

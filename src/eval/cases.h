@@ -12,6 +12,7 @@
 
 #include "base/job.h"
 #include "check/check.h"
+#include "compile/compile.h"
 #include "plan/plan.h"
 #include "task/task.h"
 
@@ -22,6 +23,7 @@ struct contender {
     const struct plan *plan;         /* KERNEL */
     const struct sig_vec *sigs;      /* KERNEL */
     const struct library_gemm *gemm; /* LIBRARY */
+    const struct compiled *code;     /* KERNEL: for its registers; NULL = unknown */
 };
 
 struct case_options {

@@ -403,7 +403,8 @@ static void submit_run(struct evaluator *e, struct attempt *a)
     struct contender *who = arena_alloc(&a->arena, sizeof *who * n);
     struct pack_part *files = arena_alloc(&a->arena, sizeof *files * n);
     describe_job(e, a, on_emu, (uint32_t)n);
-    who[0] = (struct contender){"candidate", JOB_MODULE_KERNEL, a->plan, &a->code.sigs, NULL};
+    who[0] =
+        (struct contender){"candidate", JOB_MODULE_KERNEL, a->plan, &a->code.sigs, NULL, &a->code};
     files[0] = (struct pack_part){&a->code, a->source, NULL};
     for (size_t i = 1; i < n; i++)
         parts_contender(&a->parts, i - 1, &who[i], &files[i]);

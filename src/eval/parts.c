@@ -255,8 +255,9 @@ int parts_gather(struct parts *p, const struct parts_request *rq, const char *bu
 void parts_contender(const struct parts *p, size_t i, struct contender *who, struct pack_part *file)
 {
     const struct part *x = &p->items[i];
-    *who = (struct contender){x->name, x->kind, x->plan, x->have_code ? &x->code.sigs : NULL,
-                              &x->gemm};
+    *who = (struct contender){x->name,  x->kind,
+                              x->plan,  x->have_code ? &x->code.sigs : NULL,
+                              &x->gemm, x->have_code ? &x->code : NULL};
     *file = (struct pack_part){x->have_code ? &x->code : NULL, x->source, x->spec};
 }
 
