@@ -7,8 +7,10 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/judging.h"
+#include "eval/bare.h"
 #include "report/annotate.h"
 #include "report/verdict_text.h"
+#include "sys/json.h"
 
 struct shown {
     bool annotate;
@@ -28,9 +30,36 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
     strbuf_release(&sb);
 }
 
+/* A PTX file from anywhere, with its buffers described by hand. */
+static int run_bare(const struct bare_options *o, bool json, const struct shown *shown)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct err err = ERR_INIT;
+    struct verdict v;
+    int rc = bare_run(o, &v, &problems, &err), status = HONE_NEGATIVE;
+    vec_each (struct problem, p, &problems)
+        fprintf(stderr, "hone: %s\n", p->text);
+    problems_release(&problems);
+    if (rc < 0)
+        return cmd_fail(&err);
+    if (rc > 0)
+        return HONE_USAGE;
+    if (json) {
+        json_t *j = verdict_to_json(&v);
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        print(&v, "", shown);
+    }
+    status = v.kind == V_PASS ? HONE_OK : v.kind == V_UNJUDGED ? HONE_ENV : HONE_NEGATIVE;
+    verdict_release(&v);
+    return status;
+}
+
 static int run(int argc, const char **argv)
 {
     bool no_sanitize = false;
+    struct bare_options bare = {0};
     struct shown shown = {false};
     struct judging j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &shown};
     j.options.device = "emu";
@@ -41,12 +70,14 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the GPU's own)"),
         OPT_UINT(0, "seed", &j.config.seed, "N", "of the data and of the interleaving"),
         OPT_FLAG(0, "annotate", &shown.annotate, "the source with counters and findings per line"),
+        OPT_STR(0, "ptx", &bare.ptx, "FILE", "a PTX file instead of a task and a kernel"),
+        OPT_STR(0, "job", &bare.job, "JSON", "its buffers and launches (docs/emulator.md)"),
         OPT_FLAG(0, "no-sanitize", &no_sanitize, "faster: no sanitizer"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone emu [options] TASK KERNEL.cu",
+        .usage = "hone emu [options] TASK KERNEL.cu | hone emu [options] --ptx FILE --job JSON",
         .about =
             "Runs a kernel on the emulator: no GPU needed. Says what is wrong with it and where,\n"
             "and what it did: instructions, memory traffic, conflicts, a modelled time.",
@@ -54,6 +85,15 @@ static int run(int argc, const char **argv)
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
+    if (bare.ptx || bare.job) {
+        if (argc || !bare.ptx || !bare.job)
+            return cmd_usage(&spec, "--ptx and --job go together, without TASK and KERNEL.cu");
+        bare.gpu = j.options.gpu;
+        bare.seed = j.config.seed;
+        bare.sanitize = !no_sanitize;
+        bare.annotate = shown.annotate;
+        return run_bare(&bare, j.json, &shown);
+    }
     if (argc != 2)
         return cmd_usage(&spec, "give a TASK and a KERNEL.cu");
     j.task = argv[0];
