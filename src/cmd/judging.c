@@ -63,8 +63,7 @@ int judging_run(const struct judging *j)
     if (!t)
         return HONE_NEGATIVE;
     int rc;
-    if (cmd_read_source(j->file, &source, &err) < 0 ||
-        evaluator_open(&e, &j->options, &err) < 0 ||
+    if (cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
         evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
     } else {

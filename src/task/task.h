@@ -112,7 +112,7 @@ struct task {
     const char *name, *description, *dir; /* dir: "" for a built-in task */
     const char *file;                     /* what problems name: the path, or the asset's */
     bool is_definition;                   /* a FlashInfer-Bench definition: no Hone keys needed */
-    const char *op_type; /* as the task names its operation; "" if it does not */
+    const char *op_type;                  /* as the task names its operation; "" if it does not */
     enum task_class class;
     VEC(struct task_axis) axes;
     VEC(struct task_scalar) scalars;
