@@ -627,9 +627,7 @@ static enum result_status run_cases(struct run *r)
         if (st == RESULT_OK && jc->timing.max_calls) {
             uint64_t left =
                 r->job->limits.measure_ns > spent ? r->job->limits.measure_ns - spent : 0;
-            uint64_t t = now_ns();
-            st = run_rounds(r, c, left / MAX(timed_cases_from(r->job, c), 1u));
-            spent += now_ns() - t;
+            st = run_rounds(r, c, left / MAX(timed_cases_from(r->job, c), 1u), &spent);
             note_health(r, 1);
         }
     }

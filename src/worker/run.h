@@ -74,8 +74,8 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
 /* Runs one call and appends its result to the case. RESULT_OK, or what ends the job: the reason is
  * then in r->res. A baseline that fails is marked in r->mods and does not end anything. */
 enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call);
-/* The adaptive rounds of a case (rounds.c). */
-enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns);
+/* The adaptive rounds of a case (rounds.c); adds what measuring took to *spent_ns. */
+enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns);
 /* Loads the oracle and compares all that was kept (verify.c). */
 int run_verify(struct run *r, struct err *err);
 /* Forgets a kept call (the sample of timed calls is drawn as it goes). */

@@ -697,6 +697,20 @@ static void slow_baselines_are_timed_once(void **state)
     teardown(&b);
 }
 
+/* A budget that is spent (by PyTorch compiling, say) still leaves min_calls of a short kernel. */
+static void a_spent_budget_leaves_enough_calls(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.c.ncalls = 0;
+    b.c.timing = (struct job_timing){11, 40, 0, 0, 77};
+    b.job.limits.measure_ns = 1;
+    run(&b);
+    assert_int_equal(b.res.cases[0].ncalls, 22);
+    teardown(&b);
+}
+
 /* What was counted in a baseline's call is not the candidate's; what was is marked with its case.
  */
 static void counters_are_the_candidates(void **state)
@@ -832,6 +846,7 @@ int main(void)
         cmocka_unit_test(a_missing_baseline_is_a_fact),
         cmocka_unit_test(timed_modules_stay_and_change_places),
         cmocka_unit_test(slow_baselines_are_timed_once),
+        cmocka_unit_test(a_spent_budget_leaves_enough_calls),
         cmocka_unit_test(counters_are_the_candidates),
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
