@@ -7,13 +7,21 @@
  * GELU over 4M floats, and 1024^3 products in half precision by mma.sync and by TMA + wgmma. Each
  * runs with and without the sanitizer, on one host thread and on two; the best of three counts.
  * Processor time is printed too: other work on the machine disturbs it less than the wall clock.
+ *
+ * Then memory: the most each takes, in a process of its own, beside the size of its tensors; at
+ * most 1.2 times that and 64 MB is allowed, with the sanitizer five times and 64 MB.
  */
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "emu/machine.h"
 
 enum { N_ELEMENTS = 1 << 22, GEMM = 1024 };
+static uint64_t elements = N_ELEMENTS; /* memory is measured on more */
+static uint64_t tensor_bytes;          /* of the last run */
 
 struct run {
     struct job job;
@@ -47,6 +55,7 @@ static void setup(struct run *r, const char *dir, const char *file, bool sanitiz
     r->job.limits.device_bytes = 1ull << 30;
     if (emu_open(&r->d, &r->job, &err) < 0)
         die_with(&err);
+    tensor_bytes = bytes[0] + bytes[1] + bytes[2];
     for (int i = 0; i < 3; i++) {
         struct device_alloc a = {.name = "t",
                                  .bytes = bytes[i],
@@ -96,13 +105,13 @@ static void finish(struct run *r)
 static void elementwise(const char *dir, bool sanitize, uint32_t threads)
 {
     struct run r;
-    uint64_t n = N_ELEMENTS;
+    uint64_t n = elements;
     double wall, cpu;
     setup(&r, dir, "gelu.ptx", sanitize, threads, (uint64_t[]){n * 4, 0, n * 4}, 4);
     struct job_arg a[3] = {{.size = 8}, {.size = 8}, {.size = 8}};
     void *args[] = {&r.addr[0], &r.addr[2], &n};
     struct job_launch l = {.kernel = "gelu_tanh",
-                           .grid = {N_ELEMENTS / 256, 1, 1},
+                           .grid = {(uint32_t)(n / 256), 1, 1},
                            .block = {256, 1, 1},
                            .cluster = {1, 1, 1},
                            .nargs = 3,
@@ -179,6 +188,34 @@ static void gemm_sm90(const char *dir, bool sanitize, uint32_t threads)
     finish(&r);
 }
 
+static void memory(const char *name, void (*kernel)(const char *, bool, uint32_t), const char *dir,
+                   bool sanitize)
+{
+    int fd[2];
+    struct rusage use;
+    uint64_t bytes = 0;
+    fflush(stdout);
+    if (pipe(fd) < 0)
+        exit(3);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(3);
+        kernel(dir, sanitize, 2);
+        _exit(write(fd[1], &tensor_bytes, sizeof tensor_bytes) == sizeof tensor_bytes ? 0 : 3);
+    }
+    close(fd[1]);
+    if (pid < 0 || read(fd[0], &bytes, sizeof bytes) != sizeof bytes ||
+        wait4(pid, NULL, 0, &use) < 0)
+        exit(3);
+    close(fd[0]);
+    double mb = (double)use.ru_maxrss / 1024, tensors = (double)bytes / (1 << 20);
+    double most = (sanitize ? 5 : 1.2) * tensors + 64;
+    printf("%-24s %-4s %9.1f MB of tensors, %7.1f MB in all: %.2f times%s\n", name,
+           sanitize ? "yes" : "no", tensors, mb, mb / tensors,
+           mb <= most ? "" : " TOO MUCH");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -192,5 +229,11 @@ int main(int argc, char **argv)
             gemm_sm80(argv[1], sanitize, threads);
             gemm_sm90(argv[1], sanitize, threads);
         }
+    elements = 8 * N_ELEMENTS;
+    for (int sanitize = 0; sanitize < 2; sanitize++) {
+        memory("elementwise", elementwise, argv[1], sanitize);
+        memory("gemm cp.async mma.sync", gemm_sm80, argv[1], sanitize);
+        memory("gemm TMA wgmma", gemm_sm90, argv[1], sanitize);
+    }
     return 0;
 }
