@@ -676,7 +676,7 @@ static bool begin_profile(struct evaluator *e, struct attempt *a)
 static void take_result(struct evaluator *e, struct attempt *a, const struct sched_done *d)
 {
     struct err err = ERR_INIT;
-    struct result r;
+    struct result r = {0};
     a->ran_ns += d->wall_ns;
     if (*d->note)
         log_info("eval", "the worker said: %s", d->note);

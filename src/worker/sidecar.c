@@ -233,7 +233,7 @@ static int tell_open(struct run *r, struct sidecar *s, const struct program *p, 
 static int await_open(struct run *r, struct sidecar *s, uint32_t module, struct err *err)
 {
     char reply[REPLY_MAX];
-    const char *info;
+    const char *info = "";
     if (!s->opening)
         return 0;
     s->opening = false;
