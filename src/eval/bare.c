@@ -103,7 +103,7 @@ static int pack(struct bare *b, const struct bare_options *o, struct err *err)
 static int run_worker(struct bare *b, struct result *r, struct err *err)
 {
     struct sched *s;
-    struct sched_done d;
+    struct sched_done d = {0};
     uint64_t ticket;
     int rc;
     if (sched_open(&s, "local", 1, -1, err) < 0)

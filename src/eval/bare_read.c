@@ -199,7 +199,7 @@ static void read_typed(const struct node *n, struct job_arg *a)
 static void read_arg(const struct node *n, const struct job_case *c, const char *const *maps,
                      uint32_t nmaps, struct job_arg *a)
 {
-    const char *name;
+    const char *name = "";
     if (json_is_integer(n->j)) {
         int64_t v = 0;
         node_int(n, INT32_MIN, UINT32_MAX, &v);
