@@ -241,6 +241,13 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
 
 /* ---- the device ------------------------------------------------------------------------------ */
 
+/* Where a finding was recorded, so that the next one at that instruction is cheap. */
+struct seen_finding {
+    const struct insn *pc;
+    enum finding_kind kind;
+    size_t index; /* in findings */
+};
+
 struct emu {
     struct device dev;
     const struct job *job;
@@ -248,6 +255,7 @@ struct emu {
     struct arena strings; /* findings, counters: live until close */
     pthread_mutex_t lock; /* report, printf, heap */
     struct finding_vec findings;
+    struct seen_finding seen[64]; /* of this launch; guarded as findings are */
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;

@@ -35,6 +35,16 @@ static bool same(const struct result_finding *f, enum finding_kind kind, const c
     return line || str_eq(f->text, text);
 }
 
+/* A spinning thread may be found at fault a million times: those after the first only count. */
+static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
+{
+    const struct seen_finding *s = &e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)];
+    bool seen = pc && s->pc == pc && s->kind == kind && s->index < e->findings.n;
+    if (seen)
+        e->findings.items[s->index].count++;
+    return seen;
+}
+
 static void record(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                    const char *object, int64_t index, const char *other, const char *text)
 {
@@ -42,11 +52,13 @@ static void record(struct warp *w, const struct insn *pc, int lane, enum finding
     const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
     const char *file = file_of(w, p), *kernel = w->launch->entry->src->name;
     uint32_t line = p ? p->line : 0;
+    size_t at = SIZE_MAX;
     pthread_mutex_lock(&e->lock);
     for (size_t i = 0; i < e->findings.n; i++) {
         struct result_finding *f = &e->findings.items[i];
         if (same(f, kind, kernel, file, line, text)) {
             f->count++;
+            at = i;
             goto out;
         }
     }
@@ -63,8 +75,12 @@ static void record(struct warp *w, const struct insn *pc, int lane, enum finding
         f->text = arena_strdup(&e->strings, text);
         f->other = arena_strdup(&e->strings, other ? other : "");
         f->count = 1;
+        at = e->findings.n - 1;
     }
 out:
+    if (pc && at != SIZE_MAX)
+        e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)] =
+            (struct seen_finding){pc, kind, at};
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -79,6 +95,11 @@ void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_k
     char text[768];
     va_list ap;
     if (!w->launch->sanitize)
+        return;
+    pthread_mutex_lock(&w->launch->emu->lock);
+    bool seen = seen_before(w->launch->emu, pc, kind);
+    pthread_mutex_unlock(&w->launch->emu->lock);
+    if (seen)
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);

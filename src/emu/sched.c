@@ -439,6 +439,7 @@ static void *worker_main(void *arg)
 
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err)
 {
+    memset(l->emu->seen, 0, sizeof l->emu->seen);
     uint32_t work = l->nsample ? l->nsample : l->nclusters;
     nthreads = MAX(1u, MIN(nthreads, work));
     struct worker_state *ws = xcalloc(nthreads, sizeof *ws);
