@@ -212,8 +212,7 @@ static void memory(const char *name, void (*kernel)(const char *, bool, uint32_t
     double mb = (double)use.ru_maxrss / 1024, tensors = (double)bytes / (1 << 20);
     double most = (sanitize ? 5 : 1.2) * tensors + 64;
     printf("%-24s %-4s %9.1f MB of tensors, %7.1f MB in all: %.2f times%s\n", name,
-           sanitize ? "yes" : "no", tensors, mb, mb / tensors,
-           mb <= most ? "" : " TOO MUCH");
+           sanitize ? "yes" : "no", tensors, mb, mb / tensors, mb <= most ? "" : " TOO MUCH");
 }
 
 int main(int argc, char **argv)

@@ -7,7 +7,9 @@ mkdir "$T/tmp" && export TMPDIR=$T/tmp
 after() {
     local late=$1
     shift
-    timeout --foreground --preserve-status -s INT "$late" "$@"
+    # where tests run in the background, a shell has set SIGINT to be ignored
+    perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
+        timeout --foreground --preserve-status -s INT "$late" "$@"
 }
 left() { # processes whose command line names this test's directory
     local p

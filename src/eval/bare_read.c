@@ -270,7 +270,7 @@ bool bare_read(const struct node *root, struct job_case *c, struct bare_files *f
     const char *key;
     json_t *v;
     size_t before = root->r->n;
-    const char *maps[JOB_MAX_BUFFERS];
+    const char *maps[JOB_MAX_BUFFERS] = {NULL};
     if (!node_object(root, 3) || !node_only(root, keys, ARRAY_LEN(keys)))
         return false;
     struct job_program *p = arena_alloc(root->arena, sizeof *p);

@@ -373,6 +373,8 @@ static void test_interrupt(void **state)
         if (pid == 0) {
             struct loop *l = loop_new();
             struct err err = ERR_INIT;
+            signal(pairs[i][0], SIG_DFL); /* a shell or nohup may have them ignored */
+            signal(pairs[i][1], SIG_DFL);
             interrupt_catch();
             bool before = interrupted() || interrupt_check(&err) != 0;
             if (write(p[1], "1", 1) != 1 || loop_step(l, 20 * SEC, &err) != -1 || before)
@@ -383,6 +385,7 @@ static void test_interrupt(void **state)
                 pause();
         }
         assert_true(pid > 0);
+        close(p[1]);
         for (int k = 0; k < 2; k++) {
             assert_int_equal(read(p[0], &byte, 1), 1);
             assert_int_equal(byte, '1' + k);
@@ -392,7 +395,6 @@ static void test_interrupt(void **state)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), INTERRUPT_EXIT);
         close(p[0]);
-        close(p[1]);
     }
 }
 
@@ -403,6 +405,7 @@ static void test_interrupt_default(void **state)
     pid_t pid = fork();
     if (pid == 0) {
         signal(SIGHUP, SIG_IGN);
+        signal(SIGTERM, SIG_DFL);
         interrupt_catch();
         raise(SIGHUP);
         if (interrupted())
