@@ -274,9 +274,10 @@ struct block {
     uint64_t steps;
     char *memory; /* registers, local memory: one allocation, reused by the next block */
     size_t memory_bytes;
-    char *spec;        /* special registers of the block */
-    uint32_t nrunning; /* warps */
-    uint32_t g_clock;  /* the sanitizer's: device-wide fences so far, + 1 */
+    char *spec;                 /* special registers of the block */
+    uint32_t nrunning;          /* warps */
+    uint32_t g_clock;           /* the sanitizer's: device-wide fences so far, + 1 */
+    struct sector_set *sectors; /* with counts: what this block has read */
     bool started;
 };
 

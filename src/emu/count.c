@@ -38,11 +38,79 @@ void count_collect(struct launch *l, struct worker_state *ws)
 /* ---- one access --------------------------------------------------------------------------------
  */
 
+/* ---- what a block has read ---------------------------------------------------------------------
+ */
+
+/* Open addressing; a slot holds the sector and, above it, the epoch: those of earlier blocks count
+ * as empty. */
+#define SECTOR_BITS 40
+#define MAX_SECTORS (1u << 22)
+struct sector_set {
+    uint64_t *slots, epoch;
+    uint32_t cap, n;
+};
+
+void count_block_start(struct block *b)
+{
+    if (!b->sectors)
+        b->sectors = xcalloc(1, sizeof *b->sectors);
+    b->sectors->n = 0;
+    b->sectors->epoch++; /* 24 bits of them: more blocks than one thread runs */
+}
+
+void count_block_free(struct block *b)
+{
+    if (b->sectors)
+        free(b->sectors->slots);
+    free(b->sectors);
+    b->sectors = NULL;
+}
+
+/* Adds a key that may be there; whether it was not. */
+static bool add_key(struct sector_set *s, uint64_t key)
+{
+    uint64_t h = key * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = (uint32_t)(h >> 32) & (s->cap - 1);; i = (i + 1) & (s->cap - 1)) {
+        if (s->slots[i] == key)
+            return false;
+        if (s->slots[i] >> SECTOR_BITS != key >> SECTOR_BITS) {
+            s->slots[i] = key;
+            s->n++;
+            return true;
+        }
+    }
+}
+
+static void grow(struct sector_set *s)
+{
+    uint64_t *old = s->slots;
+    uint32_t cap = s->cap;
+    s->cap = cap ? 2 * cap : 1024;
+    s->slots = xcalloc(s->cap, sizeof *s->slots);
+    s->n = 0;
+    for (uint32_t i = 0; i < cap; i++)
+        if (old[i] >> SECTOR_BITS == (s->epoch & 0xffffff))
+            add_key(s, old[i]);
+    free(old);
+}
+
+/* Past MAX_SECTORS everything is fresh: such a block keeps nothing in a cache. */
+static bool is_fresh(struct sector_set *s, uint64_t sector)
+{
+    if (!s)
+        return true;
+    if (2 * s->n >= s->cap) {
+        if (s->cap >= 2 * MAX_SECTORS)
+            return true;
+        grow(s);
+    }
+    return add_key(s, (s->epoch & 0xffffff) << SECTOR_BITS | sector);
+}
+
 /* Distinct 32-byte sectors of the active lanes; in *fresh, those new to the block. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, uint32_t *fresh)
 {
     struct emu_mem *m = &w->launch->emu->mem;
-    uint32_t me = (uint32_t)w->launch->emu->launches * 0x9e3779b1u + w->block->linear + 1;
     uint64_t seen[WARP * 2];
     uint32_t count = 0;
     FOR_LANES(i, w)
@@ -57,10 +125,7 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
             if (known || count == ARRAY_LEN(seen))
                 continue;
             seen[count++] = s;
-            uint32_t *owner = m->owner ? &m->owner[s - GLOBAL_BASE / 32] : NULL;
-            *fresh += !owner || *owner != me;
-            if (owner)
-                *owner = me;
+            *fresh += is_fresh(w->block->sectors, s - GLOBAL_BASE / 32);
         }
     }
     return count;

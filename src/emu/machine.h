@@ -48,7 +48,6 @@ struct emu_mem {
     struct alloc *last;
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
     uint8_t *touched;          /* one byte per 128: a counted launch used it */
-    uint32_t *owner;           /* per 32 bytes: the block that read it last, while counting */
     uint32_t *writer, *reader; /* shadow per 4-byte word: see san_global.c */
 };
 
@@ -338,6 +337,9 @@ static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t ma
 /* Notes where the warp would wait for a load, and what this instruction loads. */
 void count_waits(struct warp *w, const struct insn *pc);
 void count_start(struct warp *w);
+/* A block begins, having read nothing; its set of sectors is freed by whoever frees the block. */
+void count_block_start(struct block *b);
+void count_block_free(struct block *b);
 static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
     struct insn_count *c = count_at(w, pc);

@@ -19,6 +19,7 @@
 #define TURN 400000u      /* warp instructions before another cluster is taken in */
 #define SHORT_TURN 20000u /* ... once several clusters are held */
 #define STUCK_ROUNDS 64u
+#define LOOK_AT_CLOCK 50000u
 #define STUCK_POLLS 4096u
 
 static uint64_t mix(uint64_t x)
@@ -140,6 +141,7 @@ static void block_destroy(struct block *b)
         warp_release(&b->warps[i]);
     for (uint32_t i = 0; i < b->nwarps; i++)
         free(b->warps[i].pending);
+    count_block_free(b);
     san_block_destroy(b);
     free(b->smem);
     free(b->warps);
@@ -196,6 +198,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->nrunning = b->nwarps;
     /* NaN for floats, -1 for integers: what a block before it left must not make a kernel right */
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
+    if (b->cluster->ws->counts)
+        count_block_start(b);
     san_block_start(b);
     async_block_begin(b);
     for (uint32_t i = 0; i < b->nwarps; i++)
@@ -308,7 +312,7 @@ static bool polls_in_vain(struct cluster *c)
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
     struct launch *l = c->launch;
-    uint64_t done = 0;
+    uint64_t done = 0, look = LOOK_AT_CLOCK;
     while (done < turn) {
         uint32_t moved = 0;
         for (uint32_t b = 0; b < c->nblocks; b++) {
@@ -358,6 +362,11 @@ static int cluster_run(struct cluster *c, uint64_t turn)
         }
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return -1;
+        if (l->deadline_ns && done >= look) { /* over_limit() looks again, and tells */
+            if (now_ns() > l->deadline_ns)
+                break;
+            look = done + LOOK_AT_CLOCK;
+        }
     }
     c->ws->steps += done;
     return 0;
@@ -394,6 +403,13 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     return false;
 }
 
+/* A turn ends early where there is a small limit, or time is short. */
+static uint64_t turn_of(const struct launch *l, uint32_t held)
+{
+    uint64_t turn = held == 1 ? TURN : SHORT_TURN;
+    return l->max_steps ? MIN(turn, MAX(l->max_steps / 4, 1000u)) : turn;
+}
+
 static void *worker_main(void *arg)
 {
     struct worker_state *ws = arg;
@@ -414,7 +430,7 @@ static void *worker_main(void *arg)
             break;
         if (at >= n)
             at = 0;
-        int rc = cluster_run(held[at], n == 1 ? TURN : SHORT_TURN);
+        int rc = cluster_run(held[at], turn_of(l, n));
         if (rc < 0 || over_limit(ws, held[at]))
             break;
         if (rc == 1) {

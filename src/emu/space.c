@@ -28,8 +28,6 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
     m->host = reserve(m->size);
     if (m->host)
         m->touched = reserve(m->size / 128 + 1);
-    if (m->host)
-        m->owner = (uint32_t *)(void *)reserve(m->size / 8 + 8);
     if (m->host && shadow) {
         m->init = reserve(m->size / 8);
         m->writer = (uint32_t *)(void *)reserve(m->size * 4); /* cells may be single bytes */
@@ -49,8 +47,6 @@ void mem_release(struct emu_mem *m)
         munmap(m->host, m->size);
     if (m->touched)
         munmap(m->touched, m->size / 128 + 1);
-    if (m->owner)
-        munmap(m->owner, m->size / 8 + 8);
     if (m->init)
         munmap(m->init, m->size / 8);
     if (m->writer)
