@@ -19,6 +19,8 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
 {
     struct recorded *r = j->priv;
     const json_t *rec = replay_verdict(r->replay, o->index);
+    if (!rec && replay_stopped(r->replay))
+        return 1;
     if (!rec)
         return err_set(err, ERR_INPUT, "the recording has no verdict %llu",
                        (unsigned long long)o->index);

@@ -25,9 +25,9 @@ static json_t *run_json(const struct run_rec *r, struct err *err)
     const char *from = json_string_value(json_object_get(config, "from"));
     if (from && *from && !strstr(from, "hone-plan"))
         json_object_set_new(config, "from", json_string(NOT_INCLUDED));
-    return json_pack("{s:i, s:{s:s, s:s, s:s, s:s, s:o}}", "hone-replay", REPLAY_VERSION, "run",
-                     "name", r->name, "task", r->task, "strategy", r->strategy, "written_by",
-                     r->source, "config", config);
+    return json_pack("{s:i, s:{s:s, s:s, s:s, s:s, s:s, s:o}}", "hone-replay", REPLAY_VERSION,
+                     "run", "name", r->name, "task", r->task, "strategy", r->strategy, "state",
+                     r->state, "written_by", r->source, "config", config);
 }
 
 static int export_calls(struct store *s, int64_t run, struct strbuf *out, struct arena *a,

@@ -213,6 +213,8 @@ static bool is_unusable(const struct author_reply *r)
 static int end_call(struct agent *a, struct ask *q, const struct author_reply *r, uint64_t prior_in,
                     uint64_t prior_out, struct err *err)
 {
+    if (!r->ok && str_eq(r->err.msg, REPLAY_END))
+        return agent_stop(a, REPLAY_END);
     struct author *au = author_for(a, q->author);
     struct price price;
     char sha[STORE_SHA] = "";
@@ -469,7 +471,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     };
     p->waiting = true;
     p->tries++;
-    return a->in.judge->ops->submit(a->in.judge, &o, &p->ticket, err);
+    int rc = a->in.judge->ops->submit(a->in.judge, &o, &p->ticket, err);
+    return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
 /* One verdict from the judge to its node; an unjudged one is handed in again. */

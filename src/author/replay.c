@@ -115,6 +115,12 @@ const json_t *replay_run(const struct replay *r)
     return r->run;
 }
 
+bool replay_stopped(const struct replay *r)
+{
+    const char *state = json_string_value(json_object_get(replay_run(r), "state"));
+    return state && (str_eq(state, "stopped") || str_eq(state, "running"));
+}
+
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index)
 {
     char key[160];
@@ -189,6 +195,10 @@ static uint64_t number(const json_t *rec, const char *key)
 static int start(struct author_call *c, struct err *err)
 {
     const json_t *rec = replay_call(c->author->priv, c->role, c->index);
+    if (!rec && replay_stopped(c->author->priv)) {
+        author_fail(c, ERR_INPUT, "%s", REPLAY_END);
+        return 0;
+    }
     if (!rec)
         return err_set(err, ERR_INPUT, "the recording ends before call %llu of role '%s'",
                        (unsigned long long)c->index, c->role);

@@ -29,6 +29,8 @@ struct replay;
 int replay_load(struct replay **out, const char *path, struct err *err);
 void replay_free(struct replay *r);
 const json_t *replay_run(const struct replay *r);
+/* Was the run stopped before its end? Then a replay stops where the recording does. */
+bool replay_stopped(const struct replay *r);
 /* NULL if the recording has none; borrowed. */
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
 const json_t *replay_verdict(const struct replay *r, uint64_t index);
@@ -36,6 +38,8 @@ const json_t *replay_node(const struct replay *r, uint64_t index);
 size_t replay_calls(const struct replay *r);
 size_t replay_verdicts(const struct replay *r);
 size_t replay_nodes(const struct replay *r);
+
+#define REPLAY_END "the recording ends here, as the run did" /* the error of a call after it */
 
 /* The hash a prompt is recorded by. */
 void replay_prompt_sha(const char *stable, const char *turn, char hex[65]);
