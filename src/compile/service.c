@@ -24,7 +24,8 @@ enum {
     CHILD_BAD_REQUEST = 11,
     CHILD_PCH_UNUSED = 12,
     CHILD_NO_MEMORY = 13,
-    CHILD_CRASHED = 14
+    CHILD_CRASHED = 14,
+    CHILD_PCH_FULL = 15 /* the heap that comes with a precompiled header was too small */
 };
 
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING };
@@ -40,6 +41,7 @@ struct slot {
     bool building;    /* the child builds spec.pch for pch[pch_index] */
     bool timed_out;   /* killed by us */
     bool without_pch; /* second try after a crash with a precompiled header */
+    bool pch_full;    /* ... which was not to blame: the candidate needs more than its heap */
     bool killed;      /* second try after somebody else's SIGKILL */
     int pch_index;    /* the header it uses or builds, or -1 */
 };
@@ -166,6 +168,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
     job_result_write(&res, &out);
     if (!write_all(s->result_fd, out.buf, out.len))
         return CHILD_BAD_REQUEST;
+    if (*s->spec.pch && !res.ok && strstr(res.log, "unable to obtain mapped memory"))
+        return CHILD_PCH_FULL;
     if (res.code == JOB_OUT_OF_MEMORY || (!res.ok && strstr(res.log, "out of memory")))
         return CHILD_NO_MEMORY;
     if (res.code == JOB_TOOL_CRASHED || strstr(res.log, "Loop in catastrophic error"))
@@ -364,11 +368,12 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     }
     if (end == JOB_CRASHED && p && !s->without_pch) {
         s->without_pch = true;
+        s->pch_full = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_FULL;
         s->spec.pch[0] = '\0';
         requeue(s);
         return;
     }
-    if (p && end == JOB_DONE && (unused || s->without_pch)) {
+    if (p && end == JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
         /* Made at another address, or damaged: the next service makes a new one. */
         p->state = PCH_BAD;
         pch_discard(p->path);
