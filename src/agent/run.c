@@ -491,6 +491,10 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     if (v->kind == V_UNJUDGED) {
         log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
                  v->summary);
+        if (model) { /* only an estimate: it has none */
+            p->n->verdict = *v;
+            return store_verdict(a, p->n, err);
+        }
         if (p->tries < UNJUDGED_TRIES) {
             verdict_release(v);
             return submit(a, p, model, err);
@@ -565,8 +569,8 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     }
     int rc = judge_all(a, nodes, n, true, err);
     for (size_t i = 0; i < n; i++) {
-        nodes[i]->judged = rc == 0;
-        ns[i] = node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
+        nodes[i]->judged = true; /* a verdict that never came is empty */
+        ns[i] = rc == 0 && node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
         node_free(nodes[i]);
     }
     free(nodes);

@@ -157,7 +157,7 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
 
 /* The playbook of the best kernel is worked through first, then the others that fit. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
-                    struct strbuf *why)
+                    bool *fits, struct strbuf *why)
 {
     const json_t *task = json_object_get(facts, "task");
     uint32_t arch = arch_number(text_at(facts, "arch")), fitting = 0;
@@ -183,26 +183,25 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
                 return true;
             pb_binding_release(&x->binding);
         }
-    strbuf_clear(why);
     if (fitting)
-        strbuf_adds(why, "every setting of the playbooks that fit was tried or is dominated");
+        strbuf_clear(why);
+    *fits = fitting > 0;
     return false;
 }
 
 /* ---- replies -------------------------------------------------------------------------------- */
 
-static void say_stop(struct author_call *c, const struct playbook_shelf *s, const json_t *task,
-                     const struct strbuf *why)
+static void say_stop(struct author_call *c, const json_t *task, bool fits, const struct strbuf *why)
 {
-    strbuf_addf(&c->reply.text, "STOP: %s\n",
-                why->len ? why->buf : "there is no playbook for a task of this kind");
-    if (why->len)
-        return;
-    strbuf_addf(&c->reply.text,
-                "\nThe task '%s' fits none of the %zu playbooks (operation, shapes or dtypes "
-                "differ). A model can write for it (--author), or add a playbook: "
-                "docs/playbooks.md.\n",
-                text_at(task, "name"), s->books.n);
+    if (fits)
+        strbuf_adds(&c->reply.text, "STOP: every setting of the playbooks that fit was tried or is "
+                                    "dominated\n");
+    else
+        strbuf_addf(&c->reply.text,
+                    "STOP: no playbook fits '%s' (operation, shapes or dtypes differ): "
+                    "`hone playbook kernel NAME TASK` says why; a model can write for it "
+                    "(--author), or add a playbook (docs/playbooks.md)\n%s\n",
+                    text_at(task, "name"), why->buf);
 }
 
 static int reply_file(struct author_call *c, const struct proposal *x, struct err *err)
@@ -277,9 +276,11 @@ static void reply_tests(struct author_call *c)
                                                0, "offset_elems", (int)(i % 2), "why",
                                                "one beside a known size"));
     }
-    char *text = json_dumps(json_pack("{s:o}", "cases", cases), JSON_COMPACT);
+    json_t *reply = json_pack("{s:o}", "cases", cases);
+    char *text = json_dumps(reply, JSON_COMPACT);
     strbuf_addf(&c->reply.text, "```json\n%s\n```\n", text ? text : "{}");
     free(text);
+    json_decref(reply);
 }
 
 static void reply_words(struct author_call *c)
@@ -300,9 +301,10 @@ static int reply_proposal(struct author_call *c, struct err *err)
     const struct playbook_shelf *s = c->author->priv;
     struct proposal x = {.pb = NULL};
     struct strbuf why = STRBUF_INIT(4096);
+    bool fits = false;
     int rc = 0;
-    if (!propose(s, c->facts, &x, &why))
-        say_stop(c, s, json_object_get(c->facts, "task"), &why);
+    if (!propose(s, c->facts, &x, &fits, &why))
+        say_stop(c, json_object_get(c->facts, "task"), fits, &why);
     else if (str_eq(c->role, "plan") || str_eq(c->role, "advise"))
         rc = reply_plan(c, &x, err);
     else

@@ -302,6 +302,11 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         const json_t *t = json_array_get(tensors, k);
         if (!fits(b, role, t, i >= n, why))
             return false;
+        if (k && k <= extra &&
+            !str_eq(text_at(t, "dtype"), text_at(json_array_get(tensors, 0), "dtype"))) {
+            strbuf_addf(why, "'%s' has another dtype than the first input", text_at(t, "name"));
+            return false;
+        }
         if (i < n && (k == 0 || k > extra))
             name_tensor(b, role, t);
     }

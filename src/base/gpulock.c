@@ -35,7 +35,10 @@ int gpu_lock(int ordinal)
     char name[48], path[96];
     gpu_name(ordinal, name);
     snprintf(path, sizeof path, "/tmp/hone-gpu-%s.lock", name);
-    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    /* Without O_CREAT first: in a sticky directory it may refuse another user's file. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return GPU_NO_LOCK;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)

@@ -573,9 +573,9 @@ static int read_result(struct attempt *a, const char *name, struct result *r, st
 }
 
 /*
- * The facts of a run. A worker that was killed leaves its last progress: where it was when the time
- * limit of the whole evaluation passed is where the candidate hangs; any other death is not the
- * candidate's, and the message says where it happened.
+ * The facts of a run. A worker that was killed leaves its last progress, which says where it was.
+ * It keeps the time limits itself and answers with a result; one that had to be ended from outside
+ * is not the candidate's failure.
  */
 static int read_facts(struct attempt *a, const struct sched_done *d, struct result *r,
                       struct err *err)
@@ -585,17 +585,14 @@ static int read_facts(struct attempt *a, const struct sched_done *d, struct resu
         rc = read_result(a, "result.bin", r, err);
     } else if (read_result(a, "progress.bin", r, NULL) == 0) {
         rc = 0;
-        r->status = d->timed_out ? RESULT_HANG : RESULT_MACHINE;
+        r->status = RESULT_MACHINE;
         r->message = arena_printf(&a->arena, "the worker was ended (exit %d, signal %d): %s %s",
                                   d->exit_code, d->signal, r->message, d->note);
     } else {
         err_set(err, ERR_SYSTEM, "the worker ended without a result (exit %d, signal %d): %s",
                 d->exit_code, d->signal, d->note);
     }
-    if (rc == 0 && d->timed_out && r->status != RESULT_HANG) {
-        r->status = RESULT_HANG;
-        r->message = "the time limit of the whole evaluation passed";
-    } else if (rc == 0 && (d->signal || d->exit_code) && r->status == RESULT_OK) {
+    if (rc == 0 && (d->signal || d->exit_code) && r->status == RESULT_OK) {
         r->status = RESULT_MACHINE;
         r->message = arena_printf(&a->arena, "the worker died (exit %d, signal %d): %s",
                                   d->exit_code, d->signal, d->note);

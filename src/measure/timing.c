@@ -93,7 +93,13 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
         .n = (uint32_t)sum.n,
         .roofline_pct = roofline_pct(in, jc, sum.median),
     };
-    if (p && cand->n) {
+    if (p && cand->n && s->n < 3) {
+        /* A baseline too slow to be called often: against all of the candidate's calls. */
+        struct summary ours = stats_summary(cand->ns, cand->n, in->job->seed);
+        t->ratio = ours.median > 0 ? sum.median / ours.median : 0;
+        t->ratio_lo = ours.hi > 0 ? sum.median / ours.hi : 0;
+        t->ratio_hi = ours.lo > 0 ? sum.median / ours.lo : 0;
+    } else if (p && cand->n) {
         struct summary r = stats_ratio(s->ns, cand->ns, MIN(s->n, cand->n), in->job->seed);
         t->ratio = r.median;
         t->ratio_lo = r.lo;

@@ -34,6 +34,12 @@ double verdict_roofline(const struct verdict *v, double *lowest)
     return n ? exp(sum / n) : 0;
 }
 
+/* Wrong there, and not merely never reached. */
+static bool failed(const struct verdict_workload *w)
+{
+    return !w->ok && !str_eq(w->note, VERDICT_DID_NOT_RUN);
+}
+
 static bool heldout(const struct verdict_workload *w)
 {
     return verdict_hidden(w->role) || str_starts(w->name, "heldout");
@@ -43,7 +49,7 @@ static bool heldout(const struct verdict_workload *w)
 static bool heldout_failed(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)
-        if (!w->ok && heldout(w))
+        if (failed(w) && heldout(w))
             return true;
     vec_each (struct verdict_finding, f, &v->findings)
         if (verdict_hidden(f->role))
@@ -89,7 +95,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
 {
     unsigned hidden = 0;
     vec_each (struct verdict_workload, w, &v->workloads) {
-        if (w->ok)
+        if (!failed(w))
             continue;
         if (heldout(w)) {
             if (*w->note && !has_number(w->note)) /* the judge has taken them out */

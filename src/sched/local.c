@@ -15,6 +15,7 @@
 #include "sys/proc.h"
 
 #define TRY_LOCK_NS 20000000u
+#define GRACE_NS 10000000000u /* the worker keeps the limit itself and says more than we could */
 
 struct run {
     struct run *next;
@@ -71,12 +72,17 @@ static int start_waiting(struct local *l, struct err *err)
         if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
             return 0; /* another process measures there: local_wait tries again */
         r->child.argv = (const char *const *)r->argv;
-        r->child.limit_ns = r->wall_ns;
+        r->child.limit_ns = r->wall_ns + GRACE_NS;
         r->child.max_out = r->child.max_err = 64 << 10;
         r->child.on_end = on_end;
         r->child.ctx = r;
-        if (child_start(&r->child, l->loop, err) < 0)
+        if (child_start(&r->child, l->loop, err) < 0) {
+            if (!l->running) {
+                gpu_unlock(l->lock);
+                l->lock = GPU_NO_LOCK;
+            }
             return -1;
+        }
         r->state = RUNNING;
         l->running++;
     }
@@ -97,6 +103,16 @@ static char **command(const char *const *under, const char *worker, const char *
     return argv;
 }
 
+static void run_free(struct run *r)
+{
+    child_release(&r->child);
+    for (char **p = r->argv; *p; p++)
+        free(*p);
+    free(r->argv);
+    free(r->dir);
+    free(r);
+}
+
 static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                         const char *const *under, uint64_t ticket, struct err *err)
 {
@@ -112,17 +128,16 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     while (*tail)
         tail = &(*tail)->next;
     *tail = r;
-    return start_waiting(l, err);
-}
-
-static void run_free(struct run *r)
-{
-    child_release(&r->child);
-    for (char **p = r->argv; *p; p++)
-        free(*p);
-    free(r->argv);
-    free(r->dir);
-    free(r);
+    if (start_waiting(l, err) < 0) {
+        for (tail = &l->runs; *tail && *tail != r;)
+            tail = &(*tail)->next;
+        if (*tail && r->state == WAITING) { /* the caller will not wait for it */
+            *tail = r->next;
+            run_free(r);
+        }
+        return -1;
+    }
+    return 0;
 }
 
 static void describe(const struct run *r, struct sched_done *out)

@@ -34,6 +34,9 @@ enum verdict_kind {
 };
 
 /* One workload's outcome. */
+/* The note of a workload that was not reached: something failed before it. */
+#define VERDICT_DID_NOT_RUN "did not run"
+
 struct verdict_workload {
     const char *name; /* "smoke:0"; held-out shapes are recorded, never shown to an author */
     const char *role;

@@ -246,7 +246,7 @@ static int run_child(const struct spool *s, const char *bundle)
         if (lock != GPU_BUSY && !pid && (pid = start_child(bundle)) < 0)
             break;
         pid_t p = !pid ? 0 : waitpid(pid, &status, WNOHANG);
-        if (p == pid || (p < 0 && errno != EINTR))
+        if (pid && (p == pid || (p < 0 && errno != EINTR)))
             break;
         if (now_ns() - beat >= every) {
             beat = now_ns();
