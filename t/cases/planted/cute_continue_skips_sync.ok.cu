@@ -1,0 +1,29 @@
+/* hone-plan
+{ "launches": [ { "kernel": "matvec", "grid": ["cdiv(M, 8)"], "block": [256],
+                  "args": ["A", "x", "y", "M", "K"] } ] }
+*/
+#include <cute/tensor.hpp>
+using namespace cute;
+
+// A row per warp, eight per block; x goes through shared memory in tiles of 256.
+extern "C" __global__ void matvec(const float *A, const float *x, float *y, int M, int K)
+{
+    __shared__ float smem[256];
+    Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(M, K), LayoutRight{});
+    Tensor gX = local_tile(make_tensor(make_gmem_ptr(x), make_shape(K)), Shape<Int<256>>{}, make_coord(_));
+    Tensor sX = make_tensor(make_smem_ptr(smem), Shape<Int<256>>{});
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x * 8 + warp;
+    float sum = 0;
+    for (int k = 0; k < size<1>(gX); k++) {
+        int i0 = k * 256;
+        sX(threadIdx.x) = i0 + threadIdx.x < K ? gX(threadIdx.x, k) : 0.f;
+        __syncthreads();
+        for (int i = lane; row < M && i < 256 && i0 + i < K; i += 32)
+            sum += mA(row, i0 + i) * sX(i);
+        __syncthreads();
+    }
+    for (int d = 16; d > 0; d /= 2)
+        sum += __shfl_xor_sync(~0u, sum, d);
+    if (lane == 0 && row < M)
+        y[row] = sum;
+}
