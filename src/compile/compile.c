@@ -28,7 +28,8 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-#define HEADER_HEAP ((uint64_t)768 << 20)
+#define HEADER_HEAP \
+    ((uint64_t)2 << 30) /* address space; what a compile takes beyond it is retried without */
 #define FAMILY_HEAP ((uint64_t)4 << 30)
 /* Below this a family header cannot win anything. */
 #define FAMILY_MIN_NS (4 * SEC)
