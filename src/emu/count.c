@@ -27,6 +27,7 @@ void count_collect(struct launch *l, struct worker_state *ws)
         a->bytes += b->bytes;
         a->extra += b->extra;
         a->fresh += b->fresh;
+        a->past_l1 += b->past_l1;
         for (int k = 0; k < 2; k++)
             a->waits[k] += b->waits[k];
     }
@@ -173,8 +174,10 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
         sp = generic_space(addr[__builtin_ctz(w->active)]);
     if (sp == SP_GLOBAL) {
         uint32_t fresh = 0;
-        c->sectors += sectors_of(w, addr, n, &fresh);
+        uint32_t all = sectors_of(w, addr, n, &fresh);
+        c->sectors += all;
         c->fresh += access & MEM_READ ? fresh : 0;
+        c->past_l1 += access & MEM_READ && access & MEM_STRONG ? all - fresh : 0;
     } else if (sp == SP_LOCAL) {
         c->sectors += (n * (uint32_t)__builtin_popcount(w->active) + 31) / 32;
     } else if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -305,6 +308,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     w->all_warps += (double)c->warps * scale;
     w->all_threads += (double)c->threads * scale;
     w->fresh_sectors += (double)c->fresh * scale;
+    w->past_l1_sectors += (double)c->past_l1 * scale;
     for (int k = 0; k < 2; k++)
         w->waits[k] += (double)c->waits[k] * scale;
     switch (in->kind) {

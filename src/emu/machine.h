@@ -311,6 +311,7 @@ struct insn_count {
     uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
     uint64_t fresh;          /* global loads: sectors this block had not read before */
+    uint64_t past_l1;        /* of the others: read by strong loads, which the L1 does not serve */
     uint64_t waits[2];       /* how often a warp needed what a load was still to bring; PEND_... */
 };
 
@@ -359,6 +360,7 @@ struct work {
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
     double local_sectors;
     double fresh_sectors;         /* of ld_sectors: those its block had not read before */
+    double past_l1_sectors;       /* of the others: those the L1 does not serve */
     double waits[2];              /* of warps for loads: global, shared */
     double footprint;             /* distinct bytes of global memory touched */
     double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */

@@ -103,7 +103,7 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double on_sm = MIN((double)o->blocks, MAX(1.0, blocks / sms));
     double l1 = L1_SHARE * or_else(g->smem_per_sm, 233472) - (double)l->smem_bytes * on_sm;
     double hit1 = each > 0 ? MIN(1.0, MAX(l1, 16384.0) / (on_sm * each)) : 1;
-    double again = MAX(w->ld_sectors - w->fresh_sectors, 0.0);
+    double again = MAX(w->ld_sectors - w->fresh_sectors - w->past_l1_sectors, 0.0);
     double missed = w->ld_sectors - again * hit1;
     double live = MIN(MIN(blocks, sms * o->blocks) * each, w->footprint);
     double hit2 = live > 0 ? MIN(1.0, L2_SHARE * or_else(g->l2_bytes, 50e6) / live) : 1;
