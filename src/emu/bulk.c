@@ -249,13 +249,14 @@ static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struc
         op->src_off = soff;
         *async_add_run(op) = (struct async_run){op->src_block->smem + soff, 0, op->span};
         san_proxy_check(w, in, op->src_block, soff, op->span, b->what);
-        op->san_src = san_async_begin(w, in, op->src_block, soff, op->span, false, b->what);
+        op->san_src =
+            san_async_begin(w, in, op->lane, op->src_block, soff, op->span, false, b->what);
         count_bytes(w, in, CB_DSMEM, op->span);
     } else {
         rc = outside(w, in, op);
     }
     if (rc == EX_NEXT)
-        op->san = san_async_begin(w, in, op->block, op->base, op->span, true, b->what);
+        op->san = san_async_begin(w, in, op->lane, op->block, op->base, op->span, true, b->what);
     return finish_issue(w, rc, op);
 }
 
@@ -335,7 +336,7 @@ static int store_lane(struct warp *w, const struct insn *in, uint32_t lane)
     if (rc == EX_NEXT && emu_sanitizing(w)) {
         rc = check_source(w, in, op);
         san_proxy_check(w, in, op->block, op->base, op->span, b->what);
-        op->san = san_async_begin(w, in, op->block, op->base, op->span, false, b->what);
+        op->san = san_async_begin(w, in, op->lane, op->block, op->base, op->span, false, b->what);
     }
     return finish_issue(w, rc, op);
 }

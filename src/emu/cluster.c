@@ -110,7 +110,7 @@ static int exec_st_async(struct warp *w, const struct insn *in)
         op->red = s->red;
         op->red_type = s->type;
         *async_add_run(op) = (struct async_run){op->imm, 0, n};
-        op->san = san_async_begin(w, in, b, off, n, true, op->what);
+        op->san = san_async_begin(w, in, i, b, off, n, true, op->what);
         count_bytes(w, in, CB_DSMEM, n);
         async_start(op);
     }

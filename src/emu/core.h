@@ -389,8 +389,8 @@ void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Bytes of shared memory an asynchronous operation will read (write = false) or write until
  * san_async_end: another access that conflicts is a FIND_ASYNC naming `what`. The id is > 0. */
-uint32_t san_async_begin(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
-                         uint32_t n, bool write, const char *what);
+uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                         uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
 /* Shared bytes became written by an async operation that has completed: initialised, and (with key)
  * released under it. */

@@ -60,7 +60,7 @@ static int exec_cp(struct warp *w, const struct insn *in)
         if (!smem_at(w, in, i, rec->dst[i], size, MEM_ASYNC))
             return EX_FAULT;
         struct block *b = san ? smem_block(w, rec->dst[i], &off) : NULL;
-        rec->san[i] = b ? san_async_begin(w, in, b, off, size, true, "cp.async") : 0;
+        rec->san[i] = b ? san_async_begin(w, in, i, b, off, size, true, "cp.async") : 0;
     }
     if (w->counts && reading) {
         w->active = reading;

@@ -483,6 +483,7 @@ static int place_locals(struct code_func *cf, struct err *err)
         return err_set(err, ERR_LIMIT, "function '%s' has too much local memory", f->name);
     cf->param_bytes = (uint32_t)((po + 15) & ~15ull);
     cf->local_bytes = (uint32_t)((lo + 15) & ~15ull);
+    cf->local_size = (uint32_t)lo;
     return 0;
 }
 

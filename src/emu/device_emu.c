@@ -474,6 +474,16 @@ static void op_begin_call(struct device *d, const struct job_call *call)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
+/* Was what this line read too early written later by the reader itself? Then no other thread is to
+ * blame. */
+static bool confirmed(const struct emu *e, uint32_t line)
+{
+    for (size_t i = 0; line && i < ARRAY_LEN(e->too_early); i++)
+        if (e->too_early[i] == line)
+            return true;
+    return false;
+}
+
 /* A read of what "nobody has written" that turned out to race with its write: the race says it. */
 static bool told_as_race(const struct emu *e, const struct result_finding *u)
 {
@@ -482,7 +492,8 @@ static bool told_as_race(const struct emu *e, const struct result_finding *u)
     for (size_t i = 0; u->kind == FIND_UNINIT && i < e->findings.n; i++) {
         const struct result_finding *f = &e->findings.items[i];
         if (f->kind == FIND_RACE && str_eq(f->object, u->object) && str_eq(f->kernel, u->kernel) &&
-            (f->line == u->line || strstr(f->other, line) || !str_eq(f->object, "shared")))
+            (f->line == u->line || strstr(f->other, line) || !str_eq(f->object, "shared")) &&
+            !confirmed(e, u->line))
             return true;
     }
     return false;
@@ -495,6 +506,7 @@ static void op_findings(struct device *d, struct finding_vec *out)
         if (!told_as_race(e, &e->findings.items[i]))
             *vec_push(out) = e->findings.items[i];
     e->findings.n = 0;
+    memset(e->too_early, 0, sizeof e->too_early);
 }
 
 static void op_counters(struct device *d, struct counter_vec *out)

@@ -74,6 +74,7 @@ struct code_func {
     uint32_t index; /* in code->funcs */
     uint32_t frame_bytes;
     uint32_t local_bytes; /* .local variables */
+    uint32_t local_size;  /* the same, to the byte */
     uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
     uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the GPU's */
     uint32_t smem_static; /* entries: where dynamic shared memory begins */
@@ -254,6 +255,7 @@ struct emu {
     struct arena strings; /* findings, counters: live until close */
     pthread_mutex_t lock; /* report, printf, heap */
     struct finding_vec findings;
+    uint32_t too_early[16];       /* lines that read what the same warp wrote later; likewise */
     struct seen_finding seen[64]; /* of this launch; guarded as findings are */
     struct counter_vec counters;
     struct strbuf printf_text;

@@ -161,10 +161,18 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
+/* Where this frame's local memory ends; what alloca added is in local_top. */
+static uint32_t local_end(const struct warp *w)
+{
+    const struct frame *f = w->frame;
+    bool plain = f->local_top == f->local_base + f->func->local_bytes;
+    return (uint32_t)(plain ? f->local_base + f->func->local_size : f->local_top);
+}
+
 static void *local_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                         uint32_t n, uint32_t access)
 {
-    uint32_t size = w->launch->local_bytes;
+    uint32_t size = local_end(w);
     if (addr > size || n > size - addr) {
         emu_fault_at(
             w, pc, (int)lane, RESULT_FAULT, FIND_OOB, "local", (int64_t)addr,
@@ -172,7 +180,7 @@ static void *local_lane(struct warp *w, const struct insn *pc, uint32_t lane, ui
             verb(access), n, (unsigned long long)addr, size);
         return NULL;
     }
-    return w->local + (size_t)lane * size + addr;
+    return w->local + (size_t)lane * w->launch->local_bytes + addr;
 }
 
 static void *readonly_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
@@ -327,7 +335,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
             return san_shared(w, pc, addr, n, access);
         return true;
     case SP_LOCAL:
-        if (hi + n > w->launch->local_bytes)
+        if (hi + n > local_end(w))
             return false;
         out->base = (uint8_t *)w->local;
         out->stride = w->launch->local_bytes;

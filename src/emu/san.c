@@ -273,6 +273,10 @@ void san_block_start(struct block *b)
     if (s->live_fly)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
+    while (s->nblank)
+        s->rmax[s->blank[--s->nblank].cell] = 0;
+    while (s->nearly)
+        s->rmax[s->early[--s->nearly].cell] = 0;
     for (uint32_t i = 0; i < b->nwarps; i++) {
         struct warp_san *w = b->warps[i].san;
         for (uint32_t k = 0; k < VC_N; k++)

@@ -49,6 +49,15 @@ struct block_san {
     uint8_t *pend; /* per 16 bytes: operations in flight, saturating */
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
+    struct early_read {       /* by another block of the cluster, of a cell nobody had written */
+        uint32_t cell, phase; /* phase: of the cluster's barrier */
+        char who[96];
+    } early[16];
+    uint32_t nearly;
+    struct blank_read { /* by this block, of a cell nobody had written */
+        uint32_t cell, warp, lane, line;
+    } blank[64];
+    uint32_t nblank;
     uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory a thread read from;
                                                     the block's next fence makes them count */
 };

@@ -151,6 +151,84 @@ static uint32_t unordered_reader(const struct warp *w, const struct block_san *s
     return 0;
 }
 
+/* Another block read a cell before its owner wrote it: if no barrier of the cluster comes between,
+ * it was chance that the read came first. */
+static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                       uint32_t c)
+{
+    struct block_san *s = b->san;
+    if (b == w->block || s->nearly == ARRAY_LEN(s->early))
+        return;
+    struct early_read *e = &s->early[s->nearly++];
+    const struct ptx_insn *p = insn_src(w, pc);
+    uint32_t t = w->id * WARP + lane;
+    e->cell = c;
+    e->phase = b->cluster->bar.phase;
+    snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
+             w->block->id[0], w->block->id[1], w->block->id[2], t);
+    s->rmax[c] = UINT32_MAX; /* the owner's write will look */
+}
+
+static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                        uint32_t c)
+{
+    struct block_san *s = b->san;
+    for (uint32_t i = 0; i < s->nearly; i++) {
+        struct early_read *e = &s->early[i];
+        if (e->cell != c)
+            continue;
+        if (e->phase == b->cluster->bar.phase)
+            emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)(c << s->shift) - SMEM_BASE,
+                        e->who,
+                        "race in shared memory: this write of byte %u is not ordered after the "
+                        "read by %s",
+                        (c << s->shift) - SMEM_BASE, e->who);
+        *e = s->early[--s->nearly];
+        s->rmax[c] = 0;
+        return;
+    }
+}
+
+/* Likewise in the block itself: a cell that its reader writes later was read too early, whatever
+ * the other threads do. */
+static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                       uint32_t c)
+{
+    struct block_san *s = b->san;
+    const struct ptx_insn *p = insn_src(w, pc);
+    if (b != w->block || !p)
+        return;
+    for (uint32_t i = 0; i < s->nblank; i++)
+        if (s->blank[i].line == p->line && s->blank[i].warp == w->id && s->blank[i].lane == lane)
+            return;
+    if (s->nblank == ARRAY_LEN(s->blank))
+        return;
+    s->blank[s->nblank++] = (struct blank_read){c, w->id, lane, p->line};
+    s->rmax[c] = UINT32_MAX;
+}
+
+static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t c)
+{
+    struct block_san *s = b->san;
+    struct emu *e = w->launch->emu;
+    for (uint32_t i = 0; i < s->nblank; i++) {
+        struct blank_read r = s->blank[i];
+        if (r.cell != c)
+            continue;
+        s->blank[i--] = s->blank[--s->nblank];
+        if (r.warp != w->id || r.lane != lane)
+            continue;
+        pthread_mutex_lock(&e->lock);
+        for (size_t k = 0; k < ARRAY_LEN(e->too_early); k++)
+            if (!e->too_early[k] || e->too_early[k] == r.line) {
+                e->too_early[k] = r.line;
+                break;
+            }
+        pthread_mutex_unlock(&e->lock);
+    }
+    s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
+}
+
 static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t off, uint32_t n, uint32_t access)
 {
@@ -162,6 +240,8 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
             const char *var = variable_at(w, at);
             if (pending(s, at, 1)) /* reported as asynchronous */
                 return;
+            note_early(w, pc, lane, b, c);
+            note_blank(w, pc, lane, b, c);
             emu_finding(w, pc, (int)lane, FIND_UNINIT, "shared", (int64_t)at - SMEM_BASE, NULL,
                         "read of byte %u of shared memory%s%s, which no thread of the block has "
                         "written",
@@ -184,6 +264,10 @@ static void check_write(struct warp *w, const struct insn *pc, uint32_t lane, st
         return;
     for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
         uint32_t at = MAX(c << s->shift, off), reader;
+        if (s->nearly)
+            check_early(w, pc, lane, b, c);
+        if (s->nblank)
+            check_blank(w, lane, b, c);
         if (!after_write(w, s, c, lane, access | MEM_WRITE, insn)) {
             if (!same_value(w, pc, lane, b, off, n))
                 report_race(w, pc, lane, at, "write", "write", s->wwho[c]);
@@ -283,7 +367,8 @@ static bool fine(const struct warp *w, const struct block_san *s, uint32_t c, ui
             return false;
         if (!after_write(w, s, c, lane, access, insn))
             return false;
-        if ((access & MEM_WRITE) && unordered_reader(w, s, c, lane, insn))
+        if ((access & MEM_WRITE) &&
+            (s->rmax[c] == UINT32_MAX || unordered_reader(w, s, c, lane, insn)))
             return false;
     }
     return true;
@@ -341,11 +426,10 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 /* ---- asynchronous operations
  * ----------------------------------------------------------------------------- */
 
-uint32_t san_async_begin(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
-                         uint32_t n, bool write, const char *what)
+uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                         uint32_t off, uint32_t n, bool write, const char *what)
 {
     struct block_san *s = b->san;
-    uint32_t lane = (uint32_t)__builtin_ctz(w->active);
     if (!s || !n || off >= b->smem_bytes || n > b->smem_bytes - off)
         return 0;
     check_inflight(w, pc, lane, b, off, n, write ? MEM_WRITE : MEM_READ);

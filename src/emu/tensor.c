@@ -27,8 +27,21 @@ struct mma_insn {
     uint32_t sel;
 };
 
+/* A matrix instruction takes the whole warp; lanes that have left it are missing, too. */
+static void whole_warp(struct warp *w, const struct insn *in)
+{
+    uint32_t left = w->launch->nthreads - w->id * WARP;
+    uint32_t all = left >= WARP ? FULL : (1u << left) - 1, gone = all & ~w->active;
+    if (gone)
+        emu_finding(w, in, (int)__builtin_ctz(w->active), FIND_BARRIER, "warp", -1, NULL,
+                    "lanes 0x%08x of the warp do not execute this instruction, which needs all of "
+                    "them",
+                    gone);
+}
+
 static int exec_mma(struct warp *w, const struct insn *in)
 {
+    whole_warp(w, in);
     const struct mma_insn *m = in->aux;
     void *r[4 * MMA_MAX_REGS];
     for (unsigned i = 0; i < in->nv; i++)
@@ -129,6 +142,7 @@ static uint32_t get_elem(const uint8_t *line, uint32_t i, uint32_t bits)
 
 static int exec_wmma_ldst(struct warp *w, const struct insn *in)
 {
+    whole_warp(w, in);
     const struct wmma_insn *m = in->aux;
     uint8_t *line[128];
     int rc = wmma_lines(w, in, line);
@@ -263,6 +277,7 @@ static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uin
 
 static int exec_ldmatrix(struct warp *w, const struct insn *in)
 {
+    whole_warp(w, in);
     uint8_t *row[32];
     int rc = matrix_rows(w, in, row, MEM_READ);
     if (rc != EX_NEXT)
@@ -286,6 +301,7 @@ static int exec_ldmatrix(struct warp *w, const struct insn *in)
 
 static int exec_stmatrix(struct warp *w, const struct insn *in)
 {
+    whole_warp(w, in);
     uint8_t *row[32];
     int rc = matrix_rows(w, in, row, MEM_WRITE);
     if (rc != EX_NEXT)
@@ -350,6 +366,7 @@ static int decode_matrix(struct decoder *d, const struct ptx_insn *p, struct ins
 
 static int exec_movmatrix(struct warp *w, const struct insn *in)
 {
+    whole_warp(w, in);
     uint32_t *d = opnd(w, in->o[0]), out[32];
     const uint32_t *a = opnd(w, in->o[1]);
     for (unsigned lane = 0; lane < 32; lane++) {

@@ -345,7 +345,8 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
             continue;
         san_proxy_check(w, in, w->block, lo[i], hi[i] - lo[i],
                         is_a ? "wgmma (matrix A)" : "wgmma (matrix B)");
-        san[i] = san_async_begin(w, in, w->block, lo[i], hi[i] - lo[i], false, "wgmma");
+        san[i] = san_async_begin(w, in, (uint32_t)__builtin_ctz(w->active), w->block, lo[i],
+                                 hi[i] - lo[i], false, "wgmma");
     }
     if (!sanitize || (!is_a && (w->id & 3))) /* one warp checks what all four read */
         return EX_NEXT;
