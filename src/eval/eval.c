@@ -539,6 +539,11 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         check_blame(v, &in, V_CHEAT, "time", "floor",
                     "%.3g us on %s is faster than the bytes and the arithmetic allow (%.3g us)",
                     got / 1e3, a->job.cases[c].name, floor / 1e3);
+    c = a->stage == RUNNING && !e->cuda ? measure_too_little(&mi, &got) : -1;
+    if (c >= 0)
+        check_blame(v, &in, V_CHEAT, "time", "floor",
+                    "on %s it touches %.0f%% of the memory that the task must read and write",
+                    a->job.cases[c].name, 100 * got);
     if (a->stage == RUNNING && v->kind == V_PASS)
         measure_times(v, &mi);
     copy_counters(v, &a->cases, r);

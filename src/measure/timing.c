@@ -172,3 +172,30 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
     }
     return -1;
 }
+
+/* What a kernel must read and write is in memory once at least; lines that are touched in part
+ * count whole, and a sample of blocks stands for all: hence the room. */
+int measure_too_little(const struct measure_input *in, double *share)
+{
+    static const double enough = 0.75;
+    for (uint32_t c = 0; c < in->result->ncases; c++) {
+        const struct job_case *jc = &in->job->cases[c];
+        double touched = 0, needed = jc->min_bytes;
+        bool counted = false;
+        for (uint32_t i = 0; i < jc->nbuffers; i++) /* read and written: one place */
+            needed -= jc->buffers[i].role == JOB_INOUT ? (double)jc->buffers[i].bytes : 0;
+        if (!str_starts(jc->name, "time:") || needed <= 0)
+            continue;
+        for (uint32_t i = 0; i < in->result->ncounters; i++) {
+            const struct result_counter *k = &in->result->counters[i];
+            if (k->case_index != c || k->line || !str_eq(k->name, "dram_bytes"))
+                continue;
+            touched += k->value;
+            counted = true;
+        }
+        *share = touched / needed;
+        if (counted && *share < enough)
+            return (int)c;
+    }
+    return -1;
+}
