@@ -40,6 +40,7 @@ static void drop_fragment(struct warp *w, uint32_t i)
 static bool merge_into(struct warp *w, uint32_t i)
 {
     bool merged = false;
+    w->cur = i;
     if (w->frags[i].arrived)
         return false;
     for (uint32_t k = 0; k < w->nfrags; k++) {
