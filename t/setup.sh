@@ -61,11 +61,11 @@ err_has "says how to get it" "needs pip: sudo apt-get install -y python3-pip"
 # An installed hone finds its worker and its headers, from anywhere.
 if [ "${MODE:-release}" = release ]; then
     ok "make install" env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$ROOT" install \
-        "DESTDIR=$T/root" PREFIX=/opt/hone
-    cd / && runs 0 "the installed hone runs" env -u HONE_WORKER "$T/root/opt/hone/bin/hone" doctor --json
+        "DESTDIR=$T/dest" PREFIX=/opt/hone
+    cd / && runs 0 "the installed hone runs" env -u HONE_WORKER "$T/dest/opt/hone/bin/hone" doctor --json
     cute=$(cd "$ROOT/.deps/cutlass/include" 2>/dev/null && pwd -P)
     [ -z "$cute" ] || out_has "with its own headers" "share/hone/cutlass/include"
-    out_has "and its own worker" "$T/root/opt/hone/bin/hone-worker"
-    runs 0 "and its own tasks" "$T/root/opt/hone/bin/hone" task show softmax
+    out_has "and its own worker" "$T/dest/opt/hone/bin/hone-worker"
+    runs 0 "and its own tasks" "$T/dest/opt/hone/bin/hone" task show softmax
 fi
 done_testing
