@@ -34,34 +34,9 @@ __device__ float op(float g, float v)
 }
 
 // Copies of what is used once: it is the first to leave the caches.
-template <class V>
-struct StreamLoad : UniversalCopy<V> {
-    CUTE_DEVICE static void copy(const V &src, V &dst)
-    {
-        if constexpr (sizeof(V) == 16)
-            reinterpret_cast<uint4 &>(dst) = __ldcs(reinterpret_cast<const uint4 *>(&src));
-        else
-            dst = __ldcs(&src);
-    }
-};
+@{part:stream_load}
 
-template <class V>
-struct StreamStore : UniversalCopy<V> {
-    CUTE_DEVICE static void copy(const V &src, V &dst)
-    {
-        if constexpr (sizeof(V) == 16)
-            __stcs(reinterpret_cast<uint4 *>(&dst), reinterpret_cast<const uint4 &>(src));
-        else
-            __stcs(&dst, src);
-    }
-};
-
-namespace cute {
-template <class V>
-struct Copy_Traits<StreamLoad<V>> : Copy_Traits<UniversalCopy<V>> {};
-template <class V>
-struct Copy_Traits<StreamStore<V>> : Copy_Traits<UniversalCopy<V>> {};
-} // namespace cute
+@{part:stream_store}
 
 template <int kWidth, int kLoads>
 __device__ void gated(const T *x, T *y, int rows, int cols)

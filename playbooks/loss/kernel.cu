@@ -23,21 +23,7 @@ constexpr int kVec = @{vec};
 constexpr int kUnroll = @{unroll};
 constexpr bool kStream = @{stream};
 
-template <class V>
-struct StreamLoad : UniversalCopy<V> {
-    CUTE_DEVICE static void copy(const V &src, V &dst)
-    {
-        if constexpr (sizeof(V) == 16)
-            reinterpret_cast<uint4 &>(dst) = __ldcs(reinterpret_cast<const uint4 *>(&src));
-        else
-            dst = __ldcs(&src);
-    }
-};
-
-namespace cute {
-template <class V>
-struct Copy_Traits<StreamLoad<V>> : Copy_Traits<UniversalCopy<V>> {};
-} // namespace cute
+@{part:stream_load}
 
 // The sum of v over the block, in its first thread.
 template <int kWarps>

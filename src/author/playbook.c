@@ -36,29 +36,14 @@ static void close_shelf(struct author *a)
 
 /* ---- what the facts say --------------------------------------------------------------------- */
 
-static const char *text_at(const json_t *j, const char *key)
-{
-    const char *s = json_string_value(json_object_get(j, key));
-    return s ? s : "";
-}
-
 static bool passes(const json_t *node)
 {
-    return str_eq(text_at(json_object_get(node, "verdict"), "kind"), "pass");
+    return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
 }
 
 static uint32_t arch_number(const char *arch)
 {
     return str_starts(arch, "sm_") ? (uint32_t)strtoul(arch + 3, NULL, 10) : 90;
-}
-
-static int stage_number(const char *stage)
-{
-    static const char *const names[PB_STAGES] = {"structure", "movement", "pipelining", "tuning"};
-    for (int i = 0; i < PB_STAGES; i++)
-        if (str_eq(names[i], stage))
-            return i;
-    return 0;
 }
 
 static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
@@ -67,7 +52,7 @@ static void read_tried(const struct playbook *pb, const json_t *facts, struct pb
     for (size_t i = 0; i < json_array_size(tried); i++) {
         const json_t *n = json_array_get(tried, i), *v = json_object_get(n, "verdict");
         struct pb_point p;
-        if (!playbook_uncode(pb, text_at(n, "move"), &p))
+        if (!playbook_uncode(pb, facts_text(n, "move"), &p))
             continue;
         *vec_push(out) =
             (struct pb_trial){p, passes(n) ? json_number_value(json_object_get(v, "time_ns")) : 0};
@@ -111,7 +96,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
-    if (!playbook_uncode(x->pb, text_at(facts, "advice"), &p) ||
+    if (!playbook_uncode(x->pb, facts_text(facts, "advice"), &p) ||
         !playbook_allows(x->pb, &x->binding, &p))
         return false;
     x->point = p;
@@ -122,8 +107,8 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
-    return (passes(node) && playbook_uncode(pb, text_at(node, "move"), out)) ||
-           (best && playbook_uncode(pb, text_at(best, "move"), out));
+    return (passes(node) && playbook_uncode(pb, facts_text(node, "move"), out)) ||
+           (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
@@ -146,7 +131,7 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     }
     if (!found) {
         const struct pb_point *from = *known ? &base : &start;
-        int stage = stage_number(text_at(facts, "stage"));
+        int stage = MAX(playbook_stage(facts_text(facts, "stage")), 0);
         found = playbook_next(x->pb, &x->binding, &tried, from, stage, *k, &x->point, &changed);
         if (found)
             describe(x, from, changed);
@@ -160,7 +145,7 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
                     bool *fits, struct strbuf *why)
 {
     const json_t *task = json_object_get(facts, "task");
-    uint32_t arch = arch_number(text_at(facts, "arch")), fitting = 0;
+    uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
     for (int round = 0; round < 2; round++)
         vec_each (struct playbook, pb, &s->books) {
@@ -201,7 +186,7 @@ static void say_stop(struct author_call *c, const json_t *task, bool fits, const
                     "STOP: no playbook fits '%s' (operation, shapes or dtypes differ): "
                     "`hone playbook kernel NAME TASK` says why; a model can write for it "
                     "(--author), or add a playbook (docs/playbooks.md)\n%s\n",
-                    text_at(task, "name"), why->buf);
+                    facts_text(task, "name"), why->buf);
 }
 
 static int reply_file(struct author_call *c, const struct proposal *x, struct err *err)
@@ -249,8 +234,8 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
         strbuf_addf(out, "- %s (%s): %lld\n", x->pb->settings[i].name, x->pb->settings[i].why,
                     (long long)x->pb->settings[i].values[x->point.at[i]]);
     strbuf_addf(out, "\nPLAN: %s\nKIND: %s\n", x->move, x->kind);
-    if (playbook_uncode(x->pb, text_at(node, "move"), &p))
-        add_anchors(text_at(node, "source"), source.buf, out);
+    if (playbook_uncode(x->pb, facts_text(node, "move"), &p))
+        add_anchors(facts_text(node, "source"), source.buf, out);
     strbuf_release(&source);
     return rc;
 }
@@ -263,7 +248,7 @@ static void reply_tests(struct author_call *c)
     json_t *cases = json_array();
     for (size_t i = 0; i < json_array_size(workloads) && json_array_size(cases) < 6; i++) {
         const json_t *w = json_array_get(workloads, i);
-        if (!str_eq(text_at(w, "role"), "smoke") && !str_eq(text_at(w, "role"), "check"))
+        if (!str_eq(facts_text(w, "role"), "smoke") && !str_eq(facts_text(w, "role"), "check"))
             continue;
         json_t *axes = json_deep_copy(json_object_get(w, "axes"));
         const char *name;
@@ -288,12 +273,12 @@ static void reply_words(struct author_call *c)
     const json_t *v = json_object_get(json_object_get(c->facts, "node"), "verdict");
     if (str_eq(c->role, "profile"))
         strbuf_addf(&c->reply.text, "Bound by: %s\n",
-                    *text_at(v, "bottleneck") ? text_at(v, "bottleneck") : "not known");
+                    *facts_text(v, "bottleneck") ? facts_text(v, "bottleneck") : "not known");
     else
         strbuf_addf(&c->reply.text,
                     "CAUSE: this setting does not work here (%s).\nFIX: leave it out and take the "
                     "next one.\n",
-                    text_at(v, "kind"));
+                    facts_text(v, "kind"));
 }
 
 static int reply_proposal(struct author_call *c, struct err *err)

@@ -114,6 +114,11 @@ void playbook_code(const struct playbook *pb, const struct pb_point *p, struct s
 /* Reads "[NAME 0.1.2]" out of a text; false if it holds none of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
+/* 0 structure, 1 movement, 2 pipelining, 3 tuning; -1 if it is none of them. */
+int playbook_stage(const char *name);
+/* A text of the facts; "" if it is not there. */
+const char *facts_text(const json_t *j, const char *key);
+
 /* What became of a point. */
 struct pb_trial {
     struct pb_point point;

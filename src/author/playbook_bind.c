@@ -7,6 +7,7 @@
 #include "author/playbook_torch.h"
 #include "base/dtype.h"
 #include "base/util.h"
+#include "sys/asset.h"
 
 static void bind_text(struct pb_binding *b, const char *key, const char *value)
 {
@@ -107,7 +108,7 @@ static bool bind_flat(struct pb_binding *b, const char *role, const char *produc
     return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
 }
 
-static const char *text_at(const json_t *j, const char *key)
+const char *facts_text(const json_t *j, const char *key)
 {
     const char *s = json_string_value(json_object_get(j, key));
     return s ? s : "";
@@ -155,13 +156,13 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
                  bool all_bound, struct strbuf *why)
 {
     const json_t *shape = json_object_get(t, "shape");
-    enum dtype d = dtype_from_name(text_at(t, "dtype"));
+    enum dtype d = dtype_from_name(facts_text(t, "dtype"));
     bool in = json_is_true(json_object_get(t, "input")),
          out = json_is_true(json_object_get(t, "output"));
     bool flat = role->rank == 1 && role->shape[0][0] == '*';
     if (in != role->in || out != role->out || !(role->dtypes >> d & 1) ||
         (!flat && json_array_size(shape) != role->rank)) {
-        strbuf_addf(why, "tensor '%s' is not what '%s' must be", text_at(t, "name"), role->role);
+        strbuf_addf(why, "tensor '%s' is not what '%s' must be", facts_text(t, "name"), role->role);
         return false;
     }
     if (flat) {
@@ -172,12 +173,12 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         bool ok = bind_flat(b, role->shape[0] + 1, all.len ? all.buf : "1");
         strbuf_release(&all);
         if (!ok)
-            strbuf_addf(why, "'%s' has another shape", text_at(t, "name"));
+            strbuf_addf(why, "'%s' has another shape", facts_text(t, "name"));
         return ok;
     }
     for (uint32_t i = 0; i < role->rank; i++)
         if (!bind_dim(b, role->shape[i], json_string_value(json_array_get(shape, i)), all_bound)) {
-            strbuf_addf(why, "dimension %u of '%s' is not '%s'", i, text_at(t, "name"),
+            strbuf_addf(why, "dimension %u of '%s' is not '%s'", i, facts_text(t, "name"),
                         role->shape[i]);
             return false;
         }
@@ -187,9 +188,9 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
 /* The role's names for a tensor: itself in the plan, its type in the code. */
 static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, const json_t *t)
 {
-    enum dtype d = dtype_from_name(text_at(t, "dtype"));
+    enum dtype d = dtype_from_name(facts_text(t, "dtype"));
     char key[80];
-    bind_text(b, role->role, text_at(t, "name"));
+    bind_text(b, role->role, facts_text(t, "name"));
     snprintf(key, sizeof key, "%s:type", role->role);
     bind_text(b, key, c_type(d) ? c_type(d) : "");
     if (!b->elem && role->out) {
@@ -201,7 +202,7 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
 /* The task's own name first, then its kind of operation, then one that takes any. */
 static const struct pb_op *find_op(const struct playbook *pb, const json_t *task)
 {
-    const char *const names[] = {text_at(task, "name"), text_at(task, "op_type"), "*"};
+    const char *const names[] = {facts_text(task, "name"), facts_text(task, "op_type"), "*"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         vec_each (struct pb_op, op, &pb->ops)
             if (str_eq(op->name, names[i]))
@@ -223,12 +224,12 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
         if (!json_is_true(json_object_get(t, "input")))
             continue;
         json_array_append_new(args, json_sprintf("v%zu", n));
-        names[n++] = text_at(t, "name");
+        names[n++] = facts_text(t, "name");
     }
     json_t *op = NULL;
-    if (!*text_at(task, "torch"))
+    if (!*facts_text(task, "torch"))
         strbuf_adds(why, "it does not know the operation, and the task has no PyTorch expression");
-    else if (torch_to_c(text_at(task, "torch"), names, n, &expr, why))
+    else if (torch_to_c(facts_text(task, "torch"), names, n, &expr, why))
         op = json_pack("{s:O, s:s}", "args", args, "expr", expr.buf);
     json_decref(args);
     strbuf_release(&expr);
@@ -264,7 +265,7 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
         struct strbuf sb = STRBUF_INIT(4096);
         for (size_t i = 0; i < n; i++) {
             const char *name = json_string_value(json_array_get(names, i));
-            const char *of_task = text_at(json_array_get(tensors, i), "name");
+            const char *of_task = facts_text(json_array_get(tensors, i), "name");
             name = name ? name : "";
             strbuf_adds(&sb, i ? ", " : "");
             if (str_eq(forms[f], "args"))
@@ -303,8 +304,8 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         if (!fits(b, role, t, i >= n, why))
             return false;
         if (k && k <= extra &&
-            !str_eq(text_at(t, "dtype"), text_at(json_array_get(tensors, 0), "dtype"))) {
-            strbuf_addf(why, "'%s' has another dtype than the first input", text_at(t, "name"));
+            !str_eq(facts_text(t, "dtype"), facts_text(json_array_get(tensors, 0), "dtype"))) {
+            strbuf_addf(why, "'%s' has another dtype than the first input", facts_text(t, "name"));
             return false;
         }
         if (i < n && (k == 0 || k > extra))
@@ -347,7 +348,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     }
     op = *known;
     json_t *made = NULL;
-    if (str_eq(text_at(op.say, "from"), "torch")) {
+    if (str_eq(facts_text(op.say, "from"), "torch")) {
         if (!(made = op_from_torch(task, why)))
             return false;
         op.say = made;
@@ -384,6 +385,17 @@ static const char *placeholder(const struct playbook *pb, const struct pb_bindin
     return bound(b, key, len);
 }
 
+/* "part:NAME": what several templates have in common, playbooks/parts/NAME.cu. */
+static const char *shared_part(const char *key, size_t len)
+{
+    char path[96];
+    if (len <= 5 || memcmp(key, "part:", 5) != 0)
+        return NULL;
+    snprintf(path, sizeof path, "playbooks/parts/%.*s.cu", (int)len - 5, key + 5);
+    const struct asset *a = asset_find(path);
+    return a ? a->data : NULL;
+}
+
 /* Texts may hold placeholders themselves, one level deep: an op's expression, say. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
@@ -400,6 +412,8 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
         const char *end = strchr(s, '}');
         size_t len = end ? (size_t)(end - s) - 2 : 0;
         const char *v = end ? placeholder(pb, b, p, s + 2, len, number) : NULL;
+        if (end && !v)
+            v = shared_part(s + 2, len);
         if (!v)
             return err_set(err, ERR_INPUT,
                            "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,

@@ -10,7 +10,6 @@
 #include "sys/json.h"
 
 enum { MAX_TEMPLATE = 256 << 10 };
-static const char *const stages[PB_STAGES] = {"structure", "movement", "pipelining", "tuning"};
 
 struct loading {
     struct playbook *pb;
@@ -88,10 +87,7 @@ static int load_setting(const struct loading *l, const json_t *j, size_t i)
     s->name = text_of(l, name);
     s->kind = text_of(l, kind);
     s->why = text_of(l, why);
-    s->stage = -1;
-    for (int k = 0; k < PB_STAGES; k++)
-        if (str_eq(stages[k], json_string_value(stage)))
-            s->stage = k;
+    s->stage = playbook_stage(json_string_value(stage));
     if (s->stage < 0)
         return bad(l, at, "stage is structure, movement, pipelining or tuning, not '%s'",
                    json_string_value(stage));

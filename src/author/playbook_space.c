@@ -9,6 +9,15 @@
 /* Slower than this with all else equal is a clear loss. */
 #define DOMINATED 1.05
 
+int playbook_stage(const char *name)
+{
+    static const char *const names[PB_STAGES] = {"structure", "movement", "pipelining", "tuning"};
+    for (int i = 0; i < PB_STAGES; i++)
+        if (str_eq(names[i], name))
+            return i;
+    return -1;
+}
+
 struct pb_point playbook_start(const struct playbook *pb)
 {
     struct pb_point p = {{0}};

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/judging.h"
 #include "cmd/session.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
@@ -158,7 +159,7 @@ static int prepare(struct session *s, const struct wishes *w, const char *task,
         c->from = source->buf;
         c->from_name = slash ? slash + 1 : w->from;
     }
-    struct task *t = session_task(task);
+    struct task *t = cmd_load_task(task);
     if (!t)
         return err_set(err, ERR_INPUT, "'%s' is not a task", task);
     if (!c->proposals && str_starts(author, "playbook") && on_gpu(c))

@@ -9,6 +9,7 @@
 #include "agent/report.h"
 #include "base/util.h"
 #include "cmd/command.h"
+#include "cmd/judging.h"
 #include "prompt/say.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
@@ -23,19 +24,6 @@ int session_store(struct store **out, const char *given, bool must_exist, struct
         return err_set(err, ERR_INPUT, "there is no store '%s' yet: `hone optimize` makes one",
                        path);
     return store_open(out, path, err);
-}
-
-struct task *session_task(const char *name)
-{
-    struct problem_vec problems = VEC_INIT;
-    struct task *t = task_find(name, &problems);
-    vec_each (struct problem, p, &problems) {
-        if (!t)
-            fprintf(stderr, "hone: %s\n", p->text);
-        free(p->text);
-    }
-    vec_release(&problems);
-    return t;
 }
 
 /* ---- the live line -------------------------------------------------------------------------- */
@@ -233,7 +221,7 @@ int session_run(struct session *s)
     struct live live = {.cfg = s->config, .quiet = s->quiet};
     struct agent *a = NULL;
     int code = HONE_ENV, rc = -1;
-    if (!(p.task = session_task(s->config->task)))
+    if (!(p.task = cmd_load_task(s->config->task)))
         return HONE_NEGATIVE;
     if (store_run_lock(s->store, s->run, &err) < 0 || prices_load(&p.prices, &err) < 0 ||
         open_authors(&p, s, &err) < 0 || open_judge(&p, s, &err) < 0)

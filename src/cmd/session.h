@@ -18,8 +18,6 @@
 
 /* Opens the store a command shall use; `must_exist` for commands that only read. */
 int session_store(struct store **out, const char *given, bool must_exist, struct err *err);
-/* A task by name or path, its problems on stderr; NULL if it has any. */
-struct task *session_task(const char *name);
 
 struct session {
     struct store *store;
