@@ -305,6 +305,14 @@ static void read_reply(struct agent *a, struct writing *w)
     extract_release(&x);
 }
 
+static void copy_prompt(const struct prompt *from, struct prompt *to)
+{
+    strbuf_init(&to->stable, PROMPT_MAX_BYTES);
+    strbuf_init(&to->turn, PROMPT_MAX_BYTES);
+    strbuf_adds(&to->stable, from->stable.buf);
+    strbuf_adds(&to->turn, from->turn.buf);
+}
+
 /* The same prompt, with what came and why it cannot be used behind it. */
 static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
 {
@@ -322,10 +330,8 @@ static int ask_again(struct agent *a, struct writing *w, struct ask *again, stru
                           .role = w->ask.role,
                           .temperature = w->ask.temperature,
                           .facts = json_incref(w->ask.facts)};
-    strbuf_init(&again->prompt.stable, PROMPT_MAX_BYTES);
-    strbuf_init(&again->prompt.turn, PROMPT_MAX_BYTES);
-    strbuf_adds(&again->prompt.stable, w->ask.prompt.stable.buf);
-    strbuf_addf(&again->prompt.turn, "%s\n%s", w->ask.prompt.turn.buf, p.turn.buf);
+    copy_prompt(&w->ask.prompt, &again->prompt);
+    strbuf_addf(&again->prompt.turn, "\n%s", p.turn.buf);
     prompt_release(&p);
     strbuf_release(&reply);
     return 0;
@@ -371,7 +377,9 @@ int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
     return rc;
 }
 
-int writing_choose(struct agent *a, struct writing *w, struct err *err)
+/* One writing out of cfg->proposals that the author makes at once: the one the emulator's model
+ * finds fastest. `w` is the first of them, not yet asked. */
+static int writing_choose(struct agent *a, struct writing *w, struct err *err)
 {
     uint32_t n = a->cfg->proposals, good = 0, pick = 0;
     struct writing *all = xcalloc(n, sizeof *all);
@@ -383,10 +391,7 @@ int writing_choose(struct agent *a, struct writing *w, struct err *err)
         const struct ask *q = &w->ask;
         all[i] = *w;
         all[i].ask = (struct ask){.author = q->author, .role = q->role, .temperature = 1};
-        strbuf_init(&all[i].ask.prompt.stable, PROMPT_MAX_BYTES);
-        strbuf_init(&all[i].ask.prompt.turn, PROMPT_MAX_BYTES);
-        strbuf_adds(&all[i].ask.prompt.stable, q->prompt.stable.buf);
-        strbuf_adds(&all[i].ask.prompt.turn, q->prompt.turn.buf);
+        copy_prompt(&q->prompt, &all[i].ask.prompt);
         all[i].ask.facts = json_deep_copy(q->facts);
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;

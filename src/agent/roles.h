@@ -49,9 +49,6 @@ struct writing {
 int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
-/* One writing out of cfg->proposals that the author makes at once: the one the emulator's model
- * finds fastest. `w` is the first of them, not yet asked. */
-int writing_choose(struct agent *a, struct writing *w, struct err *err);
 /* Asks all; a reply that cannot be used is asked for once more, with the reason. */
 int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err);
 /* ... and grows a node from each and has it judged (or refused). */

@@ -53,15 +53,22 @@ int sched_find_worker(struct strbuf *out, struct err *err)
                    out->buf);
 }
 
+/* The next process may measure once nothing of ours runs there. */
+static void leave_gpu(struct local *l)
+{
+    if (l->running)
+        return;
+    gpu_unlock(l->lock);
+    l->lock = GPU_NO_LOCK;
+}
+
 static void on_end(struct child_process *c, void *ctx)
 {
     (void)c;
     struct run *r = ctx;
     r->state = ENDED;
-    if (--r->owner->running == 0) {
-        gpu_unlock(r->owner->lock);
-        r->owner->lock = GPU_NO_LOCK;
-    }
+    r->owner->running--;
+    leave_gpu(r->owner);
 }
 
 static int start_waiting(struct local *l, struct err *err)
@@ -77,10 +84,7 @@ static int start_waiting(struct local *l, struct err *err)
         r->child.on_end = on_end;
         r->child.ctx = r;
         if (child_start(&r->child, l->loop, err) < 0) {
-            if (!l->running) {
-                gpu_unlock(l->lock);
-                l->lock = GPU_NO_LOCK;
-            }
+            leave_gpu(l);
             return -1;
         }
         r->state = RUNNING;

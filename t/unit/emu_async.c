@@ -12,18 +12,9 @@
 
 #include "base/dtype.h"
 #include "emu_rig.h"
+#include "rnd.h"
 
 #define CASES "t/cases/fidelity/"
-
-static uint64_t rng = 88172645463325252u;
-
-static uint32_t rnd(void)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 16);
-}
 
 static void *random_words(size_t bytes)
 {

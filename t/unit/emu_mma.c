@@ -16,15 +16,7 @@
 #include "base/util.h"
 #include "emu/mma.h"
 
-static uint64_t rng = 88172645463325252u;
-
-static uint32_t rnd(void)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 16);
-}
+#include "rnd.h"
 
 /* ---- the manual's tables ------------------------------------------------------------------- */
 

@@ -15,18 +15,10 @@
 #include "base/util.h"
 #include "emu/wgmma.h"
 
+#include "rnd.h"
+
 #define SMEM (256 * 1024)
 static uint8_t smem[SMEM];
-static uint64_t rng = 88172645463325252u;
-
-static uint32_t rnd(void)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 16);
-}
-
 static double draw(enum tc_type t)
 {
     switch (t) {
