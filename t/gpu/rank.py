@@ -2,7 +2,7 @@
 
     rank.py rank.measured.tsv rank.model.tsv [--all]
 
-Lines are task, set (fit or held), macros, nanoseconds. Of each task and set the variants that count
+Lines are task, set (fit, held or blind), macros, nanoseconds. Of each task and set the variants that count
 are those whose measured times are at least 3% apart (the faster of two is kept), without the slowest
 ones beyond what leaves half of them within 1.5x of the best. --all lists every variant.
 """
@@ -48,10 +48,10 @@ def main():
     measured, model = read(sys.argv[1]), read(sys.argv[2])
     summary = []
     for task in dict.fromkeys(k[0] for k in measured):
-        for kind in ("fit", "held"):
+        for kind in sorted({k[1] for k in measured if k[0] == task}):
             both = [(t, model[k], k[2]) for k, t in measured.items() if k[:2] == (task, kind) and k in model]
             chosen = sorted(both) if "--all" in sys.argv else choose(both)
-            if kind == "held" or "--all" in sys.argv:
+            if kind != "fit" or "--all" in sys.argv:
                 print(f"\n{task}, {kind}: measured us, model us, variant")
                 for t, m, macros in chosen:
                     print(f"{t/1e3:11.2f} {m/1e3:11.2f}  {macros}")

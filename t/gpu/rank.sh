@@ -4,11 +4,12 @@
 #   OUT=DIR t/gpu/rank.sh measure [TASK...]   times them on this machine's GPU: DIR/rank.measured.tsv
 #   OUT=DIR t/gpu/rank.sh model [TASK...]     models them on the emulator:      DIR/rank.model.tsv
 #   OUT=DIR t/gpu/rank.sh compare             prints the table from both files
-# HONE is the program; GPU the model's (h200).
+# HONE is the program; GPU the model's (h200); CASES another folder of variants (t/cases/rank/blind:
+# variants of five other tasks, written by someone who had not seen the model, after it was fitted).
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} GPU=${GPU:-h200}
-cases=$root/t/cases/rank
+cases=${CASES:-$root/t/cases/rank}
 what=${1-} && shift
 only=" $* "
 dir=$(mktemp -d)

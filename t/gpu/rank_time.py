@@ -24,12 +24,25 @@ def check(rc, what):
         raise RuntimeError(f"{what}: CUDA error {rc}")
 
 
-def task_shape(task, workload):
+def value(e, axes):
+    return e if isinstance(e, int) else int(eval(e, {}, axes))
+
+
+def task_tensors(task, workload):
+    """The axes; the tensors with random elements, indices within their range; the first output."""
     t = json.load(open(f"{root}/tasks/{task}/task.json"))
     role, index = workload.split(":")
     axes = [w["axes"] for w in t["workloads"] if w["role"] == role][int(index)]
-    shape = lambda v: [axes[d] if isinstance(d, str) else d for d in v["shape"]]
-    return axes, {k: shape(v) for k, v in t["inputs"].items()}, {k: shape(v) for k, v in t["outputs"].items()}
+    tensors = {}
+    for name, v in {**t["inputs"], **t["outputs"]}.items():
+        shape, dtype = [value(d, axes) for d in v["shape"]], getattr(torch, v["dtype"])
+        init = t["init"].get(name, {})
+        if init.get("dist") == "int":
+            lo, hi = value(init["min"], axes), value(init["max"], axes)
+            tensors[name] = torch.randint(lo, hi + 1, shape, dtype=dtype, device="cuda")
+        else:
+            tensors[name] = torch.randn(shape, dtype=dtype, device="cuda")
+    return axes, tensors, tensors[list(t["outputs"])[0]]
 
 
 def signature(path):
@@ -40,24 +53,21 @@ def signature(path):
 
 def main():
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
-    tensors, first, current = {}, None, None
+    current = None
     out = open(sys.argv[2], "w")
     for line in open(sys.argv[1]):
         path, task, workload, kind, macros = line.rstrip("\n").split("\t")
         if (task, workload) != current:
             current = task, workload
-            axes, ins, outs = task_shape(task, workload)
-            tensors = {}
+            tensors = result = first = None
             torch.cuda.empty_cache()
-            for name, shape in list(ins.items()) + list(outs.items()):
-                tensors[name] = torch.randn(shape, dtype=torch.float32, device="cuda")
-            result, first = tensors[list(outs)[0]], None
+            axes, tensors, result = task_tensors(task, workload)
         try:
             t = time_one(path, tensors, axes, flush, result)
             sample = result.flatten()[:: max(1, result.numel() // 65536)].clone()
             if first is None:
                 first = sample
-            elif not torch.allclose(sample, first, rtol=1e-4, atol=1e-5):
+            elif not torch.allclose(sample.float(), first.float(), rtol=4e-3, atol=1e-3):
                 t = "wrong result"
         except (RuntimeError, OSError) as e:
             t = str(e)
