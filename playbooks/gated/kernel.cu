@@ -1,22 +1,22 @@
 /* hone-plan
 { "launches": [
     { "kernel": "gated_vec",
-      "when": "@{B}*@{D} > 1048576 && @{D} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem}",
+      "when": "(@{B}*@{D} > 1048576 || @{B} > 65535) && @{D} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem}",
       "grid": ["cdiv(@{D}, @{threads}*@{vec}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
       "args": ["@{x}", "@{y}", "@{B}", "@{D}"] },
     { "kernel": "gated_small",
-      "when": "@{B}*@{D} <= 1048576 && @{D} % @{small} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{small}*@{elem}",
-      "grid": ["cdiv(@{D}, @{threads}*@{small})", "min(@{B}, 65535)"], "block": [@{threads}],
+      "when": "@{B}*@{D} <= 1048576 && @{B} <= 65535 && @{D} % @{small} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{small}*@{elem}",
+      "grid": ["cdiv(@{D}, @{threads}*@{small})", "@{B}"], "block": [@{threads}],
       "args": ["@{x}", "@{y}", "@{B}", "@{D}"] },
     { "kernel": "gated_one",
-      "when": "@{B}*@{D} > 1048576 ? @{D} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem} : @{D} % @{small} != 0 || min(alignof(@{x}), alignof(@{y})) < @{small}*@{elem}",
+      "when": "@{B}*@{D} > 1048576 || @{B} > 65535 ? @{D} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem} : @{D} % @{small} != 0 || min(alignof(@{x}), alignof(@{y})) < @{small}*@{elem}",
       "grid": ["cdiv(@{D}, @{threads}*@{unroll})", "min(@{B}, 65535)"], "block": [@{threads}],
       "args": ["@{x}", "@{y}", "@{B}", "@{D}"] } ] }
 */
 // y[b, d] = op(x[b, d], x[b, D + d]). A block owns a stretch of a row: the same stretch of its gate
 // and of its value half. A thread has kUnroll vectors of each in flight before it computes. A small
-// tensor is spread thinner, since latency counts there. Rows that are not aligned for vectors go one
-// element at a time.
+// tensor is spread thinner and in straight-line code, since latency counts there: instructions come
+// from memory too. Rows that are not aligned for vectors go one element at a time.
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -84,7 +84,21 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 extern "C" __global__ void __launch_bounds__(kThreads)
     gated_small(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
 {
-    gated<kSmall, 1>(x, y, rows, cols);
+    using V = uint_bit_t<sizeof_bits_v<T> * kSmall>;
+    int i = (blockIdx.x * kThreads + threadIdx.x) * kSmall, row = blockIdx.y;
+    if (i >= cols)
+        return;
+    auto vector = [](auto *p, int at) { // offsets fit an int: there are few elements
+        return make_tensor(make_gmem_ptr(p + at), Shape<Int<kSmall>>{});
+    };
+    Tensor g = make_tensor<T>(Shape<Int<kSmall>>{});
+    Tensor v = make_tensor<T>(Shape<Int<kSmall>>{});
+    copy(Copy_Atom<UniversalCopy<V>, T>{}, vector(x, 2 * row * cols + i), g);
+    copy(Copy_Atom<UniversalCopy<V>, T>{}, vector(x, (2 * row + 1) * cols + i), v);
+    CUTE_UNROLL
+    for (int k = 0; k < kSmall; k++)
+        g(k) = T(op(float(g(k)), float(v(k))));
+    copy(Copy_Atom<UniversalCopy<V>, T>{}, g, vector(y, row * cols + i));
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)

@@ -36,6 +36,7 @@ constexpr int kThreads = @{threads};
 constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kCluster = @{cluster};
+constexpr int kResident = @{resident};
 constexpr bool kEarly = @{early};
 constexpr bool kStream = @{stream};
 constexpr bool kCenter = @{center};     // subtract the mean, add b
@@ -108,7 +109,8 @@ __device__ float sum_all(float v, float *part, float *mine)
     return v;
 }
 
-// The row in registers. Of its vectors a block of the cluster takes every kBlocks-th stripe.
+// The row in registers, as it came: floats are made of it each time, since they would take more of
+// them. Of its vectors a block of the cluster takes every kBlocks-th stripe.
 template <int kBlocks>
 __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b, T *y, T *sums,
                                int rows, int cols, float eps)
@@ -123,76 +125,68 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     auto at = [&](int k) { return (k * kBlocks + rank) * int(blockDim.x) + int(threadIdx.x); };
     auto inside = [&](int k) { return there && at(k) * kVec < cols; };
 
-    Tensor r = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
-    Tensor rw = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
-    Tensor rb = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{}); // r, then b
-    Tensor v = make_tensor<float>(shape(r));
-    auto load_weights = [&] {
-        CUTE_UNROLL
-        for (int k = 0; k < kPer; k++)
-            if (inside(k)) {
-                copy(Load<kVec>{}, gW(_, at(k)), rw(_, k));
-                if constexpr (kCenter)
-                    copy(Load<kVec>{}, row_of<kVec>(b, 0, 1, cols)(_, at(k)), rb(_, k));
-            }
+    Tensor rx = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
+    Tensor rr = make_tensor<T>(shape(rx));
+    Tensor rw = make_tensor<T>(shape(rx));
+    Tensor rb = make_tensor<T>(shape(rx));
+    auto load_weights = [&](int k) {
+        copy(Load<kVec>{}, gW(_, at(k)), rw(_, k));
+        if constexpr (kCenter)
+            copy(Load<kVec>{}, row_of<kVec>(b, 0, 1, cols)(_, at(k)), rb(_, k));
     };
-    clear(r);
-    if constexpr (kResidual)
-        clear(rb);
     CUTE_UNROLL
     for (int k = 0; k < kPer; k++)
         if (inside(k)) {
-            copy(Load<kVec>{}, gX(_, at(k)), r(_, k));
+            copy(Load<kVec>{}, gX(_, at(k)), rx(_, k));
             if constexpr (kResidual)
-                copy(Load<kVec>{}, row_of<kVec>(res, safe, rows, cols)(_, at(k)), rb(_, k));
+                copy(Load<kVec>{}, row_of<kVec>(res, safe, rows, cols)(_, at(k)), rr(_, k));
         }
-    if constexpr (kEarly)
-        load_weights();
-    CUTE_UNROLL
-    for (int i = 0; i < size(r); i++)
-        v(i) = kResidual ? float(r(i)) + float(rb(i)) : float(r(i));
-
-    if constexpr (kCenter) {
-        float sum = 0;
-        CUTE_UNROLL
-        for (int i = 0; i < size(v); i++)
-            sum += v(i);
-        float mean = sum_all<kBlocks>(sum, part, &mine[0]) / cols;
+    if constexpr (kEarly) {
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
-            CUTE_UNROLL
-            for (int i = 0; i < kVec; i++)
-                v(i, k) = inside(k) ? v(i, k) - mean : 0.f;
+            if (inside(k))
+                load_weights(k);
     }
-    float sq = 0;
-    CUTE_UNROLL
-    for (int i = 0; i < size(v); i++)
-        sq += v(i) * v(i);
+    auto value = [&](int i, int k) {
+        return kResidual ? float(rx(i, k)) + float(rr(i, k)) : float(rx(i, k));
+    };
+    auto sum = [&](auto term) {
+        float s = 0;
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (inside(k))
+                CUTE_UNROLL
+                for (int i = 0; i < kVec; i++)
+                    s += term(value(i, k));
+        return s;
+    };
+
+    float mean = 0;
+    if constexpr (kCenter)
+        mean = sum_all<kBlocks>(sum([](float v) { return v; }), part, &mine[0]) / cols;
+    float sq = sum([&](float v) { return (v - mean) * (v - mean); });
     float rstd = rsqrtf(sum_all<kBlocks>(sq, part + 32, &mine[1]) / cols + eps);
     if constexpr (kBlocks > 1)
         cluster_arrive(); // done reading: see the wait below
 
-    if constexpr (kResidual) {
-        Tensor gS = row_of<kVec>(sums, safe, rows, cols);
-        CUTE_UNROLL
-        for (int i = 0; i < size(v); i++)
-            r(i) = T(v(i));
-        CUTE_UNROLL
-        for (int k = 0; k < kPer; k++)
-            if (inside(k))
-                copy(Store<kVec>{}, r(_, k), gS(_, at(k)));
-    }
-    if constexpr (!kEarly)
-        load_weights();
     CUTE_UNROLL
     for (int k = 0; k < kPer; k++)
         if (inside(k)) {
+            Tensor out = make_tensor<T>(Shape<Int<kVec>>{});
+            if constexpr (kResidual) {
+                CUTE_UNROLL
+                for (int i = 0; i < kVec; i++)
+                    out(i) = T(value(i, k));
+                copy(Store<kVec>{}, out, row_of<kVec>(sums, safe, rows, cols)(_, at(k)));
+            }
+            if constexpr (!kEarly)
+                load_weights(k);
             CUTE_UNROLL
             for (int i = 0; i < kVec; i++) {
-                float n = v(i, k) * rstd * float(rw(i, k));
-                r(i, k) = T(kCenter ? n + float(rb(i, k)) : n);
+                float n = (value(i, k) - mean) * rstd * float(rw(i, k));
+                out(i) = T(kCenter ? n + float(rb(i, k)) : n);
             }
-            copy(Store<kVec>{}, r(_, k), gY(_, at(k)));
+            copy(Store<kVec>{}, out, gY(_, at(k)));
         }
     if constexpr (kBlocks > 1)
         cluster_wait(); // shared memory must outlive the others' reads
@@ -267,13 +261,13 @@ __device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, kResident)
     norm_block(@{params}, int rows, int cols, float eps)
 {
     norm_registers<1>(@{data}, rows, cols, eps);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, kResident)
     norm_cluster(@{params}, int rows, int cols, float eps)
 {
     norm_registers<kCluster>(@{data}, rows, cols, eps);

@@ -3,7 +3,7 @@
 # baselines? One evaluation a task: the first setting of t/gpu/playbook.list is judged, the others
 # are timed beside it (--against), interleaved with the baselines.
 #   HONE=bin/hone OUT=results t/gpu/playbook.sh [-n] [TASK...]      -n: no baselines
-# Starts nothing new after LIMIT seconds (default 540). Exits 77 where there is no GPU.
+# LIST: another list of settings. Starts nothing new after LIMIT seconds (default 540). Exits 77 where there is no GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} LIMIT=${LIMIT:-540}
@@ -21,7 +21,7 @@ began = time.time()
 (out / "cu").mkdir(parents=True, exist_ok=True)
 
 cands = {}  # task -> {file: settings}
-for line in open(f"{root}/t/gpu/playbook.list"):
+for line in open(os.environ.get("LIST", f"{root}/t/gpu/playbook.list")):
     words = line.split("#")[0].split()
     if not words or (only and words[0] not in only):
         continue
