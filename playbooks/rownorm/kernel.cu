@@ -1,16 +1,20 @@
 /* hone-plan
 { "launches": [
+    { "kernel": "norm_few",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{R} <= 512 && @{C} <= @{threads}*@{vec}*@{few}",
+      "grid": ["@{R}"], "block": ["align(cdiv(@{C}, @{vec}*@{few}), 32)"],
+      "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_block",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} <= @{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} <= @{threads}*@{vec}*@{per}",
       "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
       "block": ["align(cdiv(@{C}, @{vec}*@{per}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32))"],
       "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_cluster",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
       "grid": ["@{cluster}*@{R}"], "block": ["align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32)"], "cluster": [@{cluster}],
       "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_long",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
       "grid": ["@{R}"], "block": [@{threads}], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_any", "when": "@{C} % @{vec} != 0 || @{aligned} < @{vec}*@{elem}",
       "grid": ["@{R}"], "block": [@{threads}], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] } ] }
@@ -22,9 +26,10 @@
 // several warps, or by a cluster of blocks, as its length asks; the plan gives a row as many lanes
 // as it needs, and a block as many short rows as fill it. Sums are joined by warp shuffles, then
 // across a row's warps through shared memory, then across the cluster. The variance is taken around
-// the mean, since E[v^2] - E[v]^2 cancels.
+// the mean, since E[v^2] - E[v]^2 cancels. Few rows do not fill the GPU, latency counts: kFew
+// vectors a thread, and the weights fetched together with the row.
 //
-// A longer row, or one that is not aligned for vectors, is read once for each statistic and once
+// A longer row, or one that is not aligned for vectors, is read once for the statistics and once
 // more to write. A thread rereads only what it will itself overwrite, so updating in place is safe.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/tensor.hpp>
@@ -35,6 +40,7 @@ using T = @{x:type};
 constexpr int kThreads = @{threads};
 constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
+constexpr int kFew = @{few};
 constexpr int kCluster = @{cluster};
 constexpr int kResident = @{resident};
 constexpr bool kEarly = @{early};
@@ -111,7 +117,7 @@ __device__ float sum_all(float v, float *part, float *mine)
 
 // The row in registers, as it came: floats are made of it each time, since they would take more of
 // them. Of its vectors a block of the cluster takes every kBlocks-th stripe.
-template <int kBlocks>
+template <int kBlocks, int kVectors, bool kWeightsFirst>
 __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b, T *y, T *sums,
                                int rows, int cols, float eps)
 {
@@ -125,35 +131,38 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     auto at = [&](int k) { return (k * kBlocks + rank) * int(blockDim.x) + int(threadIdx.x); };
     auto inside = [&](int k) { return there && at(k) * kVec < cols; };
 
-    Tensor rx = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
-    Tensor rr = make_tensor<T>(shape(rx));
-    Tensor rw = make_tensor<T>(shape(rx));
-    Tensor rb = make_tensor<T>(shape(rx));
+    using Kept = conditional_t<kResidual, float, T>; // a sum is not rounded before its time
+    Tensor row_v = make_tensor<Kept>(Shape<Int<kVec>, Int<kVectors>>{});
+    Tensor rx = make_tensor<T>(shape(row_v));
+    Tensor rr = make_tensor<T>(shape(row_v));
+    Tensor rw = make_tensor<T>(shape(row_v));
+    Tensor rb = make_tensor<T>(shape(row_v));
     auto load_weights = [&](int k) {
         copy(Load<kVec>{}, gW(_, at(k)), rw(_, k));
         if constexpr (kCenter)
             copy(Load<kVec>{}, row_of<kVec>(b, 0, 1, cols)(_, at(k)), rb(_, k));
     };
     CUTE_UNROLL
-    for (int k = 0; k < kPer; k++)
+    for (int k = 0; k < kVectors; k++)
         if (inside(k)) {
             copy(Load<kVec>{}, gX(_, at(k)), rx(_, k));
             if constexpr (kResidual)
                 copy(Load<kVec>{}, row_of<kVec>(res, safe, rows, cols)(_, at(k)), rr(_, k));
         }
-    if constexpr (kEarly) {
+    if constexpr (kWeightsFirst) {
         CUTE_UNROLL
-        for (int k = 0; k < kPer; k++)
+        for (int k = 0; k < kVectors; k++)
             if (inside(k))
                 load_weights(k);
     }
-    auto value = [&](int i, int k) {
-        return kResidual ? float(rx(i, k)) + float(rr(i, k)) : float(rx(i, k));
-    };
+    CUTE_UNROLL
+    for (int i = 0; i < size(row_v); i++)
+        row_v(i) = kResidual ? Kept(float(rx(i)) + float(rr(i))) : Kept(rx(i));
+    auto value = [&](int i, int k) { return float(row_v(i, k)); };
     auto sum = [&](auto term) {
         float s = 0;
         CUTE_UNROLL
-        for (int k = 0; k < kPer; k++)
+        for (int k = 0; k < kVectors; k++)
             if (inside(k))
                 CUTE_UNROLL
                 for (int i = 0; i < kVec; i++)
@@ -170,7 +179,7 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
         cluster_arrive(); // done reading: see the wait below
 
     CUTE_UNROLL
-    for (int k = 0; k < kPer; k++)
+    for (int k = 0; k < kVectors; k++)
         if (inside(k)) {
             Tensor out = make_tensor<T>(Shape<Int<kVec>>{});
             if constexpr (kResidual) {
@@ -179,7 +188,7 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
                     out(i) = T(value(i, k));
                 copy(Store<kVec>{}, out, row_of<kVec>(sums, safe, rows, cols)(_, at(k)));
             }
-            if constexpr (!kEarly)
+            if constexpr (!kWeightsFirst)
                 load_weights(k);
             CUTE_UNROLL
             for (int i = 0; i < kVec; i++) {
@@ -192,52 +201,106 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
         cluster_wait(); // shared memory must outlive the others' reads
 }
 
-// The row read once for each statistic and once more to write.
+// Count, mean and sum of squared distances from it of a part of a row; parts are joined without the
+// cancellation of E[v^2] - E[v]^2. Where the mean is taken as 0 it stays 0.
+struct Moments {
+    float n = 0, mean = 0, m2 = 0;
+
+    __device__ void join(float on, float omean, float om2)
+    {
+        if constexpr (kCenter) {
+            float total = n + on, d = omean - mean, share = total > 0 ? __fdividef(on, total) : 0.f;
+            mean += d * share;
+            m2 += om2 + d * d * n * share;
+            n = total;
+        } else {
+            m2 += om2;
+        }
+    }
+};
+
+// Of the parts of all threads of a block, the same for all. part has three floats per warp.
+__device__ Moments row_moments(Moments s, float *part)
+{
+    int warps = blockDim.x / 32, lane = threadIdx.x % 32;
+    auto join_lanes = [&] {
+        CUTE_UNROLL
+        for (int d = 16; d > 0; d /= 2) {
+            Moments o = s;
+            if constexpr (kCenter) {
+                o.n = __shfl_xor_sync(~0u, s.n, d);
+                o.mean = __shfl_xor_sync(~0u, s.mean, d);
+            }
+            o.m2 = __shfl_xor_sync(~0u, s.m2, d);
+            s.join(o.n, o.mean, o.m2);
+        }
+    };
+    join_lanes();
+    float *mine = part + threadIdx.x / 32 * 3;
+    if (lane == 0)
+        mine[0] = s.n, mine[1] = s.mean, mine[2] = s.m2;
+    __syncthreads();
+    s = Moments{};
+    if (lane < warps)
+        s = {part[lane * 3], part[lane * 3 + 1], part[lane * 3 + 2]};
+    join_lanes();
+    return s;
+}
+
+// The row read once for the statistics and once more to write.
 template <int kWidth>
 __device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T *y, T *sums,
                             int rows, int cols, float eps)
 {
-    __shared__ float part[2 * 32];
+    constexpr int kAtOnce = 4; // vectors of a thread in flight
+    __shared__ float part[3 * 32];
     Tensor gX = row_of<kWidth>(x, blockIdx.x, rows, cols);
     Tensor gY = row_of<kWidth>(y, blockIdx.x, rows, cols);
     Tensor gW = row_of<kWidth>(w, 0, 1, cols);
     Tensor r = make_tensor<T>(Shape<Int<kWidth>>{});
     Tensor q = make_tensor<T>(Shape<Int<kWidth>>{});
     Tensor v = make_tensor<float>(shape(r));
-    auto fetch = [&](int i) {
+    auto fetch = [&](int i, auto &&to) {
         copy(Load<kWidth>{}, gX(_, i), r);
         if constexpr (kResidual)
             copy(Load<kWidth>{}, row_of<kWidth>(res, blockIdx.x, rows, cols)(_, i), q);
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            v(j) = kResidual ? float(r(j)) + float(q(j)) : float(r(j));
+            to(j) = kResidual ? float(r(j)) + float(q(j)) : float(r(j));
     };
 
-    float mean = 0;
-    if constexpr (kCenter) {
-        float sum = 0;
-#pragma unroll 4
-        for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
-            fetch(i);
-            CUTE_UNROLL
-            for (int j = 0; j < kWidth; j++)
-                sum += v(j);
-        }
-        mean = row_sum(sum, part) / cols;
-    }
-    float sq = 0;
-#pragma unroll 4
-    for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
-        fetch(i);
+    Moments mine;
+    int count = cols / kWidth;
+    for (int first = threadIdx.x; first < count; first += kAtOnce * kThreads) {
+        Tensor some = make_tensor<float>(Shape<Int<kWidth>, Int<kAtOnce>>{});
+        float n = 0, mean = 0, m2 = 0;
         CUTE_UNROLL
-        for (int j = 0; j < kWidth; j++)
-            sq += (v(j) - mean) * (v(j) - mean);
+        for (int k = 0; k < kAtOnce; k++)
+            if (first + k * kThreads < count) {
+                fetch(first + k * kThreads, some(_, k));
+                n += kWidth;
+            }
+        auto sum = [&](auto term) {
+            float s = 0;
+            CUTE_UNROLL
+            for (int k = 0; k < kAtOnce; k++)
+                if (first + k * kThreads < count)
+                    CUTE_UNROLL
+                    for (int j = 0; j < kWidth; j++)
+                        s += term(some(j, k));
+            return s;
+        };
+        if constexpr (kCenter)
+            mean = __fdividef(sum([](float e) { return e; }), n);
+        m2 = sum([&](float e) { return (e - mean) * (e - mean); });
+        mine.join(n, mean, m2);
     }
-    float rstd = rsqrtf(row_sum(sq, part + 32) / cols + eps);
+    Moments all = row_moments(mine, part);
+    float mean = all.mean, rstd = rsqrtf(all.m2 / cols + eps);
 
 #pragma unroll 2
-    for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
-        fetch(i);
+    for (int i = threadIdx.x; i < count; i += kThreads) {
+        fetch(i, v);
         if constexpr (kResidual) {
             CUTE_UNROLL
             for (int j = 0; j < kWidth; j++)
@@ -261,16 +324,22 @@ __device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T 
     }
 }
 
+extern "C" __global__ void __launch_bounds__(kThreads)
+    norm_few(@{params}, int rows, int cols, float eps)
+{
+    norm_registers<1, kFew, true>(@{data}, rows, cols, eps);
+}
+
 extern "C" __global__ void __launch_bounds__(kThreads, kResident)
     norm_block(@{params}, int rows, int cols, float eps)
 {
-    norm_registers<1>(@{data}, rows, cols, eps);
+    norm_registers<1, kPer, kEarly>(@{data}, rows, cols, eps);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, kResident)
     norm_cluster(@{params}, int rows, int cols, float eps)
 {
-    norm_registers<kCluster>(@{data}, rows, cols, eps);
+    norm_registers<kCluster, kPer, kEarly>(@{data}, rows, cols, eps);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)

@@ -114,7 +114,7 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
-    struct pb_point base, start = playbook_start(x->pb);
+    struct pb_point base, start = playbook_start(x->pb, &x->binding);
     uint32_t changed = 0;
     read_tried(x->pb, facts, &tried);
     *known = base_of(x->pb, facts, &base);

@@ -8,7 +8,7 @@
  *     struct playbook_shelf *s;
  *     playbooks_open(&s, NULL, err);                     the built-in ones
  *     if (playbook_bind(pb, task, 90, &b, &why)) {
- *         struct pb_point p = playbook_start(pb);
+ *         struct pb_point p = playbook_start(pb, &b);
  *         playbook_expand(pb, &b, &p, &source, err);
  *     }
  *
@@ -104,7 +104,11 @@ void pb_binding_release(struct pb_binding *b);
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-struct pb_point playbook_start(const struct playbook *pb);
+/*
+ * Every setting at its start; where wider elements forbid that together, one setting, the first that
+ * will do, is lowered.
+ */
+struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Is it allowed by the playbook's requirements? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p);

@@ -248,8 +248,8 @@ static int load_require(const struct loading *l, const json_t *list)
 static int check_start(const struct loading *l)
 {
     struct pb_binding b = PB_BINDING_INIT;
-    struct pb_point p = playbook_start(l->pb);
     b.elem = 4;
+    struct pb_point p = playbook_start(l->pb, &b);
     return playbook_allows(l->pb, &b, &p)
                ? 0
                : bad(l, "/require", "the starting values break a requirement");

@@ -18,14 +18,6 @@ int playbook_stage(const char *name)
     return -1;
 }
 
-struct pb_point playbook_start(const struct playbook *pb)
-{
-    struct pb_point p = {{0}};
-    for (uint32_t i = 0; i < pb->nsettings; i++)
-        p.at[i] = (uint8_t)pb->settings[i].start;
-    return p;
-}
-
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p)
 {
@@ -39,6 +31,21 @@ bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
             return false;
     }
     return true;
+}
+
+struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b)
+{
+    struct pb_point p = {{0}};
+    for (uint32_t i = 0; i < pb->nsettings; i++)
+        p.at[i] = (uint8_t)pb->settings[i].start;
+    for (uint32_t i = 0; i < pb->nsettings && !playbook_allows(pb, b, &p); i++) {
+        struct pb_point lower = p;
+        while (lower.at[i] && !playbook_allows(pb, b, &lower))
+            lower.at[i]--;
+        if (playbook_allows(pb, b, &lower))
+            p = lower;
+    }
+    return p;
 }
 
 void playbook_code(const struct playbook *pb, const struct pb_point *p, struct strbuf *out)

@@ -150,17 +150,17 @@ static int make_kernel(const struct playbook_shelf *s, const struct task *t, con
     struct pb_binding b;
     struct strbuf why = STRBUF_INIT(400);
     json_t *facts = task_facts(t);
-    struct pb_point p = playbook_start(pb);
     int rc = 0;
-    for (int i = 0; i < nset && rc == 0; i++)
-        rc = take_setting(pb, set[i], &p, err);
-    if (rc == 0 && !playbook_bind(pb, facts, NEWEST_ARCH, &b, &why)) {
+    if (!playbook_bind(pb, facts, NEWEST_ARCH, &b, &why)) {
         rc = err_set(err, ERR_INPUT, "playbook %s does not fit '%s': %s", name, t->name, why.buf);
-    } else if (rc == 0) {
-        if (!playbook_allows(pb, &b, &p))
+    } else {
+        struct pb_point p = playbook_start(pb, &b);
+        for (int i = 0; i < nset && rc == 0; i++)
+            rc = take_setting(pb, set[i], &p, err);
+        if (rc == 0 && !playbook_allows(pb, &b, &p))
             rc =
                 err_set(err, ERR_INPUT, "playbook %s does not allow these settings together", name);
-        else
+        if (rc == 0)
             rc = playbook_expand(pb, &b, &p, out, err);
         pb_binding_release(&b);
     }

@@ -189,14 +189,17 @@ extern "C" __global__ void hone_compare(const struct compare_rule rule, const vo
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-/* Holds the stream back until the host has queued everything; gives up after limit_ns. */
-extern "C" __global__ void hone_gate(volatile uint64_t *flag, uint64_t epoch, uint64_t limit_ns,
-                                     volatile uint64_t *gave_up)
+/* Holds the stream back for rest_ns and until the host has queued everything; gives up after
+   limit_ns. */
+extern "C" __global__ void hone_gate(volatile uint64_t *flag, uint64_t epoch, uint64_t rest_ns,
+                                     uint64_t limit_ns, volatile uint64_t *gave_up)
 {
     uint64_t t0, t;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t0));
-    while (*flag < epoch) {
+    for (;;) {
         asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+        if (t - t0 >= rest_ns && *flag >= epoch)
+            return;
         if (t - t0 > limit_ns) {
             *gave_up = epoch;
             return;

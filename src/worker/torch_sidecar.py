@@ -123,7 +123,8 @@ class Sidecar:
         self.clean.max()
         begin = torch.cuda.Event(enable_timing=True)
         end = torch.cuda.Event(enable_timing=True)
-        # The stream sleeps while the host queues the call, so that host time is not measured.
+        # The stream sleeps while the host queues the call, so that host time is not measured, and
+        # as long at least as a candidate waits behind the flush (REST_NS in src/device/cuda_run.c).
         torch.cuda._sleep(int(self.clock_hz * min(max(3 * self.queue_s, 0.0005), 0.05)))
         begin.record()
         t = time.perf_counter()

@@ -92,7 +92,7 @@ static void test_fits_by_meaning(void **state)
     struct strbuf why = STRBUF_INIT(400), out = STRBUF_INIT(1000);
     json_t *task = a_task("2*(V+1)", "float32");
     assert_true(playbook_bind(pb, task, 90, &b, &why));
-    struct pb_point p = playbook_start(pb);
+    struct pb_point p = playbook_start(pb, &b);
     assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
     assert_string_equal(out.buf, "/* logits p B (V + 1) epsilon */\nint t = 64;\ng(1)\n");
     pb_binding_release(&b);
@@ -130,7 +130,7 @@ static void test_next(void **state)
     const struct playbook *pb = open_one(*state, good_json, good_kernel);
     struct pb_binding b = PB_BINDING_INIT;
     struct pb_trial_vec tried = VEC_INIT;
-    struct pb_point start = playbook_start(pb), p;
+    struct pb_point start = playbook_start(pb, &b), p;
     uint32_t changed;
     b.elem = 4;
     *vec_push(&tried) = (struct pb_trial){start, 100};
@@ -152,6 +152,29 @@ static void test_next(void **state)
     vec_release(&tried);
 }
 
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+/* A start that wide elements forbid is lowered, one setting only. */
+static void test_start_fits_the_elements(void **state)
+{
+    char *json = replaced(good_json, "threads * vec <= 512", "threads * elem <= 256");
+    const struct playbook *pb = open_one(*state, json, good_kernel);
+    struct pb_binding b = PB_BINDING_INIT;
+    b.elem = 4;
+    struct pb_point narrow = playbook_start(pb, &b);
+    b.elem = 8;
+    struct pb_point wide = playbook_start(pb, &b);
+    assert_int_equal(narrow.at[0], pb->settings[0].start);
+    assert_int_equal(wide.at[0], pb->settings[0].start - 1);
+    assert_int_equal(wide.at[1], narrow.at[1]);
+    free(json);
+}
+
 /* Whatever the times, a walk from best to best ends, visits no point twice and only allowed ones.
  */
 static void test_walk_ends(void **state)
@@ -159,7 +182,7 @@ static void test_walk_ends(void **state)
     const struct playbook *pb = open_one(*state, good_json, good_kernel);
     struct pb_binding b = PB_BINDING_INIT;
     struct pb_trial_vec tried = VEC_INIT;
-    struct pb_point best = playbook_start(pb), p = best;
+    struct pb_point best = playbook_start(pb, &b), p = best;
     double best_ns = 1e9;
     uint32_t changed;
     b.elem = 4;
@@ -196,13 +219,6 @@ static void test_code(void **state)
     strbuf_release(&sb);
 }
 
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *at = strstr(text, from);
-    assert_non_null(at);
-    return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-}
-
 static void test_bad_playbooks(void **state)
 {
     struct fixture *f = *state;
@@ -237,7 +253,7 @@ static void test_bad_template(void **state)
 {
     const struct playbook *pb = open_one(*state, good_json, "line\n@{nothing}\n");
     struct pb_binding b = PB_BINDING_INIT;
-    struct pb_point p = playbook_start(pb);
+    struct pb_point p = playbook_start(pb, &b);
     struct strbuf out = STRBUF_INIT(100);
     struct err err = ERR_INIT;
     assert_int_equal(playbook_expand(pb, &b, &p, &out, &err), -1);
@@ -357,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_next, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_start_fits_the_elements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_walk_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_playbooks, set_up, tear_down),
