@@ -34,6 +34,10 @@ runs 0 "exported again" "$HONE" log "$run" --export again.jsonl
 runs 0 "and replayed from there" "$HONE" optimize --author replay:again.jsonl --json
 out_has "the same" '"lineage_differs": 0'
 
+runs 0 "carried on with a budget" "$HONE" resume "$run" --budget-steps 77
+runs 0 "which the run keeps" "$HONE" log "$run" --export kept.jsonl
+ok "and its recording" grep -q '"steps":77' kept.jsonl
+
 # a recording that was changed arrives elsewhere
 sed 's/"fate":"regression"/"fate":"kept"/' "$rec/refine.jsonl" >other.jsonl
 runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:other.jsonl

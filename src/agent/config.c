@@ -118,6 +118,16 @@ json_t *run_config_to_json(const struct run_config *c)
     return j;
 }
 
+char *run_config_text(const struct run_config *c, struct err *err)
+{
+    json_t *j = run_config_to_json(c);
+    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    json_decref(j);
+    if (!text)
+        err_set(err, ERR_INPUT, "the configuration is not UTF-8 (the file given by --from?)");
+    return text;
+}
+
 /* ---- reading -------------------------------------------------------------------------------- */
 
 struct reader {

@@ -64,6 +64,8 @@ void run_config_init(struct run_config *c); /* defaults of `refine` */
 /* Fills in what a strategy wants and the user left at zero. */
 void run_config_settle(struct run_config *c, const struct task *t);
 json_t *run_config_to_json(const struct run_config *c);
+/* The same as text; to be freed. */
+char *run_config_text(const struct run_config *c, struct err *err);
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 /* The step from which counters are told, by class (FIELD: what worked for CuTeGen). */

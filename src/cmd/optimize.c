@@ -111,13 +111,9 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
 static int begin(struct session *s, struct arena *mem, struct err *err)
 {
     struct run_rec r;
-    json_t *j = run_config_to_json(s->config);
-    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-    char number[32];
-    json_decref(j);
+    char number[32], *text = run_config_text(s->config, err);
     if (!text)
-        return err_set(err, ERR_INPUT,
-                       "the configuration is not UTF-8 (the file given by --from?)");
+        return -1;
     int rc = store_run_create(s->store, s->config->task, s->config->strategy, text,
                               s->config->authors[AUTHOR_CODE], &s->run, err);
     free(text);

@@ -214,6 +214,15 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     return code;
 }
 
+/* What `hone resume` was told counts for the run from here on, and for its recording. */
+static int keep_config(const struct session *s, struct err *err)
+{
+    char *text = run_config_text(s->config, err);
+    int rc = text ? store_run_configure(s->store, s->run, text, err) : -1;
+    free(text);
+    return rc;
+}
+
 int session_run(struct session *s)
 {
     struct err err = ERR_INIT;
@@ -223,8 +232,9 @@ int session_run(struct session *s)
     int code = HONE_ENV, rc = -1;
     if (!(p.task = cmd_load_task(s->config->task)))
         return HONE_NEGATIVE;
-    if (store_run_lock(s->store, s->run, &err) < 0 || prices_load(&p.prices, &err) < 0 ||
-        open_authors(&p, s, &err) < 0 || open_judge(&p, s, &err) < 0)
+    if (store_run_lock(s->store, s->run, &err) < 0 || keep_config(s, &err) < 0 ||
+        prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
+        open_judge(&p, s, &err) < 0)
         goto out;
     progress_init(&live.p, stderr);
     struct agent_setup in = {

@@ -310,6 +310,15 @@ int store_run_end(struct store *s, int64_t run, const char *state, const char *r
     return sql_write(&q);
 }
 
+int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err)
+{
+    struct stmt q = sql_begin(s, "UPDATE run SET config = ?, updated_ms = ? WHERE id = ?", err);
+    sql_text(&q, config);
+    sql_int(&q, wall_ms());
+    sql_int(&q, run);
+    return sql_write(&q);
+}
+
 int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
                        struct err *err)
 {

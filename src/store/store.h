@@ -66,6 +66,8 @@ VEC_DECL(run_vec, struct run_rec);
 /* The name is TASK-STRATEGY-xxxx, new. */
 int store_run_create(struct store *s, const char *task, const char *strategy, const char *config,
                      const char *source, int64_t *id, struct err *err);
+/* From here on it goes by another configuration: more steps, another budget. */
+int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
 /* By name, unique beginning of a name, number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);

@@ -17,7 +17,9 @@ export steps BUDGET=${BUDGET:-5m}
 printf '%s\n' $tasks | xargs -P 6 -I{} sh -c '"$HONE" optimize {} --author playbook --steps $steps \
     --budget-time $BUDGET --skip-baselines --store {}.db --out {} >{}.log 2>&1'
 echo "# runs: $((SECONDS - start)) s"
-printf '%s\n' $tasks | xargs -P 4 -I{} sh -c '"$HONE" eval {} {}/best.cu --json >{}.json 2>{}.err'
+export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$OUT/inductor}
+[ -n "${PREWARMED-}" ] || timeout 200 python3 "$root/t/gpu/prewarm.py" $tasks 2>"$OUT/prewarm.txt"
+printf '%s\n' $tasks | xargs -P 4 -I{} sh -c '"$HONE" eval {} {}/best.cu --measure-time 1s --json >{}.json 2>{}.err'
 echo "# with baselines: $((SECONDS - start)) s"
 python3 - $tasks <<'PY'
 import json, sys
@@ -26,7 +28,7 @@ for task in sys.argv[1:]:
     try:
         v = json.load(open(f"{task}.json"))
     except (OSError, ValueError):
-        print(f"{task:20} no verdict: {open(task + '.err').read()[:100] if True else ''}")
+        print(f"{task:20} no verdict: {open(task + '.err').read()[:100]}")
         continue
     if v["kind"] != "pass":
         print(f"{task:20} {v['kind']}: {v['summary'][:90]}")
