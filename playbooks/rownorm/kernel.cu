@@ -15,9 +15,9 @@
       "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_long",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
-      "grid": ["@{R}"], "block": [@{threads}], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+      "grid": ["@{R}"], "block": [1024], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_any", "when": "@{C} % @{vec} != 0 || @{aligned} < @{vec}*@{elem}",
-      "grid": ["@{R}"], "block": [@{threads}], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] } ] }
+      "grid": ["@{R}"], "block": ["min(1024, align(cdiv(@{C}, 4), 32))"], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] } ] }
 */
 // y = (v - mean) / sqrt(mean((v - mean)^2) + eps) * w + b for each row v of x; without `center` the
 // mean is taken as 0 and there is no b; with `residual` v is x + r, which also replaces r.
@@ -128,6 +128,7 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     Tensor gX = row_of<kVec>(x, safe, rows, cols);
     Tensor gY = row_of<kVec>(y, safe, rows, cols);
     Tensor gW = row_of<kVec>(w, 0, 1, cols);
+    float share = 1.f / cols; // here, while the row is under way
     auto at = [&](int k) { return (k * kBlocks + rank) * int(blockDim.x) + int(threadIdx.x); };
     auto inside = [&](int k) { return there && at(k) * kVec < cols; };
 
@@ -158,6 +159,17 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     CUTE_UNROLL
     for (int i = 0; i < size(row_v); i++)
         row_v(i) = kResidual ? Kept(float(rx(i)) + float(rr(i))) : Kept(rx(i));
+    if constexpr (kResidual) {
+        CUTE_UNROLL
+        for (int k = 0; k < kVectors; k++)
+            if (inside(k)) {
+                Tensor out = make_tensor<T>(Shape<Int<kVec>>{});
+                CUTE_UNROLL
+                for (int i = 0; i < kVec; i++)
+                    out(i) = T(row_v(i, k));
+                copy(Store<kVec>{}, out, row_of<kVec>(sums, safe, rows, cols)(_, at(k)));
+            }
+    }
     auto value = [&](int i, int k) { return float(row_v(i, k)); };
     auto sum = [&](auto term) {
         float s = 0;
@@ -172,9 +184,9 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
 
     float mean = 0;
     if constexpr (kCenter)
-        mean = sum_all<kBlocks>(sum([](float v) { return v; }), part, &mine[0]) / cols;
+        mean = sum_all<kBlocks>(sum([](float v) { return v; }), part, &mine[0]) * share;
     float sq = sum([&](float v) { return (v - mean) * (v - mean); });
-    float rstd = rsqrtf(sum_all<kBlocks>(sq, part + 32, &mine[1]) / cols + eps);
+    float rstd = rsqrtf(sum_all<kBlocks>(sq, part + 32, &mine[1]) * share + eps);
     if constexpr (kBlocks > 1)
         cluster_arrive(); // done reading: see the wait below
 
@@ -182,12 +194,6 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     for (int k = 0; k < kVectors; k++)
         if (inside(k)) {
             Tensor out = make_tensor<T>(Shape<Int<kVec>>{});
-            if constexpr (kResidual) {
-                CUTE_UNROLL
-                for (int i = 0; i < kVec; i++)
-                    out(i) = T(value(i, k));
-                copy(Store<kVec>{}, out, row_of<kVec>(sums, safe, rows, cols)(_, at(k)));
-            }
             if constexpr (!kWeightsFirst)
                 load_weights(k);
             CUTE_UNROLL
@@ -270,21 +276,21 @@ __device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T 
     };
 
     Moments mine;
-    int count = cols / kWidth;
-    for (int first = threadIdx.x; first < count; first += kAtOnce * kThreads) {
+    int count = cols / kWidth, threads = blockDim.x;
+    for (int first = threadIdx.x; first < count; first += kAtOnce * threads) {
         Tensor some = make_tensor<float>(Shape<Int<kWidth>, Int<kAtOnce>>{});
         float n = 0, mean = 0, m2 = 0;
         CUTE_UNROLL
         for (int k = 0; k < kAtOnce; k++)
-            if (first + k * kThreads < count) {
-                fetch(first + k * kThreads, some(_, k));
+            if (first + k * threads < count) {
+                fetch(first + k * threads, some(_, k));
                 n += kWidth;
             }
         auto sum = [&](auto term) {
             float s = 0;
             CUTE_UNROLL
             for (int k = 0; k < kAtOnce; k++)
-                if (first + k * kThreads < count)
+                if (first + k * threads < count)
                     CUTE_UNROLL
                     for (int j = 0; j < kWidth; j++)
                         s += term(some(j, k));
@@ -299,7 +305,7 @@ __device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T 
     float mean = all.mean, rstd = rsqrtf(all.m2 / cols + eps);
 
 #pragma unroll 2
-    for (int i = threadIdx.x; i < count; i += kThreads) {
+    for (int i = threadIdx.x; i < count; i += threads) {
         fetch(i, v);
         if constexpr (kResidual) {
             CUTE_UNROLL
@@ -342,13 +348,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, kResident)
     norm_registers<kCluster, kPer, kEarly>(@{data}, rows, cols, eps);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(1024)
     norm_long(@{params}, int rows, int cols, float eps)
 {
     norm_passes<kVec>(@{data}, rows, cols, eps);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(1024)
     norm_any(@{params}, int rows, int cols, float eps)
 {
     norm_passes<1>(@{data}, rows, cols, eps);
