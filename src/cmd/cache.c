@@ -34,6 +34,33 @@ static void print(const struct cache *c, const struct cache_stat *st, bool json)
                (double)st->removed_bytes / (1u << 20));
 }
 
+/* Opens the cache, does one thing with it and prints what it holds then. */
+static int with_cache(int (*act)(struct cache *, const void *, struct cache_stat *, struct err *),
+                      const void *arg, bool json)
+{
+    struct err err = ERR_INIT;
+    struct cache c;
+    struct cache_stat st;
+    if (cache_open(&c, NULL, &err) < 0)
+        return cmd_fail(&err);
+    int rc = act(&c, arg, &st, &err);
+    if (rc == 0)
+        print(&c, &st, json);
+    cache_release(&c);
+    return rc < 0 ? cmd_fail(&err) : HONE_OK;
+}
+
+static int look(struct cache *c, const void *verify, struct cache_stat *st, struct err *err)
+{
+    return cache_stat(c, *(const bool *)verify, st, err);
+}
+
+static int prune(struct cache *c, const void *max, struct cache_stat *st, struct err *err)
+{
+    uint64_t bytes = *(const uint64_t *)max;
+    return cache_prune(c, bytes == UINT64_MAX ? c->max_bytes : bytes, st, err);
+}
+
 static int run_stat(int argc, const char **argv)
 {
     bool json = false, verify = false;
@@ -47,16 +74,7 @@ static int run_stat(int argc, const char **argv)
                                  .example = "hone cache stat --verify",
                                  .opts = opts};
     cmd_parse(&spec, &argc, argv);
-    if (argc)
-        return cmd_usage(&spec, "unexpected '%s'", argv[0]);
-    struct err err = ERR_INIT;
-    struct cache c;
-    struct cache_stat st;
-    if (cache_open(&c, NULL, &err) < 0 || cache_stat(&c, verify, &st, &err) < 0)
-        return cmd_fail(&err);
-    print(&c, &st, json);
-    cache_release(&c);
-    return HONE_OK;
+    return argc ? cmd_usage(&spec, "unexpected '%s'", argv[0]) : with_cache(look, &verify, json);
 }
 
 static int run_prune(int argc, const char **argv)
@@ -73,17 +91,7 @@ static int run_prune(int argc, const char **argv)
                                  .example = "hone cache prune --max 1G",
                                  .opts = opts};
     cmd_parse(&spec, &argc, argv);
-    if (argc)
-        return cmd_usage(&spec, "unexpected '%s'", argv[0]);
-    struct err err = ERR_INIT;
-    struct cache c;
-    struct cache_stat st;
-    if (cache_open(&c, NULL, &err) < 0 ||
-        cache_prune(&c, max == UINT64_MAX ? c.max_bytes : max, &st, &err) < 0)
-        return cmd_fail(&err);
-    print(&c, &st, json);
-    cache_release(&c);
-    return HONE_OK;
+    return argc ? cmd_usage(&spec, "unexpected '%s'", argv[0]) : with_cache(prune, &max, json);
 }
 
 static const struct command stat_command = {"stat", "what it holds", run_stat};

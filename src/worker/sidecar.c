@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/util.h"
 
 enum { REPLY_MAX = 1024, REQUEST_MAX = 1 << 20 };
@@ -28,6 +29,7 @@ struct sidecar {
     int to, from;
     uint32_t at_case; /* the case it was told of; UINT32_MAX = none */
     bool opening;     /* asked to open, its answer not read yet: importing PyTorch takes seconds */
+    uint64_t born_ns;
 };
 
 /* ---- JSON, as far as it is needed here ------------------------------------------------------- */
@@ -85,7 +87,8 @@ static struct sidecar *start(struct err *err)
         return NULL;
     }
     struct sidecar *s = xcalloc(1, sizeof *s);
-    *s = (struct sidecar){.pid = pid, .to = to[1], .from = from[0], .at_case = UINT32_MAX};
+    *s = (struct sidecar){
+        .pid = pid, .to = to[1], .from = from[0], .at_case = UINT32_MAX, .born_ns = now_ns()};
     return s;
 }
 
@@ -240,6 +243,7 @@ static int await_open(struct run *r, struct sidecar *s, uint32_t module, struct 
     if (answer(s, 120 * SEC, reply, &info, err) < 0)
         return -1;
     r->res.modules[module].message = arena_strdup(&r->arena, info);
+    log_info("worker", "%s: ready after %.1f s", info, (double)(now_ns() - s->born_ns) / 1e9);
     return 0;
 }
 
@@ -333,8 +337,11 @@ static int tell_call(struct run *r, struct sidecar *s, uint32_t c, const struct 
     }
     strbuf_adds(&sb, "]}");
     /* The first call of a shape may compile for minutes. */
+    uint64_t began = now_ns();
     if (ask(s, &sb, 300 * SEC, reply, &ns, err) < 0)
         return -1;
+    if (now_ns() - began > SEC)
+        log_info("worker", "a call of PyTorch took %.1f s", (double)(now_ns() - began) / 1e9);
     if (timed)
         *time_ns = strtod(ns, NULL);
     if (timed && !(*time_ns > 0))
