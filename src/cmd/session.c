@@ -1,5 +1,6 @@
 #include "cmd/session.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,15 +49,30 @@ static void on_judging(void *ctx, const struct agent *a, size_t n)
         progress_show(&l->p, "step %u: judging %zu candidate%s ...", a->step, n, n > 1 ? "s" : "");
 }
 
+/* How it stands to the first baseline: the geometric mean over the shapes, and its interval. */
 static void add_ratio(const struct verdict *v, struct strbuf *sb)
 {
-    if (v->speedup > 0)
-        strbuf_addf(sb, "  %.2fx", v->speedup);
-    vec_each (struct verdict_time, t, &v->times)
-        if (!str_eq(t->who, "candidate") && t->ratio > 0 && t->ratio_hi > 0) {
-            strbuf_addf(sb, " [%.2f, %.2f] %s", t->ratio_lo, t->ratio_hi, t->who);
-            return;
-        }
+    const char *who = NULL;
+    double mean = 0, var = 0;
+    unsigned n = 0;
+    vec_each (struct verdict_time, t, &v->times) {
+        if (str_eq(t->who, "candidate") || !(t->ratio > 0) || !(t->ratio_lo > 0))
+            continue;
+        who = who ? who : t->who;
+        if (!str_eq(who, t->who))
+            continue;
+        double half = log(t->ratio_hi / t->ratio_lo) / 2;
+        mean += log(t->ratio);
+        var += half * half;
+        n++;
+    }
+    if (!n)
+        return;
+    mean /= n;
+    strbuf_addf(sb, "  %.2fx", exp(mean));
+    if (!v->time_is_model) /* a model says the same each time */
+        strbuf_addf(sb, " [%.2f, %.2f]", exp(mean - sqrt(var) / n), exp(mean + sqrt(var) / n));
+    strbuf_addf(sb, " %s", who);
 }
 
 static void on_judged(void *ctx, const struct agent *a, const struct node *n)
