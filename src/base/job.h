@@ -35,7 +35,7 @@
 #include "base/strbuf.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 2
+#define JOB_VERSION 3
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 256
 #define JOB_MAX_BUFFERS 64
@@ -91,6 +91,7 @@ struct job_launch {
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
     uint32_t regs;                          /* per thread, as compiled; 0 = unknown (the model's) */
+    uint32_t spill_bytes; /* that a thread stores and loads because registers ran out; likewise */
     bool cooperative;
     uint32_t nargs;
     struct job_arg *args;

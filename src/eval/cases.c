@@ -178,8 +178,11 @@ static void note_registers(struct job_program *p, const struct compiled *code)
 {
     for (uint32_t l = 0; code && l < p->nlaunches; l++)
         for (size_t k = 0; k < code->kernels.n; k++)
-            if (str_eq(code->kernels.items[k].name, p->launches[l].kernel))
-                p->launches[l].regs = code->kernels.items[k].registers;
+            if (str_eq(code->kernels.items[k].name, p->launches[l].kernel)) {
+                const struct kernel_info *c = &code->kernels.items[k];
+                p->launches[l].regs = c->registers;
+                p->launches[l].spill_bytes = c->spill_store_bytes + c->spill_load_bytes;
+            }
 }
 
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
