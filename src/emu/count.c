@@ -26,8 +26,9 @@ void count_collect(struct launch *l, struct worker_state *ws)
         a->sectors += b->sectors;
         a->bytes += b->bytes;
         a->extra += b->extra;
+        a->lines += b->lines;
+        a->merged += b->merged;
         a->fresh += b->fresh;
-        a->past_l1 += b->past_l1;
         for (int k = 0; k < 2; k++)
             a->waits[k] += b->waits[k];
     }
@@ -39,77 +40,10 @@ void count_collect(struct launch *l, struct worker_state *ws)
 /* ---- one access --------------------------------------------------------------------------------
  */
 
-/* ---- what a block has read ---------------------------------------------------------------------
- */
-
-/* Open addressing; a slot holds the sector and, above it, the epoch: those of earlier blocks count
- * as empty. */
-#define SECTOR_BITS 40
-#define MAX_SECTORS (1u << 22)
-struct sector_set {
-    uint64_t *slots, epoch;
-    uint32_t cap, n;
-};
-
-void count_block_start(struct block *b)
-{
-    if (!b->sectors)
-        b->sectors = xcalloc(1, sizeof *b->sectors);
-    b->sectors->n = 0;
-    b->sectors->epoch++; /* 24 bits of them: more blocks than one thread runs */
-}
-
-void count_block_free(struct block *b)
-{
-    if (b->sectors)
-        free(b->sectors->slots);
-    free(b->sectors);
-    b->sectors = NULL;
-}
-
-/* Adds a key that may be there; whether it was not. */
-static bool add_key(struct sector_set *s, uint64_t key)
-{
-    uint64_t h = key * 0x9e3779b97f4a7c15ull;
-    for (uint32_t i = (uint32_t)(h >> 32) & (s->cap - 1);; i = (i + 1) & (s->cap - 1)) {
-        if (s->slots[i] == key)
-            return false;
-        if (s->slots[i] >> SECTOR_BITS != key >> SECTOR_BITS) {
-            s->slots[i] = key;
-            s->n++;
-            return true;
-        }
-    }
-}
-
-static void grow(struct sector_set *s)
-{
-    uint64_t *old = s->slots;
-    uint32_t cap = s->cap;
-    s->cap = cap ? 2 * cap : 1024;
-    s->slots = xcalloc(s->cap, sizeof *s->slots);
-    s->n = 0;
-    for (uint32_t i = 0; i < cap; i++)
-        if (old[i] >> SECTOR_BITS == (s->epoch & 0xffffff))
-            add_key(s, old[i]);
-    free(old);
-}
-
-/* Past MAX_SECTORS everything is fresh: such a block keeps nothing in a cache. */
-static bool is_fresh(struct sector_set *s, uint64_t sector)
-{
-    if (!s)
-        return true;
-    if (2 * s->n >= s->cap) {
-        if (s->cap >= 2 * MAX_SECTORS)
-            return true;
-        grow(s);
-    }
-    return add_key(s, (s->epoch & 0xffffff) << SECTOR_BITS | sector);
-}
-
-/* Distinct 32-byte sectors of the active lanes; in *fresh, those new to the block. */
-static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, uint32_t *fresh)
+/* Distinct 32-byte sectors of the active lanes; in *fresh, those new to the block, and in *lines
+ * the 128-byte lines they lie in. */
+static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
+                           uint32_t *fresh, uint32_t *lines)
 {
     struct emu_mem *m = &w->launch->emu->mem;
     uint64_t seen[WARP * 2];
@@ -121,12 +55,16 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
             m->touched[(addr[i] - GLOBAL_BASE) / 128] = 1;
         for (uint64_t s = first; s <= last; s++) {
             bool known = false;
-            for (uint32_t k = count; k-- > 0 && !known;)
+            bool near = false;
+            for (uint32_t k = count; k-- > 0 && !known;) {
                 known = seen[k] == s;
+                near |= seen[k] / 4 == s / 4;
+            }
             if (known || count == ARRAY_LEN(seen))
                 continue;
             seen[count++] = s;
-            *fresh += is_fresh(w->block->sectors, s - GLOBAL_BASE / 32);
+            *lines += !near;
+            *fresh += reuse_note(w, s - GLOBAL_BASE / 32, by_l1);
         }
     }
     return count;
@@ -165,6 +103,22 @@ static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
     return total;
 }
 
+/* Is this part of a joint access? Then where that begins. */
+static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_t *addr,
+                      uint64_t *joint)
+{
+    if ((pc->kind != CK_LD_SHARED && pc->kind != CK_ST_SHARED) || pc->o[4] == OPND_NUMBER(0))
+        return false;
+    uint64_t mask = MERGED_BYTES(pc->o[4]) - 1, part = (uint64_t)pc->imm & mask;
+    FOR_LANES(i, w)
+    {
+        if ((addr[i] & mask) != part)
+            return false;
+        joint[i] = addr[i] - part;
+    }
+    return true;
+}
+
 void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                   uint32_t n, uint32_t access)
 {
@@ -173,14 +127,27 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
     if (sp == SP_GENERIC)
         sp = generic_space(addr[__builtin_ctz(w->active)]);
     if (sp == SP_GLOBAL) {
-        uint32_t fresh = 0;
-        uint32_t all = sectors_of(w, addr, n, &fresh);
+        uint32_t fresh = 0, lines = 0;
+        bool weak_load = (access & (MEM_READ | MEM_STRONG)) == MEM_READ;
+        uint32_t all = sectors_of(w, addr, n, weak_load, &fresh, &lines);
         c->sectors += all;
-        c->fresh += access & MEM_READ ? fresh : 0;
-        c->past_l1 += access & MEM_READ && access & MEM_STRONG ? all - fresh : 0;
+        c->lines += lines;
+        if (access & MEM_READ) {
+            c->fresh += fresh;
+            reuse_loaded(w, pc, addr[__builtin_ctz(w->active)], all, fresh);
+        }
     } else if (sp == SP_LOCAL) {
         c->sectors += (n * (uint32_t)__builtin_popcount(w->active) + 31) / 32;
     } else if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
+        uint64_t joint[WARP];
+        if (is_merged(w, pc, addr, joint)) {
+            if (!MERGED_FIRST(pc->o[4])) {
+                c->merged++;
+                return;
+            }
+            n = MERGED_BYTES(pc->o[4]);
+            addr = joint;
+        }
         uint32_t f = wavefronts(w, addr, n), ideal = ideal_wavefronts(w, n);
         c->sectors += f;
         c->extra += f > ideal ? f - ideal : 0;
@@ -220,6 +187,8 @@ void count_start(struct warp *w)
         memset(w->pending->bits[k], 0, bytes);
         w->pending->any[k] = false;
     }
+    w->pending->clock = 0;
+    w->pending->slowest = 0;
 }
 
 void count_waits(struct warp *w, const struct insn *pc)
@@ -228,7 +197,7 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (!p || w->frame != w->frame0)
         return;
     if (pc->flags & INSN_LEADER)
-        p->waited[0] = p->waited[1] = false;
+        p->waited[0] = p->waited[1] = p->stored = false;
     for (int k = 0; k < 2; k++) {
         bool hit = false;
         for (size_t i = 0; i < ARRAY_LEN(pc->o) && p->any[k] && !hit; i++)
@@ -238,6 +207,8 @@ void count_waits(struct warp *w, const struct insn *pc)
         if (!hit)
             continue;
         count_at(w, pc)->waits[k] += !p->waited[k];
+        if (k == PEND_GLOBAL && !p->waited[k])
+            reuse_waited(w);
         p->waited[k] = true;
         memset(p->bits[k], 0, p->words * sizeof *p->bits[k]);
         p->any[k] = false;
@@ -246,6 +217,9 @@ void count_waits(struct warp *w, const struct insn *pc)
                 ? PEND_GLOBAL
             : pc->kind == CK_LD_SHARED || pc->kind == CK_SHUFFLE ? PEND_SHARED
                                                                  : -1;
+    p->stored |= pc->kind == CK_ST_GLOBAL;
+    if (p->stored && pc->kind == CK_LD_GLOBAL && pc->o[4] != LD_CONST)
+        p->waited[PEND_GLOBAL] = p->stored = false;
     if (k < 0)
         return;
     for (uint32_t i = 0; i < pc->nv; i++)
@@ -271,6 +245,7 @@ void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, u
     if (what == CB_GLOBAL_LD || what == CB_GLOBAL_ST) {
         c->bytes += bytes;
         c->sectors += (bytes + 31) / 32;
+        c->lines += (bytes + 127) / 128;
     }
 }
 
@@ -306,23 +281,27 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     w->warps[in->kind] += (double)c->warps * scale;
     w->threads[in->kind] += (double)c->threads * scale;
     w->all_warps += (double)c->warps * scale;
+    w->instructions += c->warps > 0;
     w->all_threads += (double)c->threads * scale;
     w->fresh_sectors += (double)c->fresh * scale;
-    w->past_l1_sectors += (double)c->past_l1 * scale;
+    w->merged += (double)c->merged * scale;
     for (int k = 0; k < 2; k++)
         w->waits[k] += (double)c->waits[k] * scale;
     switch (in->kind) {
     case CK_LD_GLOBAL:
     case CK_ASYNC_COPY: /* bulk stores are few and count as loads do */
         w->ld_sectors += sectors;
+        w->ld_lines += (double)c->lines * scale;
         w->ld_bytes += bytes;
         break;
     case CK_ST_GLOBAL:
         w->st_sectors += sectors;
+        w->st_lines += (double)c->lines * scale;
         w->st_bytes += bytes;
         break;
     case CK_ATOMIC:
         w->atomics += (double)c->threads * scale;
+        w->st_lines += (double)c->lines * scale;
         w->st_sectors += sectors;
         break;
     case CK_LD_LOCAL:
@@ -331,7 +310,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         break;
     case CK_LD_SHARED:
     case CK_ST_SHARED:
-        w->wavefronts += c->sectors ? sectors : (double)(c->warps + c->extra) * scale;
+        w->wavefronts += c->sectors || c->merged ? sectors : (double)(c->warps + c->extra) * scale;
         w->conflicts += (double)c->extra * scale;
         w->shared_bytes += bytes;
         break;
@@ -345,30 +324,35 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         w->tensor[tensor_class(p)] += (double)in->tensor_ops * (double)c->warps * scale;
 }
 
+/* What blocks read in common, in distinct bytes and in the sectors of all blocks together, decides
+ * what one block finds in a cache because another has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;
-    double sum = 0, all = 0;
+    double sum = 0;
     for (size_t i = 0; i < m->n; i++) {
-        const struct alloc *a = m->allocs[i];
+        struct alloc *a = m->allocs[i];
         uint64_t lo = (a->addr - GLOBAL_BASE) / 128, hi = (a->end - GLOBAL_BASE + 127) / 128;
         uint64_t n = 0;
         for (uint64_t k = lo; k < hi; k++)
             n += m->touched[k];
         if (n)
             memset(m->touched + lo, 0, hi - lo);
-        if (!a->is_global_var)
-            all += (double)(a->end - a->addr);
-        sum += MIN((double)n * 128 * scale, (double)(a->end - a->addr));
+        double used = MIN((double)n * 128 * scale, (double)(a->end - a->addr));
+        double fresh = (double)a->reads.fresh * 32 * scale;
+        double waits = (double)a->reads.waits * scale;
+        double first = fresh > used ? used / fresh : 1;
+        w->waits_first += waits * first;
+        w->waits_common += waits * (1 - first);
+        sum += used;
+        if (fresh > used) {
+            w->common += used;
+            w->common_sectors += fresh / 32;
+            w->common_again += (double)a->reads.again * scale;
+        }
+        a->reads = (struct alloc_reads){0};
     }
-    double bulk = 0; /* copies whose addresses were not seen one by one */
-    for (uint32_t f = 0; f < l->code->nfuncs; f++) {
-        const struct code_func *cf = &l->code->funcs[f];
-        for (uint32_t i = 0; cf->decoded && i < cf->n; i++)
-            if (cf->insns[i].kind == CK_ASYNC_COPY)
-                bulk += (double)l->total[cf->count_base + i].bytes * scale;
-    }
-    w->footprint = MIN(sum + bulk, MAX(all, sum));
+    w->footprint = sum;
 }
 
 /* ---- named numbers ------------------------------------------------------------------------------
@@ -540,6 +524,11 @@ void count_report(struct launch *l)
     }
     w.diverged = (double)l->diverged * scale;
     footprint(l, &w, scale);
+    w.waits_again = (double)l->waits_again * scale;
+    for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
+        w.again[i] = (double)l->again[i].sectors * scale;
+        w.since[i] = (double)l->again[i].since / (double)MAX(l->again[i].sectors, 1u);
+    }
     put_work(l->emu, k, 0, &w);
     put_model(l, k, &w);
     if (l->emu->job->annotate)

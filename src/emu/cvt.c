@@ -516,6 +516,17 @@ static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct p
     return dec_src(d, p, o, ptx_type_bits(t) == 8 ? PT_B16 : t, code);
 }
 
+/* Between half and single precision the arithmetic pipes convert, at their own rate; between
+ * integers they move bits. */
+static uint8_t cvt_kind(enum ptx_type dt, enum ptx_type st)
+{
+    if (scalar(dt) && scalar(st) && !ptx_is_float(dt) && !ptx_is_float(st))
+        return CK_INT;
+    bool half = dt == PT_F16 || dt == PT_BF16 || dt == PT_F16X2 || dt == PT_BF16X2;
+    bool from_half = st == PT_F16 || st == PT_BF16;
+    return (half && st == PT_F32) || (from_half && dt == PT_F32) ? CK_HALF : CK_CVT;
+}
+
 static int decode_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
     enum ptx_type dt = ptx_nth_type(p, 0), st = ptx_nth_type(p, 1);
@@ -533,6 +544,7 @@ static int decode_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *
         n += (size_t)snprintf(name + n, sizeof name - n, "%s%s", i ? "." : "", p->mods[i]);
     in->sub[0] = (uint8_t)dt;
     in->sub[1] = (uint8_t)st;
+    in->kind = cvt_kind(dt, st);
     bool pair = (dt == PT_F16X2 || dt == PT_BF16X2) && st == PT_F32;
     bool to8 =
         (dt == PT_E4M3X2 || dt == PT_E5M2X2) && (st == PT_F32 || st == PT_F16X2 || st == PT_BF16X2);

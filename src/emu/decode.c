@@ -538,6 +538,7 @@ static enum result_status decode_func(struct code *c, struct code_func *cf, stru
             return d.status;
     }
     access_minimum(cf);
+    merge_shared(cf);
     struct insn *end = &cf->insns[cf->n];
     end->exec = f->is_entry ? exec_exit : exec_ret;
     end->flags = INSN_LEADER | INSN_BRANCH;

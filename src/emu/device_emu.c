@@ -396,7 +396,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     enum result_status st = code_prepare(m->code, f, err);
     if (st != RESULT_OK)
         return st;
-    struct launch run = {.emu = e, .code = m->code, .entry = f, .regs = l->regs};
+    struct launch run = {
+        .emu = e, .code = m->code, .entry = f, .regs = l->regs, .spills = l->spill_bytes};
     if ((st = check_shape(e, l, f, &run, err)) != RESULT_OK)
         return st;
     if (f->src->param_bytes > 32768)

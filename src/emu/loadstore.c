@@ -464,6 +464,8 @@ static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn 
                       (str_eq(m, "release") ? ACCESS_RELEASE : 0);
         else if (str_eq(m, "async"))
             return 1;
+        else if (str_eq(m, "nc"))
+            in->o[4] = LD_CONST;
         else if (!is_hint(m) && !is_scope(m) && !space_mod(m, &ignored) &&
                  ptx_type_of(m) == PT_NONE)
             return dec_unsupported(d, p);

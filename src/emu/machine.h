@@ -13,6 +13,7 @@
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
+#define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
 #define GUARD_BYTES 16384u
@@ -23,6 +24,12 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Sectors its blocks read for the first time, each for itself, and again; waits of warps for the
+ * former. */
+struct alloc_reads {
+    uint64_t fresh, again, waits;
+};
+
 struct alloc {
     uint64_t lo, hi;    /* with guard zones */
     uint64_t addr, end; /* the buffer proper */
@@ -32,6 +39,7 @@ struct alloc {
     bool is_global_var;       /* a module's variable, or the heap */
     bool dirty;               /* the race shadow was touched since it was cleared */
     bool shadowed;            /* may hold bytes that were never written */
+    struct alloc_reads reads; /* by the counted launch */
     const struct insn *store; /* sanitizer: of this launch's stores to it, the last in the code */
     const char *store_kernel, *store_file; /* where that was, for "unwritten" */
     uint32_t store_line;
@@ -123,6 +131,8 @@ void code_place_dynamic(struct code *c, struct code_func *entry);
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 
+/* merge.c: marks shared accesses that the GPU does as one. */
+void merge_shared(struct code_func *cf);
 /* regs.c: gives every register of f a place and every instruction a rank. */
 struct reg_plan {
     uint32_t *offset; /* by register index */
@@ -190,6 +200,11 @@ enum block_spec {
 
 struct gsync;
 
+/* Sectors a block read again, by log2 of what it had used since: how many, the sum of that. */
+struct reuse {
+    uint64_t sectors, since;
+};
+
 struct launch {
     struct emu *emu;
     struct code *code;
@@ -198,6 +213,7 @@ struct launch {
     uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
     uint32_t smem_static, smem_bytes; /* static, and with dynamic */
     uint32_t regs;                    /* per thread, as compiled; 0 = unknown */
+    uint32_t spills;                  /* bytes a thread's spills move, as compiled */
     uint8_t *params;
     uint32_t param_bytes;
     uint32_t local_bytes;
@@ -222,6 +238,8 @@ struct launch {
     uint32_t *sample;
     struct insn_count *total; /* added up at the end */
     uint64_t diverged;
+    struct reuse again[REUSE_BUCKETS]; /* atomic, and the next: see reuse.c */
+    uint64_t waits_again;
 };
 
 /* One host thread. */
@@ -312,8 +330,9 @@ struct insn_count {
     uint64_t warps, threads; /* executions */
     uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
+    uint64_t merged;         /* shared memory: done as part of another instruction */
+    uint64_t lines;          /* global memory: 128-byte lines of each access */
     uint64_t fresh;          /* global loads: sectors this block had not read before */
-    uint64_t past_l1;        /* of the others: read by strong loads, which the L1 does not serve */
     uint64_t waits[2];       /* how often a warp needed what a load was still to bring; PEND_... */
 };
 
@@ -322,8 +341,11 @@ enum { PEND_GLOBAL, PEND_SHARED };
 struct pending {
     bool any[2];
     bool waited[2]; /* already in this run through a basic block: its loads were issued together */
+    bool stored;    /* to global memory, in this run: loads that follow cannot come before */
     uint32_t words;
     uint64_t *bits[2]; /* one per 64 bytes of the frame */
+    uint32_t clock;    /* sectors this warp has used */
+    uint64_t slowest; /* of what is under way, something new to the block; 0: all was read before */
 };
 
 static inline struct insn_count *count_at(const struct warp *w, const struct insn *pc)
@@ -340,9 +362,15 @@ static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t ma
 /* Notes where the warp would wait for a load, and what this instruction loads. */
 void count_waits(struct warp *w, const struct insn *pc);
 void count_start(struct warp *w);
-/* A block begins, having read nothing; its set of sectors is freed by whoever frees the block. */
-void count_block_start(struct block *b);
-void count_block_free(struct block *b);
+/* reuse.c. A block begins, having read nothing; its set of sectors is freed by whoever frees it. */
+void reuse_start(struct block *b);
+void reuse_free(struct block *b);
+/* A sector is used: is it new to the block? If not, and the L1 may serve it, notes since when. */
+bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1);
+/* A load has brought sectors, so many of them new to the block; a warp waits for what it loaded. */
+void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,
+                  uint32_t fresh);
+void reuse_waited(struct warp *w);
 static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
     struct insn_count *c = count_at(w, pc);
@@ -359,13 +387,21 @@ void count_report(struct launch *l);
 struct work {
     double warps[CK_COUNT], threads[CK_COUNT]; /* instructions by kind */
     double all_warps, all_threads;
+    double instructions;                               /* of the code, that were executed at all */
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
+    double ld_lines, st_lines;                         /* 128-byte lines, access by access */
     double local_sectors;
-    double fresh_sectors;         /* of ld_sectors: those its block had not read before */
-    double past_l1_sectors;       /* of the others: those the L1 does not serve */
-    double waits[2];              /* of warps for loads: global, shared */
-    double footprint;             /* distinct bytes of global memory touched */
+    double fresh_sectors; /* of ld_sectors: those its block had not read before */
+    /* the others, by log2 of the sectors used since they were read last; the mean of that */
+    double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
+    double waits[2]; /* of warps for loads: global, shared */
+    /* of the former: for what nobody, another block, or the block itself has read before */
+    double waits_first, waits_common, waits_again;
+    double footprint; /* distinct bytes of global memory touched */
+    /* of what several blocks read: bytes; sectors new to their block; sectors read again */
+    double common, common_sectors, common_again;
     double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */
+    double merged;                /* shared accesses that are part of another instruction */
     double shared_bytes;
     double tensor[4]; /* operations: f16/bf16, tf32, 8-bit, f64 */
     double atomics, diverged, barriers;

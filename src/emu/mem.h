@@ -17,6 +17,13 @@ struct lanes {
 /* Held while 16 bytes are moved as one. */
 extern pthread_mutex_t mem_wide_lock;
 
+/* In o[4] of a load of what nobody writes (ld.nc): it may be done before stores. */
+#define LD_CONST OPND_NUMBER(1)
+/* In o[4] of a shared access that is joined with others, see merge.c. */
+#define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
+#define MERGED_BYTES(code) ((code)&0xff)
+#define MERGED_FIRST(code) ((code) >> 8 & 1)
+
 /* More access flags, the core's own. */
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u

@@ -141,7 +141,7 @@ static void block_destroy(struct block *b)
         warp_release(&b->warps[i]);
     for (uint32_t i = 0; i < b->nwarps; i++)
         free(b->warps[i].pending);
-    count_block_free(b);
+    reuse_free(b);
     san_block_destroy(b);
     free(b->smem);
     free(b->warps);
@@ -199,7 +199,7 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     /* NaN for floats, -1 for integers: what a block before it left must not make a kernel right */
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
-        count_block_start(b);
+        reuse_start(b);
     san_block_start(b);
     async_block_begin(b);
     for (uint32_t i = 0; i < b->nwarps; i++)

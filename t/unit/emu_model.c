@@ -1,0 +1,158 @@
+/*
+ * emu_model.c - what the cost model is told: waits, reuse, joined shared accesses, spills; and that
+ * the modelled time follows.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "emu_run.h"
+
+static double counter(const struct emu_run *r, const char *name)
+{
+    for (size_t i = 0; i < r->counted.n; i++)
+        if (!r->counted.items[i].line && str_eq(r->counted.items[i].name, name))
+            return r->counted.items[i].value;
+    return 0;
+}
+
+/* Runs `body` as a kernel of two pointers %rd0, %rd1 and a number %rd2, counted. */
+static void count(struct emu_run *r, const char *body, uint32_t grid, uint32_t block,
+                  uint64_t in_bytes, uint64_t number)
+{
+    char ptx[4096];
+    snprintf(ptx, sizeof ptx, "%s%s%s%s", PTX_HEAD,
+             ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+             ".reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<16>;\n.reg .pred %p<4>;\n"
+             ".shared .align 16 .b8 s[4096];\n"
+             "ld.param.u64 %rd0, [a];\nld.param.u64 %rd1, [b];\nld.param.u64 %rd2, [c];\n"
+             "mov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, s;\n",
+             body, "ret;\n}\n");
+    uint64_t args[] = {emu_run_buffer(r, "in", JOB_INPUT, NULL, in_bytes),
+                       emu_run_buffer(r, "out", JOB_OUTPUT, NULL, 65536), number};
+    struct job_call call = {.flags = JOB_CALL_COUNT};
+    r->d->ops->begin_call(r->d, &call);
+    enum result_status st = emu_run_kernel(r, ptx, "k", grid, block, args, 3);
+    if (st != RESULT_OK)
+        fprintf(stderr, "%s\n", r->err.msg);
+    assert_int_equal(st, RESULT_OK);
+}
+
+static double counted(const char *body, uint32_t grid, uint32_t block, uint64_t in_bytes,
+                      uint64_t number, const char *name)
+{
+    struct emu_run r;
+    emu_run_open(&r, false);
+    count(&r, body, grid, block, in_bytes, number);
+    double v = counter(&r, name);
+    emu_run_close(&r);
+    return v;
+}
+
+/* A load cannot go before a store that may be to the same place, unless nobody writes there. */
+static void loads_after_stores_wait(void **state)
+{
+    (void)state;
+    const char *text = "ld.global.f32 %%f0, [%%rd0];\nadd.f32 %%f0, %%f0, %%f0;\n"
+                       "st.global.f32 [%%rd1], %%f0;\n"
+                       "ld.global%s.f32 %%f1, [%%rd0+4];\nadd.f32 %%f1, %%f1, %%f1;\n"
+                       "st.global.f32 [%%rd1+4], %%f1;\n";
+    char body[1024];
+    snprintf(body, sizeof body, text, "");
+    assert_true(counted(body, 1, 32, 4096, 0, "global_waits") == 2);
+    snprintf(body, sizeof body, text, ".nc");
+    assert_true(counted(body, 1, 32, 4096, 0, "global_waits") == 1);
+}
+
+/* Four loads of a word are one of 16 bytes, if those are aligned and nothing is in between. */
+static void neighbours_in_shared_memory_are_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *between;
+        double conflicts;
+    } t[] = {{"", "", 0},
+             {"add.u32 %r3, %r3, 4;\n", "", 12},
+             {"", "bar.sync 0;\n", 4}, /* two of 8 bytes each */
+             {"", "mov.u32 %r3, %r3;\n", 4}};
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        char body[1024];
+        snprintf(body, sizeof body,
+                 "shl.b32 %%r3, %%r0, 4;\nadd.u32 %%r3, %%r3, %%r2;\n%s"
+                 "ld.shared.f32 %%f1, [%%r3+4];\nld.shared.f32 %%f0, [%%r3];\n%s"
+                 "ld.shared.f32 %%f2, [%%r3+8];\nld.shared.f32 %%f3, [%%r3+12];\n",
+                 t[i].base, t[i].between);
+        double got = counted(body, 1, 32, 4096, 0, "bank_conflicts");
+        if (got != t[i].conflicts)
+            fprintf(stderr, "case %zu: %g conflicts\n", i, got);
+        assert_true(got == t[i].conflicts);
+    }
+}
+
+/* Each thread reads 16 bytes per block, from its block's place at %r1 * %rd2. */
+static const char read_own[] = "cvt.u64.u32 %rd3, %r1;\nmul.lo.u64 %rd3, %rd3, %rd2;\n"
+                               "add.u64 %rd4, %rd0, %rd3;\nmul.wide.u32 %rd5, %r0, 16;\n"
+                               "add.u64 %rd4, %rd4, %rd5;\n"
+                               "ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd4];\n"
+                               "add.f32 %f0, %f0, %f1;\nst.global.f32 [%rd1], %f0;\n";
+
+static void what_another_block_read_comes_sooner(void **state)
+{
+    (void)state;
+    uint64_t each = 256 * 16, blocks = 8192;
+    double own = counted(read_own, (uint32_t)blocks, 256, each * blocks, each, "time");
+    double same = counted(read_own, (uint32_t)blocks, 256, each * blocks, 0, "time");
+    assert_true(same > 0 && same < 0.8 * own);
+}
+
+static void spills_cost(void **state)
+{
+    (void)state;
+    struct emu_run r;
+    double time[2], bytes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        emu_run_open(&r, false);
+        r.spill_bytes = i * 256;
+        count(&r, read_own, 8192, 256, 4096 * 8192, 4096);
+        time[i] = counter(&r, "time");
+        bytes[i] = counter(&r, "dram_bytes");
+        emu_run_close(&r);
+    }
+    assert_true(time[1] > 1.5 * time[0]);
+    assert_true(bytes[1] > bytes[0]);
+}
+
+/* Blocks that read %rd2 bytes twice: from DRAM the second time too, if the caches are too small. */
+static void rereading_depends_on_how_much(void **state)
+{
+    (void)state;
+    static const char twice[] = "cvt.u64.u32 %rd3, %r1;\nmul.lo.u64 %rd3, %rd3, %rd2;\n"
+                                "add.u64 %rd3, %rd3, %rd0;\nmul.wide.u32 %rd5, %r0, 16;\n"
+                                "mov.u32 %r4, 0;\n"
+                                "again:\nmov.u64 %rd6, %rd5;\n"
+                                "row:\nadd.u64 %rd7, %rd3, %rd6;\n"
+                                "ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd7];\n"
+                                "add.f32 %f0, %f0, %f1;\nadd.u64 %rd6, %rd6, 4096;\n"
+                                "setp.lt.u64 %p0, %rd6, %rd2;\n@%p0 bra row;\n"
+                                "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p0, %r4, 2;\n@%p0 bra again;\n";
+    uint64_t little = 16384, much = 2 << 20;
+    double a = counted(twice, 32, 256, 32 * much, little, "dram_bytes");
+    double b = counted(twice, 32, 256, 32 * much, much, "dram_bytes");
+    assert_true(a == 32.0 * (double)little);
+    assert_true(b > 1.3 * 32 * (double)much && b <= 2.0 * 32 * (double)much);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_after_stores_wait),
+        cmocka_unit_test(neighbours_in_shared_memory_are_one),
+        cmocka_unit_test(what_another_block_read_comes_sooner),
+        cmocka_unit_test(spills_cost),
+        cmocka_unit_test(rereading_depends_on_how_much),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
