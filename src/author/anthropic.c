@@ -128,7 +128,7 @@ static void whole(struct remote_answer *a, const json_t *j)
     stop_reason(a, remote_str(j, "stop_reason"));
 }
 
-static const struct remote_protocol protocol = {
+const struct remote_protocol remote_anthropic = {
     .key_env = "ANTHROPIC_API_KEY",
     .base_env = "ANTHROPIC_BASE_URL",
     .default_base = "https://api.anthropic.com",
@@ -141,7 +141,7 @@ static const struct remote_protocol protocol = {
 
 static int open_anthropic(struct author *a, const char *arg, struct err *err)
 {
-    return remote_open(a, arg, &protocol, err);
+    return remote_open(a, arg, &remote_anthropic, err);
 }
 
 const struct author_ops author_anthropic = {

@@ -116,7 +116,7 @@ static void whole(struct remote_answer *a, const json_t *j)
     choice(a, j, "message");
 }
 
-static const struct remote_protocol protocol = {
+const struct remote_protocol remote_openai = {
     .key_env = "OPENAI_API_KEY",
     .base_env = "OPENAI_BASE_URL",
     .default_base = "https://api.openai.com/v1",
@@ -129,7 +129,7 @@ static const struct remote_protocol protocol = {
 
 static int open_openai(struct author *a, const char *arg, struct err *err)
 {
-    return remote_open(a, arg, &protocol, err);
+    return remote_open(a, arg, &remote_openai, err);
 }
 
 const struct author_ops author_openai = {

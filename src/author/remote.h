@@ -54,6 +54,8 @@ struct remote_protocol {
     void (*whole)(struct remote_answer *a, const json_t *j); /* an answer that was not streamed */
 };
 
+extern const struct remote_protocol remote_openai, remote_anthropic;
+
 int remote_open(struct author *a, const char *model, const struct remote_protocol *p,
                 struct err *err);
 void remote_close(struct author *a);

@@ -149,20 +149,3 @@ int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_k
         out->static_smem_bytes = (uint32_t)s.len;
     return 0;
 }
-
-int cubin_variable(const void *cubin, size_t len, const char *name, const uint8_t **data,
-                   size_t *size)
-{
-    Elf64_Sym sym;
-    const char *n;
-    for (size_t i = 0; symbol(cubin, len, i, &sym, &n); i++) {
-        struct cubin_section s;
-        if (!str_eq(n, name) || !cubin_section(cubin, len, sym.st_shndx, &s) || !s.data ||
-            sym.st_value > s.len || sym.st_size > s.len - sym.st_value)
-            continue;
-        *data = s.data + sym.st_value;
-        *size = sym.st_size;
-        return 0;
-    }
-    return -1;
-}

@@ -28,8 +28,4 @@ struct cubin_kernel {
 /* Facts of `.text.NAME` and its attributes; -1 if the cubin has no such kernel. */
 int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_kernel *out);
 
-/* Bytes of a named variable's initial value, e.g. one exported by the candidate; -1 if absent. */
-int cubin_variable(const void *cubin, size_t len, const char *name, const uint8_t **data,
-                   size_t *size);
-
 #endif

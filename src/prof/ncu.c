@@ -93,10 +93,11 @@ static double number(const char *s)
 /* What ncu itself said, for an error message: its first line with ERROR in it. */
 static void ncu_words(const char *csv, size_t len, char out[200])
 {
-    const char *at = memmem(csv, len, "==ERROR==", 9);
-    size_t n = at ? strcspn(at, "\r\n") : 0;
-    n = at ? MIN(n, len - (size_t)(at - csv)) : 0;
-    snprintf(out, 200, "%.*s", (int)MIN(n, (size_t)199), at ? at : "");
+    const char *at = memmem(csv, len, "==ERROR==", 9), *end = csv + len;
+    size_t n = 0;
+    while (at && at + n < end && n < 199 && at[n] != '\r' && at[n] != '\n')
+        n++;
+    snprintf(out, 200, "%.*s", (int)n, at ? at : "");
 }
 
 int ncu_read(struct ncu_table **out, const char *csv, size_t len, struct arena *a, struct err *err)
