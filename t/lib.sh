@@ -16,7 +16,7 @@ HONE=${HONE:-$ROOT/build/${MODE:-release}/hone}
 T=$(mktemp -d "${TMPDIR:-/tmp}/hone-test.XXXXXX")
 trap 'cd /; rm -rf "$T"' EXIT
 mkdir "$T/cwd" && cd "$T/cwd" || exit 1
-export HONE_CACHE_DIR=$T/cache HONE_STATE_DIR=$T/state
+export HONE_CACHE_DIR=$T/cache
 tests=0 failures=0
 
 pass() { printf 'ok %d - %s\n' $((++tests)) "$1"; }

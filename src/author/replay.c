@@ -145,16 +145,6 @@ const json_t *replay_node(const struct replay *r, uint64_t index)
     return by_index(r->nodes, index);
 }
 
-size_t replay_calls(const struct replay *r)
-{
-    return json_object_size(r->calls);
-}
-
-size_t replay_verdicts(const struct replay *r)
-{
-    return json_object_size(r->verdicts);
-}
-
 size_t replay_nodes(const struct replay *r)
 {
     return json_object_size(r->nodes);

@@ -35,8 +35,6 @@ bool replay_stopped(const struct replay *r);
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
 const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);
-size_t replay_calls(const struct replay *r);
-size_t replay_verdicts(const struct replay *r);
 size_t replay_nodes(const struct replay *r);
 
 #define REPLAY_END "the recording ends here, as the run did" /* the error of a call after it */

@@ -835,18 +835,3 @@ void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out)
             sched_progress(a->on_main ? e->main : e->local, a->sched_ticket, out);
     }
 }
-
-int eval_run(struct evaluator *e, const struct task *t, const char *source, size_t len,
-             const struct eval_config *cfg, struct verdict *out, struct err *err)
-{
-    uint64_t mine, done;
-    if (eval_submit(e, t, source, len, cfg, &mine, err) < 0)
-        return -1;
-    for (;;) {
-        int rc = eval_wait(e, 1000000000u, &done, out, err);
-        if (rc < 0 || (rc > 0 && done == mine))
-            return rc < 0 ? -1 : 0;
-        if (rc > 0)
-            verdict_release(out);
-    }
-}

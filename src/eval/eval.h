@@ -3,7 +3,9 @@
  *
  *     struct eval_config cfg = EVAL_CONFIG_INIT;
  *     struct verdict v;
- *     if (eval_run(ev, task, source, len, &cfg, &v, err) < 0) ...   only for Hone's own failures
+ *     eval_submit(ev, task, source, len, &cfg, &ticket, err);
+ *     while ((rc = eval_wait(ev, 200000000u, &done, &v, err)) == 0)
+ *         ...                                        v is the verdict of `done` when rc is 1
  *
  * A candidate that fails is a verdict. -1 means Hone could not even begin (no compiler, no disk).
  */
@@ -51,9 +53,6 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
 void evaluator_close(struct evaluator *e);
 /* "emu" or "cuda": what was chosen. */
 const char *evaluator_device(const struct evaluator *e);
-
-int eval_run(struct evaluator *e, const struct task *t, const char *source, size_t len,
-             const struct eval_config *cfg, struct verdict *out, struct err *err);
 
 /* Children of this source are to come: whatever makes their compiles faster begins in the
  * background (see compile_prepare). Returns its state, or -1 if there is nothing to gain. */

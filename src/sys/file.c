@@ -283,30 +283,19 @@ void temp_dir_sweep(void)
 
 /* ---- well-known places -------------------------------------------------------------------- */
 
-static int user_dir(const char *own, const char *xdg, const char *home_sub, struct strbuf *out,
-                    struct err *err)
+int user_cache_dir(struct strbuf *out, struct err *err)
 {
     const char *v;
     strbuf_clear(out);
-    if ((v = getenv(own)) && *v)
+    if ((v = getenv("HONE_CACHE_DIR")) && *v)
         strbuf_adds(out, v);
-    else if ((v = getenv(xdg)) && *v == '/')
+    else if ((v = getenv("XDG_CACHE_HOME")) && *v == '/')
         strbuf_addf(out, "%s/hone", v);
     else if ((v = getenv("HOME")) && *v)
-        strbuf_addf(out, "%s/%s/hone", v, home_sub);
+        strbuf_addf(out, "%s/.cache/hone", v);
     else
-        return err_set(err, ERR_ENV, "no place for files: set HOME or %s", own);
+        return err_set(err, ERR_ENV, "no place for files: set HOME or HONE_CACHE_DIR");
     return dir_make(out->buf, err);
-}
-
-int user_cache_dir(struct strbuf *out, struct err *err)
-{
-    return user_dir("HONE_CACHE_DIR", "XDG_CACHE_HOME", ".cache", out, err);
-}
-
-int user_state_dir(struct strbuf *out, struct err *err)
-{
-    return user_dir("HONE_STATE_DIR", "XDG_STATE_HOME", ".local/state", out, err);
 }
 
 int self_dir(struct strbuf *out, struct err *err)

@@ -56,10 +56,9 @@ int temp_dir_make(struct temp_dir *t, struct err *err); /* under TMPDIR or /tmp 
 void temp_dir_release(struct temp_dir *t);
 void temp_dir_sweep(void);
 
-/* The user's directories, made if need be: HONE_CACHE_DIR, else XDG_CACHE_HOME/hone, else
- * ~/.cache/hone; HONE_STATE_DIR, else XDG_STATE_HOME/hone, else ~/.local/state/hone. */
+/* The user's directory, made if need be: HONE_CACHE_DIR, else XDG_CACHE_HOME/hone, else
+ * ~/.cache/hone. */
 int user_cache_dir(struct strbuf *out, struct err *err);
-int user_state_dir(struct strbuf *out, struct err *err);
 
 /* The directory the running binary is in. */
 int self_dir(struct strbuf *out, struct err *err);

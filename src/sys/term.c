@@ -26,12 +26,6 @@ static bool is_smart_tty(FILE *f)
     return isatty(fileno(f)) && term && !str_eq(term, "dumb");
 }
 
-bool term_colour(FILE *f)
-{
-    const char *no = getenv("NO_COLOR");
-    return !(no && *no) && is_smart_tty(f);
-}
-
 void term_clean(char *s, unsigned width)
 {
     unsigned columns = 0;

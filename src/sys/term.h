@@ -28,7 +28,6 @@ void progress_say(struct progress *p, const char *fmt, ...) __attribute__((forma
 void progress_end(struct progress *p); /* clears the line */
 
 unsigned term_width(FILE *f); /* 80 where unknown */
-bool term_colour(FILE *f);    /* a terminal, TERM is not dumb and NO_COLOR is not set */
 
 /* Makes a line safe to show: control characters become '?', at most `width` columns with "..." in
  * place of the rest; UTF-8 is kept whole. In place. */
