@@ -34,7 +34,7 @@
 /* Below this a family header cannot win anything. */
 #define FAMILY_MIN_NS (4 * SEC)
 /* Counts in every key: raise it when the meaning of an entry changes. */
-#define KEY_VERSION "hone-compile 2"
+#define KEY_VERSION "hone-compile 3"
 
 /* A family header this compiler has asked for. */
 struct family {
@@ -233,7 +233,9 @@ static void find_options(const struct compiler *c, const struct compile_request 
     add_option(o, "-w");
     if (c->nvcc)
         add_option(o, "--expt-relaxed-constexpr");
-    else if (uses_cute)
+    else
+        add_option(o, "--device-int128"); /* nvcc has __int128 without being asked */
+    if (!c->nvcc && uses_cute)
         add_option(o, "-default-device");
     if (!c->nvcc && !rq->trusted)
         add_option(o, "--pre-include=" SHIM_BASE);

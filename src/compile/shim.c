@@ -22,6 +22,13 @@
     "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;\n"             \
     "using ::intptr_t; using ::uintptr_t; }\n"
 
+/* What nvcc declares by itself. Templates, so that the header with the real ones may follow. */
+#define LAUNCH                                                                              \
+    "template <int = 0> __device__ inline void cudaGridDependencySynchronize()\n"           \
+    "{ asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"                          \
+    "template <int = 0> __device__ inline void cudaTriggerProgrammaticLaunchCompletion()\n" \
+    "{ asm volatile(\"griddepcontrol.launch_dependents;\" :::); }\n"
+
 #define BASE                                                                             \
     STDINT                                                                               \
     "#ifndef INFINITY\n"                                                                 \
@@ -33,7 +40,7 @@
     "#define M_1_PI 0.31830988618379067154\n#define M_2_SQRTPI 1.12837916709551257390\n" \
     "#endif\n"                                                                           \
     "#ifndef INT_MAX\n#define INT_MAX 2147483647\n#define INT_MIN (-2147483647 - 1)\n"   \
-    "#define UINT_MAX 4294967295u\n#define LLONG_MAX 9223372036854775807ll\n#endif\n"
+    "#define UINT_MAX 4294967295u\n#define LLONG_MAX 9223372036854775807ll\n#endif\n" LAUNCH
 
 #define CMATH                                                                              \
     "#pragma once\n"                                                                       \

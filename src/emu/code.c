@@ -103,6 +103,7 @@ static int place_all_shared(struct code *c, struct err *err)
         most = MAX(most, f->smem_static);
     }
     c->smem_most = most;
+    c->smem_first = SMEM_BASE;
     return common ? 0 : -1;
 }
 

@@ -221,6 +221,19 @@ static int special_src(struct decoder *d, const struct ptx_insn *p, const struct
             *out = specials[i].code;
             return 0;
         }
+    if (str_starts(o->name, "%reserved_smem_offset_") && bits == 32) {
+        static const struct {
+            const char *name;
+            uint32_t at;
+        } parts[] = {
+            {"begin", 0}, {"end", SMEM_BASE}, {"cap", SMEM_BASE}, {"0", 0}, {"1", SMEM_SCRATCH}};
+        for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+            if (str_eq(o->name + strlen("%reserved_smem_offset_"), parts[i].name)) {
+                d->code->smem_first = SMEM_SCRATCH;
+                *out = dec_const(d, parts[i].at, 32);
+                return 0;
+            }
+    }
     return dec_unsupported(d, p);
 }
 

@@ -177,6 +177,8 @@ enum {
     CARRY_SIGNED = 32
 };
 
+/* A difference is a + ~b + 1, so the flag is set where nothing was borrowed. Only code that mixes
+ * sub.cc with addc can tell; the compiler's own division of 128-bit integers does. */
 static int exec_carry(struct warp *w, const struct insn *in)
 {
     uint32_t *cc = (uint32_t *)(void *)(w->base[0] + CC_OFF), f = in->sub[0], out = 0;
@@ -196,8 +198,9 @@ static int exec_carry(struct warp *w, const struct insn *in)
                                  : (uint32_t)(a * b);
             b = c;
         }
-        uint64_t carry = f & CARRY_IN ? *cc >> i & 1 : 0;
-        u128 r = f & CARRY_SUB ? (u128)a - b - carry : (u128)a + b + carry;
+        uint64_t mask = wide ? UINT64_MAX : UINT32_MAX;
+        uint64_t carry = f & CARRY_IN ? *cc >> i & 1 : f & CARRY_SUB ? 1 : 0;
+        u128 r = (u128)a + (f & CARRY_SUB ? ~b & mask : b) + carry;
         if (wide)
             ((uint64_t *)opnd(w, in->o[0]))[i] = (uint64_t)r;
         else
@@ -370,23 +373,29 @@ static const struct form forms[] = {
     {"shr", "", PT_S64, shr_s64, 3, PT_U32},
 };
 
-/* The modifiers before the type, joined by dots. */
-static void join_mods(const struct ptx_insn *p, char *buf, size_t n)
+/* The modifiers but for the type, joined by dots. The type comes last, though ptxas takes it
+ * anywhere and CUDA's headers write max.s32.relu. */
+static enum ptx_type join_mods(const struct ptx_insn *p, char *buf, size_t n)
 {
+    enum ptx_type type = PT_NONE, t;
     size_t k = 0;
     buf[0] = 0;
-    for (int i = 0; i + 1 < p->nmods && k + 1 < n; i++)
-        k += (size_t)snprintf(buf + k, n - k, "%s%s", i ? "." : "", p->mods[i]);
+    for (int i = 0; i < p->nmods; i++) {
+        if ((t = ptx_type_of(p->mods[i])) != PT_NONE && type == PT_NONE)
+            type = t;
+        else if (k + 1 < n)
+            k += (size_t)snprintf(buf + k, n - k, "%s%s", k ? "." : "", p->mods[i]);
+    }
+    return type;
 }
 
 static int decode_int(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
-    enum ptx_type t = p->nmods ? ptx_type_of(p->mods[p->nmods - 1]) : PT_NONE;
     char mods[64];
     int rc = decode_carry(d, p, in);
     if (rc <= 0)
         return rc;
-    join_mods(p, mods, sizeof mods);
+    enum ptx_type t = join_mods(p, mods, sizeof mods);
     for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
         const struct form *f = &forms[i];
         if (f->type != t || !str_eq(f->op, p->op) || !str_eq(f->mods, mods))

@@ -448,6 +448,21 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
+/* A plain load of what a compare-and-swap of this function is done to: `old = *p` before the loop,
+ * as in the programming guide. A stale value costs a turn of the loop, so it counts as relaxed. */
+static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
+{
+    if (addr->kind != PO_ADDR)
+        return false;
+    for (size_t i = 0; i < f->insns.n; i++) {
+        const struct ptx_insn *p = &f->insns.items[i];
+        if (p->nops == 4 && str_eq(p->op, "atom") && p->ops[1].kind == PO_ADDR &&
+            p->ops[1].var == addr->var && p->ops[1].imm == addr->imm && ptx_has(p, "cas"))
+            return true;
+    }
+    return false;
+}
+
 static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
     bool is_store = str_eq(p->op, "st");
@@ -508,6 +523,8 @@ static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn 
     uint32_t abits;
     if (dec_addr(d, p, addr, sp, &in->o[1], &abits, &in->imm) < 0)
         return -1;
+    if (!is_store && n == 1 && seeds_cas(d->func, addr))
+        access |= MEM_STRONG;
     in->sub[0] = (uint8_t)sp;
     in->sub[2] = (uint8_t)access;
     in->sub[3] = (uint8_t)abits;

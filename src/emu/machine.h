@@ -19,7 +19,8 @@
 #define GUARD_BYTES 16384u
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
-#define SMEM_BASE 1024u         /* the first shared address; what is below is never valid */
+#define SMEM_BASE 1024u         /* the first shared address; what is below is the system's */
+#define SMEM_SCRATCH 512u       /* cooperative groups' part of that, up to SMEM_BASE */
 #define LOCAL_STACK_BYTES 8192u /* beyond what the entry declares, if there are calls */
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -109,6 +110,7 @@ struct code {
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t ninsns;       /* decoded so far: bounds of count_base */
     uint32_t smem_most;    /* the most static shared memory of any entry */
+    uint32_t smem_first;   /* the first valid shared address: SMEM_BASE, or SMEM_SCRATCH */
 };
 
 /* Parses, places variables, and decodes nothing yet. */
@@ -291,6 +293,8 @@ enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
 /* Runs a warp for at most `budget` instructions. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
 void warp_start(struct warp *w, const struct launch *l);
+/* Local memory of a new frame: all ones, as shared memory of a new block. */
+void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);
 int exec_ret(struct warp *w, const struct insn *in);
 int exec_unsupported(struct warp *w, const struct insn *in);

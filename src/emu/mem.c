@@ -151,7 +151,7 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
             verb(access), n, (unsigned long long)addr);
         return NULL;
     }
-    if (off < SMEM_BASE || off > b->smem_bytes || n > b->smem_bytes - off) {
+    if (off < w->launch->code->smem_first || off > b->smem_bytes || n > b->smem_bytes - off) {
         int64_t at = (int64_t)off - SMEM_BASE;
         emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_OOB, "shared", at,
                      "out-of-bounds %s of %u bytes at byte %lld of shared memory, which has %u",
@@ -251,8 +251,8 @@ void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_spac
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access)
 {
-    if (addr >= SMEM_BASE && addr + n <= w->block->smem_bytes && !w->launch->sanitize &&
-        ((access & MEM_NOALIGN) || !(addr & (n - 1))))
+    if (addr >= w->launch->code->smem_first && addr + n <= w->block->smem_bytes &&
+        !w->launch->sanitize && ((access & MEM_NOALIGN) || !(addr & (n - 1))))
         return w->block->smem + addr;
     return mem_at(w, pc, lane, SP_SHARED, addr, n, access);
 }
@@ -283,28 +283,11 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
-               uint32_t access, struct lanes *out)
+/* Whether all of [lo, hi + n) lies in one object of this space; where it is, in *out. */
+static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
+                        const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
+                        struct lanes *out)
 {
-    uint64_t lo, hi, bits;
-    span_of(w, addr, &lo, &hi, &bits);
-    if (bits & (n - 1))
-        return false;
-    if (sp == SP_GENERIC) {
-        sp = generic_space(lo);
-        if (sp == SP_GLOBAL) {
-            if (generic_space(hi) != SP_GLOBAL)
-                return false;
-        } else {
-            uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
-            if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* with the addresses as they are: another block's, say */
-            for (uint32_t i = 0; i < WARP; i++)
-                addr[i] &= ~WIN_MASK;
-            lo &= ~WIN_MASK;
-            hi &= ~WIN_MASK;
-        }
-    }
     out->sp = sp;
     out->stride = 0;
     out->lo = lo;
@@ -328,7 +311,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
     }
     case SP_SHARED:
     case SP_SHARED_CLUSTER:
-        if (lo < SMEM_BASE || hi + n > w->block->smem_bytes)
+        if (lo < w->launch->code->smem_first || hi + n > w->block->smem_bytes)
             return false;
         out->base = w->block->smem;
         if (w->launch->sanitize)
@@ -353,4 +336,33 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
     default:
         return false;
     }
+}
+
+bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
+               uint32_t access, struct lanes *out)
+{
+    uint64_t lo, hi, bits, win = 0;
+    span_of(w, addr, &lo, &hi, &bits);
+    if (bits & (n - 1))
+        return false;
+    if (sp == SP_GENERIC) {
+        sp = generic_space(lo);
+        if (sp == SP_GLOBAL) {
+            if (generic_space(hi) != SP_GLOBAL)
+                return false;
+        } else {
+            uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
+            if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
+                return false; /* with the addresses as they are: another block's, say */
+            win = lo & WIN_MASK;
+            for (uint32_t i = 0; i < WARP; i++)
+                addr[i] &= ~WIN_MASK;
+            lo &= ~WIN_MASK;
+            hi &= ~WIN_MASK;
+        }
+    }
+    bool ok = place_lanes(w, pc, sp, addr, lo, hi, n, access, out);
+    for (uint32_t i = 0; win && !ok && i < WARP; i++) /* mem_at() takes them as they were */
+        addr[i] |= win;
+    return ok;
 }

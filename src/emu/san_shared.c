@@ -238,6 +238,8 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
             const char *var = variable_at(w, at);
+            if (at < SMEM_BASE) /* zeroed by the system */
+                continue;
             if (pending(s, at, 1)) /* reported as asynchronous */
                 return;
             note_early(w, pc, lane, b, c);

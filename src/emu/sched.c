@@ -164,6 +164,7 @@ void warp_start(struct warp *w, const struct launch *l)
     w->frame0->depth = 0;
     w->frame0->local_base = 0;
     w->frame0->local_top = l->entry->local_bytes;
+    warp_poison(w, l, w->live, 0, l->entry->local_bytes);
     w->frags[0] = (struct fragment){.mask = w->live, .pc = l->entry->insns, .frame = w->frame0};
     w->frame = w->frame0;
     w->base[0] = w->frame->regs;
@@ -197,6 +198,7 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->started = true;
     b->nrunning = b->nwarps;
     /* NaN for floats, -1 for integers: what a block before it left must not make a kernel right */
+    memset(b->smem, 0, SMEM_BASE);
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
         reuse_start(b);

@@ -164,6 +164,12 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n)
+{
+    for (; lanes && n; lanes &= lanes - 1)
+        memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, 0xff, n);
+}
+
 struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes)
 {
     struct frame *up = w->frame;
@@ -182,6 +188,7 @@ struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes)
     fr->depth = up->depth + 1;
     fr->local_base = up->local_top;
     fr->local_top = fr->local_base + f->local_bytes;
+    warp_poison(w, w->launch, lanes, fr->local_base, f->local_bytes);
     w->call_bytes += f->frame_bytes + params;
     return fr;
 }

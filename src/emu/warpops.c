@@ -70,7 +70,9 @@ static int exec_shfl(struct warp *w, const struct insn *in)
             j = min | (int32_t)(bv & ~seg);
             ok = j <= max;
         }
-        d[i] = src[ok ? (uint32_t)j & 31 : i];
+        /* what a lane that takes no part would give is undefined */
+        uint32_t from = ok ? (uint32_t)j & 31 : i;
+        d[i] = w->active >> from & 1 ? src[from] : UINT32_MAX;
         valid |= (uint32_t)ok << i;
     }
     if (in->nv)

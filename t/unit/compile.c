@@ -107,6 +107,14 @@ static void results(void **state)
     assert_string_equal(out.key, key);
     assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
     compiled_release(&out);
+
+    /* what nvcc knows by itself and NVRTC has to be told */
+    expect_ok("extern \"C\" __global__ void k(unsigned long long *p)\n"
+              "{ cudaGridDependencySynchronize(); p[1] = (unsigned __int128)p[0] * p[0] >> 64;\n"
+              "  cudaTriggerProgrammaticLaunchCompletion(); }\n",
+              &out);
+    assert_non_null(strstr(out.ptx, "griddepcontrol.wait"));
+    compiled_release(&out);
 }
 
 static void signatures(void **state)

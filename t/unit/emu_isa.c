@@ -137,6 +137,11 @@ static void integers(void **state)
         {"shl.b64 %rdo, %rd1, %r2;", 1, 63, 0, MIN64},
         {"add.cc.u32 %r4, %r1, %r2; addc.u32 %ro, %r3, 0;", 0xffffffff, 1, 5, 6},
         {"sub.cc.u32 %r4, %r1, %r2; subc.u32 %ro, %r3, 0;", 0, 1, 5, 4},
+        {"sub.cc.u32 %r4, %r1, %r2; addc.u32 %ro, %r3, 0;", 0, 1, 5, 5},
+        {"sub.cc.u32 %r4, %r1, %r2; addc.u32 %ro, %r3, 0;", 1, 1, 5, 6},
+        {"sub.cc.u64 %rd4, %rd1, %rd2; subc.cc.u64 %rd4, 0, 0; addc.u64 %rdo, %rd3, 0;", 0, 1, 5,
+         5},
+        {"max.s32.relu %ro, %r1, %r2;", MIN32, 0xffffffff, 0, 0},
         {"mad.lo.cc.u32 %r4, %r1, %r2, %r3; madc.hi.u32 %ro, %r1, %r2, 0;", 0xffffffff, 2, 2, 2},
         {"add.cc.u64 %rd4, %rd1, %rd2; addc.u64 %rdo, %rd3, 0;", ~0ull, 1, 5, 6},
     };

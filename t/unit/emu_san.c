@@ -61,6 +61,10 @@ static const struct {
     {"good_calls", RESULT_OK, NONE},
     {"good_divergent_loop", RESULT_OK, NONE},
     {"good_switch", RESULT_OK, NONE},
+    {"good_cas_seed", RESULT_OK, NONE},
+    {"good_generic_flag", RESULT_OK, NONE},
+    {"good_wide_tile", RESULT_OK, NONE},
+    {"oob_generic_shared", RESULT_FAULT, FIND_OOB},
 };
 
 static char *slurp(const char *path)
@@ -177,6 +181,16 @@ static void right_values(void **state)
     emu_run_close(&r);
     assert_int_equal(launch(&r, "good_look_back", 1, 3), RESULT_OK);
     assert_true(y[256] == x[0] && y[1023] == x[0] + x[256] + x[512]);
+    emu_run_close(&r);
+    assert_int_equal(launch(&r, "good_wide_tile", 1, 3), RESULT_OK);
+    assert_true(y[0] == 9 + x[5] && y[200] == 9 + x[133]);
+    emu_run_close(&r);
+    /* what was never given a value is all ones: a NaN */
+    assert_int_equal(launch(&r, "poison_shuffle", 1, 0), RESULT_OK);
+    assert_true(y[3] == x[7] && isnan(y[16]) && isnan(y[19]) && y[20] == x[20]);
+    emu_run_close(&r);
+    assert_int_equal(launch(&r, "poison_local", 1, 0), RESULT_OK);
+    assert_true(isnan(y[2]) && y[5] == x[1] && isnan(y[514]));
     emu_run_close(&r);
 }
 

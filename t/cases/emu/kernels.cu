@@ -2,6 +2,7 @@
 // beside it was made with: nvcc -ptx -lineinfo -arch=sm_90a kernels.cu (paths removed).
 // Grid 4, block 256; x 1024 floats, y 1024 floats to write, ws 1024 floats never written, cnt zeros.
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 #define K extern "C" __global__ void
 #define ARGS (const float *x, float *y, float *ws, unsigned *cnt, long long n)
@@ -52,3 +53,10 @@ __device__ float (*table[2])(float) = {plus1, twice};
 K good_calls ARGS { y[I] = table[(T + (n >> 20)) & 1](x[I]) + fib(5 + (T & 3)); }
 K good_divergent_loop ARGS { float a = 0; for (int k = 0; k < (int)(T & 31); k++) a += __shfl_sync(__activemask(), x[I], T & 31); y[I] = a; }
 K good_switch ARGS { float a = x[I]; switch (T % 7) { case 0: a += 1; break; case 1: a *= 2; break; case 2: a -= 3; break; case 3: a /= 4; break; case 4: a = sqrtf(a); break; case 5: a = -a; break; default: a = 9; } y[I] = a; }
+K good_cas_seed ARGS { unsigned old = cnt[0], seen; do { seen = old; old = atomicCAS(cnt, seen, seen + 1); } while (old != seen); y[I] = x[I]; }
+__device__ __noinline__ void wait_for(volatile int *f, int v) { while (*f != v); }
+K good_generic_flag ARGS { __shared__ int f; if (T == 0) f = 0; __syncthreads(); if (T == 255) *(volatile int *)&f = 7; wait_for(&f, 7); y[I] = x[I]; }
+K good_wide_tile ARGS { auto t = cg::tiled_partition<128>(cg::this_thread_block()); float a = cg::reduce(t, x[I], cg::greater<float>()); t.sync(); y[I] = a + t.shfl(x[I], 5); }
+K oob_generic_shared ARGS { __shared__ float s[256]; s[T] = x[I]; __syncthreads(); float *p = n < 0 ? y : s; y[I] = p[(int)T - 200]; }
+K poison_shuffle ARGS { float a = x[I]; if (T % 32 < 20) a = __shfl_down_sync(0xfffff, a, 4); y[I] = a; }
+K poison_local ARGS { float a[32]; for (int k = 0; k < n / 64; k++) a[k * 5 % 32] = x[k]; y[I] = a[T % 32]; }
