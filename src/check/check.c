@@ -94,6 +94,7 @@ struct call_ctx {
     uint32_t c, k; /* case, call */
     const struct result_call *r;
     const struct job_case *jc;
+    const struct result_case *rc;
     bool first_ok; /* the case's first verified call was right */
     struct verdict_workload *w;
 };
@@ -101,13 +102,39 @@ struct call_ctx {
 /* A share of few elements says nothing about the precision used. */
 enum { BUDGET_MIN_ELEMS = 256 };
 
+static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
+{
+    const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
+    if (cmp->unwritten)
+        return "unwritten";
+    if (cmp->bad || !(cmp->max_ratio <= 1))
+        return "compare";
+    bool enough = b->budget > 0 && cmp->n >= BUDGET_MIN_ELEMS;
+    return enough && !(cmp->rms_ratio <= b->budget) ? "budget" : NULL;
+}
+
+/* The call after this one had the same data in a fresh module, and was wrong as well: what is wrong
+ * needs no earlier call and no clock, only this data. */
+static bool wrong_when_fresh(const struct call_ctx *x)
+{
+    if (x->k + 1 >= x->rc->ncalls)
+        return false;
+    const struct result_call *next = &x->rc->calls[x->k + 1];
+    if (next->program || !(next->flags & JOB_CALL_REPEAT) || next->status != RESULT_OK)
+        return false;
+    for (uint32_t i = 0; i < next->ncompares; i++)
+        if (what_is_wrong(x, &next->compares[i]))
+            return true;
+    return next->repeat_equal;
+}
+
 /* Which accusation a wrong output is depends on what was special about the call; a lower precision
  * is a lower precision in any call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const char *story)
 {
     const struct check_input *in = x->in;
-    bool first = !x->first_ok || str_eq(detector, "budget");
+    bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
@@ -201,15 +228,12 @@ static const char *tell_unwritten(struct verdict *v, const struct call_ctx *x,
 static bool check_compare(struct verdict *v, struct call_ctx *x, const struct result_compare *cmp)
 {
     const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
-    const char *story = NULL, *detector = NULL;
-    if (cmp->unwritten) {
-        detector = "unwritten";
+    const char *story = NULL, *detector = what_is_wrong(x, cmp);
+    if (detector && cmp->unwritten) {
         story = tell_unwritten(v, x, cmp);
-    } else if (cmp->bad || !(cmp->max_ratio <= 1)) {
-        detector = "compare";
+    } else if (detector && str_eq(detector, "compare")) {
         story = tell_mismatch(v, x, cmp);
-    } else if (b->budget > 0 && cmp->n >= BUDGET_MIN_ELEMS && !(cmp->rms_ratio <= b->budget)) {
-        detector = "budget";
+    } else if (detector) {
         story = arena_printf(&v->arena,
                              "errors of '%s' are %.3g times those of an ideal implementation in "
                              "the declared precision (%.3g allowed): a lower precision was used",
@@ -270,7 +294,7 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
         .output = NULL,
         .note = "",
     };
-    struct call_ctx x = {.in = in, .c = c, .jc = jc, .w = w};
+    struct call_ctx x = {.in = in, .c = c, .jc = jc, .rc = rc, .w = w};
     bool verified = false, ran = false;
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != 0)

@@ -8,8 +8,10 @@
  * seven rounds all are unloaded, and the order of the next round, the other way around than that of
  * seven rounds before, is the order they are loaded in.
  *
- * Which candidate calls are verified is decided as they come (reservoir sampling): neither the
- * candidate nor the job knows beforehand.
+ * Which candidate calls are verified is decided when each is over (reservoir sampling), among those
+ * no slower than the median so far: neither the candidate nor the job knows beforehand, and a
+ * kernel that works in some calls and not in others, by whatever it tells them apart, is verified
+ * in the fast ones, which make its time.
  */
 #include <stdlib.h>
 
@@ -27,7 +29,7 @@ struct rounds {
     const struct job_timing *t;
     uint64_t rng;
     uint64_t end_ns;
-    uint32_t ncand;  /* candidate calls so far */
+    uint32_t nfast;  /* candidate calls so far that could have been sampled */
     size_t *sampled; /* result indices of the reservoir */
     uint32_t nsampled;
     bool is_model;
@@ -42,25 +44,54 @@ static uint64_t draw(struct rounds *s)
     return s->rng = poison_mix(s->rng);
 }
 
-/* Should the coming candidate call be kept? If so, a member of a full reservoir makes room. */
-static bool take_sample(struct rounds *s)
+/* The times of one program, in order; the caller frees. */
+static double *times_of(const struct rounds *s, uint32_t program, size_t *n)
 {
-    uint32_t i = s->ncand++;
-    uint32_t slot = i < s->t->verify ? i : (uint32_t)(draw(s) % (i + 1));
+    const struct call_vec *v = &s->r->calls[s->c];
+    double *t = xmalloc((v->n + 2) * sizeof *t);
+    *n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->items[i].program == program && v->items[i].time_ns > 0)
+            t[(*n)++] = v->items[i].time_ns;
+    return t;
+}
+
+static void drop_sample(struct rounds *s, uint32_t slot)
+{
+    for (size_t j = 0; j < s->r->kept.n; j++)
+        if (s->r->kept.items[j].c == s->c && s->r->kept.items[j].k == s->sampled[slot]) {
+            run_drop_kept(s->r, j);
+            break;
+        }
+    s->r->calls[s->c].items[s->sampled[slot]].flags &= ~(uint32_t)JOB_CALL_VERIFY;
+}
+
+bool rounds_sample(struct rounds *s, double time_ns)
+{
+    size_t n;
+    if (!s->t->verify || !(time_ns > 0))
+        return false;
+    double *t = times_of(s, 0, &n);
+    t[n++] = time_ns;
+    double median = stats_median(t, n);
+    free(t);
+    uint32_t slot = s->nsampled;
+    if (time_ns > median && slot == s->t->verify)
+        return false;
+    s->nfast += time_ns <= median;
+    if (slot == s->t->verify) /* full: one that has turned out slow goes first */
+        for (slot = 0; slot < s->nsampled; slot++)
+            if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > median)
+                break;
+    if (slot == s->t->verify)
+        slot = (uint32_t)(draw(s) % s->nfast);
     if (slot >= s->t->verify)
         return false;
-    size_t k = s->r->calls[s->c].n;
-    if (slot < s->nsampled) {
-        for (size_t j = 0; j < s->r->kept.n; j++)
-            if (s->r->kept.items[j].c == s->c && s->r->kept.items[j].k == s->sampled[slot]) {
-                run_drop_kept(s->r, j);
-                break;
-            }
-        s->r->calls[s->c].items[s->sampled[slot]].flags &= ~(uint32_t)JOB_CALL_VERIFY;
-    } else {
+    if (slot < s->nsampled)
+        drop_sample(s, slot);
+    else
         s->nsampled++;
-    }
-    s->sampled[slot] = k;
+    s->sampled[slot] = s->r->calls[s->c].n;
     return true;
 }
 
@@ -71,9 +102,9 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
                             .seed = draw(s),
                             .poison = draw(s),
                             .perturb_buffer = -1};
-    if (program == 0 && take_sample(s))
-        call.flags |= JOB_CALL_VERIFY;
+    s->r->rounds = program == 0 ? s : NULL;
     enum result_status st = run_call(s->r, s->c, &call);
+    s->r->rounds = NULL;
     struct call_vec *v = &s->r->calls[s->c];
     s->is_model = v->items[v->n - 1].time_is_model;
     s->once[program] = program && v->items[v->n - 1].time_ns > SLOW_NS;
@@ -91,18 +122,6 @@ static enum result_status warm_up(struct rounds *s)
         st = run_call(s->r, s->c, &call);
     }
     return st;
-}
-
-/* The times of one program, in order; the caller frees. */
-static double *times_of(const struct rounds *s, uint32_t program, size_t *n)
-{
-    const struct call_vec *v = &s->r->calls[s->c];
-    double *t = xmalloc((v->n + 1) * sizeof *t);
-    *n = 0;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i].program == program && v->items[i].time_ns > 0)
-            t[(*n)++] = v->items[i].time_ns;
-    return t;
 }
 
 static bool known_well(const struct rounds *s)

@@ -487,6 +487,18 @@ static void lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
+/* The device has its own limit on a call; the dog is for what ignores it. It stays until what hangs
+ * is freed; it does not watch Hone's own making and looking at data. */
+static enum result_status execute_watched(struct run *r, struct call_ctx *x, struct err *err)
+{
+    if (r->job->limits.call_ns)
+        watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
+    enum result_status st = execute(r, x, err);
+    if (st == RESULT_OK)
+        watchdog_disarm(r->dog);
+    return st;
+}
+
 static enum result_status run_on_device(struct run *r, struct call_ctx *x, struct err *err)
 {
     if (r->dev->ops->begin_call)
@@ -505,14 +517,16 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     if (x->mod->kind == JOB_MODULE_TORCH)
         st = sidecar_call(r, x->ms, x->c, x->call, x->addr, &x->out.time_ns, err);
     else
-        st = execute(r, x, err);
+        st = execute_watched(r, x, err);
     collect(r, x->c, x->call);
     lap(&t, &r->spent.run_ns);
     if (st != RESULT_OK)
         return st;
     int looked = inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
     lap(&t, &r->spent.look_ns);
-    int kept = looked == 0 && (x->call->flags & JOB_CALL_VERIFY) ? keep_outputs(r, x, err) : looked;
+    if (looked == 0 && r->rounds && rounds_sample(r->rounds, x->out.time_ns))
+        x->out.flags |= JOB_CALL_VERIFY;
+    int kept = looked == 0 && (x->out.flags & JOB_CALL_VERIFY) ? keep_outputs(r, x, err) : looked;
     lap(&t, &r->spent.keep_ns);
     if (kept < 0 || ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
         (x->call->program && scrub_outputs(r, x, err) < 0))
@@ -584,9 +598,6 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
         prepare_timing(r);
     find_used(&x);
     announce(r, &x);
-    /* The device has its own limit on a call; the dog is for what ignores it. */
-    if (x.mod->kind != JOB_MODULE_TORCH && r->job->limits.call_ns)
-        watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
     enum result_status st = run_on_device(r, &x, &err);
     free_buffers(r, &x);
     watchdog_disarm(r->dog);

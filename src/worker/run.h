@@ -40,6 +40,7 @@ struct kept {
 };
 VEC_DECL(kept_vec, struct kept);
 
+struct rounds;
 struct run {
     const char *dir;
     const struct job *job;
@@ -59,6 +60,7 @@ struct run {
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
     } spent; /* where the time of calls went, for the log */
+    struct rounds *rounds; /* the candidate's call is one of these: it may be sampled */
     bool timing_ready;
 };
 
@@ -76,6 +78,8 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
 enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call);
 /* The adaptive rounds of a case (rounds.c); adds what measuring took to *spent_ns. */
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns);
+/* A timed call of the candidate is over: is it to be kept and verified? Makes room if so. */
+bool rounds_sample(struct rounds *s, double time_ns);
 /* Loads the oracle and compares all that was kept (verify.c). */
 int run_verify(struct run *r, struct err *err);
 /* Forgets a kept call (the sample of timed calls is drawn as it goes). */

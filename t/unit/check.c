@@ -28,7 +28,8 @@ struct facts {
     struct check_case info;
 };
 
-/* A case in which all is well: verify, repeat, other data, perturbed, timed and sampled. */
+/* A case in which all is well: verify, other data after it, the same repeated in a fresh module,
+ * perturbed, timed and sampled. */
 static void good(struct facts *f)
 {
     memset(f, 0, sizeof *f);
@@ -42,7 +43,7 @@ static void good(struct facts *f)
                                         .dims = {99},
                                         .budget = 8};
     static const uint32_t flags[] = {
-        JOB_CALL_VERIFY, JOB_CALL_REPEAT, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE,
+        JOB_CALL_VERIFY, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, JOB_CALL_VERIFY | JOB_CALL_REPEAT,
         JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, JOB_CALL_TIMED | JOB_CALL_VERIFY};
     for (int k = 0; k < 5; k++) {
         f->jcalls[k] = (struct job_call){.flags = flags[k], .perturb_buffer = k == 3 ? 0 : -1};
@@ -141,13 +142,31 @@ static void answers_that_depend_on_the_call(void **state)
     static const struct {
         int call;
         const char *detector;
-    } all[] = {{2, "state"}, {3, "perturb"}, {4, "timed-sample"}};
+    } all[] = {{1, "state"}, {3, "perturb"}, {4, "timed-sample"}};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         struct facts f;
         good(&f);
+        f.calls[2].repeat_equal = all[i].call != 1; /* one is wrong and the other right */
         f.cmp[all[i].call].bad = 1;
         f.cmp[all[i].call].max_ratio = INFINITY;
         expect(&f, V_CHEAT, all[i].detector);
+    }
+}
+
+/* What is wrong in a fresh module as well was not carried over: nobody is accused of it. */
+static void answers_that_depend_on_the_data(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 2; bits++) { /* and an order that changes from call to call */
+        struct facts f;
+        good(&f);
+        f.task.nondeterministic_ok = true;
+        f.calls[2].repeat_equal = bits;
+        for (int k = 1; k <= 2; k++) {
+            f.cmp[k].bad = 1;
+            f.cmp[k].max_ratio = 2;
+        }
+        expect(&f, V_MISMATCH, "compare");
     }
 }
 
@@ -165,7 +184,7 @@ static void damage(void **state)
     f.calls[2].globals_intact = false;
     expect(&f, V_CHEAT, "device-state");
     good(&f);
-    f.calls[1].repeat_equal = false;
+    f.calls[2].repeat_equal = false;
     expect(&f, V_UNSAFE, "determinism");
     f.task.nondeterministic_ok = true;
     struct verdict v = judge(&f, NULL);
@@ -343,6 +362,7 @@ int main(void)
         cmocka_unit_test(honest_candidate_passes),
         cmocka_unit_test(wrong_outputs),
         cmocka_unit_test(answers_that_depend_on_the_call),
+        cmocka_unit_test(answers_that_depend_on_the_data),
         cmocka_unit_test(damage),
         cmocka_unit_test(findings_and_statuses),
         cmocka_unit_test(machine_failures_are_not_the_candidates),
