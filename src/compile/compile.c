@@ -653,15 +653,45 @@ static void fail(struct compiled *out, const char *name, const char *failure, co
     diag_add(&out->diags, &out->arena, name, 0, 0, message, "");
 }
 
+/* What the system provides and no call can leave anything in. The heap of malloc() outlives calls
+ * and modules, and nothing watches it; memory is the plan's to ask for. */
+static const char *bad_import(const struct compiled *c)
+{
+    const char *name;
+    for (size_t i = 0; (name = cubin_import(c->cubin, c->cubin_len, i)); i++)
+        if (!str_eq(name, "vprintf") && !str_eq(name, "__assertfail"))
+            return name;
+    return NULL;
+}
+
+static int check_code(struct compile_ticket *t, const struct job_result *r, struct compiled *out,
+                      struct err *e)
+{
+    struct strbuf plain = STRBUF_INIT((size_t)512 << 20);
+    ptx_without_comments(r->ptx, r->ptx_len, &plain);
+    int rc = trailer_read(plain.buf, plain.len, t->nonce, t->kernels, t->nkernels, &out->sigs,
+                          &out->arena, e);
+    strbuf_release(&plain);
+    return rc == 0 ? trailer_check(out->cubin, out->cubin_len, &out->sigs, e) : rc;
+}
+
 static void take_success(struct compile_ticket *t, const struct job_result *r, struct compiled *out)
 {
     struct err e = ERR_INIT;
     char drop[48];
     out->cubin = r->cubin;
     out->cubin_len = r->cubin_len;
-    if (trailer_read(r->ptx, r->ptx_len, t->nonce, t->kernels, t->nkernels, &out->sigs, &out->arena,
-                     &e) < 0) {
+    if (check_code(t, r, out, &e) < 0) {
         fail(out, t->name, "signature", arena_strdup(&out->arena, e.msg));
+        return;
+    }
+    const char *import = bad_import(out);
+    if (import) {
+        fail(out, t->name, "forbidden call",
+             arena_printf(&out->arena,
+                          "%s() is not allowed: what it gives outlives the call; use the plan's "
+                          "workspace",
+                          import));
         return;
     }
     struct strbuf ptx = STRBUF_INIT((size_t)512 << 20);

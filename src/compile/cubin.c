@@ -11,7 +11,9 @@ enum {
     ATTR_MAX_THREADS = 0x05,
     ATTR_FRAME_SIZE = 0x11,
     ATTR_MIN_STACK_SIZE = 0x12,
-    ATTR_REGCOUNT = 0x2f
+    ATTR_KPARAM_INFO = 0x17,
+    ATTR_REGCOUNT = 0x2f,
+    ATTR_KPARAM_INFO_V2 = 0x45
 };
 
 static const Elf64_Ehdr *header(const void *cubin, size_t len)
@@ -148,4 +150,47 @@ int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_k
     if (cubin_find(cubin, len, section, &s))
         out->static_smem_bytes = (uint32_t)s.len;
     return 0;
+}
+
+struct params_ctx {
+    uint32_t *sizes;
+    int max, n;
+    bool bad;
+};
+
+/* index.32, ordinal.16, offset.16, and a word whose bits from 18 on are the size. */
+static void param_attr(uint8_t attr, const uint8_t *v, size_t n, void *p)
+{
+    struct params_ctx *c = p;
+    if (attr != ATTR_KPARAM_INFO && attr != ATTR_KPARAM_INFO_V2)
+        return;
+    int ordinal = n >= 12 ? v[4] | v[5] << 8 : -1;
+    c->n++;
+    if (ordinal < 0 || ordinal >= c->max)
+        c->bad = true;
+    else
+        c->sizes[ordinal] = attr == ATTR_KPARAM_INFO ? u32_at(v + 8) >> 18 : 0;
+}
+
+int cubin_params(const void *cubin, size_t len, const char *kernel, uint32_t *sizes, int max)
+{
+    struct cubin_section s;
+    struct params_ctx c = {sizes, max, 0, false};
+    char section[512];
+    snprintf(section, sizeof section, ".nv.info.%s", kernel);
+    if (!cubin_find(cubin, len, section, &s))
+        return -1;
+    memset(sizes, 0, (size_t)max * sizeof *sizes);
+    each_attr(&s, param_attr, &c);
+    return c.bad || c.n > max ? -1 : c.n;
+}
+
+const char *cubin_import(const void *cubin, size_t len, size_t i)
+{
+    Elf64_Sym sym;
+    const char *name;
+    for (size_t k = 0; symbol(cubin, len, k, &sym, &name); k++)
+        if (sym.st_shndx == SHN_UNDEF && ELF64_ST_TYPE(sym.st_info) == STT_FUNC && i-- == 0)
+            return name;
+    return NULL;
 }

@@ -28,4 +28,11 @@ struct cubin_kernel {
 /* Facts of `.text.NAME` and its attributes; -1 if the cubin has no such kernel. */
 int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_kernel *out);
 
+/* The sizes of a kernel's parameters as the driver will read them, 0 = not told: their count, or -1
+ * if there is no such kernel or one is over max. */
+int cubin_params(const void *cubin, size_t len, const char *kernel, uint32_t *sizes, int max);
+
+/* The i-th function the code calls and does not have, or NULL past the last. */
+const char *cubin_import(const void *cubin, size_t len, size_t i);
+
 #endif

@@ -3,7 +3,7 @@
 #include "base/wire.h"
 
 enum {
-    VERSION = 2,
+    VERSION = 3,
     MAX_TEXT = 4 << 20,
     MAX_CODE = 256 << 20,
     MAX_KERNELS = 256,

@@ -12,6 +12,31 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
+void ptx_without_comments(const char *ptx, size_t len, struct strbuf *out)
+{
+    enum { CODE, STRING, LINE, BLOCK } in = CODE;
+    for (size_t i = 0; i < len; i++) {
+        char c = ptx[i], next = i + 1 < len ? ptx[i + 1] : '\0';
+        if (in == CODE && c == '/' && (next == '/' || next == '*')) {
+            in = next == '/' ? LINE : BLOCK;
+            strbuf_adds(out, "  ");
+            i++;
+            continue;
+        }
+        if (in == BLOCK && c == '*' && next == '/') {
+            in = CODE;
+            strbuf_adds(out, "  ");
+            i++;
+            continue;
+        }
+        if (c == '"' && in <= STRING)
+            in = in == CODE ? STRING : CODE;
+        if (c == '\n' && in != BLOCK)
+            in = CODE;
+        strbuf_addc(out, in >= LINE && c != '\n' ? ' ' : c);
+    }
+}
+
 static uint32_t type_bytes(const char *t, size_t n)
 {
     static const struct {
@@ -147,7 +172,7 @@ static bool names_has(const struct names *s, uint64_t h)
 }
 
 struct line {
-    const char *text;
+    const char *text, *whole; /* without comments, and as it is */
     size_t len;
     const char *name; /* of the module variable it declares, or NULL */
     size_t name_len;
@@ -157,7 +182,7 @@ struct line {
 static void classify(struct line *l)
 {
     const char *p = l->text, *end = l->text + l->len;
-    if (l->len < 8 || *p != '.' || end[-1] != ';')
+    if (l->len < 8 || *p != '.' || memchr(p, ';', l->len) != end - 1)
         return;
     if (str_starts(p, ".visible "))
         p += 9;
@@ -199,15 +224,32 @@ static void use_names(struct names *used, const char *p, const char *end, const 
     }
 }
 
+/* How many braces a line leaves open. */
+static int brace_depth(const char *p, size_t n)
+{
+    int depth = 0;
+    for (bool string = false; n; p++, n--) {
+        string ^= *p == '"';
+        depth += string ? 0 : (*p == '{') - (*p == '}');
+    }
+    return depth;
+}
+
 void ptx_prune(const char *ptx, size_t len, const char *drop, struct strbuf *out)
 {
     VEC(struct line) lines = VEC_INIT;
     struct names used = {0};
-    const char *end = ptx + len;
-    for (const char *p = ptx; p < end;) {
+    struct strbuf plain = STRBUF_INIT(len + 1);
+    ptx_without_comments(ptx, len, &plain);
+    const char *end = plain.buf + len;
+    int depth = 0;
+    for (const char *p = plain.buf; p < end;) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
-        struct line l = {p, nl ? (size_t)(nl - p) : (size_t)(end - p), NULL, 0};
-        classify(&l);
+        struct line l = {p, ptx + (p - plain.buf), nl ? (size_t)(nl - p) : (size_t)(end - p), NULL,
+                         0};
+        if (depth == 0)
+            classify(&l);
+        depth += brace_depth(p, l.len);
         if (!l.name)
             use_names(&used, p, p + l.len, NULL);
         *vec_push(&lines) = l;
@@ -231,9 +273,10 @@ void ptx_prune(const char *ptx, size_t len, const char *drop, struct strbuf *out
              !(drop && l->name_len >= strlen(drop) && memcmp(l->name, drop, strlen(drop)) == 0));
         if (!keep)
             continue;
-        strbuf_add(out, l->text, l->len);
+        strbuf_add(out, l->whole, l->len);
         strbuf_addc(out, '\n');
     }
     free(used.slots);
     vec_release(&lines);
+    strbuf_release(&plain);
 }

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "base/util.h"
+#include "compile/cubin.h"
 #include "compile/ptx.h"
 
 /* Words per parameter in the exported table. */
@@ -246,6 +247,26 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
             return err_set(err, ERR_INPUT,
                            "kernel '%s', parameter %d: %u bytes in the kernel, %u as declared",
                            sig->kernel, i + 1, params[i].size, sig->params[i].size);
+    return 0;
+}
+
+/* The same against the machine code, whose word is final: a launch copies as many bytes from the
+ * host's memory as it asks for. */
+int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err)
+{
+    uint32_t sizes[MAX_PARAMS];
+    for (size_t k = 0; k < sigs->n; k++) {
+        const struct sig *sig = &sigs->items[k];
+        int n = cubin_params(cubin, len, sig->kernel, sizes, MAX_PARAMS);
+        if (n < 0 || (uint32_t)n != sig->nparams)
+            return err_set(err, ERR_INPUT, "kernel '%s' has %d parameters, its declaration %u",
+                           sig->kernel, n, sig->nparams);
+        for (int i = 0; i < n; i++)
+            if (sizes[i] && sizes[i] != sig->params[i].size)
+                return err_set(err, ERR_INPUT,
+                               "kernel '%s', parameter %d: %u bytes in the kernel, %u as declared",
+                               sig->kernel, i + 1, sizes[i], sig->params[i].size);
+    }
     return 0;
 }
 

@@ -30,5 +30,7 @@ void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernel
  * entry.*/
 int trailer_read(const char *ptx, size_t len, const char *nonce, const char *const *kernels,
                  size_t n, struct sig_vec *sigs, struct arena *a, struct err *err);
+/* Holds the signatures against the machine code; -1 with the reason. */
+int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err);
 
 #endif
