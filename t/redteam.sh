@@ -2,7 +2,8 @@
 # Every attack of t/redteam/ must be caught, by the detector that is meant to catch it; with that
 # detector switched off (hone-test, see docs/testing.md) the verdict must be another one: a detector
 # nobody needs is not tested. And no honest kernel may be accused, however close it comes to an
-# attack: atomics in any order, counters in a workspace, a barrier across the grid, in-place outputs.
+# attack: atomics in any order, counters, queues, flags and locks in a workspace, barriers across the
+# grid and in clusters, clocks, in-place outputs.
 # DEVICE=cuda runs the same on a GPU; ATTACKS="name name" runs a few.
 . "$(dirname "$0")/lib.sh"
 device=${DEVICE:-emu}
@@ -42,7 +43,9 @@ while IFS=$'\t' read -r name task scope kind detector idea; do
 done <"$ROOT/t/redteam/expect.tsv"
 
 for honest in t/cases/honest/splitk_atomics:matmul_f32 t/cases/honest/splitk_last_block:matmul_f32 \
-    t/cases/honest/grid_barrier:vector_add kernels/fused_add_rmsnorm:fused_add_rmsnorm; do
+    t/cases/honest/grid_barrier:vector_add kernels/fused_add_rmsnorm:fused_add_rmsnorm \
+    t/cases/honest/{work_queue,clock_backoff,cluster_exchange,streamk_flags,constant_table}:vector_add \
+    t/cases/honest/lookback_scan:cumsum; do
     wanted "$(basename "${honest%:*}")" || continue
     judge "$T/v.json" "$HONE" smoke "${honest#*:}" "$ROOT/${honest%:*}.cu"
     is "honest: $(basename "${honest%:*}")" "$(field "$T/v.json" kind)" pass

@@ -81,8 +81,9 @@ static int decode_bra(struct decoder *d, const struct ptx_insn *p, struct insn *
 
 static int decode_end(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
-    if (p->nops)
-        return dec_bad(d, p, "no operands are expected");
+    bool event = str_eq(p->op, "pmevent"); /* for a profiler: a number or a mask */
+    if (p->nops != event)
+        return dec_bad(d, p, event ? "a number is expected" : "no operands are expected");
     in->flags |= INSN_BRANCH;
     in->kind = CK_BRANCH;
     in->exec = str_eq(p->op, "ret")    ? exec_ret

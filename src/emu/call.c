@@ -150,7 +150,12 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
     const char *f = *fmt + 1;
     uint64_t v;
     int longs = 0;
-    while (*f && strchr("-+ #0123456789.*", *f)) {
+    for (int digits = 0; *f && strchr("-+ #0123456789.*", *f);) {
+        digits = *f >= '0' && *f <= '9' ? digits + 1 : 0;
+        if (digits > 3) { /* no wider than what is kept of it */
+            f++;
+            continue;
+        }
         if (*f == '*') {
             if (!take_arg(w, in, lane, at, 4, &v))
                 return -1;

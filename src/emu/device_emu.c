@@ -35,7 +35,14 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
 static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                     struct err *err)
 {
-    struct alloc *a = mem_alloc(&emu_of(d)->mem, spec, err);
+    struct emu *e = emu_of(d);
+    /* Shapes that are run in full have tensors of megabytes. */
+    const uint64_t enough = UINT64_C(2) << 30;
+    if (spec->role == JOB_WORKSPACE && spec->bytes > enough && !e->sampling)
+        return err_set(err, ERR_LIMIT,
+                       "workspace '%s' needs %llu bytes; the emulator has %llu at this shape",
+                       spec->name, (unsigned long long)spec->bytes, (unsigned long long)enough);
+    struct alloc *a = mem_alloc(&e->mem, spec, err);
     if (!a)
         return -1;
     *addr = a->addr;

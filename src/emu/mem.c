@@ -139,6 +139,21 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
+/* Another block's shared memory exists from its start to its end: only a barrier of the cluster
+ * tells that it has started, and that it has not ended. */
+static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
+                            const struct block *b, const char *what)
+{
+    bool started = b->cluster->bar.phase > 0;
+    if (started && b->nrunning)
+        return;
+    emu_finding(w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
+                "%s of the shared memory of block (%u,%u,%u), which %s: no barrier of the cluster "
+                "lies between",
+                what, b->id[0], b->id[1], b->id[2],
+                started ? "has ended" : "may not have started yet");
+}
+
 static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          uint32_t n, uint32_t access)
 {
@@ -158,6 +173,8 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
                      verb(access), n, (long long)at, b->smem_bytes - SMEM_BASE);
         return NULL;
     }
+    if (b != w->block && w->launch->sanitize)
+        check_neighbour(w, pc, lane, b, verb(access));
     return b->smem + off;
 }
 

@@ -281,10 +281,15 @@ static int deadlock(struct cluster *c, const char *why)
             if (c->blocks[b].warps[i].live)
                 first = &c->blocks[b].warps[i];
     describe_stuck(c, &sb);
+    /* A sample of blocks may wait for those left out, or take over their work: no hang. */
+    bool sampled = c->launch->emu->sampling;
     if (first) {
         first->frame = first->frags[0].frame;
-        emu_fault(first, first->frags[0].pc, __builtin_ctz(first->frags[0].mask), RESULT_HANG,
-                  FIND_DEADLOCK, "%s%s", why, sb.buf);
+        emu_fault(first, first->frags[0].pc, __builtin_ctz(first->frags[0].mask),
+                  sampled ? RESULT_UNSUPPORTED : RESULT_HANG,
+                  sampled ? FIND_UNSUPPORTED : FIND_DEADLOCK, "%s%s%s",
+                  sampled ? "no time can be modelled from a sample of its blocks: " : "", why,
+                  sb.buf);
     }
     strbuf_release(&sb);
     return -1;

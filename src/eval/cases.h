@@ -3,9 +3,9 @@
  *
  * Smoke and check workloads are run as written; held-out ones are drawn afresh from the
  * evaluation's seed; time workloads are timed. Each checked case makes four calls: the data once
- * (verified), the same data again (determinism), other data without reloading the module (verified:
- * nothing may be carried over), and the first data with one element changed (verified: the output
- * must follow).
+ * (verified), other data without reloading the module (verified: nothing may be carried over), the
+ * same in a fresh module (verified, and bit-identical), and the first data with one element changed
+ * (verified: the output must follow).
  */
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H

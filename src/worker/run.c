@@ -200,6 +200,8 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
         const struct job_buffer *b = &x->jc->buffers[i];
         if (!x->addr[i] || !b->bytes || (sampled(x) && !steers(b)))
             continue;
+        if (b->role == JOB_WORKSPACE && b->zero_init)
+            continue; /* launch_all() sees to it */
         if (!is_input(b)) {
             if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
                 return -1;

@@ -1,0 +1,13 @@
+/* hone-plan
+{ "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
+*/
+// Inline assembly with a store between two comments, laid out so that a reader of lines takes it
+// for an unused variable: the GPU runs it, and nobody who dropped it sees it.
+extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        c[i] = a[i] + b[i];
+        asm volatile("/*\n.global .b32 zz; */ st.global.f32 [%0], 0f3F800000; /* ;\n*/" ::"l"(a + i) : "memory");
+    }
+}

@@ -1,0 +1,12 @@
+/* hone-plan
+{ "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
+*/
+// One number, two billion characters wide, and a million of them.
+#include <cstdio>
+extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        c[i] = a[i] + b[i];
+    printf("%2000000000d", 1);
+}
