@@ -158,7 +158,9 @@ static int outside(struct warp *w, const struct insn *in, struct async_op *op)
     bool load = op->kind == ASYNC_LOAD;
     uint32_t lane = op->lane;
     struct walk k = {w, in, op, MEM_ASYNC | MEM_NOALIGN, 0};
-    k.access |= load ? MEM_READ : b->red ? MEM_READ | MEM_WRITE | MEM_ATOMIC : MEM_WRITE;
+    k.access |= load     ? MEM_READ
+                : b->red ? MEM_READ | MEM_WRITE | MEM_ATOMIC | MEM_STRONG
+                         : MEM_WRITE;
     if (b->tensor) {
         int32_t c[5] = {0};
         uint16_t off[3] = {0};

@@ -325,6 +325,7 @@ void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* findings for outputs nobody wrote */
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
+void san_block_end(struct block *b); /* its last warp is done */
 void san_block_destroy(struct block *b);
 
 /* ---- counters (count.c) and the cost model (model.c) --------------------------------------------

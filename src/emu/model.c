@@ -27,7 +27,8 @@
 #define L1_SHARE 0.50   /* likewise of what shared memory leaves of an SM's memory */
 #define L1_BESIDE 28672 /* what the memory of an SM has beyond what shared memory can take */
 #define L1_LEAST 16384
-#define EVICTION 1.7 /* how sharply hits fall when more is read than fits; LRU in a loop: at once \
+#define EVICTION                                                                                  \
+    1.7              /* how sharply hits fall when more is read than fits; LRU in a loop: at once \
                       */
 #define L1_LINE 0.92 /* clocks for a 128-byte line of an access */
 #define PART_STORE 1.45 /* sectors' worth of L2 time for the bytes missing in a sector stored */

@@ -273,6 +273,7 @@ void san_block_start(struct block *b)
     if (s->live_fly)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
+    s->remote.warp = NULL;
     while (s->nblank)
         s->rmax[s->blank[--s->nblank].cell] = 0;
     while (s->nearly)

@@ -54,6 +54,11 @@ struct block_san {
         char who[96];
     } early[16];
     uint32_t nearly;
+    struct remote_access { /* the last plain one by another block of the cluster, or none */
+        struct warp *warp;
+        const struct insn *pc;
+        uint32_t lane, phase; /* phase: of the cluster's barrier */
+    } remote;
     struct blank_read { /* by this block, of a cell nobody had written */
         uint32_t cell, warp, lane, line;
     } blank[64];

@@ -301,11 +301,47 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
     }
 }
 
+/* A block's shared memory is gone when the block is: what others of the cluster do to it has to be
+ * over by then. A plain access is, if the cluster's barrier completed after it; one that a strong
+ * access (an arrival, say) follows may be, and is trusted. */
+static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
+{
+    emu_finding(w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
+                "race in a cluster: block (%u,%u,%u), whose shared memory this accesses, may have "
+                "ended by then: a cluster barrier is missing after it",
+                b->id[0], b->id[1], b->id[2]);
+}
+
+static void check_gone(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                       uint32_t access)
+{
+    struct remote_access *r = &b->san->remote;
+    if (b->nrunning == 0)
+        report_gone(w, pc, lane, b);
+    else if (access & MEM_STRONG)
+        r->warp = r->warp && r->warp->block == w->block ? NULL : r->warp;
+    else if (!(access & MEM_ASYNC) && w->frame == w->frame0)
+        *r = (struct remote_access){w, pc, lane, b->cluster->bar.phase};
+}
+
+void san_block_end(struct block *b)
+{
+    if (!b->san || !b->san->remote.warp || b->san->remote.phase != b->cluster->bar.phase)
+        return;
+    struct remote_access *r = &b->san->remote;
+    struct frame *was = r->warp->frame;
+    r->warp->frame = r->warp->frame0;
+    report_gone(r->warp, r->pc, r->lane, b);
+    r->warp->frame = was;
+}
+
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                      uint32_t off, uint32_t n, uint32_t access)
 {
     if (!b->san || !n || !(access & (MEM_READ | MEM_WRITE)))
         return;
+    if (b != w->block)
+        check_gone(w, pc, lane, b, access);
     check_inflight(w, pc, lane, b, off, n, access);
     if (access & MEM_READ)
         check_read(w, pc, lane, b, off, n, access);

@@ -346,6 +346,8 @@ static int cluster_run(struct cluster *c, uint64_t turn)
                     c->nrunning--;
                     if (--bl->nrunning == 0 && c->nblocks == 1)
                         async_block_end(bl);
+                    else if (bl->nrunning == 0)
+                        san_block_end(bl);
                 }
             }
         }
