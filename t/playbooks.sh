@@ -24,6 +24,20 @@ runs 0 "a task of another name is served by its operation" \
     "$HONE" optimize ./squash --author playbook --device emu --steps 1 --skip-baselines --out o --store s.db
 out_has "and says who wrote the kernel" "written by playbook"
 
+# What a newcomer begins with: a bias that broadcasts, and a scalar.
+runs 0 "the template task is written" "$HONE" task new fresh
+runs 0 "and served" "$HONE" optimize fresh -n 1 --steps 1 --device emu --skip-baselines --out o --store s.db
+out_has "by kernels that pass" "2 pass, 0 fail"
+
+# Tasks made for a playbook each: t/cases/playbooks/TASK.
+judge() { # judge PLAYBOOK TASK [SETTING=VALUE...]
+    local task=$ROOT/t/cases/playbooks/$2
+    runs 0 "$1 writes a kernel for $2 ${*:3}" "$HONE" playbook kernel "$1" "$task" "${@:3}"
+    cp "$T/out" kernel.cu
+    runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$task" kernel.cu
+}
+judge broadcast spread unroll=2
+
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"
 runs 1 "an unknown setting is refused" "$HONE" playbook kernel softmax softmax thraeds=1

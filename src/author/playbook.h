@@ -45,6 +45,8 @@ struct pb_tensor {
     const char *role;
     bool in, out;
     bool repeat; /* one or more inputs alike; the first of its kind only */
+    bool
+        broadcast; /* of those: each of its own dtype and a shape that broadcasts to the output's */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
     uint32_t dtypes; /* a bit per enum dtype */
@@ -55,6 +57,7 @@ struct pb_signature {
     uint32_t n;
     const char *scalars[PB_MAX_TENSORS];
     uint32_t nscalars;
+    bool any_scalars; /* however many there are */
 };
 
 struct pb_op {
@@ -90,7 +93,7 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    int64_t elem; /* bytes of the first output's elements */
+    int64_t elem; /* bytes of the first output's elements; of the widest, where inputs broadcast */
 };
 #define PB_BINDING_INIT         \
     {                           \
@@ -105,8 +108,8 @@ struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
 /*
- * Every setting at its start; where wider elements forbid that together, one setting, the first that
- * will do, is lowered.
+ * Every setting at its start; where wider elements forbid that together, one setting, the first
+ * that will do, is lowered.
  */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Is it allowed by the playbook's requirements? */

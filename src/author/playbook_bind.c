@@ -165,6 +165,8 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         strbuf_addf(why, "tensor '%s' is not what '%s' must be", facts_text(t, "name"), role->role);
         return false;
     }
+    if (role->broadcast)
+        return true; /* against the output's, once that is known: bind_broadcast() */
     if (flat) {
         struct strbuf all = STRBUF_INIT(1024);
         for (size_t i = 0; i < json_array_size(shape); i++)
@@ -193,10 +195,8 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
     bind_text(b, role->role, facts_text(t, "name"));
     snprintf(key, sizeof key, "%s:type", role->role);
     bind_text(b, key, c_type(d) ? c_type(d) : "");
-    if (!b->elem && role->out) {
+    if (!b->elem && role->out)
         b->elem = (int64_t)dtype_bytes(d);
-        bind_number(b, "elem", b->elem);
-    }
 }
 
 /* The task's own name first, then its kind of operation, then one that takes any. */
@@ -210,14 +210,15 @@ static const struct pb_op *find_op(const struct playbook *pb, const json_t *task
     return NULL;
 }
 
-/* An op {"from": "torch"} is whatever the task's PyTorch expression says: its inputs become v0, v1,
- * ... and the expression `expr`. A new reference, or NULL with the reason. */
+/* An op {"from": "torch"} is whatever the task's PyTorch expression says: its inputs, then its
+ * scalars, become v0, v1, ... and the expression `expr`. A new reference, or NULL with the reason.
+ */
 static json_t *op_from_torch(const json_t *task, struct strbuf *why)
 {
     const json_t *tensors = json_object_get(task, "tensors");
-    const char *names[PB_MAX_TENSORS];
+    const char *names[2 * PB_MAX_TENSORS], *scalar;
     size_t n = 0;
-    json_t *args = json_array();
+    json_t *v, *args = json_array();
     struct strbuf expr = STRBUF_INIT(16 << 10);
     for (size_t i = 0; i < json_array_size(tensors) && n < PB_MAX_TENSORS; i++) {
         const json_t *t = json_array_get(tensors, i);
@@ -225,6 +226,11 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
             continue;
         json_array_append_new(args, json_sprintf("v%zu", n));
         names[n++] = facts_text(t, "name");
+    }
+    json_object_foreach(json_object_get(task, "scalars"), scalar, v)
+    {
+        if (n < ARRAY_LEN(names))
+            names[n++] = scalar;
     }
     json_t *op = NULL;
     if (!*facts_text(task, "torch"))
@@ -286,12 +292,167 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
     return true;
 }
 
-static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *tensors,
+/* ---- inputs that broadcast ------------------------------------------------------------------- */
+
+/* The output's dimensions, innermost first; neighbours that every input has, or that the same ones
+ * lack, are taken as one. */
+struct groups {
+    uint32_t n;
+    const char *size[PB_MAX_RANK];
+    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along it */
+};
+
+/* Dimension d, counted from the last; "1" beyond the first one. */
+static const char *dim_from_last(const json_t *tensor, size_t d)
+{
+    const json_t *shape = json_object_get(tensor, "shape");
+    size_t rank = json_array_size(shape);
+    return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
+}
+
+static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, struct groups *g,
+                        struct strbuf *why)
+{
+    const json_t *out = json_array_get(tensors, n);
+    size_t rank = json_array_size(json_object_get(out, "shape"));
+    for (size_t i = 0; i < n; i++)
+        if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
+            strbuf_addf(why, "'%s' has more dimensions than '%s'",
+                        facts_text(json_array_get(tensors, i), "name"), facts_text(out, "name"));
+            return false;
+        }
+    for (size_t d = 0; d < rank; d++) {
+        const char *size = dim_from_last(out, d);
+        uint32_t have = 0;
+        for (size_t i = 0; i < n; i++) {
+            const char *dim = dim_from_last(json_array_get(tensors, i), d);
+            if (same_text(dim, size)) {
+                have |= 1u << i;
+            } else if (!same_text(dim, "1")) {
+                strbuf_addf(why, "'%s' does not broadcast: '%s' is neither '%s' nor 1",
+                            facts_text(json_array_get(tensors, i), "name"), dim, size);
+                return false;
+            }
+        }
+        if (same_text(size, "1"))
+            continue;
+        if (g->n && g->have[g->n - 1] == have) {
+            g->size[g->n - 1] = arena_printf(&b->arena, "(%s) * %s", size, g->size[g->n - 1]);
+        } else {
+            g->size[g->n] = arena_printf(&b->arena, "(%s)", size);
+            g->have[g->n++] = have;
+        }
+    }
+    if (!g->n) {
+        g->size[0] = "1";
+        g->have[g->n++] = (1u << n) - 1;
+    }
+    return true;
+}
+
+/* An input's strides over the groups: what it has of them is contiguous, the others stand still. */
+static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
+{
+    struct strbuf step = STRBUF_INIT(256);
+    for (uint32_t k = 0; k < g->n; k++) {
+        bool have = g->have[k] >> input & 1;
+        strbuf_adds(out, k ? ", " : "");
+        if (!have)
+            strbuf_adds(out, "_0{}");
+        else if (!step.len)
+            strbuf_adds(out, "_1{}");
+        else
+            strbuf_addf(out, "I(%s)", step.buf);
+        if (have)
+            strbuf_addf(&step, "%sd%u", step.len ? " * " : "", k);
+    }
+    strbuf_release(&step);
+}
+
+static void bind_dims(struct pb_binding *b, const struct groups *g)
+{
+    static const char *const forms[] = {"dims:args", "dims:params", "dims:names", "dims:shape"};
+    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+        struct strbuf sb = STRBUF_INIT(4096);
+        for (uint32_t k = 0; k < g->n; k++) {
+            strbuf_adds(&sb, k ? ", " : "");
+            if (f == 0)
+                strbuf_addf(&sb, "\"%s\"", g->size[k]);
+            else
+                strbuf_addf(&sb, "%sd%u%s",
+                            f == 1   ? "int64_t "
+                            : f == 3 ? "I("
+                                     : "",
+                            k, f == 3 ? ")" : "");
+        }
+        bind_text(b, forms[f], sb.buf);
+        strbuf_release(&sb);
+    }
+    bind_text(b, "dims:inner", arena_printf(&b->arena, "(%s)", g->size[0]));
+}
+
+/*
+ * Inputs whose shapes broadcast to the output's, each of its own dtype. A task whose inputs are all
+ * like the output, and that has no scalars, needs none of this: it is left to simpler playbooks.
+ */
+static bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
+                           size_t n, const json_t *op, struct strbuf *why)
+{
+    const json_t *tensors = json_object_get(task, "tensors"), *out = json_array_get(tensors, n);
+    const json_t *names = json_object_get(op, "args");
+    struct groups g = {0};
+    char key[80];
+    bool alike = json_object_size(json_object_get(task, "scalars")) == 0;
+    if (!find_groups(b, tensors, n, &g, why))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        alike = alike && g.n == 1 && g.have[0] >> i & 1 &&
+                str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
+    if (alike) {
+        strbuf_adds(why, "its inputs are all like its output: it needs no broadcasting");
+        return false;
+    }
+    bind_dims(b, &g);
+    struct strbuf typed = STRBUF_INIT(4096), views = STRBUF_INIT(8192), align = STRBUF_INIT(4096);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *t = json_array_get(tensors, i);
+        enum dtype d = dtype_from_name(facts_text(t, "dtype"));
+        const char *name = json_string_value(json_array_get(names, i)), *comma = i ? ", " : "";
+        b->elem = MAX(b->elem, (int64_t)dtype_bytes(d));
+        strbuf_addf(&typed, "%sconst %s *__restrict__ %s", comma, c_type(d), name ? name : "");
+        strbuf_addf(&views, "%sview(%s, make_stride(", comma, name ? name : "");
+        add_strides(&g, i, &views);
+        strbuf_adds(&views, "))");
+        if (g.have[0] >> i & 1)
+            strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
+        else
+            strbuf_addf(&align, "%s256", comma); /* read one by one */
+    }
+    const struct {
+        const char *form, *text;
+    } forms[] = {{"typed", typed.buf}, {"views", views.buf}, {"align", align.buf}};
+    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+        snprintf(key, sizeof key, "%s:%s", role->role, forms[f].form);
+        bind_text(b, key, forms[f].text);
+    }
+    strbuf_release(&typed);
+    strbuf_release(&views);
+    strbuf_release(&align);
+    return true;
+}
+
+static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                          struct strbuf *why)
 {
     const struct pb_signature *sig = op->sig;
+    const struct pb_tensor *first = &sig->tensors[0];
+    const json_t *tensors = json_object_get(task, "tensors");
     size_t n = json_array_size(tensors), extra = 0;
-    if (sig->tensors[0].repeat && n >= sig->n) {
+    if (n > PB_MAX_TENSORS) {
+        strbuf_addf(why, "it has %zu tensors; %d is the most", n, PB_MAX_TENSORS);
+        return false;
+    }
+    if (first->repeat && n >= sig->n) {
         extra = n - sig->n;
     } else if (n != sig->n) {
         strbuf_addf(why, "it has %zu tensors, not %u", n, sig->n);
@@ -303,7 +464,7 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         const json_t *t = json_array_get(tensors, k);
         if (!fits(b, role, t, i >= n, why))
             return false;
-        if (k && k <= extra &&
+        if (k && first->repeat && !first->broadcast &&
             !str_eq(facts_text(t, "dtype"), facts_text(json_array_get(tensors, 0), "dtype"))) {
             strbuf_addf(why, "'%s' has another dtype than the first input", facts_text(t, "name"));
             return false;
@@ -311,16 +472,47 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         if (i < n && (k == 0 || k > extra))
             name_tensor(b, role, t);
     }
-    return !sig->tensors[0].repeat ||
-           bind_repeated(b, &sig->tensors[0], tensors, extra + 1, op->say, why);
+    if (first->broadcast && !bind_broadcast(b, first, task, extra + 1, op->say, why))
+        return false;
+    bind_number(b, "elem", b->elem);
+    return !first->repeat || bind_repeated(b, first, tensors, extra + 1, op->say, why);
+}
+
+/* However many scalars: lists that begin with a comma, and so may be empty. Like the inputs, whose
+ * count they go on from, they are v<i> in the code. */
+static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t inputs,
+                             struct strbuf *why)
+{
+    struct strbuf args = STRBUF_INIT(4096), params = STRBUF_INIT(1024), names = STRBUF_INIT(1024);
+    const char *key;
+    json_t *v;
+    size_t i = inputs;
+    json_object_foreach((json_t *)scalars, key, v)
+    {
+        strbuf_addf(&args, ", \"%s\"", key);
+        strbuf_addf(&params, ", float v%zu", i);
+        strbuf_addf(&names, ", v%zu", i++);
+    }
+    bool ok = i - inputs <= PB_MAX_TENSORS;
+    if (!ok)
+        strbuf_addf(why, "it has %zu scalars; %d is the most", i - inputs, PB_MAX_TENSORS);
+    bind_text(b, "scalars:args", args.buf);
+    bind_text(b, "scalars:params", params.buf);
+    bind_text(b, "scalars:names", names.buf);
+    strbuf_release(&args);
+    strbuf_release(&params);
+    strbuf_release(&names);
+    return ok;
 }
 
 static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
-                         const json_t *scalars, struct strbuf *why)
+                         const json_t *scalars, size_t inputs, struct strbuf *why)
 {
     const char *key;
     json_t *v;
     size_t i = 0;
+    if (sig->any_scalars)
+        return bind_any_scalars(b, scalars, inputs, why);
     if (json_object_size(scalars) != sig->nscalars) {
         strbuf_addf(why, "it has %zu scalars, not %u", json_object_size(scalars), sig->nscalars);
         return false;
@@ -354,8 +546,9 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         op.say = made;
     }
     bind_op(out, op.say);
-    bool ok = bind_tensors(&op, out, json_object_get(task, "tensors"), why) &&
-              bind_scalars(op.sig, out, json_object_get(task, "scalars"), why);
+    bool ok = bind_tensors(&op, out, task, why) &&
+              bind_scalars(op.sig, out, json_object_get(task, "scalars"),
+                           json_array_size(json_object_get(op.say, "args")), why);
     json_decref(made);
     if (!ok)
         pb_binding_release(out);

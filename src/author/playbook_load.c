@@ -124,7 +124,7 @@ static int load_dtypes(const struct loading *l, const json_t *j, const char *at,
 static int load_tensor(const struct loading *l, const json_t *j, const char *list, size_t i,
                        struct pb_signature *sig)
 {
-    static const char *const keys[] = {"role", "io", "shape", "dtype", "repeat", NULL};
+    static const char *const keys[] = {"role", "io", "shape", "dtype", "repeat", "broadcast", NULL};
     struct pb_tensor *t = &sig->tensors[i];
     char at[160];
     const char *role = json_string_value(json_object_get(j, "role"));
@@ -139,10 +139,13 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     t->in = str_starts(io, "in");
     t->out = str_eq(io, "out") || str_eq(io, "inout");
     t->repeat = json_is_true(json_object_get(j, "repeat"));
+    t->broadcast = json_is_true(json_object_get(j, "broadcast"));
     if (!str_eq(io, "in") && !t->out)
         return bad(l, at, "io is in, out or inout, not '%s'", io);
     if (t->repeat && (i > 0 || t->out))
         return bad(l, at, "only the first tensor, an input, may repeat");
+    if (t->broadcast && !t->repeat)
+        return bad(l, at, "only inputs that repeat may broadcast");
     if (!json_is_array(shape) || json_array_size(shape) > PB_MAX_RANK)
         return bad(l, at, "shape is a list of at most %d texts or integers", PB_MAX_RANK);
     for (size_t d = 0; d < json_array_size(shape); d++) {
@@ -183,8 +186,11 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     }
     if (scalars) {
         snprintf(at, sizeof at, "%s/scalars", pointer);
-        if (!json_is_array(scalars) || json_array_size(scalars) > PB_MAX_TENSORS)
-            return bad(l, at, "scalars is a list of at most %d names", PB_MAX_TENSORS);
+        sig->any_scalars = json_is_string(scalars) && str_eq(json_string_value(scalars), "*");
+        if (!sig->any_scalars &&
+            (!json_is_array(scalars) || json_array_size(scalars) > PB_MAX_TENSORS))
+            return bad(l, at, "scalars is a list of at most %d names, or \"*\" for any",
+                       PB_MAX_TENSORS);
         sig->nscalars = 0;
         for (size_t i = 0; i < json_array_size(scalars); i++) {
             const json_t *v = json_array_get(scalars, i);

@@ -125,6 +125,116 @@ static void test_says_why_not(void **state)
     }
 }
 
+static const struct playbook *built_in(struct fixture *f, const char *name)
+{
+    assert_int_equal(playbooks_open(&f->shelf, NULL, NULL), 0);
+    vec_each (struct playbook, pb, &f->shelf->books)
+        if (str_eq(pb->name, name))
+            return pb;
+    fail_msg("no playbook %s", name);
+    return NULL;
+}
+
+static const char *text_for(const struct pb_binding *b, const char *key)
+{
+    vec_each (struct pb_text, t, &b->texts)
+        if (str_eq(t->key, key))
+            return t->value;
+    return "";
+}
+
+/* A task z = f(x, y) over these shapes, as its facts. */
+static json_t *a_binary_task(const char *x, const char *y, const char *z, const char *dtype,
+                             const char *scalar, const char *torch)
+{
+    char *text = xasprintf(
+        "{\"name\": \"t\", \"op_type\": \"\", \"torch\": \"%s\", \"scalars\": {%s}, \"tensors\": ["
+        "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [%s], \"input\": true, \"output\": "
+        "false},"
+        "{\"name\": \"y\", \"dtype\": \"%s\", \"shape\": [%s], \"input\": true, \"output\": false},"
+        "{\"name\": \"z\", \"dtype\": \"float16\", \"shape\": [%s], \"input\": false, \"output\": "
+        "true}]}",
+        torch, scalar, x, dtype, y, z);
+    json_t *j = json_loads(text, 0, NULL);
+    assert_non_null(j);
+    free(text);
+    return j;
+}
+
+static void test_broadcast(void **state)
+{
+    const struct playbook *pb = built_in(*state, "broadcast");
+    static const struct {
+        const char *x, *y, *z, *views, *dims;
+    } good[] = {
+        {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"",
+         "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, _0{}))",
+         "\"(C)\", \"(R)\""},
+        {"\"A\", \"B\", \"C\"", "\"A\", \"B\", \"1\"", "\"A\", \"B\", \"C\"",
+         "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_0{}, _1{}))",
+         "\"(C)\", \"(A) * (B)\""},
+        {"\"A\", \"1\", \"2*C\"", "\"B\", \"1\"", "\"A\", \"B\", \"2 * C\"",
+         "view(v0, make_stride(_1{}, _0{}, I(d0))), view(v1, make_stride(_0{}, _1{}, _0{}))",
+         "\"(2 * C)\", \"(B)\", \"(A)\""},
+        {"\"N\"", "", "\"1\", \"N\"", "view(v0, make_stride(_1{})), view(v1, make_stride(_0{}))",
+         "\"(N)\""},
+        {"", "\"1\"", "\"1\", \"1\"", "view(v0, make_stride(_1{})), view(v1, make_stride(_1{}))",
+         "\"1\""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        json_t *task = a_binary_task(good[i].x, good[i].y, good[i].z, "bfloat16",
+                                     "\"k\": {\"dtype\": \"float32\"}", "k * x + y");
+        if (!playbook_bind(pb, task, 90, &b, &why))
+            fail_msg("case %zu: %s", i, why.buf);
+        assert_string_equal(text_for(&b, "in:views"), good[i].views);
+        assert_string_equal(text_for(&b, "dims:args"), good[i].dims);
+        assert_string_equal(text_for(&b, "in:typed"), "const float *__restrict__ v0, "
+                                                      "const cute::bfloat16_t *__restrict__ v1");
+        assert_string_equal(text_for(&b, "scalars:args"), ", \"k\"");
+        assert_string_equal(text_for(&b, "scalars:params"), ", float v2");
+        assert_string_equal(text_for(&b, "expr"), "(((v2) * (v0)) + (v1))");
+        assert_int_equal(b.elem, 4); /* of the widest */
+        pb_binding_release(&b);
+        json_decref(task);
+        strbuf_release(&why);
+    }
+    static const struct {
+        const char *x, *y, *z, *dtype, *torch, *why;
+    } bad[] = {
+        {"\"R\", \"C\"", "\"R\"", "\"R\", \"C\"", "float16", "x + y", "neither 'C' nor 1"},
+        {"\"R\", \"C\"", "\"C\"", "\"C\"", "float16", "x + y", "more dimensions"},
+        {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "int64", "x + y", "'y' is not what"},
+        {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "float16", "k * x + y", "the name 'k'"},
+        {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "float16", "", "no PyTorch expression"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        json_t *task = a_binary_task(bad[i].x, bad[i].y, bad[i].z, bad[i].dtype, "", bad[i].torch);
+        assert_false(playbook_bind(pb, task, 90, &b, &why));
+        if (!strstr(why.buf, bad[i].why))
+            fail_msg("case %zu: %s", i, why.buf);
+        json_decref(task);
+        strbuf_release(&why);
+    }
+    /* Where nothing broadcasts, the simpler playbook serves, and this one does not. */
+    vec_each (struct playbook, other, &((struct fixture *)*state)->shelf->books) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        json_t *task = a_binary_task("\"N\"", "\"N\"", "\"N\"", "float16", "", "x + y");
+        json_object_set_new(json_array_get(json_object_get(task, "tensors"), 0), "dtype",
+                            json_string("float16"));
+        bool fits = playbook_bind(other, task, 90, &b, &why);
+        assert_int_equal(fits, str_eq(other->name, "elementwise"));
+        if (fits)
+            pb_binding_release(&b);
+        json_decref(task);
+        strbuf_release(&why);
+    }
+}
+
 static void test_next(void **state)
 {
     const struct playbook *pb = open_one(*state, good_json, good_kernel);
@@ -232,6 +342,8 @@ static void test_bad_playbooks(void **state)
         {"threads * vec <= 512", "threads * vex <= 512", "vex"},
         {"threads * vec <= 512", "threads * vec <= 8", "break a requirement"},
         {"\"arch\": 80", "\"arch\": \"80\"", "arch"},
+        {"\"io\": \"in\"", "\"broadcast\": true, \"io\": \"in\"", "may broadcast"},
+        {"[\"eps\"]", "\"eps\"", "or \"*\" for any"},
         {"{\"softmax\"", "{\"softmax\": 1, \"x\"", "an op is an object"},
         {"\"name\": \"vec\"", "\"name\": \"threads\"", "two settings"},
         {"\"arch\": 80,", "\"arch\": 80", "mine/playbook.json:"},
@@ -372,6 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broadcast, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_next, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_start_fits_the_elements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_walk_ends, set_up, tear_down),
