@@ -56,6 +56,7 @@ static void put_compare(struct strbuf *o, const struct result_compare *c)
     wire_put_u64(o, c->n);
     wire_put_u64(o, c->bad);
     wire_put_u64(o, c->unwritten);
+    wire_put_u64(o, c->stale);
     wire_put_f64(o, c->max_ratio);
     wire_put_f64(o, c->rms_ratio);
     wire_put_f64(o, c->zero_ratio);
@@ -191,7 +192,8 @@ static void get_compare(struct wire_reader *r, struct arena *a, struct result_co
     c->n = wire_get_u64(r, "compare");
     c->bad = wire_get_u64(r, "compare");
     c->unwritten = wire_get_u64(r, "compare");
-    wire_require(r, c->bad <= c->n && c->unwritten <= c->n, "compare");
+    c->stale = wire_get_u64(r, "compare");
+    wire_require(r, c->bad <= c->n && c->unwritten <= c->n && c->stale <= c->n, "compare");
     c->max_ratio = wire_get_f64(r, "compare");
     c->rms_ratio = wire_get_f64(r, "compare");
     c->zero_ratio = wire_get_f64(r, "compare");

@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
-#define RESULT_VERSION 2
+#define RESULT_VERSION 3
 #define RESULT_STATUS_AT 24 /* byte of the status: the watchdog rewrites it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -82,9 +82,10 @@ struct result_compare {
     uint64_t n;         /* elements compared */
     uint64_t bad;       /* over tolerance */
     uint64_t unwritten; /* still holding poison */
-    double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
-    double rms_ratio;   /* rms error / rms error of an ideal implementation */
-    double zero_ratio;  /* max_ratio an all-zero output would have had (probe) */
+    uint64_t stale;   /* of a perturbed call's bad elements: those as they were before the change */
+    double max_ratio; /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
+    double rms_ratio; /* rms error / rms error of an ideal implementation */
+    double zero_ratio; /* max_ratio an all-zero output would have had (probe) */
     double max_abs;
     uint64_t worst_elem;
     double worst_got, worst_want;

@@ -131,11 +131,13 @@ static bool wrong_when_fresh(const struct call_ctx *x)
 /* Which accusation a wrong output is depends on what was special about the call; a lower precision
  * is a lower precision in any call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
-                        const char *story)
+                        const struct result_compare *cmp, const char *story)
 {
     const struct check_input *in = x->in;
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
+    if (perturbed && !cmp->stale) /* it followed, to the wrong place */
+        first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
                     "right when checked but wrong in a timed call on %s: %s", where(v, in, x->c),
@@ -244,7 +246,7 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     note_workload(x, v, cmp, story);
     if (!story)
         return true;
-    blame_wrong(v, x, detector, story);
+    blame_wrong(v, x, detector, cmp, story);
     return false;
 }
 
@@ -296,6 +298,9 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     };
     struct call_ctx x = {.in = in, .c = c, .jc = jc, .rc = rc, .w = w};
     bool verified = false, ran = false;
+    for (uint32_t k = 0; k < jc->ncalls; k++)
+        if (jc->calls[k].flags & JOB_CALL_SAMPLE)
+            w->note = "modelled from a sample of blocks: what they wrote was not verified";
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != 0)
             continue;

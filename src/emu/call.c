@@ -250,6 +250,10 @@ static int builtin_assertfail(struct warp *w, const struct insn *in, const struc
         !read_string(w, in, i, arg64(w, c, 1, i), file, sizeof file))
         return EX_FAULT;
     slash = strrchr(file, '/');
+    for (char *p = msg; *p; p++)
+        *p = (unsigned char)*p < ' ' ? ' ' : *p; /* it will be shown: no lines, no escapes */
+    for (char *p = file; *p; p++)
+        *p = (unsigned char)*p < ' ' ? ' ' : *p;
     return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_ASSERT, "%s:%u: assertion `%s' failed",
                      slash ? slash + 1 : file, (uint32_t)arg64(w, c, 2, i), msg);
 }

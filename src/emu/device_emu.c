@@ -421,6 +421,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.deadline_ns = e->job->limits.call_ns ? now_ns() + e->job->limits.call_ns : 0;
     run.resident = run.sms * 4;
     run.count = e->counting;
+    run.turned = e->turned && !may_wait_for_blocks(m->code);
     e->launches++;
     snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
     access_sizes(m->code, &run);
@@ -478,6 +479,7 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     struct emu *e = emu_of(d);
     e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_SAMPLE)) != 0;
     e->sampling = (call->flags & JOB_CALL_SAMPLE) != 0;
+    e->turned = (call->flags & JOB_CALL_REPEAT) != 0;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

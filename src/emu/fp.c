@@ -226,7 +226,17 @@ APPROX(sin, sin((double)a))
 APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
-UNARY(tanh_f32, float, float, canon32((float)tanh((double)a)))
+/* The hardware is right to 11 bits, this to 14: what needs more must not be right here either. */
+static inline float approx_tanh(float a)
+{
+    float t = (float)tanh((double)a);
+    uint32_t u;
+    memcpy(&u, &t, sizeof u);
+    u = (u + 0x200u) & ~0x3ffu;
+    memcpy(&t, &u, sizeof t);
+    return a != a ? a : t;
+}
+UNARY(tanh_f32, float, float, canon32(approx_tanh(a)))
 
 /* div.approx: |b| in (2^126, 2^128) gives 0, or NaN if a is infinite. */
 static inline float div_approx(float a, float b, bool ftz)

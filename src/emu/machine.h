@@ -236,6 +236,7 @@ struct launch {
     uint32_t smem_shift, gmem_shift; /* the sanitizer's cells: log2 of bytes */
     struct gsync *gsync;             /* its order between blocks */
     int gsync_used;                  /* atomic */
+    bool turned; /* clusters in another order than usual */
     uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
     struct insn_count *total; /* added up at the end */
@@ -283,7 +284,7 @@ struct emu {
     uint32_t last_gmem_shift;
     char last_kernel[256];
     uint32_t nthreads;
-    bool sanitize, counting, sampling, timing;
+    bool sanitize, counting, sampling, timing, turned;
     double model_ns;
 };
 

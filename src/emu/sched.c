@@ -383,6 +383,15 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads ---------------------------------------------------------------------------- */
 
+/* A call that is repeated takes the blocks of each wave in the other order, as a GPU might, unless
+ * they may wait for each other: what depends on which comes first shows. */
+static uint32_t turn_around(uint32_t i, uint32_t n)
+{
+    enum { WAVE = 64 };
+    uint32_t first = i / WAVE * WAVE, last = MIN(first + WAVE, n) - 1;
+    return first + (last - i);
+}
+
 static bool take(struct worker_state *ws, uint32_t *linear)
 {
     struct launch *l = ws->l;
@@ -392,7 +401,7 @@ static bool take(struct worker_state *ws, uint32_t *linear)
         __atomic_store_n(&l->next_cluster, n, __ATOMIC_RELAXED);
         return false;
     }
-    *linear = l->nsample ? l->sample[i] : i;
+    *linear = l->nsample ? l->sample[i] : l->turned ? turn_around(i, n) : i;
     return true;
 }
 

@@ -84,6 +84,29 @@ static int compare_on_device(struct verifier *v, const struct kept *k, uint32_t 
     return rc;
 }
 
+/* The call on the same data before one element of it was changed; NULL if there was none. */
+static const struct kept *unperturbed(const struct run *r, const struct kept *k)
+{
+    for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
+        const struct kept *o = &r->kept.items[i];
+        if (o->c == k->c && o->call.seed == k->call.seed && o->call.perturb_buffer < 0)
+            return o;
+    }
+    return NULL;
+}
+
+/* How many of the bad elements are bit for bit what they were before the change: a kernel that is
+ * wrong for another reason is not one that did not look. */
+static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
+                            const void *got, const void *before)
+{
+    uint64_t size = dtype_bytes(b->dtype), same = 0;
+    for (uint32_t s = 0; s < cmp->nsamples; s++)
+        same += compare_load(got, size, cmp->sample_elem[s]) ==
+                compare_load(before, size, cmp->sample_elem[s]);
+    return cmp->nsamples ? same * (cmp->bad + cmp->unwritten) / cmp->nsamples : 0;
+}
+
 static int verify_call(struct verifier *v, const struct kept *k, struct err *err)
 {
     struct run *r = v->r;
@@ -103,6 +126,9 @@ static int verify_call(struct verifier *v, const struct kept *k, struct err *err
                            run_threads(r), &r->arena, out);
         else if (compare_on_device(v, k, i, out, err) < 0)
             return -1;
+        const struct kept *before = unperturbed(r, k);
+        if (before && before->out[i] && out->bad)
+            out->stale = MIN(count_stale(&c->buffers[i], out, k->out[i], before->out[i]), out->n);
     }
     return 0;
 }

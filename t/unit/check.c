@@ -149,6 +149,7 @@ static void answers_that_depend_on_the_call(void **state)
         f.calls[2].repeat_equal = all[i].call != 1; /* one is wrong and the other right */
         f.cmp[all[i].call].bad = 1;
         f.cmp[all[i].call].max_ratio = INFINITY;
+        f.cmp[all[i].call].stale = 1;
         expect(&f, V_CHEAT, all[i].detector);
     }
 }
@@ -168,6 +169,17 @@ static void answers_that_depend_on_the_data(void **state)
         }
         expect(&f, V_MISMATCH, "compare");
     }
+}
+
+/* Nor is one whose output followed the change, only not closely enough. */
+static void answers_that_follow_badly(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.cmp[3].bad = 1;
+    f.cmp[3].max_ratio = 1.01;
+    expect(&f, V_MISMATCH, "compare");
 }
 
 static void damage(void **state)
@@ -363,6 +375,7 @@ int main(void)
         cmocka_unit_test(wrong_outputs),
         cmocka_unit_test(answers_that_depend_on_the_call),
         cmocka_unit_test(answers_that_depend_on_the_data),
+        cmocka_unit_test(answers_that_follow_badly),
         cmocka_unit_test(damage),
         cmocka_unit_test(findings_and_statuses),
         cmocka_unit_test(machine_failures_are_not_the_candidates),

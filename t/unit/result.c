@@ -14,7 +14,8 @@
 static uint64_t elem[] = {1, 5};
 static double got[] = {NAN, 2}, want[] = {1, INFINITY};
 static struct result_compare compare = {
-    1, 100, 2, 1, INFINITY, 3.5, 1e6, 0.25, 5, 2, INFINITY, 2, elem, got, want, "every 4th column"};
+    1,        100, 2,    1,   1,    INFINITY,          3.5, 1e6, 0.25, 5, 2,
+    INFINITY, 2,   elem, got, want, "every 4th column"};
 static struct result_call calls[] = {
     {0, 3, RESULT_OK, 1234.5, false, true, true, true, false, "", 1, &compare},
     {1, 1, RESULT_FAULT, -1, false, true, false, true, false, "guard after y", 0, NULL}};
