@@ -9,6 +9,8 @@
 
 #include "base/util.h"
 
+#define MAX_OBJS 16384u /* of a block */
+
 /* ---- clocks ---------------------------------------------------------------------------------- */
 
 static void join(struct vclock *a, const struct vclock *b)
@@ -143,13 +145,10 @@ void san_fence(struct warp *w, uint32_t scope)
 /* ---- strong accesses ----------------------------------------------------------------------------
  */
 
-static void order_shared(struct warp *w, uint32_t addr, uint32_t access, bool release)
+/* Between warps of a block, by what the key stands for: a place in memory. */
+static void order_warps(struct warp *w, const void *key, uint32_t access, bool release)
 {
-    uint32_t off;
-    struct block *b = smem_block(w, addr, &off);
-    if (b != w->block || off >= b->smem_bytes)
-        return;
-    const void *key = b->smem + off;
+    struct block *b = w->block;
     struct warp_san *s = w->san;
     if (release) {
         if (s->has_rel)
@@ -165,6 +164,26 @@ static void order_shared(struct warp *w, uint32_t addr, uint32_t access, bool re
         join(&s->acq, &o->vc);
         s->has_acq = true;
     }
+}
+
+static void order_shared(struct warp *w, uint32_t addr, uint32_t access, bool release)
+{
+    uint32_t off;
+    struct block *b = smem_block(w, addr, &off);
+    if (b == w->block && off < b->smem_bytes)
+        order_warps(w, b->smem + off, access, release);
+}
+
+static void order_global(struct warp *w, uint64_t addr, uint32_t access, bool release)
+{
+    struct block_san *s = w->block->san;
+    if (release)
+        san_global_publish(w, addr);
+    else
+        san_global_observe(w, addr, access & ACCESS_ACQUIRE);
+    if (w->block->nwarps > 1 && !s->g_many)
+        order_warps(w, mem_host(&w->launch->emu->mem, addr), access, release);
+    s->g_many |= s->nobjs > MAX_OBJS;
 }
 
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
@@ -192,10 +211,8 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
         }
         if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
             order_shared(w, (uint32_t)a, access, release);
-        else if (s == SP_GLOBAL && release)
-            san_global_publish(w, a);
         else if (s == SP_GLOBAL)
-            san_global_observe(w, a, access & ACCESS_ACQUIRE);
+            order_global(w, a, access, release);
     }
 }
 
@@ -274,6 +291,7 @@ void san_block_start(struct block *b)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
+    s->g_many = false;
     while (s->nblank)
         s->rmax[s->blank[--s->nblank].cell] = 0;
     while (s->nearly)

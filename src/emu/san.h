@@ -54,6 +54,7 @@ struct block_san {
         char who[96];
     } early[16];
     uint32_t nearly;
+    bool g_many; /* too many objects in global memory: order within the block is not followed */
     struct remote_access { /* the last plain one by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;

@@ -27,6 +27,19 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
     return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_CLOCK) << 23 |
            ((w->block->linear + 1) & CELL_BLOCK);
 }
+
+/* Beside it: the warp and its clock (0: not followed). Within a block, order is that of san.h. */
+#define TICK_CLOCK 0x07ffffffu
+static uint32_t tick_of(const struct warp *w, uint32_t access)
+{
+    uint32_t t = w->san->vc.t[w->id];
+    return access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << 27 | t;
+}
+static bool tick_before(const struct warp *w, uint32_t tick)
+{
+    return tick == 0 || tick >> 27 == w->id || (tick & TICK_CLOCK) <= w->san->vc.t[tick >> 27];
+}
+
 static uint32_t cell_clock(uint32_t v)
 {
     return v >> 23 & 0xff;
@@ -320,27 +333,39 @@ static bool watched(const struct alloc *a)
     return a->role != JOB_INPUT;
 }
 
-static bool cells_quiet(const struct emu_mem *m, uint32_t me, uint64_t c, uint64_t n, bool write)
+/* Cells of one array: untouched, or touched by this warp or by what it has synchronised with. */
+static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint32_t *tick,
+                          uint64_t n)
 {
-    uint32_t bad = 0;
-    const uint32_t *wr = m->writer + c, *rd = m->reader + c;
+    uint32_t bad = 0, me = (w->block->linear + 1) & CELL_BLOCK, id = w->id, min = w->san->min;
     for (uint64_t i = 0; i < n; i++)
-        bad |= (uint32_t)(wr[i] != 0) & (uint32_t)((wr[i] & CELL_BLOCK) != me);
-    if (write)
-        for (uint64_t i = 0; i < n; i++)
-            bad |= (uint32_t)(rd[i] != 0) & (uint32_t)(rd[i] != me);
-    return !bad;
+        bad |= (uint32_t)(cell[i] != 0) &
+               ((uint32_t)((cell[i] & CELL_BLOCK) != me) |
+                ((uint32_t)(tick[i] >> 27 != id) & (uint32_t)((tick[i] & TICK_CLOCK) > min)));
+    return bad;
 }
 
-static void cells_note(struct emu_mem *m, uint32_t cell, uint64_t c, uint64_t n, uint32_t access)
+static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write)
 {
-    uint32_t me = cell & CELL_BLOCK;
+    const struct emu_mem *m = &w->launch->emu->mem;
+    return !unsettled(w, m->writer + c, m->wtick + c, n) &&
+           (!write || !unsettled(w, m->reader + c, m->rtick + c, n));
+}
+
+static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK, tick = tick_of(w, access);
     if (access & MEM_WRITE)
-        for (uint64_t i = 0; i < n; i++)
+        for (uint64_t i = 0; i < n; i++) {
             m->writer[c + i] = cell;
+            m->wtick[c + i] = tick;
+        }
     if ((access & MEM_READ) && !(access & MEM_STRONG))
-        for (uint64_t i = 0; i < n; i++)
+        for (uint64_t i = 0; i < n; i++) {
             m->reader[c + i] = m->reader[c + i] == 0 || m->reader[c + i] == me ? me : CELL_MANY;
+            m->rtick[c + i] = tick;
+        }
 }
 
 static void note_store(struct alloc *a, const struct insn *pc)
@@ -361,20 +386,19 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (access & MEM_STRONG)
         return false;
     a->dirty = true;
-    uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
     if (write && a->shadowed)
         note_store(a, pc);
     if (span <= lanes * n) { /* one run without holes (or with repeats) */
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
-        if (race && !cells_quiet(m, me, c, k, write))
+        if (race && !cells_quiet(w, c, k, write))
             return false;
         if (!write && a->shadowed && !init_range(m, lo, span))
             return false;
         if (span == lanes * n) {
             if (race)
-                cells_note(m, cell, c, k, access);
+                cells_note(w, c, k, access);
             if (write && a->shadowed)
                 set_init(m, lo, span);
             return true;
@@ -383,7 +407,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
         FOR_LANES(i, w)
         {
             uint64_t c = (addr[i] - GLOBAL_BASE) >> sh;
-            if (race && !cells_quiet(m, me, c, MAX(n >> sh, 1u), write))
+            if (race && !cells_quiet(w, c, MAX(n >> sh, 1u), write))
                 return false;
             if (!write && a->shadowed && !init_range(m, addr[i], n))
                 return false;
@@ -392,7 +416,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     FOR_LANES(i, w)
     {
         if (race)
-            cells_note(m, cell, (addr[i] - GLOBAL_BASE) >> sh, MAX(n >> sh, 1u), access);
+            cells_note(w, (addr[i] - GLOBAL_BASE) >> sh, MAX(n >> sh, 1u), access);
         if (write && a->shadowed)
             set_init(m, addr[i], n);
     }
@@ -433,6 +457,41 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
+static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                         const char *mine, const char *theirs, uint32_t tick)
+{
+    char what[256], other[64];
+    const char *object;
+    int64_t index;
+    uint32_t t = (tick >> 27) * WARP;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", tick >> 27, t,
+             MIN(t + WARP, w->launch->nthreads) - 1);
+    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
+                "race in global memory: this %s of %s is not ordered after its %s by %s", mine,
+                what, theirs, other);
+}
+
+/* Between warps of one block. Where other blocks were waited for, order may have come through them:
+ * better silent than wrong. */
+static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
+                        uint64_t addr, uint32_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint64_t at = MAX((c << w->launch->gmem_shift) + GLOBAL_BASE, addr);
+    uint32_t wr = m->writer[c], rd = m->reader[c], me = (w->block->linear + 1) & CELL_BLOCK;
+    bool write = access & MEM_WRITE;
+    bool raw = (wr & CELL_BLOCK) == me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&
+               !tick_before(w, m->wtick[c]);
+    bool war = write && rd == me && !tick_before(w, m->rtick[c]);
+    if ((!raw && !war) || access & MEM_ASYNC || w->block->san->g_many || ordered(w, CELL_MANY) ||
+        (write && same_value(w, pc, lane, addr, n)))
+        return false;
+    report_warps(w, pc, lane, at, write ? "write" : "read", raw ? "write" : "read",
+                 raw ? m->wtick[c] : m->rtick[c]);
+    return true;
+}
+
 static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                         uint32_t n, uint32_t access)
 {
@@ -443,6 +502,8 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     for (; c <= end; c++) {
         uint32_t wr = m->writer[c], rd = m->reader[c];
         uint64_t at = MAX((c << sh) + GLOBAL_BASE, addr);
+        if (check_warps(w, pc, lane, c, addr, n, access))
+            return;
         if (wr && (wr & CELL_BLOCK) != me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&
             !ordered(w, wr)) {
             if (write && same_value(w, pc, lane, addr, n))
@@ -481,7 +542,7 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
                     "read of %s, which nothing has written yet", what);
     }
     if (m->writer)
-        cells_note(m, cell_of(w, access), (addr - GLOBAL_BASE) >> w->launch->gmem_shift,
+        cells_note(w, (addr - GLOBAL_BASE) >> w->launch->gmem_shift,
                    MAX(n >> w->launch->gmem_shift, 1u), access);
     if ((access & MEM_WRITE) && a->shadowed) {
         note_store(a, pc);

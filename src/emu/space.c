@@ -32,8 +32,10 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->init = reserve(m->size / 8);
         m->writer = (uint32_t *)(void *)reserve(m->size * 4); /* cells may be single bytes */
         m->reader = (uint32_t *)(void *)reserve(m->size * 4);
+        m->wtick = (uint32_t *)(void *)reserve(m->size * 4);
+        m->rtick = (uint32_t *)(void *)reserve(m->size * 4);
     }
-    if (!m->host || (shadow && (!m->init || !m->writer || !m->reader))) {
+    if (!m->host || (shadow && (!m->init || !m->writer || !m->reader || !m->wtick || !m->rtick))) {
         mem_release(m);
         return err_errno(err, "the emulator cannot reserve %llu bytes of address space",
                          (unsigned long long)m->size);
@@ -53,6 +55,10 @@ void mem_release(struct emu_mem *m)
         munmap(m->writer, m->size * 4);
     if (m->reader)
         munmap(m->reader, m->size * 4);
+    if (m->wtick)
+        munmap(m->wtick, m->size * 4);
+    if (m->rtick)
+        munmap(m->rtick, m->size * 4);
     for (size_t i = 0; i < m->n; i++)
         free(m->allocs[i]);
     free(m->allocs);
@@ -157,6 +163,8 @@ void mem_free(struct emu_mem *m, struct alloc *a)
                 memset((char *)m->reader + lo * k, 0, MIN(4096u, (hi - lo) * k));
                 drop_pages(m->writer, lo * k, hi * k);
                 drop_pages(m->reader, lo * k, hi * k);
+                drop_pages(m->wtick, lo * k, hi * k);
+                drop_pages(m->rtick, lo * k, hi * k);
             }
         }
         memmove(m->allocs + i, m->allocs + i + 1, (m->n - i - 1) * sizeof *m->allocs);

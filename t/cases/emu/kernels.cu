@@ -60,3 +60,6 @@ K good_wide_tile ARGS { auto t = cg::tiled_partition<128>(cg::this_thread_block(
 K oob_generic_shared ARGS { __shared__ float s[256]; s[T] = x[I]; __syncthreads(); float *p = n < 0 ? y : s; y[I] = p[(int)T - 200]; }
 K poison_shuffle ARGS { float a = x[I]; if (T % 32 < 20) a = __shfl_down_sync(0xfffff, a, 4); y[I] = a; }
 K poison_local ARGS { float a[32]; for (int k = 0; k < n / 64; k++) a[k * 5 % 32] = x[k]; y[I] = a[T % 32]; }
+K race_in_block ARGS { ws[I] = x[I]; y[I] = ws[I ^ 32]; }
+K good_in_block ARGS { ws[I] = x[I]; __syncthreads(); y[I] = ws[I ^ 32]; __syncthreads(); ws[I ^ 64] = y[I]; }
+K good_block_flag ARGS { volatile unsigned *f = cnt + 32 + blockIdx.x; ws[I] = x[I]; if (T < 32) { __threadfence(); __syncwarp(); if (T == 0) *f = 1; } if (T >= 224) { while (*f == 0); __threadfence(); } y[I] = T >= 224 ? ws[I - 224] : 0; }
