@@ -27,10 +27,8 @@
 #define L1_SHARE 0.50   /* likewise of what shared memory leaves of an SM's memory */
 #define L1_BESIDE 28672 /* what the memory of an SM has beyond what shared memory can take */
 #define L1_LEAST 16384
-#define EVICTION                                                                                  \
-    1.7              /* how sharply hits fall when more is read than fits; LRU in a loop: at once \
-                      */
-#define L1_LINE 0.92 /* clocks for a 128-byte line of an access */
+#define EVICTION 1.7    /* how sharply hits fall when more is read than fits (LRU: at once) */
+#define L1_LINE 0.92    /* clocks for a 128-byte line of an access */
 #define PART_STORE 1.45 /* sectors' worth of L2 time for the bytes missing in a sector stored */
 #define ISSUE 0.49      /* of the clocks of issue_clocks(): SASS is shorter, and dual pipes */
 #define INSNS_PER_PTX 1.15
@@ -146,7 +144,10 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    double dram = common * (1 - hit) * (1 - hits(l2, w->common));
+    /* blocks that run at once find it in the L2; those of the next wave if all of it fits there */
+    double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
+    double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
+    dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
 
     /* what the block itself has read; what is common takes room once, and stays in the L2 */
