@@ -37,6 +37,8 @@ judge() { # judge PLAYBOOK TASK [SETTING=VALUE...]
     runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$task" kernel.cu
 }
 judge broadcast spread unroll=2
+judge reduce_row row_sum load=16
+judge reduce_row row_argmax
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

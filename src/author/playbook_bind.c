@@ -159,31 +159,40 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
     enum dtype d = dtype_from_name(facts_text(t, "dtype"));
     bool in = json_is_true(json_object_get(t, "input")),
          out = json_is_true(json_object_get(t, "output"));
-    bool flat = role->rank == 1 && role->shape[0][0] == '*';
+    size_t rank = json_array_size(shape), fixed = role->rank;
+    bool flat = role->rank && role->shape[0][0] == '*';
+    if (flat)
+        fixed--;
     if (in != role->in || out != role->out || !(role->dtypes >> d & 1) ||
-        (!flat && json_array_size(shape) != role->rank)) {
+        (flat ? rank < fixed : rank != fixed)) {
         strbuf_addf(why, "tensor '%s' is not what '%s' must be", facts_text(t, "name"), role->role);
         return false;
     }
     if (role->broadcast)
         return true; /* against the output's, once that is known: bind_broadcast() */
+    size_t lead = rank - fixed;
     if (flat) {
         struct strbuf all = STRBUF_INIT(1024);
-        for (size_t i = 0; i < json_array_size(shape); i++)
-            strbuf_addf(&all, "%s(%s)", i ? " * " : "",
-                        json_string_value(json_array_get(shape, i)));
+        for (size_t i = 0; i < lead; i++) {
+            const char *dim = json_string_value(json_array_get(shape, i));
+            if (!same_text(dim, "1"))
+                strbuf_addf(&all, "%s(%s)", all.len ? " * " : "", dim);
+        }
         bool ok = bind_flat(b, role->shape[0] + 1, all.len ? all.buf : "1");
         strbuf_release(&all);
-        if (!ok)
+        if (!ok) {
             strbuf_addf(why, "'%s' has another shape", facts_text(t, "name"));
-        return ok;
-    }
-    for (uint32_t i = 0; i < role->rank; i++)
-        if (!bind_dim(b, role->shape[i], json_string_value(json_array_get(shape, i)), all_bound)) {
-            strbuf_addf(why, "dimension %u of '%s' is not '%s'", i, facts_text(t, "name"),
-                        role->shape[i]);
             return false;
         }
+    }
+    for (size_t i = 0; i < fixed; i++) {
+        const char *want = role->shape[i + flat];
+        if (!bind_dim(b, want, json_string_value(json_array_get(shape, lead + i)), all_bound)) {
+            strbuf_addf(why, "dimension %zu of '%s' is not '%s'", lead + i, facts_text(t, "name"),
+                        want);
+            return false;
+        }
+    }
     return true;
 }
 
@@ -195,51 +204,91 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
     bind_text(b, role->role, facts_text(t, "name"));
     snprintf(key, sizeof key, "%s:type", role->role);
     bind_text(b, key, c_type(d) ? c_type(d) : "");
+    snprintf(key, sizeof key, "%s:bytes", role->role);
+    bind_number(b, key, (int64_t)dtype_bytes(d));
     if (!b->elem && role->out)
         b->elem = (int64_t)dtype_bytes(d);
+}
+
+static const struct pb_op *op_named(const struct playbook *pb, const char *name)
+{
+    vec_each (struct pb_op, op, &pb->ops)
+        if (str_eq(op->name, name))
+            return op;
+    return NULL;
 }
 
 /* The task's own name first, then its kind of operation, then one that takes any. */
 static const struct pb_op *find_op(const struct playbook *pb, const json_t *task)
 {
-    const char *const names[] = {facts_text(task, "name"), facts_text(task, "op_type"), "*"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        vec_each (struct pb_op, op, &pb->ops)
-            if (str_eq(op->name, names[i]))
-                return op;
-    return NULL;
+    const struct pb_op *op = op_named(pb, facts_text(task, "name"));
+    op = op ? op : op_named(pb, facts_text(task, "op_type"));
+    return op ? op : op_named(pb, "*");
 }
 
-/* An op {"from": "torch"} is whatever the task's PyTorch expression says: its inputs, then its
- * scalars, become v0, v1, ... and the expression `expr`. A new reference, or NULL with the reason.
- */
+/* The names an expression may use, as v0, v1, ...: the task's inputs, then its scalars. */
+struct values {
+    const char *names[2 * PB_MAX_TENSORS];
+    size_t inputs, n;
+};
+
+static struct values values_of(const json_t *task)
+{
+    struct values v = {0};
+    size_t i;
+    const char *scalar;
+    json_t *t;
+    json_array_foreach(json_object_get(task, "tensors"), i, t)
+    {
+        if (json_is_true(json_object_get(t, "input")) && v.n < PB_MAX_TENSORS)
+            v.names[v.n++] = facts_text(t, "name");
+    }
+    v.inputs = v.n;
+    json_object_foreach(json_object_get(task, "scalars"), scalar, t)
+    {
+        if (v.n < ARRAY_LEN(v.names))
+            v.names[v.n++] = scalar;
+    }
+    return v;
+}
+
+/* An op {"from": "torch"} is whatever the task's PyTorch expression says: `expr`, of v0, v1, ... A
+ * new reference, or NULL with the reason. */
 static json_t *op_from_torch(const json_t *task, struct strbuf *why)
 {
-    const json_t *tensors = json_object_get(task, "tensors");
-    const char *names[2 * PB_MAX_TENSORS], *scalar;
-    size_t n = 0;
-    json_t *v, *args = json_array();
+    struct values v = values_of(task);
+    json_t *args = json_array(), *op = NULL;
     struct strbuf expr = STRBUF_INIT(16 << 10);
-    for (size_t i = 0; i < json_array_size(tensors) && n < PB_MAX_TENSORS; i++) {
-        const json_t *t = json_array_get(tensors, i);
-        if (!json_is_true(json_object_get(t, "input")))
-            continue;
-        json_array_append_new(args, json_sprintf("v%zu", n));
-        names[n++] = facts_text(t, "name");
-    }
-    json_object_foreach(json_object_get(task, "scalars"), scalar, v)
-    {
-        if (n < ARRAY_LEN(names))
-            names[n++] = scalar;
-    }
-    json_t *op = NULL;
+    for (size_t i = 0; i < v.inputs; i++)
+        json_array_append_new(args, json_sprintf("v%zu", i));
     if (!*facts_text(task, "torch"))
         strbuf_adds(why, "it does not know the operation, and the task has no PyTorch expression");
-    else if (torch_to_c(facts_text(task, "torch"), names, n, &expr, why))
+    else if (torch_to_c(facts_text(task, "torch"), v.names, v.n, &expr, why))
         op = json_pack("{s:O, s:s}", "args", args, "expr", expr.buf);
     json_decref(args);
     strbuf_release(&expr);
     return op;
+}
+
+/* An op {"from": "torch rows"}: the task's PyTorch expression is a reduction over the last axis, of
+ * an elementwise expression. It is one of the playbook's other ops, and the elements are `expr`. */
+static const struct pb_op *row_op_from_torch(const struct playbook *pb, const json_t *task,
+                                             struct pb_binding *b, struct strbuf *why)
+{
+    struct values v = values_of(task);
+    struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
+    const json_t *x = json_array_get(json_object_get(task, "tensors"), 0);
+    const struct pb_op *found = NULL;
+    size_t rank = json_array_size(json_object_get(x, "shape"));
+    if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
+        found = op_named(pb, r.name);
+        if (found)
+            bind_text(b, "expr", r.expr.buf);
+        else
+            strbuf_addf(why, "it cannot reduce by '%s'", r.name);
+    }
+    strbuf_release(&r.expr);
+    return found;
 }
 
 static void bind_op(struct pb_binding *b, const json_t *op)
@@ -538,6 +587,18 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         strbuf_adds(why, "it does not know the operation");
         return false;
     }
+    const struct pb_op *any = op_named(pb, "*");
+    if (any && str_eq(facts_text(any->say, "from"), "torch rows")) {
+        if (*facts_text(task, "torch"))
+            known = row_op_from_torch(pb, task, out, why);
+        else if (known == any)
+            known = NULL;
+        if (!known) {
+            strbuf_adds(why, why->len ? "" : "it does not know the operation");
+            pb_binding_release(out);
+            return false;
+        }
+    }
     op = *known;
     json_t *made = NULL;
     if (str_eq(facts_text(op.say, "from"), "torch")) {
@@ -546,9 +607,9 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         op.say = made;
     }
     bind_op(out, op.say);
-    bool ok = bind_tensors(&op, out, task, why) &&
-              bind_scalars(op.sig, out, json_object_get(task, "scalars"),
-                           json_array_size(json_object_get(op.say, "args")), why);
+    bool ok =
+        bind_tensors(&op, out, task, why) &&
+        bind_scalars(op.sig, out, json_object_get(task, "scalars"), values_of(task).inputs, why);
     json_decref(made);
     if (!ok)
         pb_binding_release(out);

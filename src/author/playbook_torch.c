@@ -357,3 +357,124 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
     strbuf_release(&c);
     return ok;
 }
+
+/* ---- reductions over the last axis ------------------------------------------------------------
+ */
+
+static const struct reduction {
+    const char *torch, *name;
+    bool pair; /* with a dim it gives values and indices */
+} reductions[] = {
+    {"sum", "sum", false},       {"mean", "mean", false},          {"amax", "max", false},
+    {"max", "max", true},        {"amin", "min", false},           {"min", "min", true},
+    {"prod", "prod", false},     {"norm", "norm", false},          {"vector_norm", "norm", false},
+    {"argmax", "argmax", false}, {"argmin", "argmin", false},      {"var", "var", false},
+    {"std", "std", false},       {"logsumexp", "logsumexp", false}};
+
+static const struct reduction *find_reduction(const char *s, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_LEN(reductions); i++)
+        if (strlen(reductions[i].torch) == len && memcmp(reductions[i].torch, s, len) == 0)
+            return &reductions[i];
+    return NULL;
+}
+
+/* What follows the values: [dim=]AXIS and keepdim, ")", and nothing else but a pair's choice. With
+ * no axis everything is reduced, which is the same for a vector. */
+static bool reduction_ends(struct reader *r, const struct reduction *f, size_t rank)
+{
+    bool has_dim = false;
+    for (bool more = !take(r, ")"); more;) {
+        blanks(r);
+        const char *at = r->s;
+        if (take(r, "keepdim")) {
+            if (!take(r, "=") || (!take(r, "True") && !take(r, "False")))
+                return refuse(r, "the option", at, 16);
+        } else {
+            if ((take(r, "dim") || take(r, "axis")) && !take(r, "="))
+                return refuse(r, "the option", at, 16);
+            blanks(r);
+            char *end;
+            long axis = strtol(r->s, &end, 10);
+            if (end == r->s || has_dim)
+                return refuse(r, "the option", at, 16);
+            if (axis != -1 && axis != (long)rank - 1)
+                return refuse(r, "a reduction over another axis than the last,", at, 8);
+            r->s = end;
+            has_dim = true;
+        }
+        more = take(r, ",");
+        if (!more && !take(r, ")"))
+            return refuse(r, "something unexpected at", r->s, 16);
+    }
+    if (!has_dim && rank != 1)
+        return refuse(r, "a reduction over all axes,", f->torch, strlen(f->torch));
+    if (f->pair && has_dim && !take(r, ".values") && !take(r, "[0]"))
+        return refuse(r, "both values and indices of", f->torch, strlen(f->torch));
+    blanks(r);
+    return !*r->s || refuse(r, "something unexpected at", r->s, strlen(r->s));
+}
+
+/* torch.NAME(VALUES, ...) */
+static bool reduce_as_function(struct reader *r, size_t rank, struct torch_rows *out)
+{
+    if (!take(r, "torch.linalg.") && !take(r, "torch."))
+        return false;
+    size_t n = word(r->s);
+    const struct reduction *f = find_reduction(r->s, n);
+    if (!f)
+        return false;
+    r->s += n;
+    if (!take(r, "(") || !expression(r, &out->expr))
+        return refuse(r, "something unexpected at", r->s, 16);
+    take(r, ",");
+    out->name = f->name;
+    return reduction_ends(r, f, rank);
+}
+
+/* VALUES.NAME(...), where VALUES binds as tightly as the method: a name, a call, in brackets. */
+static bool reduce_as_method(struct reader *r, size_t rank, struct torch_rows *out)
+{
+    const char *dot = NULL, *start = r->s;
+    const struct reduction *f = NULL;
+    for (const char *s = start; *s; s++) {
+        size_t n = *s == '.' ? word(s + 1) : 0;
+        if (n && s[1 + n] == '(' && find_reduction(s + 1, n)) {
+            f = find_reduction(s + 1, n);
+            dot = s;
+        }
+    }
+    if (!dot)
+        return refuse(r, "no reduction that is known, in", start, strlen(start));
+    char *values = xasprintf("%.*s", (int)(dot - start), start);
+    struct reader inner = *r;
+    inner.s = values;
+    bool ok = primary(&inner, &out->expr);
+    blanks(&inner);
+    if (ok && *inner.s)
+        ok = refuse(r, "more than a reduction, at", inner.s, strlen(inner.s));
+    free(values);
+    if (!ok)
+        return false;
+    r->s = dot + 1 + strlen(f->torch) + 1;
+    out->name = f->name;
+    return reduction_ends(r, f, rank);
+}
+
+bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t rank,
+                   struct torch_rows *out, struct strbuf *why)
+{
+    struct reader r = {.s = text, .names = names, .n = n, .why = why};
+    if (strlen(text) > TORCH_MAX_TEXT) {
+        strbuf_adds(why, "its PyTorch expression is too long");
+        return false;
+    }
+    blanks(&r);
+    if (reduce_as_function(&r, rank, out))
+        return true;
+    if (why->len)
+        return false;
+    r.s = text;
+    strbuf_clear(&out->expr);
+    return reduce_as_method(&r, rank, out);
+}

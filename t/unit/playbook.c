@@ -479,6 +479,110 @@ static void test_torch(void **state)
     strbuf_release(&why);
 }
 
+/* Reductions over the last axis, of two. */
+static void test_torch_rows(void **state)
+{
+    static const char *const names[] = {"x", "k"};
+    static const char *const good[][3] = {
+        {"x.sum(dim=-1)", "sum", "(v0)"},
+        {"torch.sum(x, 1, keepdim=True)", "sum", "(v0)"},
+        {"torch.mean(k * x, axis = -1)", "mean", "((v1) * (v0))"},
+        {"(x * x).sum(-1)", "sum", "(((v0) * (v0)))"},
+        {"x.abs().amax(keepdim=False, dim=1)", "max", "(fabsf(v0))"},
+        {"torch.max(x, dim=-1).values", "max", "(v0)"},
+        {"x.min(-1)[0]", "min", "(v0)"},
+        {" torch.linalg.vector_norm(x, dim=-1) ", "norm", "(v0)"},
+        {"torch.exp(x).prod(-1)", "prod", "(expf((v0)))"},
+        {"torch.argmax(x, dim=-1)", "argmax", "(v0)"},
+    };
+    static const char *const bad[] = {
+        "",
+        "x",
+        "x.sum()",
+        "x.sum(dim=0)",
+        "x.sum(dim=(0, 1))",
+        "x.sum(dim=-1) + 1",
+        "1 + x.sum(dim=-1)",
+        "-x.sum(dim=-1)",
+        "x.sum(dim=-1).sum(dim=-1)",
+        "torch.sum(x, dim=-1).sqrt()",
+        "x.sum(dim=-1",
+        "x.sum(-1, -1)",
+        "x.max(dim=-1)",
+        "x.norm(1, dim=-1)",
+        "x.std(dim=-1, correction=0)",
+        "torch.sum(torch.sum(x, -1), -1)",
+        "y.sum(-1)",
+        "x.median(dim=-1)",
+        "torch.sum(",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct torch_rows r = {.expr = STRBUF_INIT(4096)};
+        struct strbuf why = STRBUF_INIT(400);
+        if (!torch_to_rows(good[i][0], names, 2, 2, &r, &why))
+            fail_msg("%s: %s", good[i][0], why.buf);
+        assert_string_equal(r.name, good[i][1]);
+        assert_string_equal(r.expr.buf, good[i][2]);
+        strbuf_release(&r.expr);
+        strbuf_release(&why);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct torch_rows r = {.expr = STRBUF_INIT(4096)};
+        struct strbuf why = STRBUF_INIT(400);
+        if (torch_to_rows(bad[i], names, 2, 2, &r, &why))
+            fail_msg("'%s' became %s of %s", bad[i], r.name, r.expr.buf);
+        assert_true(why.len > 0);
+        strbuf_release(&r.expr);
+        strbuf_release(&why);
+    }
+    struct torch_rows r = {.expr = STRBUF_INIT(4096)};
+    struct strbuf why = STRBUF_INIT(400);
+    assert_true(torch_to_rows("x.sum()", names, 2, 1, &r, &why)); /* all there is */
+    strbuf_release(&r.expr);
+    strbuf_release(&why);
+}
+
+/* Leading axes are one; dimensions of 1 do not count. */
+static void test_rows(void **state)
+{
+    const struct playbook *pb = built_in(*state, "reduce_row");
+    static const struct {
+        const char *x, *y, *torch, *op, *rows, *why;
+    } cases[] = {
+        {"\"R\", \"C\"", "\"R\"", "x.sum(-1)", "", "((R))", NULL},
+        {"\"A\", \"B\", \"C\"", "\"A\", \"B\", \"1\"", "x.sum(2, keepdim=True)", "", "((A) * (B))",
+         NULL},
+        {"\"C\"", "", "x.sum()", "", "(1)", NULL},
+        {"\"R\", \"C\"", "\"R\"", "", "reduce_sum", "((R))", NULL},
+        {"\"R\", \"C\"", "\"R\"", "", "", NULL, "does not know"},
+        {"\"R\", \"C\"", "\"R\"", "x + 1", "sum", NULL, "no reduction"},
+        {"\"R\", \"C\"", "\"C\"", "x.sum(-1)", "", NULL, "another shape"},
+        {"\"R\", \"C\"", "\"R\"", "x.argmax(-1)", "", NULL, "'y' is not what"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        json_t *task = a_binary_task(cases[i].x, cases[i].y, "", "float32", "", cases[i].torch);
+        json_t *tensors = json_object_get(task, "tensors"), *y = json_array_get(tensors, 1);
+        json_array_remove(tensors, 2);
+        json_object_set_new(y, "input", json_false());
+        json_object_set_new(y, "output", json_true());
+        json_object_set_new(task, "op_type", json_string(cases[i].op));
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits != !cases[i].why || (!fits && !strstr(why.buf, cases[i].why)))
+            fail_msg("case %zu: %s", i, why.buf);
+        if (fits) {
+            assert_string_equal(text_for(&b, "R"), cases[i].rows);
+            assert_string_equal(text_for(&b, "C"), "C");
+            assert_string_equal(text_for(&b, "x:bytes"), "4");
+            assert_string_equal(text_for(&b, "join"), "return {a.v + b.v};");
+            pb_binding_release(&b);
+        }
+        json_decref(task);
+        strbuf_release(&why);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +596,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_playbooks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_template, set_up, tear_down),
         cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_torch_rows),
+        cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_author, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

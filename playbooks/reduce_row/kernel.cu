@@ -1,0 +1,174 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "reduce_row_vec", "when": "@{C}*@{x:bytes} % @{load} == 0 && alignof(@{x}) >= @{load}",
+      "grid": ["max(1, cdiv(@{R}, max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32))))))", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)"],
+      "block": ["max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32)))", "max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32))))"],
+      "args": ["@{x}", "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
+    { "kernel": "reduce_row_one", "when": "@{C}*@{x:bytes} % @{load} != 0 || alignof(@{x}) < @{load}",
+      "grid": ["max(1, cdiv(@{R}, max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32))))))", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)"],
+      "block": ["max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32)))", "max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32))))"],
+      "args": ["@{x}", "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
+    { "kernel": "reduce_row_join", "when": "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) > 1",
+      "grid": ["cdiv(@{R}, 4)"], "block": [32, 4], "args": ["part", "@{y}", "@{R}", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)", "@{C}"] } ],
+  "workspace": { "part": { "bytes": "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) > 1 ? 16*@{R}*(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) : 16", "init": "none" } } }
+*/
+// y[r] = the reduction of row r of x, after an elementwise expression.
+//
+// The lanes of a row are one or more warps, as its length asks; a block takes as many short rows as
+// fill it. A lane walks along its vectors with kUnroll loads in flight, and keeps a state for each
+// element of a vector: chains that do not wait for each other. States are joined by shuffles, then
+// across a row's warps through shared memory. Few long rows are split along grid.y: then the states
+// are partial, and a second launch joins them, a warp a row.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{x:type};
+using Out = @{y:type};
+constexpr int kVec = @{load} / sizeof(T);
+constexpr int kUnroll = @{unroll};
+constexpr int kMaxThreads = @{threads};
+constexpr bool kStream = @{stream};
+
+struct State {
+    @{state}
+};
+
+__device__ State unit()
+{
+    return {@{unit}};
+}
+
+__device__ float value(float v0@{scalars:params})
+{
+    return @{expr};
+}
+
+// v is the i-th value of its row.
+__device__ State element(float v, int64_t i)
+{
+    return {@{element}};
+}
+
+__device__ State join(State a, State b)
+{
+    @{join}
+}
+
+// Of a row of n values.
+__device__ Out result(State s, float n)
+{
+    return Out(@{result});
+}
+
+@{part:stream_load}
+
+__device__ State other_lane(State s, int d)
+{
+    static_assert(sizeof(State) % 4 == 0 && sizeof(State) <= 16);
+    unsigned w[sizeof(State) / 4];
+    memcpy(w, &s, sizeof s);
+    CUTE_UNROLL
+    for (int i = 0; i < int(sizeof s / 4); i++)
+        w[i] = __shfl_xor_sync(~0u, w[i], d);
+    memcpy(&s, w, sizeof s);
+    return s;
+}
+
+__device__ State join_warp(State s)
+{
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        s = join(s, other_lane(s, d));
+    return s;
+}
+
+template <int kWidth>
+__device__ void reduce(const T *x, Out *y, State *part, int64_t rows, int64_t cols,
+                       int64_t chunk@{scalars:params})
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = Copy_Atom<conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>, T>;
+    __shared__ State warp_states[kMaxThreads / 32];
+    int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+    bool there = row < rows;
+    int lanes = blockDim.x;
+    int64_t first = blockIdx.y * chunk / kWidth;
+    int64_t end = there ? min(cols, blockIdx.y * chunk + chunk) / kWidth : first;
+    Tensor gX = make_tensor(make_gmem_ptr(x + (there ? row : 0) * cols),
+                            make_shape(Int<kWidth>{}, cols / kWidth)); // (kWidth, vectors)
+    Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+    State s[kWidth];
+    CUTE_UNROLL
+    for (int v = 0; v < kWidth; v++)
+        s[v] = unit();
+    auto take = [&](int u, int64_t i) {
+        CUTE_UNROLL
+        for (int v = 0; v < kWidth; v++)
+            s[v] = join(s[v], element(value(float(r(v, u))@{scalars:names}), i * kWidth + v));
+    };
+    int64_t i = first + threadIdx.x;
+    for (; i + (kUnroll - 1) * lanes < end; i += kUnroll * lanes) {
+        CUTE_UNROLL
+        for (int u = 0; u < kUnroll; u++)
+            copy(Load{}, gX(_, i + u * lanes), r(_, u));
+        CUTE_UNROLL
+        for (int u = 0; u < kUnroll; u++)
+            take(u, i + u * lanes);
+    }
+    for (; i < end; i += lanes) {
+        copy(Load{}, gX(_, i), r(_, 0));
+        take(0, i);
+    }
+    State all = s[0];
+    CUTE_UNROLL
+    for (int v = 1; v < kWidth; v++)
+        all = join(all, s[v]);
+    all = join_warp(all);
+    int warps = lanes / 32;
+    if (warps > 1) {
+        State *mine = warp_states + threadIdx.y * warps;
+        if (threadIdx.x % 32 == 0)
+            mine[threadIdx.x / 32] = all;
+        __syncthreads();
+        all = mine[0];
+        for (int w = 1; w < warps; w++)
+            all = join(all, mine[w]);
+    }
+    if (!there || threadIdx.x != 0)
+        return;
+    if (gridDim.y == 1)
+        y[row] = result(all, float(cols));
+    else
+        part[row * gridDim.y + blockIdx.y] = all;
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxThreads)
+    reduce_row_vec(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part,
+                   int64_t rows, int64_t cols, int64_t chunk@{scalars:params})
+{
+    reduce<kVec>(x, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxThreads)
+    reduce_row_one(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part,
+                   int64_t rows, int64_t cols, int64_t chunk@{scalars:params})
+{
+    reduce<1>(x, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    reduce_row_join(const void *__restrict__ part, Out *__restrict__ y, int64_t rows, int splits,
+                    int64_t cols)
+{
+    int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+    if (row >= rows)
+        return;
+    const State *states = static_cast<const State *>(part) + row * splits;
+    State all = unit();
+    for (int i = threadIdx.x; i < splits; i += 32)
+        all = join(all, states[i]);
+    all = join_warp(all);
+    if (threadIdx.x == 0)
+        y[row] = result(all, float(cols));
+}
