@@ -297,6 +297,11 @@ struct cluster {
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
     uint64_t rng;
+    struct { /* is it going round in circles? see sched.c */
+        uint64_t steps, next, hash;
+        uint32_t rounds, age, power, epoch;
+        bool on, reads, writes, cycles;
+    } probe;
 };
 
 /* True for one round when nothing else can move: a try_wait may return false now. */

@@ -230,14 +230,18 @@ struct launch {
     uint32_t resident; /* clusters one host thread may hold at once */
     /* shared between host threads */
     uint32_t next_cluster; /* atomic */
-    int stop;              /* atomic: a fault was recorded */
-    uint64_t steps;        /* atomic, updated now and then */
+    struct { /* clusters held, those that go round in circles, those that still do; under emu->lock
+              */
+        uint32_t held, most, cycling, confirmed, epoch;
+    } spin;
+    int stop;       /* atomic: a fault was recorded */
+    uint64_t steps; /* atomic, updated now and then */
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* the sanitizer's cells: log2 of bytes */
     struct gsync *gsync;             /* its order between blocks */
     int gsync_used;                  /* atomic */
-    bool turned; /* clusters in another order than usual */
+    bool turned;                     /* clusters in another order than usual */
     uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
     struct insn_count *total; /* added up at the end */

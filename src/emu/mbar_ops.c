@@ -140,6 +140,7 @@ static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const
     if (mbar_done(&bar, parity))
         return 1;
     bool poll = !m->blocking && ++warp_async(w)->polls % 4;
+    w->block->cluster->probe.writes |= !m->blocking; /* every fourth poll may change something */
     if (poll || !async_settle(b, off))
         return 0;
     mbar_unpack(&bar, *mbar_word(b, off));

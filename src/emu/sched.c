@@ -21,6 +21,8 @@
 #define STUCK_ROUNDS 64u
 #define LOOK_AT_CLOCK 50000u
 #define STUCK_POLLS 4096u
+#define PROBE_EVERY 400000u /* warp instructions of a cluster between looks for a cycle */
+#define PROBE_ROUNDS 8u
 
 static uint64_t mix(uint64_t x)
 {
@@ -239,6 +241,8 @@ static void cluster_start(struct cluster *c, uint32_t linear)
     memset(&c->bar, 0, sizeof c->bar);
     c->stuck = false;
     c->rounds_stuck = c->polls = 0;
+    memset(&c->probe, 0, sizeof c->probe);
+    c->probe.next = PROBE_EVERY;
     c->rng = mix(c->launch->seed ^ mix(linear + 1));
     c->nrunning = c->nlive = 0;
     c->running = true;
@@ -276,16 +280,22 @@ static int deadlock(struct cluster *c, const char *why)
 {
     struct strbuf sb = STRBUF_INIT(1600);
     struct warp *first = NULL;
-    for (uint32_t b = 0; b < c->nblocks && !first; b++)
-        for (uint32_t i = 0; i < c->blocks[b].nwarps && !first; i++)
-            if (c->blocks[b].warps[i].live)
-                first = &c->blocks[b].warps[i];
+    uint32_t at = 0;
+    for (uint32_t b = 0; b < c->nblocks; b++)
+        for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
+            struct warp *w = &c->blocks[b].warps[i];
+            for (uint32_t k = 0; k < w->nfrags && w->live; k++)
+                if (!first || (first->frags[at].waiting && !w->frags[k].waiting)) {
+                    first = w; /* who spins tells more than who waits for it */
+                    at = k;
+                }
+        }
     describe_stuck(c, &sb);
     /* A sample of blocks may wait for those left out, or take over their work: no hang. */
     bool sampled = c->launch->emu->sampling;
     if (first) {
-        first->frame = first->frags[0].frame;
-        emu_fault(first, first->frags[0].pc, __builtin_ctz(first->frags[0].mask),
+        first->frame = first->frags[at].frame;
+        emu_fault(first, first->frags[at].pc, __builtin_ctz(first->frags[at].mask),
                   sampled ? RESULT_UNSUPPORTED : RESULT_HANG,
                   sampled ? FIND_UNSUPPORTED : FIND_DEADLOCK, "%s%s%s",
                   sampled ? "no time can be modelled from a sample of its blocks: " : "", why,
@@ -315,6 +325,120 @@ static bool polls_in_vain(struct cluster *c)
     return c->polls >= STUCK_POLLS;
 }
 
+/* ---- going round in circles ------------------------------------------------------------------ */
+
+/* A cluster whose registers and memory come back as they were, while it has written nothing outside
+ * and read nothing from there, does so for ever. If it reads global memory another cluster may free
+ * it: then all that run must be going round, and be found to be so once more after that was known.
+ */
+
+static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
+{
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        uint64_t v;
+        memcpy(&v, (const char *)p + i, 8);
+        h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 29;
+    }
+    return mix(h);
+}
+
+static uint64_t state_of(const struct cluster *c)
+{
+    uint64_t h = 0;
+    for (uint32_t b = 0; b < c->nblocks; b++) {
+        h = hash_bytes8(h, c->blocks[b].smem, c->launch->smem_bytes);
+        for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
+            const struct warp *w = &c->blocks[b].warps[i];
+            h = mix(h ^ w->live);
+            for (uint32_t k = 0; k < w->nfrags && w->live; k++) {
+                const struct fragment *f = &w->frags[k];
+                h = mix(mix(h ^ (uintptr_t)f->pc) ^ f->mask);
+                h = hash_bytes8(h, f->frame->regs, f->frame->func->frame_bytes);
+            }
+            if (w->live)
+                h = hash_bytes8(h, w->local, (size_t)c->launch->local_bytes * WARP);
+        }
+    }
+    return h;
+}
+
+static void probe_result(struct cluster *c, bool cycles)
+{
+    struct launch *l = c->launch;
+    c->probe.on = false;
+    c->probe.next = c->probe.steps + PROBE_EVERY;
+    if (c->probe.cycles == cycles && !cycles)
+        return;
+    pthread_mutex_lock(&l->emu->lock);
+    l->spin.cycling += (uint32_t)cycles - (uint32_t)c->probe.cycles;
+    bool all = l->spin.cycling == l->spin.held;
+    if (c->probe.cycles != cycles) {
+        l->spin.epoch++;
+        l->spin.confirmed = 0;
+        c->probe.cycles = cycles;
+    } else if (all && c->probe.epoch != l->spin.epoch) {
+        c->probe.epoch = l->spin.epoch;
+        l->spin.confirmed++;
+    }
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
+/* A cluster (if it has started) came or went. */
+static void held_changed(struct launch *l, int by, const struct cluster *c)
+{
+    pthread_mutex_lock(&l->emu->lock);
+    l->spin.held += (uint32_t)by;
+    l->spin.cycling -= c && c->probe.cycles;
+    l->spin.epoch++;
+    l->spin.confirmed = 0;
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
+static bool nobody_helps(struct cluster *c)
+{
+    struct launch *l = c->launch;
+    uint32_t n = l->nsample ? l->nsample : l->nclusters;
+    pthread_mutex_lock(&l->emu->lock);
+    bool full =
+        l->spin.held >= l->spin.most || __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= n;
+    bool r = full && l->spin.confirmed >= l->spin.held;
+    pthread_mutex_unlock(&l->emu->lock);
+    return r;
+}
+
+/* After a round of all warps. True if it will never end. */
+static bool circles(struct cluster *c, uint64_t steps)
+{
+    c->probe.steps += steps;
+    if (!c->probe.on) {
+        if (c->probe.steps < c->probe.next)
+            return false;
+        c->probe.on = true;
+        c->probe.reads = c->probe.writes = false;
+        c->probe.rounds = c->probe.age = 0;
+        c->probe.power = 1;
+        c->probe.hash = state_of(c);
+        return false;
+    }
+    if (c->probe.writes || ++c->probe.rounds > PROBE_ROUNDS) {
+        probe_result(c, false);
+        return false;
+    }
+    uint64_t h = state_of(c);
+    if (h == c->probe.hash) {
+        bool alone = !c->probe.reads;
+        probe_result(c, true);
+        return alone || nobody_helps(c);
+    }
+    if (++c->probe.age == c->probe.power) {
+        c->probe.hash = h;
+        c->probe.power *= 2;
+        c->probe.age = 0;
+    }
+    return false;
+}
+
 /* Runs warps of a cluster for about `turn` instructions. 1: finished, 0: goes on, -1: stop. */
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
@@ -322,6 +446,7 @@ static int cluster_run(struct cluster *c, uint64_t turn)
     uint64_t done = 0, look = LOOK_AT_CLOCK;
     while (done < turn) {
         uint32_t moved = 0;
+        uint64_t so_far = done;
         for (uint32_t b = 0; b < c->nblocks; b++) {
             struct block *bl = &c->blocks[b];
             uint32_t n = bl->nwarps;
@@ -369,6 +494,10 @@ static int cluster_run(struct cluster *c, uint64_t turn)
             if (++c->rounds_stuck > STUCK_ROUNDS || polls_in_vain(c))
                 return deadlock(c, "deadlock: no thread of the block can go on");
         }
+        if (moved && circles(c, done - so_far))
+            return deadlock(c,
+                            "deadlock: these threads go round in circles and nothing they look at "
+                            "will change");
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return -1;
         if (l->deadline_ns && done >= look) { /* over_limit() looks again, and tells */
@@ -437,7 +566,10 @@ static void *worker_main(void *arg)
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
         if (more && (n == 0 || (at == 0 && n < l->resident))) {
-            if ((more = take(ws, &linear))) {
+            held_changed(l, 1, NULL); /* before others can see that none is left */
+            if (!(more = take(ws, &linear))) {
+                held_changed(l, -1, NULL);
+            } else {
                 held[n] = spare ? spare : cluster_create(ws);
                 spare = NULL;
                 cluster_start(held[n], linear);
@@ -452,6 +584,7 @@ static void *worker_main(void *arg)
         if (rc < 0 || over_limit(ws, held[at]))
             break;
         if (rc == 1) {
+            held_changed(l, -1, held[at]);
             if (spare)
                 cluster_destroy(held[at]);
             else
@@ -480,6 +613,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     pthread_t *t = xcalloc(nthreads, sizeof *t);
     l->resident =
         l->cooperative ? (work + nthreads - 1) / nthreads + 1 : MAX(1u, l->resident / nthreads);
+    l->spin.most = nthreads * l->resident;
     uint32_t started = 1;
     if (l->sanitize)
         san_launch_begin(l);

@@ -249,8 +249,30 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
+/* While its cluster is watched for going round in circles: what could end it from outside? */
+static void note_reach(struct warp *w, const struct insn *pc)
+{
+    struct cluster *c = w->block->cluster;
+    switch (pc->kind) {
+    case CK_LD_GLOBAL:
+        c->probe.reads = true;
+        break;
+    case CK_ATOMIC:
+        c->probe.writes |= pc->sub[2] != SP_SHARED;
+        break;
+    case CK_ST_GLOBAL:
+    case CK_ASYNC_COPY:
+    case CK_TENSOR:
+    case CK_OTHER:
+        c->probe.writes = true;
+        break;
+    default:
+        break;
+    }
+}
+
 static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, uint32_t budget,
-                                                               const bool count)
+                                                               const bool count, const bool probe)
 {
     const uint32_t start = budget;
     for (uint32_t k = 0; k < w->nfrags; k++)
@@ -293,6 +315,8 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
             count_insn(w, pc, m);
             count_waits(w, pc);
         }
+        if (probe)
+            note_reach(w, pc);
         if (__builtin_expect(w->watch != NULL, 0))
             async_touch(w, pc);
         int rc = pc->exec(w, pc);
@@ -370,7 +394,9 @@ out:
 
 enum slice_rc warp_run(struct warp *w, uint32_t budget)
 {
+    if (__builtin_expect(w->block->cluster->probe.on, 0))
+        return w->counts ? run(w, budget, true, true) : run(w, budget, false, true);
     if (w->counts)
-        return run(w, budget, true);
-    return run(w, budget, false);
+        return run(w, budget, true, false);
+    return run(w, budget, false, false);
 }

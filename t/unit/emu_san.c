@@ -61,6 +61,9 @@ static const struct {
     {"good_calls", RESULT_OK, NONE},
     {"good_divergent_loop", RESULT_OK, NONE},
     {"good_switch", RESULT_OK, NONE},
+    {"hang_shared_flag", RESULT_HANG, FIND_DEADLOCK},
+    {"hang_chain", RESULT_HANG, FIND_DEADLOCK},
+    {"good_long_wait", RESULT_OK, NONE},
     {"good_cas_seed", RESULT_OK, NONE},
     {"race_in_block", RESULT_OK, FIND_RACE},
     {"good_in_block", RESULT_OK, NONE},
@@ -102,7 +105,7 @@ static enum result_status launch(struct emu_run *r, const char *kernel, uint32_t
     emu_run_open(r, true);
     r->job.nthreads = threads;
     r->job.seed = seed;
-    r->job.limits.emu_steps = 1500000;
+    r->job.limits.emu_steps = 12000000;
     r->d->ops->close(r->d);
     assert_int_equal(emu_open(&r->d, &r->job, &r->err), 0);
     for (int i = 0; i < 1024; i++)
@@ -217,6 +220,12 @@ static void names_the_place(void **state)
     launch(&r, "hang_barriers", 1, 0);
     assert_non_null(strstr(r.found.items[0].text, "bar.sync 2, 256"));
     emu_run_close(&r);
+    static const char *const spins[] = {"hang_shared_flag", "hang_chain"};
+    for (size_t i = 0; i < ARRAY_LEN(spins); i++) {
+        launch(&r, spins[i], 2, 7);
+        assert_non_null(strstr(r.found.items[0].text, "round in circles"));
+        emu_run_close(&r);
+    }
 }
 
 int main(void)

@@ -63,3 +63,6 @@ K poison_local ARGS { float a[32]; for (int k = 0; k < n / 64; k++) a[k * 5 % 32
 K race_in_block ARGS { ws[I] = x[I]; y[I] = ws[I ^ 32]; }
 K good_in_block ARGS { ws[I] = x[I]; __syncthreads(); y[I] = ws[I ^ 32]; __syncthreads(); ws[I ^ 64] = y[I]; }
 K good_block_flag ARGS { volatile unsigned *f = cnt + 32 + blockIdx.x; ws[I] = x[I]; if (T < 32) { __threadfence(); __syncwarp(); if (T == 0) *f = 1; } if (T >= 224) { while (*f == 0); __threadfence(); } y[I] = T >= 224 ? ws[I - 224] : 0; }
+K hang_shared_flag ARGS { __shared__ volatile int f; if (T == 0) f = 0; __syncthreads(); if (T == 33) while (f == 0); __syncthreads(); y[I] = x[I]; }
+K hang_chain ARGS { volatile unsigned *f = cnt + 48; if (T == 0 && blockIdx.x > 0) while (f[blockIdx.x - 1] == 0); __syncthreads(); y[I] = x[I]; if (T == 0 && blockIdx.x != 1) f[blockIdx.x] = 1; }
+K good_long_wait ARGS { volatile unsigned *f = cnt + 56; float a = x[I]; if (blockIdx.x == 0) for (int k = 0; k < 30000; k++) a = a * 0.5f + 1; if (blockIdx.x == 0 && T == 0) *f = 1; if (T == 0) while (*f == 0); __syncthreads(); y[I] = a; }
