@@ -364,15 +364,38 @@ static void access_sizes(const struct code *c, struct launch *run)
     run->gmem_shift = gmem == 1 ? 0 : gmem == 2 ? 1 : 2;
 }
 
+static bool looks_at_others(const struct insn *in)
+{
+    return in->kind == CK_ATOMIC || (in->kind == CK_LD_GLOBAL && (in->sub[2] & MEM_STRONG));
+}
+
 /* Does the code wait for other blocks? Then only a prefix of the grid can run alone. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++)
-        for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++) {
-            const struct insn *in = &c->funcs[i].insns[k];
-            if (in->kind == CK_ATOMIC || (in->kind == CK_LD_GLOBAL && (in->sub[2] & MEM_STRONG)))
+        for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++)
+            if (looks_at_others(&c->funcs[i].insns[k]))
+                return true;
+    return false;
+}
+
+/* Does it look at them in a loop, or in a function, which may be called in one? Where each block
+ * waits for the one before it, another order takes ages. */
+static bool polls_blocks(const struct code *c)
+{
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        if (!f->decoded)
+            continue;
+        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below are inside of one */
+        for (uint32_t k = f->n; k-- > 0;) {
+            const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
+            if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
+                loop = k; /* to its start, and then some: better one too many */
+            if (k < loop && looks_at_others(&f->insns[k]))
                 return true;
         }
+    }
     return false;
 }
 
@@ -421,7 +444,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.deadline_ns = e->job->limits.call_ns ? now_ns() + e->job->limits.call_ns : 0;
     run.resident = run.sms * 4;
     run.count = e->counting;
-    run.turned = e->turned && !may_wait_for_blocks(m->code);
+    run.turned = e->turned && !polls_blocks(m->code);
     e->launches++;
     snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
     access_sizes(m->code, &run);

@@ -512,8 +512,8 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads ---------------------------------------------------------------------------- */
 
-/* A call that is repeated takes the blocks of each wave in the other order, as a GPU might, unless
- * they may wait for each other: what depends on which comes first shows. */
+/* A call that is repeated takes the blocks of each wave in the other order, as a GPU might: what
+ * depends on which comes first shows. */
 static uint32_t turn_around(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };

@@ -79,8 +79,8 @@ bool rounds_sample(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    if (slot == s->t->verify) /* full: one that has turned out slow goes first (keeping costs: not
-                                 for noise) */
+    /* Full: one that has turned out slow goes first. Keeping costs, so not for noise. */
+    if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)
                 break;
