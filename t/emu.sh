@@ -62,6 +62,14 @@ out_has "is named" "axpi"
 sed -i 's/axpi/axpy/; s/, 1000\]}/]}/' job.json
 runs 1 "too few arguments" "$HONE" emu --ptx axpy.ptx --job job.json
 
+cat >printf.json <<'JSON'
+{ "buffers": { "x": {"dtype": "float32", "count": 1024}, "y": {"dtype": "float32", "count": 1024, "role": "output"},
+               "ws": {"dtype": "float32", "count": 1024, "role": "workspace"}, "cnt": {"dtype": "int32", "count": 256} },
+  "launches": [ {"kernel": "good_printf", "grid": [4], "block": [256], "args": ["x", "y", "ws", "cnt", {"i64": 1024}]} ] }
+JSON
+runs 0 "a kernel that prints" "$HONE" emu --ptx "$ROOT/t/cases/emu/kernels.ptx" --job printf.json
+out_has "is heard" "hello 42  3.14 str 123456789012 %"
+
 bad() { # bad NAME WHAT < json
     cat >bad.json
     runs 2 "refused: $1" "$HONE" emu --ptx axpy.ptx --job bad.json

@@ -86,6 +86,8 @@ static const struct {
      "cub::Sum and cub::Max are gone: use cuda::std::plus<>{} and cuda::maximum<>{}"},
     {"identifier \"FLT_MAX\"", NULL, "#include <float.h>"},
     {"identifier \"convert_", NULL, "a helper of FlashAttention, not of CuTe: define it"},
+    {"identifier \"__", "undefined",
+     "no intrinsic of that name for this architecture, or its header is missing"},
     {"identifier \"_", "undefined",
      "CuTe names only some constants (_1, _2, _4, ... _64, _128, ...): write Int<N>"},
     {"identifier \"", "undefined",

@@ -145,11 +145,11 @@ static bool take_arg(struct warp *w, const struct insn *in, uint32_t lane, uint6
 static int format_one(struct warp *w, const struct insn *in, uint32_t lane, const char **fmt,
                       uint64_t *at, struct strbuf *out)
 {
-    char spec[48] = "%", text[512];
+    char spec[48] = "%", text[2048];
     size_t n = 1;
     const char *f = *fmt + 1;
     uint64_t v;
-    int longs = 0;
+    int longs = 0, shorts = 0;
     for (int digits = 0; *f && strchr("-+ #0123456789.*", *f);) {
         digits = *f >= '0' && *f <= '9' ? digits + 1 : 0;
         if (digits > 3) { /* no wider than what is kept of it */
@@ -166,7 +166,9 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
         n = MIN(n, 30u);
         f++;
     }
-    while (*f && strchr("hlLzjt", *f))
+    for (; *f == 'h'; f++)
+        shorts++;
+    while (*f && strchr("lLzjt", *f))
         longs += *f == 'l' || *f == 'z' || *f == 'j' || *f == 't', f++;
     char conv = *f;
     *fmt = conv ? f + 1 : f;
@@ -180,14 +182,17 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
             return -1;
         snprintf(spec + n, sizeof spec - n, "%s%c", conv == 'c' ? "" : "ll", conv);
         long long s = longs ? (long long)v : conv == 'd' || conv == 'i' ? (int32_t)v : (long long)v;
-        if (conv == 'c')
-            snprintf(text, sizeof text, "%c", (char)v);
-        else {
+        if (shorts && !longs) {
+            bool sign = conv == 'd' || conv == 'i';
+            s = shorts > 1 ? (sign ? (int8_t)v : (uint8_t)v) : sign ? (int16_t)v : (uint16_t)v;
+        }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        if (conv == 'c')
+            snprintf(text, sizeof text, spec, (int)v);
+        else
             snprintf(text, sizeof text, spec, s);
 #pragma GCC diagnostic pop
-        }
     } else if (conv && strchr("eEfFgGaA", conv)) {
         double d;
         if (!take_arg(w, in, lane, at, 8, &v))
@@ -202,8 +207,11 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
         char str[1024];
         if (!take_arg(w, in, lane, at, 8, &v) || !read_string(w, in, lane, v, str, sizeof str))
             return -1;
-        strbuf_adds(out, str);
-        return 0;
+        snprintf(spec + n, sizeof spec - n, "s");
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(text, sizeof text, spec, str);
+#pragma GCC diagnostic pop
     } else if (conv == 'p') {
         if (!take_arg(w, in, lane, at, 8, &v))
             return -1;
@@ -212,7 +220,7 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
         return 0;
     }
     strbuf_adds(out, text);
-    return 0;
+    return 1;
 }
 
 static int builtin_vprintf(struct warp *w, const struct insn *in, const struct call_info *c)
@@ -223,20 +231,25 @@ static int builtin_vprintf(struct warp *w, const struct insn *in, const struct c
         char fmt[1024];
         struct strbuf out = STRBUF_INIT(8192);
         uint64_t at = arg64(w, c, 1, i);
+        uint32_t nargs = 0;
         if (!read_string(w, in, i, arg64(w, c, 0, i), fmt, sizeof fmt))
             return EX_FAULT;
         for (const char *f = fmt; *f;) {
             if (*f != '%') {
                 strbuf_addc(&out, *f++);
-            } else if (format_one(w, in, i, &f, &at, &out) < 0) {
+                continue;
+            }
+            int took = format_one(w, in, i, &f, &at, &out);
+            if (took < 0) {
                 strbuf_release(&out);
                 return EX_FAULT;
             }
+            nargs += (uint32_t)took;
         }
         pthread_mutex_lock(&e->lock);
         strbuf_add(&e->printf_text, out.buf, out.len);
         pthread_mutex_unlock(&e->lock);
-        set_result(w, c, i, out.len);
+        set_result(w, c, i, nargs); /* CUDA's counts arguments, not characters */
         strbuf_release(&out);
     }
     return EX_NEXT;

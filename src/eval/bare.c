@@ -190,6 +190,8 @@ static void tell(struct verdict *v, const struct result *r)
                                                            .line = c->line,
                                                            .value = c->value};
     }
+    if (r->printf_text && *r->printf_text)
+        *vec_push(&v->warnings) = arena_printf(a, "the kernel printed: %s", r->printf_text);
     v->device = arena_strdup(a, r->device);
     v->run_ns = r->run_ns;
 }

@@ -179,7 +179,9 @@ static void right_values(void **state)
     }
     emu_run_close(&r);
     assert_int_equal(launch(&r, "good_printf", 1, 1), RESULT_OK);
-    assert_string_equal(r.d->ops->printf_text(r.d), "hello 42  3.14 str 123456789012 %\n");
+    assert_string_equal(r.d->ops->printf_text(r.d),
+                        "hello 42  3.14 str 123456789012 %\n[ab   |  z|44|  ff|xy]\n");
+    assert_true(y[3] == 4);
     emu_run_close(&r);
     assert_int_equal(launch(&r, "good_divergent_loop", 1, 9), RESULT_OK);
     for (int i = 0; i < 1024; i++)

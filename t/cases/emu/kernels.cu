@@ -45,7 +45,7 @@ K good_spin_lock ARGS { __shared__ int lock; __shared__ volatile int c; if (T ==
 K hang_spin ARGS { while (((volatile unsigned *)cnt)[0] == 0); y[I] = 0; }
 K hang_barriers ARGS { if (T < 128) asm volatile("bar.sync 1, 256;"); else asm volatile("bar.sync 2, 256;"); y[I] = 0; }
 K traps ARGS { y[I] = 0; if (I == 77) __trap(); }
-K good_printf ARGS { if (I == 3) printf("hello %d %5.2f %s %llu %%\n", 42, 3.14159, "str", 123456789012ull); y[I] = 0; }
+K good_printf ARGS { if (I == 3) y[I] = printf("hello %d %5.2f %s %llu %%\n", 42, 3.14159, "str", 123456789012ull); else y[I] = 0; if (I == 4) printf("[%-5s|%3c|%hhd|%*x|%.2s]\n", "ab", 'z', 300, 4, 255, "xyz"); }
 __device__ float plus1(float a) { return a + 1; }
 __device__ float twice(float a) { return a * 2; }
 __device__ __noinline__ float fib(float n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
