@@ -39,6 +39,7 @@ judge() { # judge PLAYBOOK TASK [SETTING=VALUE...]
 judge broadcast spread unroll=2
 judge reduce_row row_sum load=16
 judge reduce_row row_argmax
+judge softmax log_probs cluster=8 threads=256
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

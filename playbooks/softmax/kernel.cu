@@ -16,7 +16,7 @@
       "when": "@{C} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem}",
       "grid": ["@{R}"], "block": [@{threads}], "args": ["@{x}", "@{y}", "@{R}", "@{C}"] } ] }
 */
-// Softmax of each row.
+// Softmax of each row (of -x, where that is asked), or its logarithm.
 //
 // A row that fits is read once into registers, kPer vectors a thread: by the lanes of one warp, by
 // several warps, or by a cluster of blocks, as its length asks; the plan gives a row as many lanes
@@ -38,8 +38,14 @@ constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kCluster = @{cluster};
 constexpr bool kStream = @{stream};
+constexpr bool kLog = @{log};
 
 #define MINUS_INF (-__int_as_float(0x7f800000))
+
+__device__ float value(T x)
+{
+    return @{sign}float(x);
+}
 
 @{part:stream_store}
 
@@ -118,7 +124,7 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
     auto inside = [&](int k) { return there && at(k) * kVec < cols; };
 
     Tensor r = make_tensor<T>(Shape<Int<kVec>, Int<kPer>>{});
-    fill(r, T(MINUS_INF));
+    fill(r, T(@{sign}MINUS_INF));
     CUTE_UNROLL
     for (int k = 0; k < kPer; k++)
         if (inside(k))
@@ -127,13 +133,13 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
     float m = MINUS_INF;
     CUTE_UNROLL
     for (int i = 0; i < size(r); i++)
-        m = fmaxf(m, float(r(i)));
+        m = fmaxf(m, value(r(i)));
     m = join_row(m, part, max_of);
     float base = m == MINUS_INF ? 0.f : m, sum = 0;
     Tensor e = make_tensor<float>(shape(r));
     CUTE_UNROLL
     for (int i = 0; i < size(r); i++) {
-        e(i) = __expf(float(r(i)) - base);
+        e(i) = __expf(value(r(i)) - base);
         sum += e(i);
     }
     sum = join_row(sum, part + 32, sum_of);
@@ -159,9 +165,10 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
         factor = scale(block_m, m);
     }
     factor /= sum;
+    float log_sum = kLog ? m + logf(sum) : 0.f;
     CUTE_UNROLL
     for (int i = 0; i < size(r); i++)
-        r(i) = T(e(i) * factor);
+        r(i) = T(kLog ? value(r(i)) - log_sum : e(i) * factor);
     CUTE_UNROLL
     for (int k = 0; k < kPer; k++)
         if (inside(k))
@@ -186,22 +193,23 @@ __device__ void softmax_twice(const T *x, T *y, int rows, int cols)
         float old = m;
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            m = fmaxf(m, float(r(j)));
+            m = fmaxf(m, value(r(j)));
         float base = m == MINUS_INF ? 0.f : m;
         sum *= scale(old, m);
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            sum += __expf(float(r(j)) - base);
+            sum += __expf(value(r(j)) - base);
     }
     float all = join_row(m, part, max_of);
-    float inv = 1.f / join_row(sum * scale(m, all), part + 32, sum_of);
+    sum = join_row(sum * scale(m, all), part + 32, sum_of);
+    float inv = 1.f / sum, log_sum = kLog ? all + logf(sum) : 0.f;
 
 #pragma unroll 4
     for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
         copy(Load<kWidth>{}, gX(_, i), r);
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            r(j) = T(__expf(float(r(j)) - all) * inv);
+            r(j) = T(kLog ? value(r(j)) - log_sum : __expf(value(r(j)) - all) * inv);
         copy(Store<kWidth>{}, r, gY(_, i));
     }
 }

@@ -49,7 +49,8 @@ struct pb_tensor {
         broadcast; /* of those: each of its own dtype and a shape that broadcasts to the output's */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
-    uint32_t dtypes; /* a bit per enum dtype */
+    uint32_t dtypes;  /* a bit per enum dtype */
+    const char *like; /* the role that it shares its dtype with, or NULL */
 };
 
 struct pb_signature {

@@ -168,6 +168,12 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         strbuf_addf(why, "tensor '%s' is not what '%s' must be", facts_text(t, "name"), role->role);
         return false;
     }
+    const char *alike = role->like ? arena_printf(&b->arena, "%s:type", role->like) : NULL;
+    if (alike && !str_eq(bound(b, alike, strlen(alike)), c_type(d))) {
+        strbuf_addf(why, "'%s' has another dtype than '%s'", facts_text(t, "name"),
+                    bound(b, role->like, strlen(role->like)));
+        return false;
+    }
     if (role->broadcast)
         return true; /* against the output's, once that is known: bind_broadcast() */
     size_t lead = rank - fixed;
@@ -270,8 +276,9 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
     return op;
 }
 
-/* An op {"from": "torch rows"}: the task's PyTorch expression is a reduction over the last axis, of
- * an elementwise expression. It is one of the playbook's other ops, and the elements are `expr`. */
+/* An op {"from": "torch rows"}: the task's PyTorch expression works along the last axis, on an
+ * elementwise expression. It is one of the playbook's other ops; where that has an `expr`, the
+ * elements are that, or else the input itself. */
 static const struct pb_op *row_op_from_torch(const struct playbook *pb, const json_t *task,
                                              struct pb_binding *b, struct strbuf *why)
 {
@@ -282,10 +289,14 @@ static const struct pb_op *row_op_from_torch(const struct playbook *pb, const js
     size_t rank = json_array_size(json_object_get(x, "shape"));
     if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
         found = op_named(pb, r.name);
-        if (found)
+        if (!found)
+            strbuf_addf(why, "it does not know '%s'", r.name);
+        else if (json_object_get(found->say, "expr"))
             bind_text(b, "expr", r.expr.buf);
-        else
-            strbuf_addf(why, "it cannot reduce by '%s'", r.name);
+        else if (!str_eq(r.expr.buf, "(v0)")) {
+            strbuf_addf(why, "it takes '%s' of the input only, not of an expression", r.name);
+            found = NULL;
+        }
     }
     strbuf_release(&r.expr);
     return found;

@@ -158,8 +158,17 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
         else
             return bad(l, at, "shape is a list of texts or integers");
     }
+    const json_t *dtype = json_object_get(j, "dtype");
+    for (size_t k = 0; k < i && json_is_string(dtype) && !t->like; k++)
+        if (str_eq(sig->tensors[k].role, json_string_value(dtype))) {
+            t->like = sig->tensors[k].role;
+            t->dtypes = sig->tensors[k].dtypes;
+        }
+    if (json_is_string(dtype) && !t->like)
+        return bad(l, at, "dtype is a list, or the role of a tensor before it, not '%s'",
+                   json_string_value(dtype));
     sig->n++;
-    return load_dtypes(l, json_object_get(j, "dtype"), at, &t->dtypes);
+    return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
 /* `tensors` and `scalars` of the playbook, or of one op that differs; NULL if it has neither. */

@@ -364,12 +364,15 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
 static const struct reduction {
     const char *torch, *name;
     bool pair; /* with a dim it gives values and indices */
-} reductions[] = {
-    {"sum", "sum", false},       {"mean", "mean", false},          {"amax", "max", false},
-    {"max", "max", true},        {"amin", "min", false},           {"min", "min", true},
-    {"prod", "prod", false},     {"norm", "norm", false},          {"vector_norm", "norm", false},
-    {"argmax", "argmax", false}, {"argmin", "argmin", false},      {"var", "var", false},
-    {"std", "std", false},       {"logsumexp", "logsumexp", false}};
+} reductions[] = {{"sum", "sum", false},          {"mean", "mean", false},
+                  {"amax", "max", false},         {"max", "max", true},
+                  {"amin", "min", false},         {"min", "min", true},
+                  {"prod", "prod", false},        {"norm", "norm", false},
+                  {"vector_norm", "norm", false}, {"argmax", "argmax", false},
+                  {"argmin", "argmin", false},    {"var", "var", false},
+                  {"std", "std", false},          {"logsumexp", "logsumexp", false},
+                  {"softmax", "softmax", false},  {"log_softmax", "log_softmax", false},
+                  {"softmin", "softmin", false}};
 
 static const struct reduction *find_reduction(const char *s, size_t len)
 {
@@ -390,6 +393,10 @@ static bool reduction_ends(struct reader *r, const struct reduction *f, size_t r
         if (take(r, "keepdim")) {
             if (!take(r, "=") || (!take(r, "True") && !take(r, "False")))
                 return refuse(r, "the option", at, 16);
+        } else if (take(r, "dtype")) { /* the task says what it is */
+            if (!take(r, "=") || !take(r, "torch."))
+                return refuse(r, "the option", at, 16);
+            r->s += word(r->s);
         } else {
             if ((take(r, "dim") || take(r, "axis")) && !take(r, "="))
                 return refuse(r, "the option", at, 16);
@@ -418,7 +425,8 @@ static bool reduction_ends(struct reader *r, const struct reduction *f, size_t r
 /* torch.NAME(VALUES, ...) */
 static bool reduce_as_function(struct reader *r, size_t rank, struct torch_rows *out)
 {
-    if (!take(r, "torch.linalg.") && !take(r, "torch."))
+    if (!take(r, "torch.linalg.") && !take(r, "torch.nn.functional.") && !take(r, "torch.") &&
+        !take(r, "F."))
         return false;
     size_t n = word(r->s);
     const struct reduction *f = find_reduction(r->s, n);

@@ -23,7 +23,8 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
                 struct strbuf *why);
 
 /*
- * The same for a reduction over the last axis of an elementwise expression:
+ * The same for what works along the last axis, a reduction or a softmax, of an elementwise
+ * expression:
  *
  *     "(x * x).sum(dim=-1)"  ->  name "sum", expr "(v0 * v0)"
  *

@@ -339,6 +339,7 @@ static void test_bad_playbooks(void **state)
         {"\"structure\"", "\"stucture\"", "not 'stucture'"},
         {"\"io\": \"in\"", "\"io\": \"both\"", "not 'both'"},
         {"float32", "float31", "not a dtype"},
+        {"[\"float32\"]", "\"y\"", "a tensor before it, not 'y'"},
         {"threads * vec <= 512", "threads * vex <= 512", "vex"},
         {"threads * vec <= 512", "threads * vec <= 8", "break a requirement"},
         {"\"arch\": 80", "\"arch\": \"80\"", "arch"},
@@ -494,6 +495,8 @@ static void test_torch_rows(void **state)
         {" torch.linalg.vector_norm(x, dim=-1) ", "norm", "(v0)"},
         {"torch.exp(x).prod(-1)", "prod", "(expf((v0)))"},
         {"torch.argmax(x, dim=-1)", "argmax", "(v0)"},
+        {"F.softmax(k * x, dim=-1, dtype=torch.float32)", "softmax", "((v1) * (v0))"},
+        {"torch.nn.functional.log_softmax(x, 1)", "log_softmax", "(v0)"},
     };
     static const char *const bad[] = {
         "",
@@ -583,6 +586,41 @@ static void test_rows(void **state)
     }
 }
 
+/* An output of the input's dtype; along the last axis, of the input itself. */
+static void test_softmax_rows(void **state)
+{
+    const struct playbook *pb = built_in(*state, "softmax");
+    static const struct {
+        const char *torch, *dtype, *log, *why;
+    } cases[] = {
+        {"torch.softmax(x, dim=-1)", "float32", "false", NULL},
+        {"x.log_softmax(2)", "float32", "true", NULL},
+        {"x.log_softmax(2)", "float16", NULL, "'y' has another dtype than 'x'"},
+        {"torch.softmax(2 * x, dim=-1)", "float32", NULL, "not of an expression"},
+        {"x.logsumexp(-1)", "float32", NULL, "does not know 'logsumexp'"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        const char *shape = "\"A\", \"B\", \"C\"";
+        json_t *task = a_binary_task(shape, shape, "", cases[i].dtype, "", cases[i].torch);
+        json_t *tensors = json_object_get(task, "tensors"), *y = json_array_get(tensors, 1);
+        json_array_remove(tensors, 2);
+        json_object_set_new(y, "input", json_false());
+        json_object_set_new(y, "output", json_true());
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits != !cases[i].why || (!fits && !strstr(why.buf, cases[i].why)))
+            fail_msg("case %zu: %s", i, why.buf);
+        if (fits) {
+            assert_string_equal(text_for(&b, "log"), cases[i].log);
+            assert_string_equal(text_for(&b, "R"), "((A) * (B))");
+            pb_binding_release(&b);
+        }
+        json_decref(task);
+        strbuf_release(&why);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_torch),
         cmocka_unit_test(test_torch_rows),
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_softmax_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_author, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
