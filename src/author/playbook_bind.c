@@ -278,9 +278,9 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
 
 /* An op {"from": "torch rows"}: the task's PyTorch expression works along the last axis, on an
  * elementwise expression. It is one of the playbook's other ops; where that has an `expr`, the
- * elements are that, or else the input itself. */
+ * elements are that, or else the input itself. *whole: not the last axis, but all as one. */
 static const struct pb_op *row_op_from_torch(const struct playbook *pb, const json_t *task,
-                                             struct pb_binding *b, struct strbuf *why)
+                                             struct pb_binding *b, bool *whole, struct strbuf *why)
 {
     struct values v = values_of(task);
     struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
@@ -289,6 +289,7 @@ static const struct pb_op *row_op_from_torch(const struct playbook *pb, const js
     size_t rank = json_array_size(json_object_get(x, "shape"));
     if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
         found = op_named(pb, r.name);
+        *whole = r.whole;
         if (!found)
             strbuf_addf(why, "it does not know '%s'", r.name);
         else if (json_object_get(found->say, "expr"))
@@ -300,6 +301,22 @@ static const struct pb_op *row_op_from_torch(const struct playbook *pb, const js
     }
     strbuf_release(&r.expr);
     return found;
+}
+
+/* The task with its first tensor as a vector. A new reference. */
+static json_t *first_as_vector(const json_t *task)
+{
+    json_t *copy = json_deep_copy(task), *dim;
+    json_t *x = json_array_get(json_object_get(copy, "tensors"), 0);
+    struct strbuf all = STRBUF_INIT(4096);
+    size_t i;
+    json_array_foreach(json_object_get(x, "shape"), i, dim)
+    {
+        strbuf_addf(&all, "%s(%s)", i ? " * " : "", json_string_value(dim));
+    }
+    json_object_set_new(x, "shape", json_pack("[s]", i ? all.buf : "1"));
+    strbuf_release(&all);
+    return copy;
 }
 
 static void bind_op(struct pb_binding *b, const json_t *op)
@@ -599,9 +616,10 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         return false;
     }
     const struct pb_op *any = op_named(pb, "*");
+    bool whole = false;
     if (any && str_eq(facts_text(any->say, "from"), "torch rows")) {
         if (*facts_text(task, "torch"))
-            known = row_op_from_torch(pb, task, out, why);
+            known = row_op_from_torch(pb, task, out, &whole, why);
         else if (known == any)
             known = NULL;
         if (!known) {
@@ -618,10 +636,12 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         op.say = made;
     }
     bind_op(out, op.say);
+    json_t *vector = whole ? first_as_vector(task) : NULL;
     bool ok =
-        bind_tensors(&op, out, task, why) &&
+        bind_tensors(&op, out, vector ? vector : task, why) &&
         bind_scalars(op.sig, out, json_object_get(task, "scalars"), values_of(task).inputs, why);
     json_decref(made);
+    json_decref(vector);
     if (!ok)
         pb_binding_release(out);
     return ok;

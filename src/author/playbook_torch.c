@@ -18,15 +18,21 @@ struct function {
 
 static const struct function functions[] = {
     {"abs", 1, 1, "fabsf($0)", {0}},
+    {"acos", 1, 1, "acosf($0)", {0}},
     {"add", 2, 2, "($0 + $1)", {0}},
+    {"asin", 1, 1, "asinf($0)", {0}},
+    {"atan", 1, 1, "atanf($0)", {0}},
+    {"atan2", 2, 2, "atan2f($0, $1)", {0}},
     {"ceil", 1, 1, "ceilf($0)", {0}},
     {"clamp", 2, 3, "fminf(fmaxf($0, $1), $2)", {0, 0, "INFINITY"}},
     {"clamp_max", 2, 2, "fminf($0, $1)", {0}},
     {"clamp_min", 2, 2, "fmaxf($0, $1)", {0}},
     {"cos", 1, 1, "cosf($0)", {0}},
+    {"cosh", 1, 1, "coshf($0)", {0}},
     {"div", 2, 2, "($0 / $1)", {0}},
     {"elu", 1, 2, "($0 > 0.f ? $0 : $1 * expm1f($0))", {0, "1.f"}},
     {"erf", 1, 1, "erff($0)", {0}},
+    {"erfc", 1, 1, "erfcf($0)", {0}},
     {"exp", 1, 1, "expf($0)", {0}},
     {"exp2", 1, 1, "exp2f($0)", {0}},
     {"expm1", 1, 1, "expm1f($0)", {0}},
@@ -42,6 +48,7 @@ static const struct function functions[] = {
     {"hardswish", 1, 1, "($0 * fminf(fmaxf($0 + 3.f, 0.f), 6.f) / 6.f)", {0}},
     {"hardtanh", 1, 3, "fminf(fmaxf($0, $1), $2)", {0, "-1.f", "1.f"}},
     {"leaky_relu", 1, 2, "($0 > 0.f ? $0 : $1 * $0)", {0, "0.01f"}},
+    {"lerp", 3, 3, "($0 + $2 * ($1 - $0))", {0}},
     {"log", 1, 1, "logf($0)", {0}},
     {"log10", 1, 1, "log10f($0)", {0}},
     {"log1p", 1, 1, "log1pf($0)", {0}},
@@ -64,8 +71,10 @@ static const struct function functions[] = {
      "(1.0507009873554805f * ($0 > 0.f ? $0 : 1.6732632423543772f * expm1f($0)))",
      {0}},
     {"sigmoid", 1, 1, "(1.f / (1.f + expf(-$0)))", {0}},
+    {"sign", 1, 1, "(float($0 > 0.f) - float($0 < 0.f))", {0}},
     {"silu", 1, 1, "($0 / (1.f + expf(-$0)))", {0}},
     {"sin", 1, 1, "sinf($0)", {0}},
+    {"sinh", 1, 1, "sinhf($0)", {0}},
     {"softplus", 1, 1, "($0 > 20.f ? $0 : log1pf(expf($0)))", {0}},
     {"softsign", 1, 1, "($0 / (1.f + fabsf($0)))", {0}},
     {"sqrt", 1, 1, "sqrtf($0)", {0}},
@@ -73,6 +82,7 @@ static const struct function functions[] = {
     {"sub", 2, 2, "($0 - $1)", {0}},
     {"tan", 1, 1, "tanf($0)", {0}},
     {"tanh", 1, 1, "tanhf($0)", {0}},
+    {"trunc", 1, 1, "truncf($0)", {0}},
     {"where", 3, 3, "($0 ? $1 : $2)", {0}},
 };
 
@@ -383,8 +393,9 @@ static const struct reduction *find_reduction(const char *s, size_t len)
 }
 
 /* What follows the values: [dim=]AXIS and keepdim, ")", and nothing else but a pair's choice. With
- * no axis everything is reduced, which is the same for a vector. */
-static bool reduction_ends(struct reader *r, const struct reduction *f, size_t rank)
+ * no axis everything is reduced. */
+static bool reduction_ends(struct reader *r, const struct reduction *f, size_t rank,
+                           struct torch_rows *out)
 {
     bool has_dim = false;
     for (bool more = !take(r, ")"); more;) {
@@ -414,8 +425,8 @@ static bool reduction_ends(struct reader *r, const struct reduction *f, size_t r
         if (!more && !take(r, ")"))
             return refuse(r, "something unexpected at", r->s, 16);
     }
-    if (!has_dim && rank != 1)
-        return refuse(r, "a reduction over all axes,", f->torch, strlen(f->torch));
+    out->name = f->name;
+    out->whole = !has_dim;
     if (f->pair && has_dim && !take(r, ".values") && !take(r, "[0]"))
         return refuse(r, "both values and indices of", f->torch, strlen(f->torch));
     blanks(r);
@@ -436,8 +447,7 @@ static bool reduce_as_function(struct reader *r, size_t rank, struct torch_rows 
     if (!take(r, "(") || !expression(r, &out->expr))
         return refuse(r, "something unexpected at", r->s, 16);
     take(r, ",");
-    out->name = f->name;
-    return reduction_ends(r, f, rank);
+    return reduction_ends(r, f, rank, out);
 }
 
 /* VALUES.NAME(...), where VALUES binds as tightly as the method: a name, a call, in brackets. */
@@ -465,8 +475,7 @@ static bool reduce_as_method(struct reader *r, size_t rank, struct torch_rows *o
     if (!ok)
         return false;
     r->s = dot + 1 + strlen(f->torch) + 1;
-    out->name = f->name;
-    return reduction_ends(r, f, rank);
+    return reduction_ends(r, f, rank, out);
 }
 
 bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t rank,

@@ -34,6 +34,7 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
 struct torch_rows {
     const char *name;
     struct strbuf expr;
+    bool whole; /* no axis is given: over all of them, as if they were one */
 };
 bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t rank,
                    struct torch_rows *out, struct strbuf *why);

@@ -501,7 +501,6 @@ static void test_torch_rows(void **state)
     static const char *const bad[] = {
         "",
         "x",
-        "x.sum()",
         "x.sum(dim=0)",
         "x.sum(dim=(0, 1))",
         "x.sum(dim=-1) + 1",
@@ -540,7 +539,11 @@ static void test_torch_rows(void **state)
     }
     struct torch_rows r = {.expr = STRBUF_INIT(4096)};
     struct strbuf why = STRBUF_INIT(400);
-    assert_true(torch_to_rows("x.sum()", names, 2, 1, &r, &why)); /* all there is */
+    assert_true(torch_to_rows("x.sum(dim=1)", names, 2, 2, &r, &why));
+    assert_false(r.whole);
+    strbuf_clear(&r.expr);
+    assert_true(torch_to_rows("x.sum()", names, 2, 2, &r, &why));
+    assert_true(r.whole);
     strbuf_release(&r.expr);
     strbuf_release(&why);
 }
@@ -555,7 +558,9 @@ static void test_rows(void **state)
         {"\"R\", \"C\"", "\"R\"", "x.sum(-1)", "", "((R))", NULL},
         {"\"A\", \"B\", \"C\"", "\"A\", \"B\", \"1\"", "x.sum(2, keepdim=True)", "", "((A) * (B))",
          NULL},
-        {"\"C\"", "", "x.sum()", "", "(1)", NULL},
+        {"\"C\"", "", "x.sum(-1)", "", "(1)", NULL},
+        {"\"A\", \"B\"", "\"1\"", "x.sum()", "", "(1)", NULL},
+        {"\"A\", \"B\"", "\"A\"", "x.sum()", "", NULL, "another shape"},
         {"\"R\", \"C\"", "\"R\"", "", "reduce_sum", "((R))", NULL},
         {"\"R\", \"C\"", "\"R\"", "", "", NULL, "does not know"},
         {"\"R\", \"C\"", "\"R\"", "x + 1", "sum", NULL, "no reduction"},
@@ -576,7 +581,8 @@ static void test_rows(void **state)
             fail_msg("case %zu: %s", i, why.buf);
         if (fits) {
             assert_string_equal(text_for(&b, "R"), cases[i].rows);
-            assert_string_equal(text_for(&b, "C"), "C");
+            assert_string_equal(text_for(&b, "C"),
+                                strstr(cases[i].torch, "()") ? "((A) * (B))" : "C");
             assert_string_equal(text_for(&b, "x:bytes"), "4");
             assert_string_equal(text_for(&b, "join"), "return {a.v + b.v};");
             pb_binding_release(&b);
