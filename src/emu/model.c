@@ -21,26 +21,27 @@
 #include "base/util.h"
 #include "emu/machine.h"
 
-#define NORM 3.7
-#define DRAM_EFFICIENCY 0.866
+#define NORM 3.5
+#define DRAM_EFFICIENCY 0.869
 #define L2_SHARE 0.39   /* of the L2, for what is read again: the rest streams through */
 #define L1_SHARE 0.50   /* likewise of what shared memory leaves of an SM's memory */
 #define L1_BESIDE 28672 /* what the memory of an SM has beyond what shared memory can take */
 #define L1_LEAST 16384
-#define EVICTION 1.7    /* how sharply hits fall when more is read than fits (LRU: at once) */
-#define L1_LINE 0.92    /* clocks for a 128-byte line of an access */
-#define PART_STORE 1.45 /* sectors' worth of L2 time for the bytes missing in a sector stored */
-#define ISSUE 0.49      /* of the clocks of issue_clocks(): SASS is shorter, and dual pipes */
+#define EVICTION 1.62   /* how sharply hits fall when more is read than fits (LRU: at once) */
+#define L1_LINE 0.894   /* clocks for a 128-byte line of an access */
+#define PART_STORE 1.44 /* sectors' worth of L2 time for the bytes missing in a sector stored */
+#define ISSUE 0.45      /* of the clocks of issue_clocks(): SASS is shorter, and dual pipes */
 #define INSNS_PER_PTX 1.15
 #define LOADS_IN_FLIGHT 4.0 /* asynchronous copies a warp has outstanding */
 #define L1_HIT_NS 45.0
 #define L2_HIT_NS 160.0
-#define DRAM_BUSY 1.125     /* of the latency of an idle DRAM */
-#define SHARED_WAIT_NS 14.0 /* a warp that needs what a shared load or shuffle brings */
-#define BARRIER_NS 18.0
-#define INSN_NS 1.415       /* of one warp: it seldom issues back to back */
-#define BLOCK_NS 74.0       /* to start a block on an SM */
-#define BLOCK_LIFE_NS 405.0 /* from a block's place being free to its first load under way */
+#define DRAM_BUSY 1.147    /* of the latency of an idle DRAM */
+#define SHARED_WAIT_NS 8.0 /* a warp that needs what a shared load or shuffle brings */
+#define BARRIER_NS 20.7
+#define INSN_NS 1.41        /* of one warp: it seldom issues back to back */
+#define BLOCK_NS 73.6       /* to start a block on an SM */
+#define BLOCK_LIFE_NS 120.0 /* from its place being free to its first warp */
+#define WARP_START_NS 13.6  /* one warp after the other */
 
 static double or_else(double v, double d)
 {
@@ -209,7 +210,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     m->shared_ns = shared / sms * spread;
     m->tensor_ns = tensor_ns(g, w) * spread;
     double alone = w->all_warps * INSN_NS / warps, together = (issue + shared + l1) / blocks;
-    double life = BLOCK_LIFE_NS + waiting_ns(w, &t) / warps + MAX(alone, together);
+    double life = BLOCK_LIFE_NS + WARP_START_NS * l->nwarps + waiting_ns(w, &t) / warps +
+                  MAX(alone, together);
     m->latency_ns = life * blocks / MIN(blocks, slots) * sqrt(spread);
     double units[] = {m->dram_ns,   m->l2_ns,      m->issue_ns, m->shared_ns,
                       m->tensor_ns, m->latency_ns, l1 / sms,    blocks / sms * BLOCK_NS};

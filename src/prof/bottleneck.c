@@ -132,7 +132,7 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
                "model")) { /* its time is a launch, the longest part and some of the rest */
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;
-        return k->latency_pct > s.pct ? BOUND_LATENCY : s.bound;
+        return k->latency_pct > s.pct && s.pct < busy_at(&s) ? BOUND_LATENCY : s.bound;
     }
     if (launch_ns > 0 && each > 0 && each < 1.5 * launch_ns && s.pct < busy_at(&s))
         return BOUND_LAUNCH;
