@@ -114,8 +114,8 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
  * ------------------------------------------------------------------------------------------ */
 
 /* Is the last write to cell c ordered before warp w's access by `lane`? */
-static bool after_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t lane,
-                        uint32_t access, uint32_t insn)
+static inline bool after_write(const struct warp *w, const struct block_san *s, uint32_t c,
+                               uint32_t lane, uint32_t access, uint32_t insn)
 {
     uint32_t t = s->wclock[c], who = s->wwho[c];
     if (t < s->base)
@@ -312,8 +312,8 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
                 b->id[0], b->id[1], b->id[2]);
 }
 
-static void check_gone(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
-                       uint32_t access)
+static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
+                                                 uint32_t lane, struct block *b, uint32_t access)
 {
     struct remote_access *r = &b->san->remote;
     if (b->nrunning == 0)
