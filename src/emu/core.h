@@ -358,8 +358,6 @@ struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
 /* Shared memory of this block, whole warp at once (ldmatrix etc.): same as mem_at, cheaper. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
-/* Global memory without a warp (bulk copies that complete later): bounds only; NULL if outside. */
-void *global_at(struct emu *e, uint64_t addr, uint64_t n);
 /* Space and offset of a generic address. */
 enum ptx_space generic_space(uint64_t addr);
 /* Effective address of lane: operand code, its width, offset. */
@@ -405,9 +403,6 @@ void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *ke
 void san_proxy_fence(struct warp *w);
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
-/* Global bytes written or read by an async operation on behalf of the warp (shadow bookkeeping). */
-void san_global_range(struct warp *w, const struct insn *pc, uint64_t addr, uint64_t n,
-                      uint32_t access);
 
 /* ---- hooks the asynchronous part implements (async.c) -----------------------------------------
  */
@@ -430,7 +425,5 @@ enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, u
 /* Bytes moved by an operation that is no plain load or store (bulk copies, ldmatrix). */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
-/* Extra shared-memory wavefronts beyond the first of an access. */
-void count_bank_conflicts(struct warp *w, const struct insn *pc, uint32_t extra);
 
 #endif

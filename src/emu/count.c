@@ -249,13 +249,6 @@ void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, u
     }
 }
 
-void count_bank_conflicts(struct warp *w, const struct insn *pc, uint32_t extra)
-{
-    struct insn_count *c = count_loose(w, pc);
-    if (c)
-        c->extra += extra;
-}
-
 /* ---- adding up ---------------------------------------------------------------------------------
  */
 

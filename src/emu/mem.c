@@ -38,14 +38,6 @@ struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off)
     return &w->block->cluster->blocks[rank - 1];
 }
 
-void *global_at(struct emu *e, uint64_t addr, uint64_t n)
-{
-    struct alloc *a = mem_find(&e->mem, addr);
-    if (!a || n > a->hi - addr)
-        return NULL;
-    return mem_host(&e->mem, addr);
-}
-
 /* ---- reports --------------------------------------------------------------------------------- */
 
 static const char *verb(uint32_t access)

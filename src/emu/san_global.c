@@ -550,20 +550,6 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     }
 }
 
-void san_global_range(struct warp *w, const struct insn *pc, uint64_t addr, uint64_t n,
-                      uint32_t access)
-{
-    uint32_t lane = (uint32_t)__builtin_ctz(w->active ? w->active : 1);
-    if (!w->launch->sanitize)
-        return;
-    while (n) {
-        uint32_t k = (uint32_t)MIN(n, 4096u);
-        san_global_lane(w, pc, lane, addr, k, access);
-        addr += k;
-        n -= k;
-    }
-}
-
 /* ---- launches
  * ------------------------------------------------------------------------------------------- */
 
