@@ -59,7 +59,7 @@ struct run {
     uint64_t start_ns, told_ns;
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
-    } spent; /* where the time of calls went, for the log */
+    } spent;               /* where the time of calls went, for the log */
     struct rounds *rounds; /* the candidate's call is one of these: it may be sampled */
     bool timing_ready;
 };
