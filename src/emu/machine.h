@@ -58,7 +58,7 @@ struct emu_mem {
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
     uint8_t *touched;          /* one byte per 128: a counted launch used it */
     uint32_t *writer, *reader; /* shadow per 4-byte word: see san_global.c */
-    uint32_t *wtick, *rtick;   /* which warp of that block, and its clock */
+    uint16_t *wtick, *rtick;   /* which warp of that block, and its clock */
 };
 
 int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);

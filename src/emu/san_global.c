@@ -28,16 +28,19 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* Beside it: the warp and its clock (0: not followed). Within a block, order is that of san.h. */
-#define TICK_CLOCK 0x07ffffffu
-static uint32_t tick_of(const struct warp *w, uint32_t access)
+/* Beside it: the warp and its clock, while that is small (0: not followed; the shadow is the
+ * largest thing here). Within a block, order is that of san.h. */
+#define TICK_WARP 11
+#define TICK_CLOCK 0x07ffu
+static uint16_t tick_of(const struct warp *w, uint32_t access)
 {
     uint32_t t = w->san->vc.t[w->id];
-    return access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << 27 | t;
+    return (uint16_t)(access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << TICK_WARP | t);
 }
 static bool tick_before(const struct warp *w, uint32_t tick)
 {
-    return tick == 0 || tick >> 27 == w->id || (tick & TICK_CLOCK) <= w->san->vc.t[tick >> 27];
+    return tick == 0 || tick >> TICK_WARP == w->id ||
+           (tick & TICK_CLOCK) <= w->san->vc.t[tick >> TICK_WARP];
 }
 
 static uint32_t cell_clock(uint32_t v)
@@ -334,14 +337,15 @@ static bool watched(const struct alloc *a)
 }
 
 /* Cells of one array: untouched, or touched by this warp or by what it has synchronised with. */
-static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint32_t *tick,
+static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
     uint32_t bad = 0, me = (w->block->linear + 1) & CELL_BLOCK, id = w->id, min = w->san->min;
     for (uint64_t i = 0; i < n; i++)
-        bad |= (uint32_t)(cell[i] != 0) &
-               ((uint32_t)((cell[i] & CELL_BLOCK) != me) |
-                ((uint32_t)(tick[i] >> 27 != id) & (uint32_t)((tick[i] & TICK_CLOCK) > min)));
+        bad |=
+            (uint32_t)(cell[i] != 0) &
+            ((uint32_t)((cell[i] & CELL_BLOCK) != me) |
+             ((uint32_t)(tick[i] >> TICK_WARP != id) & (uint32_t)((tick[i] & TICK_CLOCK) > min)));
     return bad;
 }
 
@@ -355,7 +359,8 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
 static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t access)
 {
     struct emu_mem *m = &w->launch->emu->mem;
-    uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK, tick = tick_of(w, access);
+    uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK;
+    uint16_t tick = tick_of(w, access);
     if (access & MEM_WRITE)
         for (uint64_t i = 0; i < n; i++) {
             m->writer[c + i] = cell;
@@ -463,9 +468,9 @@ static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, u
     char what[256], other[64];
     const char *object;
     int64_t index;
-    uint32_t t = (tick >> 27) * WARP;
+    uint32_t t = (tick >> TICK_WARP) * WARP;
     mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
-    snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", tick >> 27, t,
+    snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", tick >> TICK_WARP, t,
              MIN(t + WARP, w->launch->nthreads) - 1);
     emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
                 "race in global memory: this %s of %s is not ordered after its %s by %s", mine,

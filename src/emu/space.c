@@ -32,8 +32,8 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->init = reserve(m->size / 8);
         m->writer = (uint32_t *)(void *)reserve(m->size * 4); /* cells may be single bytes */
         m->reader = (uint32_t *)(void *)reserve(m->size * 4);
-        m->wtick = (uint32_t *)(void *)reserve(m->size * 4);
-        m->rtick = (uint32_t *)(void *)reserve(m->size * 4);
+        m->wtick = (uint16_t *)(void *)reserve(m->size * 2);
+        m->rtick = (uint16_t *)(void *)reserve(m->size * 2);
     }
     if (!m->host || (shadow && (!m->init || !m->writer || !m->reader || !m->wtick || !m->rtick))) {
         mem_release(m);
@@ -56,9 +56,9 @@ void mem_release(struct emu_mem *m)
     if (m->reader)
         munmap(m->reader, m->size * 4);
     if (m->wtick)
-        munmap(m->wtick, m->size * 4);
+        munmap(m->wtick, m->size * 2);
     if (m->rtick)
-        munmap(m->rtick, m->size * 4);
+        munmap(m->rtick, m->size * 2);
     for (size_t i = 0; i < m->n; i++)
         free(m->allocs[i]);
     free(m->allocs);
@@ -163,8 +163,8 @@ void mem_free(struct emu_mem *m, struct alloc *a)
                 memset((char *)m->reader + lo * k, 0, MIN(4096u, (hi - lo) * k));
                 drop_pages(m->writer, lo * k, hi * k);
                 drop_pages(m->reader, lo * k, hi * k);
-                drop_pages(m->wtick, lo * k, hi * k);
-                drop_pages(m->rtick, lo * k, hi * k);
+                drop_pages(m->wtick, lo * k / 2, hi * k / 2);
+                drop_pages(m->rtick, lo * k / 2, hi * k / 2);
             }
         }
         memmove(m->allocs + i, m->allocs + i + 1, (m->n - i - 1) * sizeof *m->allocs);
