@@ -255,7 +255,7 @@ static void run_case(const struct suite *s, int index, struct cuda *gpu, uint64_
     } else if (rc)
         snprintf(r->why, sizeof r->why, "CUDA error %d", rc);
     else if (on_emulator(s->ptx, t, &err, r->why, sizeof r->why) < 0 && !r->why[0])
-        snprintf(r->why, sizeof r->why, "%s", err.msg);
+        snprintf(r->why, sizeof r->why, "%.500s", err.msg);
     for (int i = 0; i < t->nb && gpu && !rc && (!r->why[0] || r->n); i++)
         for (uint64_t k = 0; t->b[i].rule[0] && k < t->b[i].elems; k++)
             compare_one(t, &t->b[i], k, r);

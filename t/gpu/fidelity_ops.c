@@ -255,7 +255,7 @@ static void add_op(struct suite *s, struct strbuf *ptx, int line, char *text)
     put_kernel(ptx, &op, name);
     struct test *t = add_test(s);
     snprintf(t->kernel, sizeof t->kernel, "%s", name);
-    snprintf(t->note, sizeof t->note, "%s", op.text);
+    snprintf(t->note, sizeof t->note, "%.60s", op.text);
     t->line = line;
     t->block = BLOCK;
     t->grid = THREADS / BLOCK;
