@@ -211,8 +211,8 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
         }
         if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
             order_shared(w, (uint32_t)a, access, release);
-        else if (s == SP_GLOBAL)
-            order_global(w, a, access, release);
+        else if (s == SP_GLOBAL && a - GLOBAL_BASE < w->launch->emu->mem.size)
+            order_global(w, a, access, release); /* elsewhere the access itself is the fault */
     }
 }
 
