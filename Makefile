@@ -141,7 +141,7 @@ check: check-unit $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity ## the tests
 	@$(MAKE) -s check-shell
 check-shell: $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
 	@prove $(PROVE_FLAGS) $(SH)
-check-unit: $(UNIT)
+check-unit: $(UNIT) $(PROGRAMS:%=$(B)/%)
 	@$(if $(UNIT),prove $(PROVE_FLAGS) --exec '' $(sort $(UNIT)))
 # Leaks are the unit tests' to find: looking for them takes ASan 4 s per process on aarch64. The
 # shell tests left out here spend their time in the compiler, or emulate for minutes.
