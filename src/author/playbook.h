@@ -44,9 +44,8 @@ struct pb_setting {
 struct pb_tensor {
     const char *role;
     bool in, out;
-    bool repeat; /* one or more inputs alike; the first of its kind only */
-    bool
-        broadcast; /* of those: each of its own dtype and a shape that broadcasts to the output's */
+    bool repeat;    /* one or more inputs alike; the first of its kind only */
+    bool broadcast; /* of those: each has its own dtype, and its shape broadcasts */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
     uint32_t dtypes;  /* a bit per enum dtype */

@@ -457,8 +457,9 @@ static bool reduce_as_method(struct reader *r, size_t rank, struct torch_rows *o
     const struct reduction *f = NULL;
     for (const char *s = start; *s; s++) {
         size_t n = *s == '.' ? word(s + 1) : 0;
-        if (n && s[1 + n] == '(' && find_reduction(s + 1, n)) {
-            f = find_reduction(s + 1, n);
+        const struct reduction *last = n && s[1 + n] == '(' ? find_reduction(s + 1, n) : NULL;
+        if (last) {
+            f = last;
             dot = s;
         }
     }

@@ -112,6 +112,7 @@ static int verify_call(struct verifier *v, const struct kept *k, struct err *err
     struct run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     struct result_call *call = &r->calls[k->c].items[k->k];
+    const struct kept *before = unperturbed(r, k);
     if (compute(v, k, err) < 0)
         return -1;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
@@ -126,7 +127,6 @@ static int verify_call(struct verifier *v, const struct kept *k, struct err *err
                            run_threads(r), &r->arena, out);
         else if (compare_on_device(v, k, i, out, err) < 0)
             return -1;
-        const struct kept *before = unperturbed(r, k);
         if (before && before->out[i] && out->bad)
             out->stale = MIN(count_stale(&c->buffers[i], out, k->out[i], before->out[i]), out->n);
     }
