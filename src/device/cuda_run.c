@@ -6,8 +6,8 @@
  *
  *     flush | gate (waits for the host) | event | launches... | event
  *
- * The gate takes REST_NS at least, as long as PyTorch's baselines wait (torch_sidecar.py): all start
- * from the same state of the device.
+ * The gate takes REST_NS at least, as long as PyTorch's baselines wait (torch_sidecar.py): all
+ * start from the same state of the device.
  *
  * If the host takes longer than GATE_NS to queue it all (the driver had to allocate something), the
  * gate gives up and the sample is not used.
