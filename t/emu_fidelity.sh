@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
 # Every instruction family, in PTX, on the emulator with the sanitizer: it runs, nothing is
-# found. On a machine with a GPU the outputs are compared too (--gpu; see t/gpu/fidelity.c).
+# found, and it writes what an H200 wrote (h200.record; t/gpu/fidelity.sh makes it anew on a GPU).
 . "$(dirname "$0")/lib.sh"
 
 cd "$ROOT" || exit 1
-for f in t/cases/fidelity/*.case t/cases/fidelity/*.ops; do
-    runs 0 "${f##*/}" "$ROOT/build/${MODE:-release}/fidelity" --quiet "$f"
+fidelity=build/${MODE:-release}/fidelity cases=t/cases/fidelity
+for f in $cases/*.case $cases/*.ops; do
+    runs 0 "${f##*/}" "$fidelity" --quiet --against $cases/h200.record "$f"
 done
+
+# One wrong bit, or one changed input, in the record is noticed.
+sed '/^int.ops 3 /s/= ./= x/' $cases/h200.record >"$T/bit"
+runs 1 "another output than the GPU's" "$fidelity" --quiet --against "$T/bit" $cases/int.ops
+err_has "is named" "is not what the GPU wrote"
+sed '/^int.ops 3 /s/ 3 ./ 3 x/' $cases/h200.record >"$T/input"
+runs 1 "a record of other inputs" "$fidelity" --quiet --against "$T/input" $cases/int.ops
+err_has "is stale" "has changed since it was recorded"
 done_testing

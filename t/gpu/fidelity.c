@@ -1,14 +1,15 @@
 /*
  * fidelity.c - the same PTX on the emulator and on a GPU, outputs compared.
  *
- *     fidelity [--gpu] [--quiet] [--seed N] [--ptx DIR] FILE...
+ *     fidelity [--gpu | --against RECORD] [--save RECORD] [--quiet] [--seed N] [--ptx DIR] FILE...
  *
  * A FILE is NAME.case beside NAME.ptx (fidelity_case.c) or NAME.ops (fidelity_ops.c; its PTX goes
  * into DIR, or into a directory that is removed).
  *
- * Without --gpu every case must run on the emulator with the sanitizer, find nothing and write all
- * of its outputs. With it the outputs are compared with the GPU's (libcuda is loaded at run time)
- * and tables are printed: a line for each case, then a line for each file. Exit 0: all agree.
+ * Every case must run on the emulator with the sanitizer, find nothing and write all of its
+ * outputs. With --gpu the outputs are compared with the GPU's (libcuda is loaded at run time), with
+ * --against with what a GPU wrote before (fidelity_record.c), and tables are printed: a line for
+ * each case, then a line for each file. --save keeps what the GPU wrote. Exit 0: all agree.
  *
  * A fault or a hang spoils the CUDA context of its process. So cases run in a child, which reports
  * each over a pipe; one that dies or is silent for too long costs the case it was at, and the next
@@ -153,7 +154,8 @@ struct report {
     uint64_t n, equal, bad;
     double worst; /* difference, in units of the bound's own: 1 = at the bound */
     double ulps;
-    bool spoilt; /* the CUDA context is gone */
+    bool spoilt;  /* the CUDA context is gone */
+    bool unknown; /* not in the record */
     char why[512];
 };
 
@@ -225,25 +227,68 @@ static void compare_one(const struct test *t, const struct buffer *b, uint64_t i
     add_operands(t, i, r);
 }
 
+/* As far as the record knows what the GPU wrote. */
+static void compare_record(const struct record *rec, const char *file, struct test *t,
+                           uint64_t inputs, struct report *r)
+{
+    for (int i = 0; i < t->nb && !r->why[0]; i++) {
+        struct buffer *b = &t->b[i];
+        uint64_t every = 0;
+        if (!b->rule[0])
+            continue;
+        switch (recall(rec, file, r->index, b, inputs, &every)) {
+        case NOT_KNOWN:
+            r->unknown = true;
+            break;
+        case STALE:
+            snprintf(r->why, sizeof r->why, "%s: the case has changed since it was recorded",
+                     b->name);
+            break;
+        case KNOWN_OTHER:
+            r->bad++;
+            r->n += b->elems;
+            snprintf(r->why, sizeof r->why, "%s is not what the GPU wrote", b->name);
+            break;
+        case KNOWN_EQUAL:
+            r->n += b->elems;
+            r->equal += b->elems;
+            break;
+        case KNOWN_SAMPLE:
+            for (uint64_t k = 0; k < b->elems; k += every)
+                compare_one(t, b, k, r);
+        }
+    }
+}
+
 /* ---- children -------------------------------------------------------------------------------- */
 
 struct options {
     bool gpu, quiet;
     uint64_t seed;
+    const struct record *against;
+    FILE *save;
 };
 
-static void run_case(const struct suite *s, int index, struct cuda *gpu, uint64_t seed,
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void run_case(const struct suite *s, int index, struct cuda *gpu, const struct options *o,
                      struct report *r)
 {
     struct test *t = &s->t[index];
+    const char *file = base_name(s->file);
     struct err err = ERR_INIT;
     *r = (struct report){.index = index};
-    seed_data(88172645463325252u ^ (seed * 2654435761u + (uint64_t)index * 40503u));
+    seed_data(88172645463325252u ^ (o->seed * 2654435761u + (uint64_t)index * 40503u));
     for (int i = 0; i < t->nb; i++) {
         t->b[i].data = xcalloc(t->b[i].elems, dtype_bytes(t->b[i].t));
         if (!t->b[i].output)
             fill(&t->b[i]);
     }
+    uint64_t inputs = hash_inputs(t);
     int rc = gpu ? gpu_run(gpu, t) : 0;
     r->spoilt = rc != 0;
     if (t->fault) {
@@ -256,12 +301,18 @@ static void run_case(const struct suite *s, int index, struct cuda *gpu, uint64_
         snprintf(r->why, sizeof r->why, "CUDA error %d", rc);
     else if (on_emulator(s->ptx, t, &err, r->why, sizeof r->why) < 0 && !r->why[0])
         snprintf(r->why, sizeof r->why, "%.500s", err.msg);
-    for (int i = 0; i < t->nb && gpu && !rc && (!r->why[0] || r->n); i++)
+    bool ran = !t->fault && !rc && !r->why[0];
+    for (int i = 0; i < t->nb && ran && gpu; i++)
         for (uint64_t k = 0; t->b[i].rule[0] && k < t->b[i].elems; k++)
             compare_one(t, &t->b[i], k, r);
+    if (ran && o->against)
+        compare_record(o->against, file, t, inputs, r);
+    if (ran && o->save)
+        save_outputs(o->save, file, index, t, inputs);
     for (int i = 0; i < t->nb; i++) {
         free(t->b[i].data);
         free(t->b[i].gpu);
+        t->b[i].gpu = NULL;
     }
 }
 
@@ -283,7 +334,7 @@ _Noreturn static void child(const struct suite *s, int from, const struct option
         free(text);
     }
     for (int i = from; i < s->n; i++) {
-        run_case(s, i, gpu, o->seed, &r);
+        run_case(s, i, gpu, o, &r);
         if (write(fd, &r, sizeof r) != sizeof r || r.spoilt)
             _exit(1);
     }
@@ -339,12 +390,6 @@ static int run_child(const struct suite *s, int from, const struct options *o,
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void print_case(const struct suite *s, const struct report *r)
 {
     const struct test *t = &s->t[r->index];
@@ -356,7 +401,9 @@ static void print_case(const struct suite *s, const struct report *r)
     printf("| %s | %s | %llu | %.2f%% | %.3g | %s | %s |\n", base_name(s->file),
            strstr(s->file, ".ops") ? t->note : t->kernel, (unsigned long long)r->n,
            r->n ? 100.0 * (double)r->equal / (double)r->n : 0, r->ulps, bound,
-           r->why[0] ? "FAIL" : "ok");
+           r->why[0]    ? "FAIL"
+           : r->unknown ? "not recorded"
+                        : "ok");
 }
 
 static int print_suite(const struct suite *s, const struct report *all, char *line, size_t cap)
@@ -384,7 +431,7 @@ static int run_suite(const struct suite *s, const struct options *o, char *line,
         at = run_child(s, at, o, all);
     for (int i = 0; i < s->n; i++) {
         const struct test *t = &s->t[i];
-        if (o->gpu && !o->quiet)
+        if ((o->gpu || o->against) && !o->quiet)
             print_case(s, &all[i]);
         if (all[i].why[0])
             fprintf(stderr, "%s:%d: %s %s: %s (%llu differ)\n", s->file, t->line, t->kernel,
@@ -420,7 +467,12 @@ int main(int argc, char **argv)
             o.seed = strtoull(argv[++i], NULL, 0);
         else if (str_eq(argv[i], "--ptx") && i + 1 < argc)
             dir = argv[++i];
-        else
+        else if (str_eq(argv[i], "--against") && i + 1 < argc)
+            o.against = read_record(argv[++i]);
+        else if (str_eq(argv[i], "--save") && i + 1 < argc) {
+            if (!(o.save = fopen(argv[++i], "w")))
+                bad(argv[i], 0, "cannot be written");
+        } else
             s[n++].file = argv[i];
     }
     bool keep = dir != NULL;
@@ -431,7 +483,8 @@ int main(int argc, char **argv)
         return 77;
     }
     char(*lines)[256] = xcalloc((size_t)n + 1, sizeof *lines);
-    if (o.gpu && !o.quiet)
+    bool tables = (o.gpu || o.against) && !o.quiet;
+    if (tables)
         printf("| file | case | elements | identical | worst ulp | rule | |\n"
                "| --- | --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < n; i++) {
@@ -442,7 +495,7 @@ int main(int argc, char **argv)
         failed += run_suite(&s[i], &o, lines[i], sizeof lines[i]);
         total += s[i].n;
     }
-    if (o.gpu) {
+    if (tables) {
         printf("\n| family | cases | agree | elements | identical | worst ulp | worst / bound |\n"
                "| --- | --- | --- | --- | --- | --- | --- |\n");
         for (int i = 0; i < n; i++)
@@ -450,6 +503,6 @@ int main(int argc, char **argv)
     }
     if (!keep)
         remove_dir(dir, s, n);
-    printf("%s%d cases of %d files, %d failed\n", o.gpu ? "\n" : "", total, n, failed);
+    printf("%s%d cases of %d files, %d failed\n", tables ? "\n" : "", total, n, failed);
     return failed ? 1 : 0;
 }

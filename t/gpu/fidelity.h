@@ -1,12 +1,13 @@
 /*
- * fidelity.h - one case of the fidelity test, and the four things done with it: read, fill, run on
- * the emulator, run on a GPU. See fidelity.c for the program.
+ * fidelity.h - one case of the fidelity test, and the things done with it: read, fill, run on the
+ * emulator, run on a GPU or recall what a GPU wrote. See fidelity.c for the program.
  */
 #ifndef T_FIDELITY_H
 #define T_FIDELITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/dtype.h"
 #include "base/job.h"
@@ -22,7 +23,7 @@ struct buffer {
     bool output;
     char init[128];
     uint8_t *data; /* inputs, then what the emulator wrote */
-    uint8_t *gpu;
+    uint8_t *gpu; /* what the GPU wrote */
     uint64_t addr;
     char rule[16]; /* "" = not compared */
     double tol, rel;
@@ -78,5 +79,15 @@ struct cuda;
 struct cuda *gpu_open(void);
 int gpu_load(struct cuda *c, const char *ptx);
 int gpu_run(struct cuda *c, struct test *t);
+
+/* What a GPU wrote before. hash_inputs() names a case whose buffers are filled. */
+struct record;
+enum known { NOT_KNOWN, STALE, KNOWN_EQUAL, KNOWN_OTHER, KNOWN_SAMPLE };
+uint64_t hash_inputs(const struct test *t);
+void save_outputs(FILE *f, const char *file, int index, const struct test *t, uint64_t inputs);
+struct record *read_record(const char *path);
+/* Holds b->data against the record; KNOWN_SAMPLE: every `every`-th element is in b->gpu now. */
+enum known recall(const struct record *r, const char *file, int index, struct buffer *b,
+                  uint64_t inputs, uint64_t *every);
 
 #endif

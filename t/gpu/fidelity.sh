@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The emulator against this machine's GPU: every case of t/cases/fidelity on both, outputs compared.
 #   OUT=DIR t/gpu/fidelity.sh [FILE...]
-# Needs gcc and the driver. Leaves fidelity.txt (a line per case) and fidelity.err (what differs) in
-# OUT and prints the table by family. Exits 77 where there is no GPU.
+# Needs gcc and the driver. Leaves fidelity.txt (a line per case), fidelity.err (what differs) and
+# h200.record (what the GPU wrote: t/cases/fidelity/h200.record is one, after a line that says where
+# it is from) in OUT and prints the table by family. Exits 77 where there is no GPU.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 OUT=${OUT:-$(mktemp -d)}
@@ -18,7 +19,7 @@ ls src/base/*.c src/device/*.c src/emu/*.c t/gpu/fidelity*.c | grep -v -F emu/ti
 gcc $flags -O3 -ffp-contract=fast -c src/emu/tile.c -o "$tmp/tile.o" &&
     gcc -o "$tmp/fidelity" "$tmp"/*.o -ldl -lpthread -lm || exit 1
 
-"$tmp/fidelity" --gpu "$@" >"$OUT/fidelity.txt" 2>"$OUT/fidelity.err"
+"$tmp/fidelity" --gpu --save "$OUT/h200.record" "$@" >"$OUT/fidelity.txt" 2>"$OUT/fidelity.err"
 rc=$?
 echo "# emulator against $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1), $(date -u +%F)"
 sed -n '/^| family/,$p' "$OUT/fidelity.txt"

@@ -5,9 +5,11 @@
  *       buffer a float16 512 uniform -1 1 special inf 67 nan 71
  *       buffer d float32 512 output
  *       tensormap t a float16 dims 64 32 strides 128 box 64 8 swizzle 3
- *       tensormap u a float16 dims 16 7 5 2 strides 32 224 1120 im2col 16 64 lower -1 -1 upper -1
- * -1 args a d t #7            -- buffers, tensor maps, 32-bit integers compare d abs 1e-5       --
- * or: bits
+ *       tensormap u a float16 dims 16 7 5 2 strides 32 224 1120 im2col 16 64 lower -1 upper -1
+ *       args a d t #7
+ *       compare d abs 1e-5
+ *
+ * Arguments are buffers, tensor maps and 32-bit integers. `compare d bits` allows no difference.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,12 +10,15 @@
  * <x|y> writes the line once for each choice; choices combine. Results are $d and $e, operands $a
  * $b $c, each a type below. A text may use %p0-7, %h0-7, %r0-15, %rd0-15 and `;` between
  * instructions, also
- *     $i     the thread's number in the grid          $t   in its block (128 threads)
- *     $o     16 bytes of global memory of its own, zeroed and compared; $O the whole of it
- *     $s     16 bytes of shared memory of its own; $S the block's 2048    $l   16 bytes of local
- * memory $L     a label's name that no other kernel has After the first bar: how results compare
- * (exact, unless said: nan, ulp N, abs X, rel X, near ABS REL). After the second: operands whose
- * values come from a range, instead of edge values and random bits.
+ *     $i   the thread's number in the grid          $t   in its block (128 threads)
+ *     $o   16 bytes of global memory of its own, zeroed and compared; $O   the whole of it
+ *     $s   16 bytes of shared memory of its own; $S   the block's 2048
+ *     $l   16 bytes of local memory
+ *     $L   a label's name that no other kernel has
+ *
+ * After the first bar: how results compare (exact, unless said: nan, ulp N, abs X, rel X, near ABS
+ * REL). After the second: operands whose values come from a range, instead of edge values and
+ * random bits.
  */
 #include <ctype.h>
 #include <stdio.h>
