@@ -664,44 +664,50 @@ static const char *bad_import(const struct compiled *c)
     return NULL;
 }
 
-static int check_code(struct compile_ticket *t, const struct job_result *r, struct compiled *out,
-                      struct err *e)
+/* The signatures, from PTX without comments and held against the machine code. */
+static int read_signatures(struct compile_ticket *t, const struct strbuf *plain,
+                           struct compiled *out, struct err *e)
 {
-    struct strbuf plain = STRBUF_INIT((size_t)512 << 20);
-    ptx_without_comments(r->ptx, r->ptx_len, &plain);
-    int rc = trailer_read(plain.buf, plain.len, t->nonce, t->kernels, t->nkernels, &out->sigs,
-                          &out->arena, e);
-    strbuf_release(&plain);
-    return rc == 0 ? trailer_check(out->cubin, out->cubin_len, &out->sigs, e) : rc;
+    if (trailer_read(plain->buf, plain->len, t->nonce, t->kernels, t->nkernels, &out->sigs,
+                     &out->arena, e) < 0)
+        return -1;
+    return trailer_check(out->cubin, out->cubin_len, &out->sigs, e);
+}
+
+static void keep_ptx(struct compile_ticket *t, const struct job_result *r,
+                     const struct strbuf *plain, struct compiled *out)
+{
+    struct strbuf ptx = STRBUF_INIT((size_t)512 << 20);
+    char drop[48];
+    snprintf(drop, sizeof drop, "hone_sig_%s", t->nonce);
+    ptx_prune(r->ptx, plain->buf, plain->len, drop, &ptx);
+    out->ptx = arena_strndup(&out->arena, ptx.buf, ptx.len);
+    out->ptx_len = ptx.len;
+    strbuf_release(&ptx);
 }
 
 static void take_success(struct compile_ticket *t, const struct job_result *r, struct compiled *out)
 {
+    struct strbuf plain = STRBUF_INIT((size_t)512 << 20);
     struct err e = ERR_INIT;
-    char drop[48];
+    const char *import;
     out->cubin = r->cubin;
     out->cubin_len = r->cubin_len;
-    if (check_code(t, r, out, &e) < 0) {
+    ptx_without_comments(r->ptx, r->ptx_len, &plain);
+    if (read_signatures(t, &plain, out, &e) < 0) {
         fail(out, t->name, "signature", arena_strdup(&out->arena, e.msg));
-        return;
-    }
-    const char *import = bad_import(out);
-    if (import) {
+    } else if ((import = bad_import(out))) {
         fail(out, t->name, "forbidden call",
              arena_printf(&out->arena,
                           "%s() is not allowed: what it gives outlives the call; use the plan's "
                           "workspace",
                           import));
-        return;
+    } else {
+        keep_ptx(t, r, &plain, out);
+        ptx_entries(plain.buf, plain.len, add_kernel, out);
+        out->ok = true;
     }
-    struct strbuf ptx = STRBUF_INIT((size_t)512 << 20);
-    snprintf(drop, sizeof drop, "hone_sig_%s", t->nonce);
-    ptx_prune(r->ptx, r->ptx_len, drop, &ptx);
-    out->ptx = arena_strndup(&out->arena, ptx.buf, ptx.len);
-    out->ptx_len = ptx.len;
-    strbuf_release(&ptx);
-    ptx_entries(out->ptx, out->ptx_len, add_kernel, out);
-    out->ok = true;
+    strbuf_release(&plain);
 }
 
 /* True if the result depends on nothing but the request, so that the cache may have it. */

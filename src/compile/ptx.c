@@ -94,20 +94,21 @@ static const char *next_entry(const char *p, const char *end, const char **name,
     return NULL;
 }
 
-void ptx_entries(const char *ptx, size_t len, void (*fn)(const char *name, size_t n, void *ctx),
+void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, size_t n, void *ctx),
                  void *ctx)
 {
-    const char *end = ptx + len, *name;
+    const char *end = plain + len, *name;
     size_t n;
-    for (const char *p = ptx; (p = next_entry(p, end, &name, &n));)
+    for (const char *p = plain; (p = next_entry(p, end, &name, &n));)
         fn(name, n, ctx);
 }
 
-int ptx_entry_params(const char *ptx, size_t len, const char *want, struct ptx_param *out, int max)
+int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx_param *out,
+                     int max)
 {
-    const char *end = ptx + len, *name;
+    const char *end = plain + len, *name;
     size_t n;
-    for (const char *p = ptx; (p = next_entry(p, end, &name, &n));) {
+    for (const char *p = plain; (p = next_entry(p, end, &name, &n));) {
         if (n != strlen(want) || memcmp(name, want, n) != 0)
             continue;
         while (p < end && isspace((unsigned char)*p))
@@ -235,18 +236,15 @@ static int brace_depth(const char *p, size_t n)
     return depth;
 }
 
-void ptx_prune(const char *ptx, size_t len, const char *drop, struct strbuf *out)
+void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop, struct strbuf *out)
 {
     VEC(struct line) lines = VEC_INIT;
     struct names used = {0};
-    struct strbuf plain = STRBUF_INIT(len + 1);
-    ptx_without_comments(ptx, len, &plain);
-    const char *end = plain.buf + len;
+    const char *end = plain + len;
     int depth = 0;
-    for (const char *p = plain.buf; p < end;) {
+    for (const char *p = plain; p < end;) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
-        struct line l = {p, ptx + (p - plain.buf), nl ? (size_t)(nl - p) : (size_t)(end - p), NULL,
-                         0};
+        struct line l = {p, ptx + (p - plain), nl ? (size_t)(nl - p) : (size_t)(end - p), NULL, 0};
         if (depth == 0)
             classify(&l);
         depth += brace_depth(p, l.len);
@@ -278,5 +276,4 @@ void ptx_prune(const char *ptx, size_t len, const char *drop, struct strbuf *out
     }
     free(used.slots);
     vec_release(&lines);
-    strbuf_release(&plain);
 }

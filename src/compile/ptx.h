@@ -14,14 +14,15 @@ struct ptx_param {
 };
 
 /* A copy with blanks for all that is in comments, line for line and column for column: inline
- * assembly can put anything there. What is read below should have been through this. */
+ * assembly can put anything there. The functions below read such a copy, `plain`. */
 void ptx_without_comments(const char *ptx, size_t len, struct strbuf *out);
 
 /* The parameters of `.entry NAME`: their count, or -1 if there is no such entry (or over max). */
-int ptx_entry_params(const char *ptx, size_t len, const char *name, struct ptx_param *out, int max);
+int ptx_entry_params(const char *plain, size_t len, const char *name, struct ptx_param *out,
+                     int max);
 
 /* Calls fn for each .entry in order. */
-void ptx_entries(const char *ptx, size_t len, void (*fn)(const char *name, size_t n, void *ctx),
+void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, size_t n, void *ctx),
                  void *ctx);
 
 /*
@@ -30,6 +31,7 @@ void ptx_entries(const char *ptx, size_t len, void (*fn)(const char *name, size_
  * (the trailer's) go too. Only a line that is one declaration, outside of every function, can go:
  * the emulator must run what the GPU runs.
  */
-void ptx_prune(const char *ptx, size_t len, const char *drop, struct strbuf *out);
+void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
+               struct strbuf *out);
 
 #endif

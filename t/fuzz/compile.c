@@ -59,12 +59,22 @@ static void diagnose(const char *s)
     strbuf_release(&text);
 }
 
+static void prune_once(const char *s, size_t n, struct strbuf *out)
+{
+    struct strbuf plain = STRBUF_INIT(16 << 20);
+    ptx_without_comments(s, n, &plain);
+    if (plain.len != n)
+        abort();
+    ptx_prune(s, plain.buf, n, "hone_sig", out);
+    strbuf_release(&plain);
+}
+
 static void prune(const char *s, size_t n)
 {
     struct strbuf once = STRBUF_INIT(16 << 20), twice = STRBUF_INIT(16 << 20);
     struct ptx_param params[16];
-    ptx_prune(s, n, "hone_sig", &once);
-    ptx_prune(once.buf, once.len, "hone_sig", &twice);
+    prune_once(s, n, &once);
+    prune_once(once.buf, once.len, &twice);
     if (once.len != twice.len || memcmp(once.buf, twice.buf, once.len) != 0)
         abort();
     ptx_entry_params(s, n, "k", params, 16);

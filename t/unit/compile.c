@@ -164,6 +164,7 @@ static void forged_trailers(void **state)
         KERNEL "extern \"C\" __device__ const int hone_sig_0[8] = {1};\n",
         KERNEL "// the end\\",
         KERNEL "#define F(x)\nint F",
+        "extern \"C\" __global__ void k(float *p) { asm(\"// .entry k(\"); *p = 1; }\n",
     };
     for (size_t i = 0; i < ARRAY_LEN(harmless); i++) {
         struct compiled out;
@@ -173,6 +174,7 @@ static void forged_trailers(void **state)
             assert_int_equal(out.sigs.items[0].nparams, 1);
             assert_true(out.sigs.items[0].params[0].kind == SIG_POINTER);
             assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
+            assert_int_equal(out.kernels.n, 1);
         }
         compiled_release(&out);
     }
