@@ -106,8 +106,8 @@ if HONE=$HONE "$ROOT/t/torture/compile.sh" 20 >"$T/torture" 2>&1; then pass "tor
 fi
 
 runs 0 "cache stat" "$HONE" cache stat
-out_has "counts entries" "entries"
+out_has "counts results" "results"
 runs 0 "cache prune" "$HONE" cache prune --max 0
 runs 0 "cache stat --json" "$HONE" cache stat --json
-is "is empty now" "$(field "$T/out" "j['entries'], j['headers']")" "0 0"
+is "is empty now" "$(field "$T/out" "j['entries'], j['headers'], j['families']")" "0 0 0"
 done_testing

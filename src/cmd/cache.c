@@ -9,29 +9,50 @@
 #include "compile/cache.h"
 #include "sys/json.h"
 
-static void print(const struct cache *c, const struct cache_stat *st, bool json)
+static void print(const struct cache *c, const struct cache_stat *st)
 {
-    if (json) {
-        json_t *j = json_pack(
-            "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "dir", c->dir, "entries",
-            (json_int_t)st->entries, "entry_bytes", (json_int_t)st->entry_bytes, "headers",
-            (json_int_t)st->headers, "header_bytes", (json_int_t)st->header_bytes, "bad",
-            (json_int_t)st->bad, "removed", (json_int_t)st->removed, "removed_bytes",
-            (json_int_t)st->removed_bytes, "max_bytes", (json_int_t)c->max_bytes);
-        json_print(stdout, j);
-        json_decref(j);
-        return;
-    }
-    printf("%s, at most %.1f GiB\n", c->dir, (double)c->max_bytes / (1u << 30));
-    printf("  %llu entries, %.1f MiB\n", (unsigned long long)st->entries,
-           (double)st->entry_bytes / (1u << 20));
-    printf("  %llu precompiled headers, %.1f MiB\n", (unsigned long long)st->headers,
-           (double)st->header_bytes / (1u << 20));
+    const struct {
+        struct cache_part part;
+        const char *what;
+    } parts[] = {{st->entries, "results"},
+                 {st->headers, "precompiled headers"},
+                 {st->families, "precompiled headers of families"},
+                 {st->temps, "temporary files"}};
+    printf("%s: %.2f GiB of at most %.2f GiB\n", c->dir, (double)st->total_bytes / (1u << 30),
+           (double)c->max_bytes / (1u << 30));
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        printf("  %10.1f MiB  %llu %s\n", (double)parts[i].part.bytes / (1u << 20),
+               (unsigned long long)parts[i].part.n, parts[i].what);
     if (st->bad)
-        printf("  %llu damaged entries removed\n", (unsigned long long)st->bad);
+        printf("  %llu damaged, removed\n", (unsigned long long)st->bad);
     if (st->removed)
-        printf("  %llu files, %.1f MiB removed\n", (unsigned long long)st->removed,
+        printf("  %llu removed, %.1f MiB\n", (unsigned long long)st->removed,
                (double)st->removed_bytes / (1u << 20));
+}
+
+static void print_json(const struct cache *c, const struct cache_stat *st)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {{"max_bytes", c->max_bytes},
+                   {"total_bytes", st->total_bytes},
+                   {"entries", st->entries.n},
+                   {"entry_bytes", st->entries.bytes},
+                   {"headers", st->headers.n},
+                   {"header_bytes", st->headers.bytes},
+                   {"families", st->families.n},
+                   {"family_bytes", st->families.bytes},
+                   {"temps", st->temps.n},
+                   {"temp_bytes", st->temps.bytes},
+                   {"bad", st->bad},
+                   {"removed", st->removed},
+                   {"removed_bytes", st->removed_bytes}};
+    json_t *j = json_pack("{s:s}", "dir", c->dir);
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        json_object_set_new(j, numbers[i].key, json_integer((json_int_t)numbers[i].value));
+    json_print(stdout, j);
+    json_decref(j);
 }
 
 /* Opens the cache, does one thing with it and prints what it holds then. */
@@ -45,7 +66,7 @@ static int with_cache(int (*act)(struct cache *, const void *, struct cache_stat
         return cmd_fail(&err);
     int rc = act(&c, arg, &st, &err);
     if (rc == 0)
-        print(&c, &st, json);
+        (json ? print_json : print)(&c, &st);
     cache_release(&c);
     return rc < 0 ? cmd_fail(&err) : HONE_OK;
 }
@@ -65,7 +86,7 @@ static int run_stat(int argc, const char **argv)
 {
     bool json = false, verify = false;
     const struct option opts[] = {
-        OPT_FLAG(0, "verify", &verify, "read every entry; remove damaged ones"),
+        OPT_FLAG(0, "verify", &verify, "read every entry and header; remove damaged ones"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

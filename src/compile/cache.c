@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "compile/pch.h"
 #include "sys/file.h"
 #include "sys/hash.h"
 
@@ -114,24 +115,57 @@ int cache_put(struct cache *c, const char *key, const void *data, size_t len, st
         rc = file_write(path.buf, file.buf, file.len, err);
     strbuf_release(&path);
     strbuf_release(&file);
-    if (rc == 0 && c->puts++ % PUTS_PER_LOOK == 0) {
-        struct cache_stat st;
-        cache_prune(c, c->max_bytes, &st, NULL);
-    }
+    if (rc == 0 && c->puts++ % PUTS_PER_LOOK == 0)
+        cache_trim(c);
     return rc;
 }
 
 /* ---- the whole of it -------------------------------------------------------------------------*/
 
+enum file_kind {
+    FILE_ENTRY,
+    FILE_HEADER,
+    FILE_FAMILY,
+    FILE_TEMP, /* being written, or left behind: which, its age tells */
+    FILE_PART  /* comes and goes with another: a header's checksum; the lock */
+};
+
 struct file_info {
     char *path;
     uint64_t bytes;
     struct timespec used;
-    bool header;
+    enum file_kind kind;
 };
 VEC_DECL(file_vec, struct file_info);
 
-static void list_dir(const char *dir, bool header, struct file_vec *out)
+/* Entries are named in hex; anything with a dot among them is being written. */
+static enum file_kind entry_kind(const char *name, const char *path)
+{
+    return strchr(name, '.') ? FILE_TEMP : FILE_ENTRY;
+}
+
+static enum file_kind header_kind(const char *name, const char *path)
+{
+    if (str_eq(name, "lock"))
+        return FILE_PART;
+    if (str_ends(name, ".pch"))
+        return str_starts(name, PCH_FAMILY) ? FILE_FAMILY : FILE_HEADER;
+    if (str_ends(name, ".sum")) {
+        char *header = xstrndup(path, strlen(path) - 4);
+        bool present = file_exists(header);
+        free(header);
+        return present ? FILE_PART : FILE_TEMP;
+    }
+    return FILE_TEMP;
+}
+
+static enum file_kind temp_kind(const char *name, const char *path)
+{
+    return FILE_TEMP;
+}
+
+static void list_dir(const char *dir, enum file_kind (*kind)(const char *, const char *),
+                     struct file_vec *out)
 {
     struct name_vec names = VEC_INIT;
     if (dir_list(dir, &names, NULL) < 0)
@@ -139,14 +173,10 @@ static void list_dir(const char *dir, bool header, struct file_vec *out)
     for (size_t i = 0; i < names.n; i++) {
         struct stat st;
         char *path = xasprintf("%s/%s", dir, names.items[i]);
-        if (lstat(path, &st) < 0) {
-            free(path);
-        } else if (S_ISDIR(st.st_mode) && !header) {
-            list_dir(path, header, out);
-            free(path);
-        } else {
-            *vec_push(out) = (struct file_info){path, (uint64_t)st.st_size, st.st_mtim, header};
-        }
+        if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+            *vec_push(out) = (struct file_info){xstrdup(path), (uint64_t)st.st_size, st.st_mtim,
+                                                kind(names.items[i], path)};
+        free(path);
     }
     name_vec_release(&names);
 }
@@ -155,10 +185,16 @@ static void list_files(const struct cache *c, struct file_vec *out)
 {
     char *obj = xasprintf("%s/obj", c->dir), *pch = xasprintf("%s/pch", c->dir);
     char *tmp = xasprintf("%s/tmp", c->dir);
-    if (file_is_dir(obj))
-        list_dir(obj, false, out);
-    list_dir(pch, true, out);
-    list_dir(tmp, true, out);
+    struct name_vec names = VEC_INIT;
+    if (dir_list(obj, &names, NULL) == 0)
+        for (size_t i = 0; i < names.n; i++) {
+            char *part = xasprintf("%s/%s", obj, names.items[i]);
+            list_dir(part, entry_kind, out);
+            free(part);
+        }
+    name_vec_release(&names);
+    list_dir(pch, header_kind, out);
+    list_dir(tmp, temp_kind, out);
     free(tmp);
     free(obj);
     free(pch);
@@ -171,48 +207,59 @@ static void file_vec_clear(struct file_vec *v)
     vec_release(v);
 }
 
-/* Entries are named in hex; anything with a dot among them is being written. */
-static bool is_temp(const struct file_info *f)
-{
-    const char *base = strrchr(f->path, '/');
-    if (!f->header)
-        return strchr(base, '.') != NULL;
-    return strstr(base, ".tmp") || str_starts(base, "/edg"); /* the front end's own */
-}
-
 static void count(const struct file_info *f, struct cache_stat *out)
 {
-    if (is_temp(f))
+    struct cache_part *parts[] = {[FILE_ENTRY] = &out->entries,
+                                  [FILE_HEADER] = &out->headers,
+                                  [FILE_FAMILY] = &out->families,
+                                  [FILE_TEMP] = &out->temps};
+    out->total_bytes += f->bytes;
+    if (f->kind == FILE_PART)
         return;
-    if (!f->header) {
-        out->entries++;
-        out->entry_bytes += f->bytes;
-    } else if (str_ends(f->path, ".pch")) {
-        out->headers++;
-        out->header_bytes += f->bytes;
-    }
+    parts[f->kind]->n++;
+    parts[f->kind]->bytes += f->bytes;
+}
+
+static bool is_header(const struct file_info *f)
+{
+    return f->kind == FILE_HEADER || f->kind == FILE_FAMILY;
+}
+
+static int discard(const struct file_info *f)
+{
+    return is_header(f) ? pch_discard(f->path) : unlink(f->path);
+}
+
+static bool sound(const struct file_info *f)
+{
+    if (is_header(f))
+        return pch_valid(f->path);
+    if (f->kind != FILE_ENTRY)
+        return true;
+    struct strbuf sb = STRBUF_INIT(ENTRY_MAX);
+    bool good = file_read(f->path, ENTRY_MAX, &sb, NULL) == 0 && entry_sound(sb.buf, sb.len);
+    strbuf_release(&sb);
+    return good;
 }
 
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err)
 {
     struct file_vec files = VEC_INIT;
+    int rc = 0;
     *out = (struct cache_stat){0};
     list_files(c, &files);
     vec_each (struct file_info, f, &files) {
-        if (verify && !f->header && !is_temp(f)) {
-            struct strbuf sb = STRBUF_INIT(ENTRY_MAX);
-            bool bad = file_read(f->path, ENTRY_MAX, &sb, NULL) < 0 || !entry_sound(sb.buf, sb.len);
-            strbuf_release(&sb);
-            if (bad) {
-                unlink(f->path);
-                out->bad++;
-                continue;
-            }
+        if (!verify || sound(f)) {
+            count(f, out);
+        } else if (discard(f) == 0 || errno == ENOENT) {
+            out->bad++;
+        } else {
+            rc = err_errno(err, "cannot remove the damaged '%s'", f->path);
+            break;
         }
-        count(f, out);
     }
     file_vec_clear(&files);
-    return 0;
+    return rc;
 }
 
 static int by_age(const void *pa, const void *pb)
@@ -223,19 +270,16 @@ static int by_age(const void *pa, const void *pb)
     return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-/* Lock files are left alone: removing one that is held would let two builders in. */
-static bool prunable(const struct file_info *f, time_t now, bool *stale)
+static bool is_stale(const struct file_info *f, time_t now)
 {
-    bool temp = is_temp(f);
-    bool header = f->header && str_ends(f->path, ".pch");
-    *stale = (temp && f->used.tv_sec + STALE_S < now) ||
-             (header && f->used.tv_sec + HEADER_STALE_S < now);
-    return !temp && !str_ends(f->path, ".lock");
+    return (f->kind == FILE_TEMP && f->used.tv_sec + STALE_S < now) ||
+           (is_header(f) && f->used.tv_sec + HEADER_STALE_S < now);
 }
 
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err)
 {
     struct file_vec files = VEC_INIT;
+    int rc = 0;
     *out = (struct cache_stat){0};
     list_files(c, &files);
     if (files.n)
@@ -245,16 +289,26 @@ int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, str
     vec_each (struct file_info, f, &files)
         total += f->bytes;
     vec_each (struct file_info, f, &files) {
-        bool stale;
-        bool can = prunable(f, now, &stale);
-        if ((stale || (can && total > max_bytes)) && unlink(f->path) == 0) {
+        bool can = is_header(f) || f->kind == FILE_ENTRY;
+        if (!is_stale(f, now) && !(can && total > max_bytes)) {
+            count(f, out);
+        } else if (discard(f) == 0) {
             total -= f->bytes;
             out->removed++;
             out->removed_bytes += f->bytes;
-        } else {
+        } else if (errno != ENOENT) { /* else another process was faster */
+            rc = err_errno(err, "cannot remove '%s'", f->path);
             count(f, out);
         }
     }
     file_vec_clear(&files);
-    return 0;
+    return rc;
+}
+
+void cache_trim(struct cache *c)
+{
+    struct cache_stat st;
+    struct err err = ERR_INIT;
+    if (cache_prune(c, c->max_bytes, &st, &err) < 0)
+        log_warn("compile", "cache: %s", err.msg);
 }

@@ -2,7 +2,8 @@
  * cache.h - compile results on disk, by the hash of everything that went into them.
  *
  *     DIR/obj/ab/cdef...   one result: a header, its bytes, their SHA-256
- *     DIR/pch/...          precompiled headers (service.h)
+ *     DIR/pch/...          precompiled headers (pch.h)
+ *     DIR/tmp/...          the compilers' temporary files
  *
  * Safe for several processes without locks: an entry is written beside its place and renamed, is
  * never changed, and carries a checksum; a damaged one is removed and counts as a miss. Reading
@@ -32,15 +33,21 @@ void cache_release(struct cache *c);
 bool cache_get(struct cache *c, const char *key, struct strbuf *out);
 int cache_put(struct cache *c, const char *key, const void *data, size_t len, struct err *err);
 
+struct cache_part {
+    uint64_t n, bytes;
+};
 struct cache_stat {
-    uint64_t entries, entry_bytes;
-    uint64_t headers, header_bytes; /* precompiled headers */
-    uint64_t bad;                   /* entries that failed their checksum, when verified */
+    struct cache_part entries, headers, families; /* results; precompiled headers; of families */
+    struct cache_part temps;                      /* being written, or left by killed processes */
+    uint64_t total_bytes;
+    uint64_t bad; /* entries and headers that failed their checksum, when verified */
     uint64_t removed, removed_bytes;
 };
-/* verify reads every entry and removes damaged ones. */
+/* verify reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
 /* Removes the oldest until at most max_bytes are left, and what killed processes left behind. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
+/* ... to its own size, at work: cache_put calls it now and then, others when they added much. */
+void cache_trim(struct cache *c);
 
 #endif

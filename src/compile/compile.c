@@ -288,9 +288,10 @@ static void find_roots(const struct compiler *c, struct job_request *job, struct
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Where the precompiled header of this prelude, with these options, is or will be. */
-static void find_pch(struct compiler *c, const struct option_list *o, const char *prelude,
-                     char out[PCH_PATH_MAX])
+/* Where the precompiled header of this prelude, with these options, is or will be. `kind` is "" or
+ * PCH_FAMILY. */
+static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
+                     const char *prelude, char out[PCH_PATH_MAX])
 {
     char program[4096], key[HASH_HEX];
     client_program(program, sizeof program);
@@ -303,7 +304,9 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
         hash_str(h, o->v.items[i]);
     hash_str(h, prelude);
     hash_finish(h, key);
-    snprintf(out, PCH_PATH_MAX, "%s/pch/%.24s.pch", c->cache.dir, key);
+    int n = snprintf(out, PCH_PATH_MAX, "%s/pch/%s%.24s.pch", c->cache.dir, kind, key);
+    if (n >= PCH_PATH_MAX)
+        *out = '\0'; /* such a deep cache does without */
 }
 
 /* ---- families --------------------------------------------------------------------------------*/
@@ -344,12 +347,14 @@ static struct family *family_new(struct compiler *c, const char *parent, struct 
     snprintf(f->parent, sizeof f->parent, "%s", parent);
     f->state = FAMILY_USELESS;
     record_key(parent, key);
+    if (c->cache.max_bytes < FAMILY_HEAP) /* it would not be kept */
+        goto out;
     if (!cache_get(&c->cache, key, &sb) ||
         family_record_read(sb.buf, sb.len, &f->record, &f->arena) < 0 ||
         family_prelude(&f->record, &text) < 0)
         goto out;
     f->prelude = arena_strdup(&f->arena, text.buf);
-    find_pch(c, o, f->prelude, f->pch);
+    find_pch(c, o, PCH_FAMILY, f->prelude, f->pch);
     if (!*f->pch)
         goto out;
     struct job_request build = *job;
@@ -371,7 +376,7 @@ out:
     return f;
 }
 
-static void family_poll(struct family *f)
+static void family_poll(struct compiler *c, struct family *f)
 {
     struct pollfd p = {.fd = f->job.reply_fd, .events = POLLIN};
     struct job_reply reply;
@@ -379,6 +384,8 @@ static void family_poll(struct family *f)
         return;
     bool built = client_wait(&f->job, &reply, NULL) == 1 && reply.end == JOB_DONE;
     f->state = built ? FAMILY_READY : FAMILY_USELESS;
+    if (built)
+        cache_trim(&c->cache); /* it may be a third of all there is room for */
     log_debug("compile", "family header of %.12s: %s", f->parent, built ? "ready" : "not built");
     client_job_release(&f->job);
 }
@@ -389,7 +396,7 @@ static struct family *family_of(struct compiler *c, const char *parent, struct j
 {
     for (size_t i = 0; i < c->families.n; i++)
         if (str_eq(c->families.items[i]->parent, parent)) {
-            family_poll(c->families.items[i]);
+            family_poll(c, c->families.items[i]);
             return c->families.items[i];
         }
     return family_new(c, parent, job, o);
@@ -464,7 +471,7 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         job.tmp = arena_printf(&t->arena, "%s/tmp", c->cache.dir);
     if (scan->pch_ok && !c->nvcc && !c->cfg.no_pch) {
         job.prelude = "#include <cute/tensor.hpp>\n";
-        find_pch(c, &o, job.prelude, spec.pch);
+        find_pch(c, &o, "", job.prelude, spec.pch);
         spec.heap_bytes = HEADER_HEAP;
         keep_record(t, rq, scan);
     }
@@ -720,8 +727,8 @@ static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
     switch ((enum job_end)reply->end) {
     case JOB_DONE:
         out->compile_ns = r->compile_ns;
-        out->used_pch = reply->used_pch;
-        out->used_family_pch = reply->used_pch && t->family;
+        out->used_pch = r->used_pch;
+        out->used_family_pch = r->used_pch && t->family;
         out->log = r->log;
         if (r->ok)
             take_success(t, r, out);

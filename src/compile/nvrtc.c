@@ -2,12 +2,9 @@
  * nvrtc.c - NVRTC in a child of the service. The library is loaded once, in the service.
  */
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -188,10 +185,9 @@ bad:
 int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec)
 {
     struct arena a = ARENA_INIT;
-    char *lock = arena_printf(&a, "%s.lock", spec->pch);
     char *tmp = arena_printf(&a, "%s.%d.tmp", spec->pch, (int)getpid());
-    int rc = -1, fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+    int rc = -1, lock = pch_lock(spec->pch);
+    if (lock < 0)
         goto out;
     if (pch_valid(spec->pch)) {
         rc = 0;
@@ -206,8 +202,8 @@ int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec)
         rc = pch_seal(tmp, spec->pch);
     unlink(tmp);
 out:
-    if (fd >= 0)
-        close(fd);
+    if (lock >= 0)
+        close(lock);
     arena_release(&a);
     return rc;
 }

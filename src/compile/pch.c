@@ -1,9 +1,13 @@
 /*
- * pch.c - precompiled headers on disk, each with a checksum beside it. The checksum is there for
- * damage, not for enemies: whoever can write the cache directory owns the user's kernels anyway.
- * It is fast (a 300 MB file in some 50 ms), since every service checks before first use.
+ * The checksum is there for damage, not for enemies: whoever can write the cache directory owns the
+ * user's kernels anyway. It is fast (a 300 MB file in some 50 ms), since every service checks
+ * before first use.
  */
+#include "compile/pch.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "compile/service.h"
 
 static int checksum(const char *path, uint64_t *sum, uint64_t *size)
 {
@@ -41,6 +44,27 @@ static int checksum(const char *path, uint64_t *sum, uint64_t *size)
     *sum = h[0] ^ (h[1] << 1 | h[1] >> 63) ^ (h[2] << 2 | h[2] >> 62) ^ (h[3] << 3 | h[3] >> 61);
     *size = n;
     return 0;
+}
+
+/* One file for all headers: each is a byte, at the hash of its name. */
+int pch_lock(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char file[PCH_PATH_MAX + 8];
+    uint64_t h = 0xcbf29ce484222325u;
+    for (const char *p = slash ? slash : path; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    snprintf(file, sizeof file, "%.*slock", slash ? (int)(slash + 1 - path) : 0, path);
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct flock byte = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(h >> 2), .l_len = 1};
+    while (fd >= 0 && fcntl(fd, F_OFD_SETLKW, &byte) < 0) {
+        if (errno == EINTR)
+            continue;
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 static void sum_path(const char *path, char out[PCH_PATH_MAX + 8])
@@ -86,10 +110,10 @@ int pch_seal(const char *tmp, const char *path)
     return 0;
 }
 
-void pch_discard(const char *path)
+int pch_discard(const char *path)
 {
     char name[PCH_PATH_MAX + 8];
     sum_path(path, name);
     unlink(name);
-    unlink(path);
+    return unlink(path);
 }

@@ -200,9 +200,9 @@ static void slot_free(struct slot *s)
     memset(s, 0, sizeof *s);
 }
 
-static void slot_reply(struct slot *s, enum job_end end, int status, bool used_pch)
+static void slot_reply(struct slot *s, enum job_end end, int status)
 {
-    struct job_reply r = {.end = end, .status = status, .used_pch = used_pch};
+    struct job_reply r = {.end = end, .status = status};
     r.wall_ns = s->start_ns ? now_ns() - s->start_ns : 0;
     r.cpu_ns = s->cpu_ns;
     send(s->reply_fd, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -257,6 +257,9 @@ static bool slot_ready(struct slot *s)
         return true;
     int i = pch_find(s->spec.pch);
     struct pch *p = i < 0 ? NULL : &sv.pchs[i];
+    /* Young again, for cache_prune, which may have taken it. */
+    if (p && p->state == PCH_READY && utimensat(AT_FDCWD, p->path, NULL, 0) < 0 && errno == ENOENT)
+        p->state = PCH_UNKNOWN;
     if (p && p->state == PCH_UNKNOWN)
         p->state = pch_valid(p->path) ? PCH_READY : PCH_UNKNOWN;
     if (!p || p->state == PCH_BAD ||
@@ -267,8 +270,6 @@ static bool slot_ready(struct slot *s)
     if (p->state == PCH_BUILDING)
         return false;
     s->pch_index = i;
-    if (p->state == PCH_READY)
-        utimensat(AT_FDCWD, p->path, NULL, 0); /* young again, for cache_prune */
     if (p->state == PCH_UNKNOWN) {
         s->building = true;
         p->state = PCH_BUILDING;
@@ -296,14 +297,14 @@ static void schedule(void)
 {
     for (struct slot *s; (s = next_slot());) {
         if (s->spec.kind == JOB_PCH && !s->building) {
-            slot_reply(s, s->pch_index >= 0 ? JOB_DONE : JOB_CRASHED, 0, s->pch_index >= 0);
+            slot_reply(s, s->pch_index >= 0 ? JOB_DONE : JOB_CRASHED, 0);
             continue; /* it was there already, or cannot be had */
         }
         if (slot_start(s) == 0)
             continue;
         if (s->building)
             sv.pchs[s->pch_index].state = PCH_UNKNOWN;
-        slot_reply(s, JOB_LOST, errno, false);
+        slot_reply(s, JOB_LOST, errno);
     }
 }
 
@@ -314,7 +315,7 @@ static void requeue(struct slot *s)
     s->state = SLOT_QUEUED;
     s->timed_out = false;
     if (ftruncate(s->result_fd, 0) < 0)
-        slot_reply(s, JOB_LOST, errno, false);
+        slot_reply(s, JOB_LOST, errno);
 }
 
 static void end_build(struct slot *s, int status)
@@ -326,7 +327,7 @@ static void end_build(struct slot *s, int status)
     s->killed |= killed;
     s->building = false;
     if (s->spec.kind == JOB_PCH)
-        slot_reply(s, built ? JOB_DONE : JOB_CRASHED, status, built);
+        slot_reply(s, built ? JOB_DONE : JOB_CRASHED, status);
     else
         requeue(s);
 }
@@ -359,7 +360,7 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     if (end == JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
         /* Not ours, and no compiler kills itself so: the candidate is not to blame. */
         if (s->killed) {
-            slot_reply(s, JOB_LOST, status, false);
+            slot_reply(s, JOB_LOST, status);
         } else {
             s->killed = true;
             requeue(s);
@@ -378,7 +379,7 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
-    slot_reply(s, end, status, p && end == JOB_DONE && !unused && !s->without_pch);
+    slot_reply(s, end, status);
 }
 
 static void reap(void)

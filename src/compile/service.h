@@ -13,7 +13,7 @@
  *     precompiled header at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
- *  3. A child holds no lock but flock()s, which the kernel drops with it.
+ *  3. A child holds no lock but on files, which the kernel drops with it.
  *  4. A reply socket that closes on the client's side cancels its job.
  *  5. Every reply is one struct job_reply; if the socket ends without one, the service died.
  */
@@ -27,8 +27,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "compile/pch.h"
 
-enum { PCH_PATH_MAX = 512, SERVICE_FD = 3 };
+enum { SERVICE_FD = 3 };
 #define SERVICE_ARG "--service"
 
 enum job_kind { JOB_NVRTC, JOB_NVCC, JOB_PCH };
@@ -56,7 +57,6 @@ struct job_reply {
     uint32_t end; /* enum job_end */
     int32_t status;
     uint64_t wall_ns, cpu_ns;
-    uint32_t used_pch;
 };
 
 /* What a child reads; serialised into the request memfd. */
@@ -108,11 +108,6 @@ int nvrtc_load(const char *path, struct err *err);
 int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec);
 void nvcc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
               struct arena *a);
-
-/* Precompiled headers on disk: FILE and FILE.sum with its checksum. */
-bool pch_valid(const char *path);
-int pch_seal(const char *tmp, const char *path);
-void pch_discard(const char *path);
 
 /* From now on this process can read only below `roots` (and write below `rw`), where the kernel
  * knows Landlock; elsewhere the source scan stands alone. */

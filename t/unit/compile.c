@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "compile/cache.h"
 #include "compile/compile.h"
 #include "sys/file.h"
 #include "sys/toolchain.h"
@@ -406,11 +407,23 @@ static void families(void **state)
     rq.parent = parent_key;
     if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
         fail_msg("%s %s", err.msg, out.log);
+    struct cache cache;
+    struct cache_stat st;
+    assert_int_equal(cache_open(&cache, dir.path, &err), 0);
+    assert_int_equal(cache_stat(&cache, true, &st, &err), 0);
+    assert_int_equal(st.families.n, 1);
+    cache_release(&cache);
 #ifndef __SANITIZE_ADDRESS__ /* its allocator lays memory out by the source: NVRTC goes without */
     assert_true(out.used_family_pch);
 #endif
     compiled_release(&out);
     compiler_close(c);
+
+    setenv("HONE_CACHE_MAX", "1G", 1); /* a cache that would not keep it */
+    c = open_with((struct compiler_config){.family_min_ns = 1});
+    assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1);
+    compiler_close(c);
+    unsetenv("HONE_CACHE_MAX");
 
     c = open_with((struct compiler_config){0}); /* where the parent counts as light */
     rq.source = parent;
