@@ -15,7 +15,6 @@
 #include "agent/testing.h"
 #include "base/util.h"
 #include "prompt/say.h"
-#include "sys/asset.h"
 
 static int judge_given(struct agent *a, const char *source, const char *name, struct node **out,
                        struct err *err)
@@ -66,15 +65,19 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
         return judge_given(a, a->cfg->from, a->cfg->from_name, out, err);
     if (*a->cfg->from)
         return port(a, out, err);
-    char path[256];
-    snprintf(path, sizeof path, "kernels/%s.cu", a->task->name);
-    const struct asset *k = asset_find(path);
-    if (!k)
-        return err_set(err, ERR_INPUT,
-                       "team starts from an existing kernel and there is none for '%s': give one "
-                       "with --from FILE",
-                       a->task->name);
-    return judge_given(a, k->data, path, out, err);
+    struct strbuf simple = STRBUF_INIT(1 << 20);
+    char *name = xasprintf("kernels/%s.cu", a->task->name);
+    int rc = task_simple_kernel(a->task, &simple, err);
+    if (rc == 0)
+        rc = judge_given(a, simple.buf, name, out, err);
+    else
+        err_set(err, ERR_INPUT,
+                "team starts from an existing kernel and there is none for '%s': give one with "
+                "--from FILE",
+                a->task->name);
+    strbuf_release(&simple);
+    free(name);
+    return rc;
 }
 
 /* The tester's shapes: judged with the base before anything else is judged with them. */

@@ -97,13 +97,13 @@ static void add_kernel(struct parts *p, const struct parts_request *rq, const ch
 
 static void add_naive(struct parts *p, const struct parts_request *rq)
 {
-    char path[256];
-    snprintf(path, sizeof path, "kernels/%.200s.cu", rq->task->name);
-    const struct asset *a = asset_find(path);
-    if (!a)
-        note(p, "naive", "the task has no simple kernel");
-    else if (!str_eq(a->data, rq->source))
-        add_kernel(p, rq, "naive", a->data);
+    struct err err = ERR_INIT;
+    struct strbuf simple = STRBUF_INIT(MAX_SOURCE);
+    if (task_simple_kernel(rq->task, &simple, &err) < 0)
+        note(p, "naive", err.msg);
+    else if (!str_eq(simple.buf, rq->source))
+        add_kernel(p, rq, "naive", simple.buf);
+    strbuf_release(&simple);
 }
 
 static int add_files(struct parts *p, const struct parts_request *rq, struct err *err)

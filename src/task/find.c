@@ -1,6 +1,7 @@
 /*
  * find.c - tasks by path and by name: files, directories, and those embedded in the binary.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -104,4 +105,24 @@ struct task *task_find(const char *name, struct problem_vec *problems)
     if (file_exists(name))
         return task_load(name, problems);
     return no_such_task(name, problems);
+}
+
+int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err)
+{
+    char *path = xasprintf("%s/naive.cu", t->dir);
+    int rc = 0;
+    if (*t->dir && file_exists(path)) {
+        rc = file_read(path, 1 << 20, out, err);
+    } else {
+        free(path);
+        path = xasprintf("kernels/%s.cu", t->name);
+        const struct asset *a = asset_find(path);
+        if (a)
+            strbuf_adds(out, a->data);
+        else
+            rc = err_set(err, ERR_INPUT, "the task has no simple kernel%s",
+                         *t->dir ? " (naive.cu beside its task.json)" : "");
+    }
+    free(path);
+    return rc;
 }

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/expr.h"
 #include "base/gen.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 #define TASK_MAX_TEXT (4u << 20)             /* bytes of task.json */
@@ -149,6 +150,9 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
                         struct problem_vec *problems);
 /* A built-in task by its name, or a path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
+/* A kernel that is merely right, the baseline "naive": naive.cu beside the task, or the built-in
+ * one of its name. -1 if it has none. */
+int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
 /* The built-in tasks' names, sorted, in the arena; returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
