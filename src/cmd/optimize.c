@@ -133,7 +133,6 @@ static bool on_gpu(const struct run_config *c)
     return gpu_probe(&g, NULL) == 0 && g.n;
 }
 
-/* "softmax" of "path/to/softmax/": what a run is called after. */
 static int prepare(struct session *s, const struct wishes *w, const char *task,
                    struct strbuf *source, struct arena *mem, struct err *err)
 {

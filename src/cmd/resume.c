@@ -42,7 +42,7 @@ static int run(int argc, const char **argv)
     struct err err = ERR_INIT;
     struct arena mem = ARENA_INIT;
     struct run_config c, wish = {.device = "", .on = ""};
-    struct session s = {.config = &c};
+    struct session s = {.config = &c, .resumed = true};
     const char *store = NULL, *author = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {

@@ -81,7 +81,7 @@ static void on_judged(void *ctx, const struct agent *a, const struct node *n)
     struct strbuf sb = STRBUF_INIT(2048);
     if (l->quiet)
         return;
-    strbuf_addf(&sb, "%3llu %-10s %-13s", (unsigned long long)n->index, n->stage,
+    strbuf_addf(&sb, "%3llu %-10s %-13s ", (unsigned long long)n->index, n->stage,
                 verdict_kind_name(n->verdict.kind));
     if (n->verdict.time_ns > 0) {
         print_time(n->verdict.time_ns, n->verdict.time_is_model, &sb);
@@ -89,7 +89,10 @@ static void on_judged(void *ctx, const struct agent *a, const struct node *n)
         if (verdict_roofline(&n->verdict, NULL) > 0)
             strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(&n->verdict, NULL));
     } else {
-        strbuf_addf(&sb, "%.60s", n->verdict.summary);
+        size_t from = sb.len;
+        strbuf_adds(&sb, n->verdict.summary);
+        term_clean(sb.buf + from, 60);
+        sb.len = strlen(sb.buf);
     }
     if (n == a->best)
         strbuf_adds(&sb, "  *best*");
@@ -248,7 +251,7 @@ int session_run(struct session *s)
     int code = HONE_ENV, rc = -1;
     if (!(p.task = cmd_load_task(s->config->task)))
         return HONE_NEGATIVE;
-    if (store_run_lock(s->store, s->run, &err) < 0 || keep_config(s, &err) < 0 ||
+    if (store_run_lock(s->store, s->run, &err) < 0 || (s->resumed && keep_config(s, &err) < 0) ||
         prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0)
         goto out;

@@ -28,6 +28,7 @@ struct session {
     const char *out_dir; /* NULL = hone-out/RUN */
     const char *compiler;
     uint64_t prior_wall_ns;
+    bool resumed;
     bool json, quiet;
 };
 

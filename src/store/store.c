@@ -180,13 +180,30 @@ int store_check(struct store *s, struct err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
+/* "softmax" of "softmax", "path/to/softmax/" and "path/to/softmax/task.json". */
+static const char *task_word(const char *task, size_t *len)
+{
+    size_t end = strlen(task);
+    const char *file = "/task.json";
+    if (end > strlen(file) && str_eq(task + end - strlen(file), file))
+        end -= strlen(file);
+    while (end > 1 && task[end - 1] == '/')
+        end--;
+    size_t from = end;
+    while (from > 0 && task[from - 1] != '/')
+        from--;
+    *len = end - from;
+    return task + from;
+}
+
 static void run_name(char *out, size_t n, const char *task, const char *strategy)
 {
     uint16_t r = 0;
     if (getrandom(&r, sizeof r, 0) != sizeof r)
         r = (uint16_t)now_ns();
-    size_t k = 0;
-    for (const char *p = task; *p && k < 48; p++, k++)
+    size_t k = 0, len;
+    const char *word = task_word(task, &len);
+    for (const char *p = word; p < word + len && k < 48; p++, k++)
         out[k] = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')
                      ? *p
                      : '_';
