@@ -62,7 +62,11 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
         } while (left && (*v == ' ' || *v == '*' || *v == '`'));
         while (left && (v[left - 1] == '*' || v[left - 1] == '`'))
             left--;
-        snprintf(out, n, "%.*s", (int)MIN(left, n - 1), v);
+        size_t m = 0;
+        for (; left && m + 1 < n; v++, left--)
+            if ((unsigned char)*v >= ' ' && *v != 0x7f) /* it is shown on terminals */
+                out[m++] = *v;
+        out[m] = '\0';
         return;
     }
 }
@@ -236,7 +240,7 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        if (r > best_rank || (r == best_rank && r && b.n > best.n)) {
+        if (r >= best_rank && r) { /* of several files the last: models correct themselves */
             best = b;
             best_rank = r;
         }

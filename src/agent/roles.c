@@ -277,11 +277,33 @@ static void refuse(struct writing *w, enum verdict_kind kind, const char *detect
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
+/* The same file again: its verdict is known, and judging it once more would only cost time. */
+static const struct node *judged_before(const struct agent *a, const char *source)
+{
+    vec_each (struct node *, n, &a->nodes)
+        if ((*n)->judged && str_eq((*n)->source, source))
+            return *n;
+    return NULL;
+}
+
+static void refuse_again(struct writing *w, const struct node *twin)
+{
+    struct strbuf sb = STRBUF_INIT(600);
+    strbuf_addf(&sb, "this is the file of candidate %llu again, unchanged, and it was judged: ",
+                (unsigned long long)twin->index);
+    say_verdict_short(&twin->verdict, &sb);
+    refuse(w, V_NO_CODE, "repeated", sb.buf);
+    strbuf_release(&sb);
+}
+
 /* A source out of the reply, or the reason why not. */
 static void read_reply(struct agent *a, struct writing *w)
 {
     struct extract x;
+    const struct node *twin;
     struct strbuf why = STRBUF_INIT(600);
+    if (!w->kind[0])
+        snprintf(w->kind, sizeof w->kind, "other");
     if (!w->ask.ok) {
         refuse(w, V_NO_CODE, "reply", w->ask.error);
         return;
@@ -289,7 +311,7 @@ static void read_reply(struct agent *a, struct writing *w)
     extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
     if (x.move[0]) /* else what the plan called it */
         memcpy(w->move, x.move, sizeof w->move);
-    if (!w->kind[0] || !str_eq(x.kind, "other"))
+    if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
     if (!x.ok)
         refuse(w, V_NO_CODE, "extract", x.reason);
@@ -299,6 +321,8 @@ static void read_reply(struct agent *a, struct writing *w)
     else if (w->anchors && w->parent &&
              !anchors_check(w->parent->source, x.source.buf, w->anchors, &why))
         refuse(w, V_REJECTED, "anchors", why.buf);
+    else if (w->parent && (twin = judged_before(a, x.source.buf)))
+        refuse_again(w, twin);
     else
         w->source = strbuf_detach(&x.source, NULL);
     strbuf_release(&why);

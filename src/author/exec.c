@@ -4,6 +4,7 @@
  * It runs in an empty directory of its own, which goes away with it; it sees neither the task's
  * files nor the store. What it writes to standard error is kept for the error message alone.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,13 +77,16 @@ static void judge(struct author_call *c, struct command *x)
     struct strbuf how = STRBUF_INIT(1024);
     child_describe(p, &how);
     if (p->end != CHILD_EXITED || p->code != 0) {
-        size_t n = p->err.len > 600 ? 600 : p->err.len;
-        author_fail(c, ERR_ENV, "the command ended with %s%s%s", how.buf, n ? "; it said: " : "",
-                    p->err.buf + p->err.len - n);
+        size_t end = p->err.len;
+        while (end && isspace((unsigned char)p->err.buf[end - 1]))
+            end--;
+        size_t n = MIN(end, 600);
+        author_fail(c, ERR_ENV, "the command ended with %s%s%.*s", how.buf, n ? "; it said: " : "",
+                    (int)n, p->err.buf + end - n);
     } else if (p->out.len > AUTHOR_MAX_REPLY || p->out.truncated) {
         author_fail(c, ERR_LIMIT, "the command printed more than %u bytes", AUTHOR_MAX_REPLY);
     } else if (strspn(p->out.buf, " \t\r\n") == p->out.len) {
-        author_fail(c, ERR_ENV, "the command printed nothing");
+        author_fail(c, ERR_LIMIT, "the command printed nothing");
     } else {
         strbuf_add(&c->reply.text, p->out.buf, p->out.len);
         c->reply.in_tokens = estimate_tokens(x->prompt.buf, x->prompt.len);

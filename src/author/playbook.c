@@ -153,8 +153,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             bool known = false;
             x->pb = pb;
             if (!playbook_bind(pb, task, arch, &x->binding, &no)) {
-                if (round == 0)
-                    strbuf_addf(why, "\n- %s: %s", pb->name, no.buf);
+                if (round == 0 && str_eq(pb->class, facts_text(task, "class")))
+                    strbuf_addf(why, "%s%s: %s", why->len ? "; " : "", pb->name, no.buf);
                 strbuf_release(&no);
                 continue;
             }
@@ -183,10 +183,9 @@ static void say_stop(struct author_call *c, const json_t *task, bool fits, const
                                     "dominated\n");
     else
         strbuf_addf(&c->reply.text,
-                    "STOP: no playbook fits '%s' (operation, shapes or dtypes differ): "
-                    "`hone playbook kernel NAME TASK` says why; a model can write for it "
-                    "(--author), or add a playbook (docs/playbooks.md)\n%s\n",
-                    facts_text(task, "name"), why->buf);
+                    "STOP: no playbook fits '%s' (%s). A model can write for it (--author), or you "
+                    "add a playbook (docs/playbooks.md)\n",
+                    facts_text(task, "name"), why->len ? why->buf : "there is none for its class");
 }
 
 static int reply_file(struct author_call *c, const struct proposal *x, struct err *err)

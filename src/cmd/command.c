@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "sys/file.h"
@@ -45,6 +46,17 @@ int cmd_read_source(const char *path, struct strbuf *out, struct err *err)
     if (rc < 0 && err->kind == ERR_LIMIT)
         err->kind = ERR_INPUT;
     return rc;
+}
+
+void cmd_print_foreign(const char *text, size_t len)
+{
+    bool clean = isatty(STDOUT_FILENO);
+    for (size_t i = 0; clean && i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        putchar((c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : c);
+    }
+    if (!clean)
+        fwrite(text, 1, len, stdout);
 }
 
 int cmd_fail(const struct err *err)

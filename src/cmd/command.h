@@ -56,6 +56,8 @@ int cmd_usage(const struct options *spec, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Reads a kernel file; one too big for any compiler is the user's mistake, not the machine's. */
 int cmd_read_source(const char *path, struct strbuf *out, struct err *err);
+/* Prints what an author wrote: to a terminal without control characters, else as it is. */
+void cmd_print_foreign(const char *text, size_t len);
 /* Prints the error; returns the exit code that fits its kind. */
 int cmd_fail(const struct err *err);
 

@@ -82,7 +82,7 @@ static int print_one(struct store *s, const struct summary *m, const char *which
         if (rc == 0 && *c->reply_sha)
             rc = store_blob_get(s, c->reply_sha, &sb, err);
         if (rc == 0)
-            fwrite(sb.buf, 1, sb.len, stdout);
+            cmd_print_foreign(sb.buf, sb.len);
         putchar('\n');
         strbuf_release(&sb);
         return rc;

@@ -48,7 +48,7 @@ static int show_candidate(struct store *s, const struct summary *m, const char *
         strbuf_addc(&sb, '\n');
     }
     if (rc >= 0)
-        fwrite(sb.buf, 1, sb.len, stdout);
+        cmd_print_foreign(sb.buf, sb.len);
     strbuf_release(&sb);
     arena_release(&mem);
     return rc < 0 ? -1 : 0;

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Models that answer badly: every strategy ends with a report, keeps the best kernel it has, and
+# judges nothing twice. The first kernel of `then_*` is right; what follows is not.
+. "$(dirname "$0")/lib.sh"
+good=$ROOT/kernels/vector_add.cu
+
+# model NAME BODY: a program that reads its prompt and answers with what BODY prints.
+model() { printf '#!/bin/sh\nprompt=$(cat)\n%s\n' "$2" >"$1" && chmod +x "$1"; }
+file() { printf "echo 'MOVE: mapping: a file'; echo '\`\`\`cuda'; %s; echo '\`\`\`'" "$1"; }
+later() { printf 'case $prompt in *"# The kernel now"*|*"# The kernel, with"*) %s ;; *) %s ;; esac' "$1" "$(file "cat $good")"; }
+
+model prose "echo 'I would use wide loads. Shall I go on?'"
+model empty ":"
+model huge "head -c 5000000 /dev/zero | tr '\\0' a"
+model cut "echo '\`\`\`cuda'; head -c 300 $good"
+model broken "$(file "sed s/blockIdx/blokIdx/ $good")"
+model then_prose "$(later "echo nothing")"
+model then_empty "$(later ":")"
+model then_fails "$(later "echo out of memory >&2; exit 1")"
+model then_edits "$(later "printf '<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n'")"
+model then_same "$(later "$(file "cat $good")")"
+model colours "printf 'MOVE: mapping: \\033[31mred\\033]0;x\\007\\n'; $(file "sed s/blockIdx/blokIdx/ $good") | tail -n +2"
+model two "$(file "sed s/blockIdx/blokIdx/ $good"); echo 'That was wrong, this is right:'; $(file "cat $good")"
+
+weak() { # RC STRATEGY MODEL TEXT
+    runs "$1" "$2: $3" "$HONE" optimize vector_add --device emu --dialect cuda --skip-baselines \
+        -s "$2" -n 2 --repairs 1 --tries 2 -a "exec:$PWD/$3" -o "out/$2-$3"
+    out_has "$2: $3: says so" "$4"
+    ok "$2: $3: leaves a report" grep -q '## Candidates' "out/$2-$3/report.md"
+}
+for s in refine search; do
+    for m in prose empty huge cut; do weak 1 $s $m "2 refused"; done
+    weak 1 $s broken "0 pass"
+    weak 0 $s two "pass"
+done
+for s in refine search team; do
+    weak 0 $s then_prose "1 pass"
+    weak 0 $s then_empty "1 pass"
+    weak 0 $s then_edits "1 pass"
+    weak 0 $s then_same "1 pass"
+    ok "$s: the same file is not judged again" grep -q 'again, unchanged' <("$HONE" log last)
+    weak 3 $s then_fails "it said: out of memory"
+    ok "$s: what was right is kept" grep -q hone-plan "out/$s-then_fails/best.cu"
+done
+weak 1 refine colours "0 pass"
+ok "colours of a move are left out" bash -c "! grep -q \$'\\033' out/refine-colours/report.md"
+ok "the move itself is kept" grep -q 'red' out/refine-colours/report.md
+runs 0 "the store is in order" "$HONE" runs --check
+done_testing
