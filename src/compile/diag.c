@@ -35,6 +35,7 @@ struct parser {
     unsigned header_line;    /* where the error was, if that is not the candidate */
     const char *header_file; /* or NULL */
     bool snippet;            /* its source line was taken */
+    bool unclosed;           /* the source ends inside a brace */
 };
 
 static const char *short_path(const char *path, struct arena *a)
@@ -192,11 +193,12 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
     return true;
 }
 
-/* "Catastrophic error: ..." has no place at all. */
+/* "Catastrophic error: ..." has no place at all; a brace left open is missed at the end. */
 static bool read_placeless(struct parser *p, const char *s, size_t n)
 {
     static const char *const heads[] = {
-        "Catastrophic error: ", "Internal error: ", "nvcc fatal   : ", "nvcc error   : "};
+        "Catastrophic error: ", "Internal error: ", "nvcc fatal   : ", "nvcc error   : ",
+        "At end of source: error: "};
     for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
         size_t k = strlen(heads[i]);
         if (n > k && strncmp(s, heads[i], k) == 0) {
@@ -205,6 +207,24 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
         }
     }
     return false;
+}
+
+/* FILE(LINE): note #3196-D: to match this "{": the place of what is missed at the end. */
+static bool read_match(struct parser *p, const char *s, size_t n)
+{
+    const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);
+    if (!p->cur || p->cur->line || !note || !match)
+        return false;
+    const char *open = note;
+    while (open > s && *open != '(')
+        open--;
+    if ((size_t)(open - s) != strlen(p->name) || strncmp(s, p->name, strlen(p->name)) != 0)
+        return false;
+    p->cur->line = (uint32_t)strtoul(open + 1, NULL, 10);
+    p->unclosed = true;
+    p->cur->message = arena_printf(p->a, "%s %s, which the source ends without", p->cur->message,
+                                   squeeze(match, n - (size_t)(match - s), FRAME_MAX, p->a));
+    return true;
 }
 
 static void read_frame(struct parser *p, const char *s, size_t n)
@@ -230,7 +250,8 @@ static void read_frame(struct parser *p, const char *s, size_t n)
 
 static void read_line(struct parser *p, const char *s, size_t n)
 {
-    if (read_head(p, s, n) || read_ptxas(p, s, n) || read_placeless(p, s, n) || !p->cur)
+    if (read_head(p, s, n) || read_ptxas(p, s, n) || read_placeless(p, s, n) ||
+        read_match(p, s, n) || !p->cur)
         return;
     size_t blanks = 0;
     while (blanks < n && s[blanks] == ' ')
@@ -260,6 +281,18 @@ static void read_line(struct parser *p, const char *s, size_t n)
     }
 }
 
+/* Where a brace is left open, what follows the source is in the wrong place: that is no news. */
+static void drop_placeless(struct diag_vec *v)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->items[i].line)
+            v->items[kept++] = v->items[i];
+        else
+            vec_release(&v->items[i].frames);
+    v->n = kept;
+}
+
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a)
 {
     struct parser p = {
@@ -270,6 +303,8 @@ void diag_parse(const char *log, const char *name, struct diag_vec *out, struct 
         log += n + (log[n] == '\n');
     }
     finish(&p);
+    if (p.unclosed)
+        drop_placeless(out);
 }
 
 void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t line,
