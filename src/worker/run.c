@@ -347,7 +347,8 @@ static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err
     return 0;
 }
 
-/* What the call left behind: guards, inputs, module variables. */
+/* What the call left behind: guards, inputs, module variables. Where only a sample of the blocks
+ * ran, a counter that the last block puts back to zero is not a secret: nobody asks. */
 static int inspect(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -367,7 +368,7 @@ static int inspect(struct run *r, struct call_ctx *x, struct err *err)
             damage(r, x, "the input '%s' was changed", b->name);
         }
     }
-    if (ops->globals_intact && x->ms->m) {
+    if (ops->globals_intact && x->ms->m && !sampled(x)) {
         const char *which = NULL;
         if (ops->globals_intact(r->dev, x->ms->m, &x->out.globals_intact, &which, err) < 0)
             return -1;
