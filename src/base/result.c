@@ -36,6 +36,7 @@ static const char *const finding_names[FIND_COUNT] = {
     [FIND_ASSERT] = "assert",
     [FIND_UNSUPPORTED] = "unsupported",
     [FIND_OTHER] = "other",
+    [FIND_INPUT] = "input-write",
 };
 
 const char *result_status_name(enum result_status s)

@@ -51,6 +51,7 @@ enum finding_kind {
     FIND_ASSERT,
     FIND_UNSUPPORTED,
     FIND_OTHER,
+    FIND_INPUT, /* an input was written to, whatever it holds afterwards */
     FIND_COUNT
 };
 

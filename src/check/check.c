@@ -368,6 +368,8 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
         return V_HANG;
     case FIND_UNWRITTEN:
         return V_MISMATCH;
+    case FIND_INPUT:
+        return V_CHEAT;
     default:
         return V_UNSAFE;
     }
@@ -404,7 +406,8 @@ static void check_finding(struct verdict *v, const struct check_input *in,
         .count = f->count,
     };
     if (f->kind != FIND_UNSUPPORTED)
-        check_blame(v, in, kind_of_finding(f->kind), "emulate", "sanitizer",
+        check_blame(v, in, kind_of_finding(f->kind), "emulate",
+                    f->kind == FIND_INPUT ? "input-hash" : "sanitizer",
                     "%s at line %u of kernel '%s' on %s%s%s", finding_kind_name(f->kind), f->line,
                     f->kernel, where(v, in, c), hidden(in, c) ? "" : ": ",
                     hidden(in, c) ? "" : f->text);

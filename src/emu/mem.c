@@ -196,7 +196,14 @@ static void *readonly_lane(struct warp *w, const struct insn *pc, uint32_t lane,
                            uint32_t n, uint32_t access, uint8_t *bank, uint32_t size,
                            const char *name)
 {
-    if ((access & MEM_WRITE) || addr > size || n > size - addr) {
+    if (access & MEM_WRITE) {
+        emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_OOB, name, (int64_t)addr,
+                     "illegal %s of %u bytes at byte %llu of %s memory, which a kernel may only "
+                     "read",
+                     verb(access), n, (unsigned long long)addr, name);
+        return NULL;
+    }
+    if (addr > size || n > size - addr) {
         emu_fault_at(w, pc, (int)lane, RESULT_FAULT, FIND_OOB, name, (int64_t)addr,
                      "out-of-bounds %s of %u bytes at byte %llu of %s memory, which has %u",
                      verb(access), n, (unsigned long long)addr, name, size);

@@ -388,7 +388,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint32_t sh = w->launch->gmem_shift;
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
-    if (access & MEM_STRONG)
+    if ((access & MEM_STRONG) || !watched(a))
         return false;
     a->dirty = true;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
@@ -525,6 +525,17 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
+/* Putting back what was there does not undo it: other blocks may have read in between. */
+static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
+{
+    char what[256];
+    const char *object;
+    int64_t index;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    emu_finding(w, pc, (int)lane, FIND_INPUT, object, index, NULL,
+                "write to %s: '%s' is an input, which a kernel may only read", what, object);
+}
+
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access)
 {
@@ -532,6 +543,8 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     struct alloc *a = mem_find(m, addr);
     if (!a || addr < a->addr || n > a->end - addr || (!watched(a) && !(access & MEM_WRITE)))
         return;
+    if (!watched(a))
+        report_input(w, pc, lane, addr);
     a->dirty = true;
     if (m->writer)
         check_races(w, pc, lane, addr, n, access);
