@@ -104,6 +104,17 @@ static void tensor_shape(const struct task_tensor *t, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
+static void param_text(double value, const struct expr *e, const struct task_choice *pick,
+                       struct strbuf *out)
+{
+    if (e)
+        strbuf_adds(out, expr_text(e));
+    else if (!pick->n)
+        strbuf_addf(out, "%g", value);
+    for (uint32_t i = 0; i < pick->n; i++)
+        strbuf_addf(out, i ? " or %g" : "%g", pick->value[i]);
+}
+
 static void init_text(const struct task_tensor *t, struct strbuf *out)
 {
     static const char *const dists[GEN_DIST_COUNT] = {
@@ -111,18 +122,19 @@ static void init_text(const struct task_tensor *t, struct strbuf *out)
         [GEN_CONST] = "const",   [GEN_ZERO] = "zeros",      [GEN_DENORMAL] = "denormal",
         [GEN_CSR] = "csr",       [GEN_PERM] = "perm",
     };
-    char a[40], b[40];
-    snprintf(a, sizeof a, "%g", t->init.a);
-    snprintf(b, sizeof b, "%g", t->init.b);
+    bool two = t->init.dist <= GEN_INT, first = two || t->init.dist == GEN_CONST;
     strbuf_clear(out);
     strbuf_adds(out, dists[t->init.dist]);
-    if (t->init.dist <= GEN_INT)
-        strbuf_addf(out, "(%s, %s)", t->init_a ? expr_text(t->init_a) : a,
-                    t->init_b ? expr_text(t->init_b) : b);
-    else if (t->init.dist == GEN_CSR || t->init.dist == GEN_CONST)
-        strbuf_addf(out, "(%s)",
-                    t->init.dist == GEN_CONST ? (t->init_a ? expr_text(t->init_a) : a)
-                                              : (t->init_b ? expr_text(t->init_b) : b));
+    if (!first && t->init.dist != GEN_CSR)
+        return;
+    strbuf_addc(out, '(');
+    if (first)
+        param_text(t->init.a, t->init_a, &t->pick_a, out);
+    if (two)
+        strbuf_adds(out, ", ");
+    if (two || !first)
+        param_text(t->init.b, t->init_b, &t->pick_b, out);
+    strbuf_addc(out, ')');
 }
 
 static void workload_text(const struct task *t, const struct task_workload *w, struct strbuf *out)

@@ -199,6 +199,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
+    /* Workloads take an input's alternatives in turn, from a place no kernel can know. */
+    s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && w->role == ROLE_TIME && total_bytes(s) > emu_max_time_bytes) {
         *vec_push(&out->notes) = arena_printf(a, "%s left out: %.1f GB is too much to emulate",

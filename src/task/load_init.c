@@ -26,15 +26,30 @@ static const char *const special_names[GEN_SPECIAL_COUNT] = {
     [GEN_SPECIAL_MAX] = "max",
 };
 
-/* A number, or an expression over the axes. */
+static void load_choice(const struct node *n, struct task_choice *pick)
+{
+    if (!node_array(n, ARRAY_LEN(pick->value)))
+        return;
+    for (size_t i = 0; i < json_array_size(n->j); i++) {
+        struct node c = node_item(n, i);
+        node_real(&c, -1e300, 1e300, &pick->value[i]);
+    }
+    pick->n = (uint32_t)json_array_size(n->j);
+    if (!pick->n)
+        node_bad(n, "an empty list leaves nothing to choose from");
+}
+
+/* A number, a list of numbers, or an expression over the axes. */
 static void load_param(struct loader *l, const struct node *obj, const char *key, double *value,
-                       struct expr **e)
+                       struct expr **e, struct task_choice *pick)
 {
     struct node n;
     if (!key || !node_need(obj, key, &n))
         return;
     if (json_is_string(n.j))
         load_expr(l, &n, e);
+    else if (json_is_array(n.j))
+        load_choice(&n, pick);
     else
         node_real(&n, -1e300, 1e300, value);
 }
@@ -86,6 +101,11 @@ static void check_dist(const struct node *n, const struct task_tensor *t)
         node_bad(n, "max %g is no integer", t->init.b);
     if (t->init.dist == GEN_NORMAL && t->init.b < 0)
         node_bad(n, "std %g is negative", t->init.b);
+    for (uint32_t i = 0; t->init.dist == GEN_NORMAL && i < t->pick_b.n; i++)
+        if (t->pick_b.value[i] < 0)
+            node_bad(n, "std %g is negative", t->pick_b.value[i]);
+    if (t->pick_a.n + t->pick_b.n && t->init.dist > GEN_UNIFORM && t->init.dist != GEN_CONST)
+        node_bad(n, "%s takes a number or an expression, no list", dist_names[t->init.dist]);
 }
 
 static void load_init_of(struct loader *l, const struct node *n, struct task_tensor *t)
@@ -102,8 +122,8 @@ static void load_init_of(struct loader *l, const struct node *n, struct task_ten
     if (dist_keys[which].b)
         keys[nkeys++] = dist_keys[which].b;
     node_only(n, keys, nkeys);
-    load_param(l, n, dist_keys[which].a, &t->init.a, &t->init_a);
-    load_param(l, n, dist_keys[which].b, &t->init.b, &t->init_b);
+    load_param(l, n, dist_keys[which].a, &t->init.a, &t->init_a, &t->pick_a);
+    load_param(l, n, dist_keys[which].b, &t->init.b, &t->init_b, &t->pick_b);
     load_specials(n, t);
     check_dist(&dist, t);
 }

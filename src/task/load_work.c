@@ -210,9 +210,13 @@ static int verify_sizes(const struct task *t, const struct shape *s, struct err 
 static int verify_shape(const struct task *t, const struct shape *s, struct err *err)
 {
     for (size_t i = 0; i < t->tensors.n; i++) {
+        const struct task_tensor *x = &t->tensors.items[i];
         struct gen_spec spec;
-        if (t->tensors.items[i].is_input && shape_init(s, i, &spec, err) < 0)
-            return -1;
+        struct shape any = *s;
+        uint32_t turns = MAX(x->pick_a.n, 1u) * MAX(x->pick_b.n, 1u);
+        for (any.turn = 0; x->is_input && any.turn < turns; any.turn++)
+            if (shape_init(&any, i, &spec, err) < 0)
+                return -1;
     }
     return verify_sizes(t, s, err);
 }

@@ -105,7 +105,7 @@ static int try_draw(struct shape *s, struct rng *r, struct err *err)
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err)
 {
-    *s = (struct shape){.task = t, .workload = w};
+    *s = (struct shape){.task = t, .workload = w, .turn = (uint64_t)(w - t->workloads.items)};
     s->axes = arena_alloc(a, t->names.n * sizeof *s->axes);
     s->elems = arena_alloc(a, t->tensors.n * sizeof *s->elems);
     size_t n = t->axes.n;
@@ -171,6 +171,10 @@ int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err
     int64_t a, b;
     *out = t->init;
     out->n = s->elems[i];
+    if (t->pick_a.n)
+        out->a = t->pick_a.value[s->turn % t->pick_a.n];
+    if (t->pick_b.n)
+        out->b = t->pick_b.value[s->turn % t->pick_b.n];
     if (t->init_a) {
         if (expr_eval(t->init_a, &env, &a, err) < 0)
             return err_prefix(err, "init of '%s'", t->name);

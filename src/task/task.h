@@ -75,17 +75,24 @@ struct task_scalar {
     bool has_value; /* a FlashInfer scalar has none in its definition; value is then 1 */
 };
 
+/* Numbers of which a workload takes one, see shape_init(). */
+struct task_choice {
+    uint32_t n;
+    double value[8];
+};
+
 struct task_tensor {
     const char *name;
     enum dtype dtype;
     uint32_t rank;
-    struct expr *shape[8];        /* over axes */
-    bool is_input, is_output;     /* both: updated in place */
-    struct gen_spec init;         /* inputs; a and b may depend on axes: */
-    struct expr *init_a, *init_b; /* NULL = the constants in init */
-    double rtol, atol, budget;    /* outputs */
-    const char *why;              /* the written reason of the tolerance */
-    struct task_place place;      /* of the tolerance */
+    struct expr *shape[8];             /* over axes */
+    bool is_input, is_output;          /* both: updated in place */
+    struct gen_spec init;              /* inputs; a and b may depend on axes: */
+    struct expr *init_a, *init_b;      /* NULL = the constants in init */
+    struct task_choice pick_a, pick_b; /* n > 0: one of these instead */
+    double rtol, atol, budget;         /* outputs */
+    const char *why;                   /* the written reason of the tolerance */
+    struct task_place place;           /* of the tolerance */
 };
 
 struct task_phase {
@@ -142,6 +149,7 @@ struct shape {
     const struct task_workload *workload;
     int64_t *axes;   /* one per task name: the axes, then the integer scalars */
     uint64_t *elems; /* one per task tensor */
+    uint64_t turn;   /* which of an input's alternatives: the workload's number, or any other */
 };
 
 struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
@@ -170,7 +178,8 @@ int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err)
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
 /* How tensor i's address is aligned in this workload, in bytes: exactly, no higher power of two. */
 uint32_t shape_align(const struct shape *s, size_t i);
-/* The generator of input i at this shape: its expressions evaluated and checked. */
+/* The generator of input i at this shape: its expressions evaluated and checked, of each list the
+ * number at `turn` (counted round and round). */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* "M=256 N=512". */
 const char *shape_text(const struct shape *s, struct arena *a);

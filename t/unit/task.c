@@ -102,6 +102,26 @@ static void a_shape_has_sizes_alignment_and_generators(void **state)
     task_free(t);
 }
 
+static void lists_of_an_init_are_taken_in_turn(void **state)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find("softmax", &problems);
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct shape s;
+    struct gen_spec g;
+    assert_non_null(t);
+    assert_int_equal(shape_resolve(&s, t, &t->workloads.items[1], 1, &a, &err), 0);
+    assert_int_equal(s.turn, 1);
+    for (s.turn = 0; s.turn < 8; s.turn++) {
+        assert_int_equal(shape_init(&s, 0, &g, &err), 0);
+        assert_true(g.a == (s.turn % 2 ? -90 : 90));
+        assert_true(g.b == (s.turn % 4 < 2 ? 3 : 40));
+    }
+    arena_release(&a);
+    task_free(t);
+}
+
 static void drawn_shapes_keep_to_ranges_and_constraints(void **state)
 {
     struct task *t = must_parse("{\"role\": \"heldout\", \"axes\": {\"M\": [1, 200],"
@@ -188,6 +208,7 @@ int main(void)
         cmocka_unit_test(builtin_tasks_load),
         cmocka_unit_test(an_unknown_task_is_near_another),
         cmocka_unit_test(a_shape_has_sizes_alignment_and_generators),
+        cmocka_unit_test(lists_of_an_init_are_taken_in_turn),
         cmocka_unit_test(drawn_shapes_keep_to_ranges_and_constraints),
         cmocka_unit_test(odd_values_are_drawn_often),
         cmocka_unit_test(all_problems_are_reported_with_their_place),
