@@ -399,7 +399,8 @@ static bool polls_blocks(const struct code *c)
     return false;
 }
 
-/* The clusters of a sampled launch: spread over the grid, or its first ones. */
+/* The clusters of a sampled launch: one at random from each of as many equal parts of the grid, so
+ * that no block can tell whether it is one; or, where blocks wait for those before, the first. */
 static void choose_sample(const struct code *c, struct launch *run)
 {
     if (run->cooperative || run->nclusters <= 2 * SAMPLE_CLUSTERS)
@@ -407,9 +408,12 @@ static void choose_sample(const struct code *c, struct launch *run)
     bool prefix = may_wait_for_blocks(c);
     run->nsample = SAMPLE_CLUSTERS;
     run->sample = xcalloc(run->nsample, sizeof *run->sample);
-    for (uint32_t i = 0; i < run->nsample; i++)
-        run->sample[i] =
-            prefix ? i : (uint32_t)((uint64_t)run->nclusters * (2 * i + 1) / (2 * run->nsample));
+    uint64_t n = run->nclusters, rng = run->seed + run->emu->launches;
+    for (uint32_t i = 0; i < run->nsample; i++) {
+        uint64_t from = n * i / run->nsample, to = n * (i + 1) / run->nsample;
+        rng = poison_mix(rng);
+        run->sample[i] = prefix ? i : (uint32_t)(from + rng % (to - from));
+    }
 }
 
 static enum result_status op_launch(struct device *d, struct device_module *m,

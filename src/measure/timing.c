@@ -173,28 +173,44 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
     return -1;
 }
 
+static double counter_sum(const struct measure_input *in, uint32_t c, const char *name)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < in->result->ncounters; i++) {
+        const struct result_counter *k = &in->result->counters[i];
+        if (k->case_index == c && !k->line && str_eq(k->name, name))
+            sum += k->value;
+    }
+    return sum;
+}
+
+/* As much arithmetic as the instructions could have done: every one a multiply-add, every one on
+ * halves a packed one. */
+static double arithmetic_done(const struct measure_input *in, uint32_t c)
+{
+    return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
+           2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
+}
+
 /* What a kernel must read and write is in memory once at least; lines that are touched in part
  * count whole, and a sample of blocks stands for all: hence the room. */
-int measure_too_little(const struct measure_input *in, double *share)
+int measure_too_little(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
-        double touched = 0, needed = jc->min_bytes;
-        bool counted = false;
+        double needed = jc->min_bytes;
         for (uint32_t i = 0; i < jc->nbuffers; i++) /* read and written: one place */
             needed -= jc->buffers[i].role == JOB_INOUT ? (double)jc->buffers[i].bytes : 0;
-        if (!str_starts(jc->name, "time:") || needed <= 0)
+        if (!str_starts(jc->name, "time:") || !counter_sum(in, c, "launches"))
             continue;
-        for (uint32_t i = 0; i < in->result->ncounters; i++) {
-            const struct result_counter *k = &in->result->counters[i];
-            if (k->case_index != c || k->line || !str_eq(k->name, "dram_bytes"))
-                continue;
-            touched += k->value;
-            counted = true;
-        }
-        *share = touched / needed;
-        if (counted && *share < enough)
+        *share = counter_sum(in, c, "dram_bytes") / needed;
+        *arithmetic = false;
+        if (needed > 0 && *share < enough)
+            return (int)c;
+        *share = arithmetic_done(in, c) / jc->flops;
+        *arithmetic = true;
+        if (jc->flops > 0 && dtype_is_float(in->operand) && *share < in->least_arithmetic)
             return (int)c;
     }
     return -1;

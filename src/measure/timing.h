@@ -24,8 +24,9 @@ struct measure_input {
     const struct result *result;
     const char *const *shapes;       /* per case */
     const struct ceilings *ceilings; /* NULL = the data sheet */
-    enum dtype operand; /* the dtype of the task's first input: which unit could do it */
-    bool allow_tf32;    /* may float32 go through TF32? */
+    enum dtype operand;      /* the dtype of the task's first input: which unit could do it */
+    bool allow_tf32;         /* may float32 go through TF32? */
+    double least_arithmetic; /* share of the flops that even clever algorithms need; 0 = unknown */
 };
 
 /* Fills v->times, time_ns, speedup, time_is_model and the warnings about them. */
@@ -34,7 +35,7 @@ void measure_times(struct verdict *v, const struct measure_input *in);
 /* The case in which the candidate beat the physical floor, or -1; *floor_ns is what it beat. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* On the emulator, whose timed calls are not verified: the case in which the candidate touched far
- * less memory than the task must (*share of it), or -1. */
-int measure_too_little(const struct measure_input *in, double *share);
+ * less memory than the task must, or did far less arithmetic (*share of which), or -1. */
+int measure_too_little(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

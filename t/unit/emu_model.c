@@ -144,10 +144,49 @@ static void rereading_depends_on_how_much(void **state)
     assert_true(b > 1.3 * 32 * (double)much && b <= 2.0 * 32 * (double)much);
 }
 
+/* Which blocks of 960 a modelled call runs: bit k of *hits for place k of each twenty. */
+static void sampled_places(uint64_t seed, uint32_t *hits)
+{
+    static uint32_t ran[960];
+    const char *ptx = PTX_HEAD ".visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<4>;\n"
+                               ".reg .b64 %rd<4>;\nld.param.u64 %rd0, [a];\n"
+                               "mov.u32 %r0, %ctaid.x;\nmul.wide.u32 %rd1, %r0, 4;\n"
+                               "add.u64 %rd0, %rd0, %rd1;\nmov.u32 %r1, 1;\n"
+                               "st.global.u32 [%rd0], %r1;\nret;\n}\n";
+    struct emu_run r;
+    emu_run_open(&r, false);
+    r.job.seed = seed;
+    memset(ran, 0, sizeof ran);
+    uint64_t out = emu_run_buffer(&r, "out", JOB_OUTPUT, ran, sizeof ran);
+    r.d->ops->begin_call(r.d, &(struct job_call){.flags = JOB_CALL_TIMED | JOB_CALL_SAMPLE});
+    assert_int_equal(emu_run_kernel(&r, ptx, "k", 960, 1, &out, 1), RESULT_OK);
+    emu_run_read(&r, out, ran, sizeof ran);
+    emu_run_close(&r);
+    for (uint32_t part = 0; part < 48; part++) {
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < 20; k++) {
+            n += ran[part * 20 + k];
+            *hits |= ran[part * 20 + k] << k;
+        }
+        assert_int_equal(n, 1); /* one of every part */
+    }
+}
+
+/* A block that knew itself to be in the sample could be fast there alone. */
+static void no_block_knows_that_it_is_sampled(void **state)
+{
+    (void)state;
+    uint32_t hits = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        sampled_places(seed, &hits);
+    assert_int_equal(hits, (1u << 20) - 1);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_block_knows_that_it_is_sampled),
         cmocka_unit_test(loads_after_stores_wait),
         cmocka_unit_test(neighbours_in_shared_memory_are_one),
         cmocka_unit_test(what_another_block_read_comes_sooner),
