@@ -40,6 +40,9 @@ judge broadcast spread unroll=2
 judge reduce_row row_sum load=16
 judge reduce_row row_argmax
 judge softmax log_probs cluster=8 threads=256
+judge reduce_over column_stats
+judge gemm_sm80 batch_product
+judge gemm_sm90 linear_silu
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

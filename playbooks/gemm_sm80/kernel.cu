@@ -1,20 +1,22 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "gemm", "when": "@{K} % 8 == 0 && min(alignof(@{A}), alignof(@{B})) >= 16",
-      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})"], "block": ["32*@{warps}"],
+    { "kernel": "gemm", "when": "@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
+      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}"], "block": ["32*@{warps}"],
       "smem": "max(@{stages}*(@{bm} + @{bn})*64, @{bm}*(@{bn} + 8))*2",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_any", "when": "!(@{K} % 8 == 0 && min(alignof(@{A}), alignof(@{B})) >= 16)",
-      "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)"], "block": [16, 16],
+    { "kernel": "gemm_any", "when": "!(@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
+      "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ] }
 */
-// C = epilogue(A * B^T) for Ampere and later: cp.async, ldmatrix, mma.sync.
+// C = epilogue(A * B^T) or epilogue(A * B), for each matrix of a batch, for Ampere and later:
+// cp.async, ldmatrix, mma.sync.
 //
 // A block makes a tile of C with warps in two rows. Shared memory holds a ring of stages, each a
 // tile of A and one of B; while one stage is multiplied, the others are on their way by cp.async.
 // The rows of a stage are 64 halves (128 bytes) and swizzled in units of 8 halves, so that both the
 // 16-byte writes of cp.async and the reads of ldmatrix meet no bank conflict. Outside the matrices
-// cp.async fills with zeros (also past K, in units of 8: hence K % 8 == 0). The result goes through
+// cp.async fills with zeros (also past the end of a row, in units of 8, which its length must be a
+// multiple of). A B of K rows is staged as it lies, and turned by ldmatrix. The result goes through
 // shared memory once more, to leave in rows of 16-byte stores. Shapes or addresses that cp.async
 // cannot take go to a simple kernel at the end.
 #include <cute/tensor.hpp>
@@ -26,7 +28,7 @@ constexpr int kStages = @{stages};
 constexpr int kWarps = @{warps};
 constexpr int kGroup = @{group};
 constexpr int kThreads = 32 * kWarps;
-constexpr bool kBias = @{add};
+constexpr bool kTurned = @{turned}; // B has K rows, not N
 using BM = Int<@{bm}>;
 using BN = Int<@{bn}>;
 using BK = Int<64>;
@@ -34,7 +36,10 @@ using BK = Int<64>;
 using SmemAtom =
     decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
 using SmemA = decltype(tile_to_shape(SmemAtom{}, Shape<BM, BK, Int<kStages>>{}));
-using SmemB = decltype(tile_to_shape(SmemAtom{}, Shape<BN, BK, Int<kStages>>{}));
+using SmemAtomB = conditional_t<
+    kTurned, decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_64, _8>, Stride<_1, _64>>{})),
+    SmemAtom>;
+using SmemB = decltype(tile_to_shape(SmemAtomB{}, Shape<BN, BK, Int<kStages>>{}));
 // + 8: the rows of a column of fragments then start in different banks.
 using SmemC = Layout<Shape<BM, BN>, Stride<Int<BN::value + 8>, _1>>;
 
@@ -43,16 +48,19 @@ using CpAsync = Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<uint128_t>, T>;
 using GmemCopy =
     decltype(make_tiled_copy(CpAsync{}, Layout<Shape<Int<kThreads / 8>, _8>, Stride<_8, _1>>{},
                              Layout<Shape<_1, _8>>{}));
+using GmemCopyB = conditional_t<
+    kTurned,
+    decltype(make_tiled_copy(CpAsync{}, Layout<Shape<_8, Int<kThreads / 8>>, Stride<_1, _8>>{},
+                             Layout<Shape<_8, _1>>{})),
+    GmemCopy>;
 using MmaOp = conditional_t<is_same_v<T, half_t>, SM80_16x8x16_F32F16F16F32_TN,
                             SM80_16x8x16_F32BF16BF16F32_TN>;
 using Mma = decltype(make_tiled_mma(MmaOp{}, Layout<Shape<_2, Int<kWarps / 2>>>{},
                                     Tile<_32, Int<8 * kWarps>, _16>{}));
 using LdMatrix = Copy_Atom<SM75_U32x4_LDSM_N, T>;
+using LdMatrixB = Copy_Atom<conditional_t<kTurned, SM75_U16x8_LDSM_T, SM75_U32x4_LDSM_N>, T>;
 
-__device__ float epilogue(float v, float bias)
-{
-    return @{epilogue};
-}
+@{part:epilogue}
 
 // This block's tile (m, n): walks down kGroup tiles before the next column.
 __device__ int2 tile_of_block(int M, int N)
@@ -64,15 +72,19 @@ __device__ int2 tile_of_block(int M, int N)
 }
 
 // This thread's part of tile k of one operand into a stage; zeros where there is no such row or k.
-template <class Src, class Dst, class Rows>
-__device__ void load_tile(const Src &src, const Dst &dst, const Rows &row_ok, bool k_ok, int k,
-                          int stage)
+template <class Copy, class Src, class Dst, class Rows, class Coords>
+__device__ void load_tile(Copy tiled, const Src &src, const Dst &dst, const Rows &row_ok,
+                          const Coords &coords, int K, int k, int stage)
 {
-    Tensor ok = make_tensor<bool>(make_shape(size<1>(src), _1{}));
+    Tensor ok = make_tensor<bool>(make_shape(size<1>(src), size<2>(src)));
     CUTE_UNROLL
-    for (int i = 0; i < size(ok); i++)
-        ok(i) = row_ok(i) && k_ok;
-    copy_if(GmemCopy{}, ok, src(_, _, _, k), dst(_, _, _, stage));
+    for (int j = 0; j < size<1>(ok); j++) {
+        bool k_ok = k * BK{} + get<1>(coords(0, 0, j)) < K;
+        CUTE_UNROLL
+        for (int i = 0; i < size<0>(ok); i++)
+            ok(i, j) = row_ok(i) && k_ok;
+    }
+    copy_if(tiled, ok, src(_, _, _, k), dst(_, _, _, stage));
 }
 
 // Which of the rows this thread loads exist.
@@ -91,8 +103,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 {
     extern __shared__ __align__(128) char smem[];
     int2 tile = tile_of_block(M, N);
+    A += int64_t(blockIdx.y) * M * K;
+    B += int64_t(blockIdx.y) * N * K;
+    int64_t first = int64_t(blockIdx.y) * M * N;
+    C += first;
     Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(M, K), make_stride(int64_t(K), _1{}));
-    Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(N, K), make_stride(int64_t(K), _1{}));
+    auto b_strides = [&] {
+        if constexpr (kTurned)
+            return make_stride(_1{}, int64_t(N));
+        else
+            return make_stride(int64_t(K), _1{});
+    }();
+    Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(N, K), b_strides);
     Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(M, N), make_stride(int64_t(N), _1{}));
     Tensor gA = local_tile(mA, Shape<BM, BK>{}, make_coord(tile.x, _)); // (BM, BK, k tiles)
     Tensor gB = local_tile(mB, Shape<BN, BK>{}, make_coord(tile.y, _));
@@ -104,19 +126,20 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
     // Global to shared memory.
     auto thr = GmemCopy{}.get_slice(threadIdx.x);
+    auto thrGB = GmemCopyB{}.get_slice(threadIdx.x);
     Tensor tAg = thr.partition_S(gA); // (8, rows, 1, k tiles)
     Tensor tAs = thr.partition_D(sA); // (8, rows, 1, stages)
-    Tensor tBg = thr.partition_S(gB);
-    Tensor tBs = thr.partition_D(sB);
-    Tensor okA = rows_inside(thr.partition_S(cA), M);
-    Tensor okB = rows_inside(thr.partition_S(cB), N);
-    int k_mine = get<1>(thr.partition_S(cA)(0, 0, 0)); // this thread's column in a tile
+    Tensor tBg = thrGB.partition_S(gB);
+    Tensor tBs = thrGB.partition_D(sB);
+    Tensor tAc = thr.partition_S(cA);
+    Tensor tBc = thrGB.partition_S(cB);
+    Tensor okA = rows_inside(tAc, M);
+    Tensor okB = rows_inside(tBc, N);
     int k_tiles = size<3>(tAg);
     auto load = [&](int k) {
         if (k < k_tiles) {
-            bool k_ok = k * BK{} + k_mine < K;
-            load_tile(tAg, tAs, okA, k_ok, k, k % kStages);
-            load_tile(tBg, tBs, okB, k_ok, k, k % kStages);
+            load_tile(GmemCopy{}, tAg, tAs, okA, tAc, K, k, k % kStages);
+            load_tile(GmemCopyB{}, tBg, tBs, okB, tBc, K, k, k % kStages);
         }
         cp_async_fence(); // also when there is nothing left: the waits count groups
     };
@@ -124,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     // Shared memory to registers, and the product.
     auto mma = Mma{}.get_slice(threadIdx.x);
     auto copyA = make_tiled_copy_A(LdMatrix{}, Mma{});
-    auto copyB = make_tiled_copy_B(LdMatrix{}, Mma{});
+    auto copyB = make_tiled_copy_B(LdMatrixB{}, Mma{});
     Tensor rA = mma.partition_fragment_A(sA(_, _, 0)); // k in steps of 16
     Tensor rB = mma.partition_fragment_B(sB(_, _, 0));
     Tensor acc = partition_fragment_C(Mma{}, Shape<BM, BN>{});
@@ -155,20 +178,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     __syncthreads(); // the stages are free
 
     // Registers to shared memory to global memory.
-    const T *more = @{data};
+    Extra extra{@{data}};
     int m0 = tile.x * BM{}, n0 = tile.y * BN{};
     Tensor sC = make_tensor(make_smem_ptr(stages), SmemC{});
     Tensor tC = mma.partition_C(make_identity_tensor(Shape<BM, BN>{}));
     Tensor rC = make_tensor_like<T>(acc);
     CUTE_UNROLL
-    for (int i = 0; i < size(acc); i++) {
-        float add = 0;
-        if constexpr (kBias) {
-            int n = n0 + get<1>(tC(i));
-            add = n < N ? float(more[n]) : 0.f;
-        }
-        rC(i) = T(epilogue(acc(i), add));
-    }
+    for (int i = 0; i < size(acc); i++)
+        rC(i) = T(finish(acc(i), extra, first, m0 + get<0>(tC(i)), n0 + get<1>(tC(i)), M, N));
     copy(AutoVectorizingCopy{}, rC, mma.partition_C(sC));
     __syncthreads();
 
@@ -196,16 +213,22 @@ extern "C" __global__ void gemm_any(const T *A, const T *B, T *C, @{params}int M
     int tx = threadIdx.x, ty = threadIdx.y;
     int m = blockIdx.y * 16 + ty, n = blockIdx.x * 16 + tx, nb = blockIdx.x * 16 + ty;
     float sum = 0;
+    A += int64_t(blockIdx.z) * M * K;
+    B += int64_t(blockIdx.z) * N * K;
     for (int k0 = 0; k0 < K; k0 += 16) {
-        int k = k0 + tx;
+        int k = k0 + tx, kb = k0 + ty;
         a[ty][tx] = m < M && k < K ? float(A[int64_t(m) * K + k]) : 0.f;
-        b[ty][tx] = nb < N && k < K ? float(B[int64_t(nb) * K + k]) : 0.f;
+        if (kTurned)
+            b[tx][ty] = n < N && kb < K ? float(B[int64_t(kb) * N + n]) : 0.f;
+        else
+            b[ty][tx] = nb < N && k < K ? float(B[int64_t(nb) * K + k]) : 0.f;
         __syncthreads();
         for (int i = 0; i < 16; i++)
             sum += a[ty][i] * b[tx][i];
         __syncthreads();
     }
-    const T *more = @{data};
+    Extra extra{@{data}};
+    int64_t first = int64_t(blockIdx.z) * M * N;
     if (m < M && n < N)
-        C[int64_t(m) * N + n] = T(epilogue(sum, kBias ? float(more[n]) : 0.f));
+        C[first + int64_t(m) * N + n] = T(finish(sum, extra, first, m, n, M, N));
 }

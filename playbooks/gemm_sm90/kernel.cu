@@ -15,11 +15,11 @@
       "when": "!(@{K} % 8 == 0 && @{N} % 8 == 0 && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 16)",
       "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
-  "tensormaps": { "tmA": { "tensor": "@{A}", "box": [64, @{bm}], "swizzle": "128B" },
-                  "tmB": { "tensor": "@{B}", "box": [64, "@{bn}/@{cluster}"], "swizzle": "128B" },
-                  "tmA1": { "tensor": "@{A}", "box": [64, 64], "swizzle": "128B" },
-                  "tmB1": { "tensor": "@{B}", "box": [64, "max(64, @{skinny})"], "swizzle": "128B" },
-                  "tmC": { "tensor": "@{C}", "box": [64, 64], "swizzle": "128B" } } }
+  "tensormaps": { "tmA": { "tensor": "@{A}", "dims": ["@{K}", "@{M}"], "box": [64, @{bm}], "swizzle": "128B" },
+                  "tmB": { "tensor": "@{B}", "dims": ["@{K}", "@{N}"], "box": [64, "@{bn}/@{cluster}"], "swizzle": "128B" },
+                  "tmA1": { "tensor": "@{A}", "dims": ["@{K}", "@{M}"], "box": [64, 64], "swizzle": "128B" },
+                  "tmB1": { "tensor": "@{B}", "dims": ["@{K}", "@{N}"], "box": [64, "max(64, @{skinny})"], "swizzle": "128B" },
+                  "tmC": { "tensor": "@{C}", "dims": ["@{N}", "@{M}"], "box": [64, 64], "swizzle": "128B" } } }
 */
 // C = epilogue(A * B^T) for Hopper: TMA, WGMMA, warp specialisation, clusters.
 //
@@ -55,12 +55,8 @@ constexpr int kStages = @{stages};
 constexpr int kCluster = @{cluster};
 constexpr int kGroup = @{group};
 constexpr int kSkinny = @{skinny} > 0 ? @{skinny} : 64;
-constexpr bool kBias = @{add};
 
-__device__ float epilogue(float v, float bias)
-{
-    return @{epilogue};
-}
+@{part:epilogue}
 
 // A kernel's tile and ring, and what follows from them.
 template <int BlockM, int BlockN, int Stages, int Blocks>
@@ -144,7 +140,7 @@ __device__ void release(typename S::Smem &smem, int stage)
 }
 
 template <class S>
-__device__ void consume(typename S::Smem &smem, const TmaDescriptor &tmC, const T *bias, int2 tile,
+__device__ void consume(typename S::Smem &smem, const TmaDescriptor &tmC, const Extra &extra, int2 tile,
                         int M, int N, int k_tiles)
 {
     int thread = threadIdx.x - 128, group = thread / 128; // among the consumers
@@ -191,14 +187,9 @@ __device__ void consume(typename S::Smem &smem, const TmaDescriptor &tmC, const 
     auto thrC = to_smem.get_slice(thread);
     Tensor rC = make_tensor_like<T>(acc);
     CUTE_UNROLL
-    for (int i = 0; i < size(acc); i++) {
-        float add = 0;
-        if constexpr (kBias) {
-            int n = tile.y * BN + get<1>(tC(i));
-            add = n < N ? float(bias[n]) : 0.f;
-        }
-        rC(i) = T(epilogue(acc(i), add));
-    }
+    for (int i = 0; i < size(acc); i++)
+        rC(i) = T(finish(acc(i), extra, 0, tile.x * BM + get<0>(tC(i)),
+                         tile.y * BN + get<1>(tC(i)), M, N));
     copy(to_smem, thrC.retile_S(rC), thrC.partition_D(sC));
     tma_store_fence();                  // what was written is visible to the TMA
     NamedBarrier::sync(128, 2 + group); // and written by all of this warpgroup
@@ -216,7 +207,7 @@ __device__ void consume(typename S::Smem &smem, const TmaDescriptor &tmC, const 
 
 template <class S>
 __device__ void run(const TmaDescriptor &tmA, const TmaDescriptor &tmB, const TmaDescriptor &tmC,
-                    const T *bias, int M, int N, int K)
+                    const Extra &extra, int M, int N, int K)
 {
     extern __shared__ __align__(1024) char bytes[];
     auto &smem = *reinterpret_cast<typename S::Smem *>(bytes);
@@ -246,7 +237,7 @@ __device__ void run(const TmaDescriptor &tmA, const TmaDescriptor &tmB, const Tm
     } else {
         if constexpr (S::kConsumers > 1)
             cutlass::arch::warpgroup_reg_alloc<232>();
-        consume<S>(smem, tmC, bias, tile, M, N, k_tiles);
+        consume<S>(smem, tmC, extra, tile, M, N, k_tiles);
     }
     if constexpr (S::kBlocks > 1) {
         cluster_arrive();
@@ -258,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(128 + 2 * kBM, 1)
     gemm(const __grid_constant__ TmaDescriptor tmA, const __grid_constant__ TmaDescriptor tmB,
          const __grid_constant__ TmaDescriptor tmC, @{params}int M, int N, int K)
 {
-    run<Shape_<kBM, kBN, kStages, kCluster>>(tmA, tmB, tmC, @{data}, M, N, K);
+    run<Shape_<kBM, kBN, kStages, kCluster>>(tmA, tmB, tmC, Extra{@{data}}, M, N, K);
 }
 
 // A has few rows: all is bound by reading B, so small tiles and a deep ring on every processor.
@@ -268,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
                 const __grid_constant__ TmaDescriptor tmC, @{params}int M, int N, int K)
 {
     if constexpr (@{skinny} > 0)
-        run<Shape_<64, kSkinny, 8, 1>>(tmA, tmB, tmC, @{data}, M, N, K);
+        run<Shape_<64, kSkinny, 8, 1>>(tmA, tmB, tmC, Extra{@{data}}, M, N, K);
 }
 
 // One element per thread, through 16x16 tiles in shared memory: any shape, any address.
@@ -287,7 +278,6 @@ extern "C" __global__ void gemm_any(const T *A, const T *B, T *C, @{params}int M
             sum += a[ty][i] * b[tx][i];
         __syncthreads();
     }
-    const T *more = @{data};
     if (m < M && n < N)
-        C[int64_t(m) * N + n] = T(epilogue(sum, kBias ? float(more[n]) : 0.f));
+        C[int64_t(m) * N + n] = T(finish(sum, Extra{@{data}}, 0, m, n, M, N));
 }

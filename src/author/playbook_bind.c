@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "author/playbook.h"
+#include "author/playbook_bind.h"
 #include "author/playbook_torch.h"
-#include "base/dtype.h"
 #include "base/util.h"
 #include "sys/asset.h"
 
-static void bind_text(struct pb_binding *b, const char *key, const char *value)
+void bind_text(struct pb_binding *b, const char *key, const char *value)
 {
     *vec_push(&b->texts) =
         (struct pb_text){arena_strdup(&b->arena, key), arena_strdup(&b->arena, value)};
@@ -67,7 +66,7 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-static bool same_text(const char *a, const char *b)
+bool same_text(const char *a, const char *b)
 {
     for (;; a++, b++) {
         while (isspace((unsigned char)*a))
@@ -99,6 +98,26 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
+static const char *factor(struct arena *a, const char *dim)
+{
+    return same_text(dim, "1") ? "1" : arena_printf(a, "(%s)", dim);
+}
+
+static const char *times(struct arena *a, const char *left, const char *right)
+{
+    if (str_eq(left, "1"))
+        return right;
+    return str_eq(right, "1") ? left : arena_printf(a, "%s * %s", left, right);
+}
+
+const char *dims_product(struct arena *a, const json_t *shape, size_t from, size_t to)
+{
+    const char *all = "1";
+    for (size_t i = from; i < to; i++)
+        all = times(a, all, factor(a, json_string_value(json_array_get(shape, i))));
+    return all;
+}
+
 /* "*N": however many dimensions, as one; the same ones wherever it occurs. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
@@ -114,7 +133,7 @@ const char *facts_text(const json_t *j, const char *key)
     return s ? s : "";
 }
 
-static const char *c_type(enum dtype t)
+const char *c_type(enum dtype t)
 {
     switch (t) {
     case DT_F64:
@@ -178,15 +197,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return true; /* against the output's, once that is known: bind_broadcast() */
     size_t lead = rank - fixed;
     if (flat) {
-        struct strbuf all = STRBUF_INIT(1024);
-        for (size_t i = 0; i < lead; i++) {
-            const char *dim = json_string_value(json_array_get(shape, i));
-            if (!same_text(dim, "1"))
-                strbuf_addf(&all, "%s(%s)", all.len ? " * " : "", dim);
-        }
-        bool ok = bind_flat(b, role->shape[0] + 1, all.len ? all.buf : "1");
-        strbuf_release(&all);
-        if (!ok) {
+        if (!bind_flat(b, role->shape[0] + 1, dims_product(&b->arena, shape, 0, lead))) {
             strbuf_addf(why, "'%s' has another shape", facts_text(t, "name"));
             return false;
         }
@@ -216,7 +227,7 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
         b->elem = (int64_t)dtype_bytes(d);
 }
 
-static const struct pb_op *op_named(const struct playbook *pb, const char *name)
+const struct pb_op *op_named(const struct playbook *pb, const char *name)
 {
     vec_each (struct pb_op, op, &pb->ops)
         if (str_eq(op->name, name))
@@ -232,13 +243,7 @@ static const struct pb_op *find_op(const struct playbook *pb, const json_t *task
     return op ? op : op_named(pb, "*");
 }
 
-/* The names an expression may use, as v0, v1, ...: the task's inputs, then its scalars. */
-struct values {
-    const char *names[2 * PB_MAX_TENSORS];
-    size_t inputs, n;
-};
-
-static struct values values_of(const json_t *task)
+struct values values_of(const json_t *task)
 {
     struct values v = {0};
     size_t i;
@@ -276,11 +281,59 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
     return op;
 }
 
-/* An op {"from": "torch rows"}: the task's PyTorch expression works along the last axis, on an
- * elementwise expression. It is one of the playbook's other ops; where that has an `expr`, the
- * elements are that, or else the input itself. *whole: not the last axis, but all as one. */
-static const struct pb_op *row_op_from_torch(const struct playbook *pb, const json_t *task,
-                                             struct pb_binding *b, bool *whole, struct strbuf *why)
+/* Is `other` the shape without its axes [from, to), or with each of them 1? */
+static bool keeps_others(const json_t *shape, const struct torch_rows *r, const json_t *other)
+{
+    size_t n = json_array_size(shape), axes = r->to - r->from, k = 0;
+    bool kept = json_array_size(other) == n;
+    if (!kept && json_array_size(other) != n - axes)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        bool gone = i >= r->from && i < r->to;
+        if (gone && !kept)
+            continue;
+        const char *want = gone ? "1" : json_string_value(json_array_get(shape, i));
+        if (!same_text(want, json_string_value(json_array_get(other, k++))))
+            return false;
+    }
+    return true;
+}
+
+/* The task as the op of a reduction over axes [from, to) of its first tensor sees it. A new
+ * reference. Rows: those axes, the last ones, are one. Else three dimensions, of which the middle
+ * one goes away. */
+static json_t *see_axes(const json_t *task, bool rows, const struct torch_rows *r)
+{
+    struct arena mem = ARENA_INIT;
+    json_t *copy = json_deep_copy(task), *tensors = json_object_get(copy, "tensors");
+    json_t *x = json_array_get(tensors, 0), *y = json_array_get(tensors, 1);
+    const json_t *shape = json_object_get(x, "shape");
+    const char *before = dims_product(&mem, shape, 0, r->from),
+               *axes = dims_product(&mem, shape, r->from, r->to),
+               *after = dims_product(&mem, shape, r->to, json_array_size(shape));
+    json_t *seen = json_array();
+    for (size_t i = 0; rows && i < r->from; i++)
+        json_array_append(seen, json_array_get(shape, i));
+    if (!rows)
+        json_array_append_new(seen, json_string(before));
+    json_array_append_new(seen, json_string(axes));
+    if (!rows)
+        json_array_append_new(seen, json_string(after));
+    if (!rows && json_array_size(tensors) == 2 &&
+        keeps_others(shape, r, json_object_get(y, "shape")))
+        json_object_set_new(y, "shape", json_pack("[s, s]", before, after));
+    json_object_set_new(x, "shape", seen);
+    arena_release(&mem);
+    return copy;
+}
+
+/* An op {"from": "torch rows"} or {"from": "torch axis"}: the task's PyTorch expression works along
+ * the last axis, or another, on an elementwise expression. It is one of the playbook's other ops;
+ * where that has an `expr`, the elements are that, or else the input itself. *seen becomes the task
+ * as the op sees it, where that is another. */
+static const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *task,
+                                              bool rows, struct pb_binding *b, json_t **seen,
+                                              struct strbuf *why)
 {
     struct values v = values_of(task);
     struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
@@ -289,8 +342,11 @@ static const struct pb_op *row_op_from_torch(const struct playbook *pb, const js
     size_t rank = json_array_size(json_object_get(x, "shape"));
     if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
         found = op_named(pb, r.name);
-        *whole = r.whole;
-        if (!found)
+        if (rows != (r.to == rank)) {
+            strbuf_addf(why, "it works along %s",
+                        rows ? "the last axis" : "other axes than the last");
+            found = NULL;
+        } else if (!found)
             strbuf_addf(why, "it does not know '%s'", r.name);
         else if (json_object_get(found->say, "expr"))
             bind_text(b, "expr", r.expr.buf);
@@ -299,24 +355,10 @@ static const struct pb_op *row_op_from_torch(const struct playbook *pb, const js
             found = NULL;
         }
     }
+    if (found && (!rows || r.to - r.from != 1))
+        *seen = see_axes(task, rows, &r);
     strbuf_release(&r.expr);
     return found;
-}
-
-/* The task with its first tensor as a vector. A new reference. */
-static json_t *first_as_vector(const json_t *task)
-{
-    json_t *copy = json_deep_copy(task), *dim;
-    json_t *x = json_array_get(json_object_get(copy, "tensors"), 0);
-    struct strbuf all = STRBUF_INIT(4096);
-    size_t i;
-    json_array_foreach(json_object_get(x, "shape"), i, dim)
-    {
-        strbuf_addf(&all, "%s(%s)", i ? " * " : "", json_string_value(dim));
-    }
-    json_object_set_new(x, "shape", json_pack("[s]", i ? all.buf : "1"));
-    strbuf_release(&all);
-    return copy;
 }
 
 static void bind_op(struct pb_binding *b, const json_t *op)
@@ -414,9 +456,9 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, s
         if (same_text(size, "1"))
             continue;
         if (g->n && g->have[g->n - 1] == have) {
-            g->size[g->n - 1] = arena_printf(&b->arena, "(%s) * %s", size, g->size[g->n - 1]);
+            g->size[g->n - 1] = times(&b->arena, factor(&b->arena, size), g->size[g->n - 1]);
         } else {
-            g->size[g->n] = arena_printf(&b->arena, "(%s)", size);
+            g->size[g->n] = factor(&b->arena, size);
             g->have[g->n++] = have;
         }
     }
@@ -616,14 +658,19 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         return false;
     }
     const struct pb_op *any = op_named(pb, "*");
-    bool whole = false;
-    if (any && str_eq(facts_text(any->say, "from"), "torch rows")) {
-        if (*facts_text(task, "torch"))
-            known = row_op_from_torch(pb, task, out, &whole, why);
-        else if (known == any)
-            known = NULL;
+    const char *from = any ? facts_text(any->say, "from") : "";
+    json_t *seen = NULL; /* the task, in the form of the op's tensors */
+    if (str_starts(from, "torch ")) {
+        bool rows = str_eq(from, "torch rows");
+        if (!*facts_text(task, "torch"))
+            known = known == any ? NULL : known;
+        else if (str_eq(from, "torch gemm"))
+            known = gemm_op_from_torch(pb, task, out, &seen, why);
+        else
+            known = axis_op_from_torch(pb, task, rows, out, &seen, why);
         if (!known) {
             strbuf_adds(why, why->len ? "" : "it does not know the operation");
+            json_decref(seen);
             pb_binding_release(out);
             return false;
         }
@@ -636,12 +683,12 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         op.say = made;
     }
     bind_op(out, op.say);
-    json_t *vector = whole ? first_as_vector(task) : NULL;
+    seen = seen ? seen : json_incref((json_t *)task);
     bool ok =
-        bind_tensors(&op, out, vector ? vector : task, why) &&
-        bind_scalars(op.sig, out, json_object_get(task, "scalars"), values_of(task).inputs, why);
+        bind_tensors(&op, out, seen, why) &&
+        bind_scalars(op.sig, out, json_object_get(seen, "scalars"), values_of(task).inputs, why);
     json_decref(made);
-    json_decref(vector);
+    json_decref(seen);
     if (!ok)
         pb_binding_release(out);
     return ok;

@@ -92,6 +92,8 @@ struct reader {
     size_t n;
     unsigned depth;
     struct strbuf *why;
+    struct torch_gemm *gemm; /* one product of matrices may stand for a value; NULL = none may */
+    const char *bare;        /* where it stands, if `@` wrote it */
 };
 
 static bool refuse(struct reader *r, const char *what, const char *at, size_t len)
@@ -218,6 +220,83 @@ static bool number(struct reader *r, struct strbuf *out)
     return true;
 }
 
+/* ---- a product of matrices -------------------------------------------------------------------
+ */
+
+/* An input, perhaps transposed (its last two axes); casts do not matter. */
+static bool matrix(struct reader *r, size_t *input, bool *transposed)
+{
+    static const char *const turns[] = {".T", ".mT", ".t()"};
+    static const char *const casts[] = {".float()", ".half()", ".bfloat16()", ".contiguous()"};
+    blanks(r);
+    size_t n = word(r->s), i = 0;
+    while (i < r->n && (strlen(r->names[i]) != n || memcmp(r->names[i], r->s, n) != 0))
+        i++;
+    if (!n || i == r->n)
+        return false;
+    r->s += n;
+    *input = i;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t k = 0; k < ARRAY_LEN(casts) && !more; k++)
+            more = take(r, casts[k]);
+        for (size_t k = 0; k < ARRAY_LEN(turns) && !more; k++)
+            if (take(r, turns[k]) && !word(r->s)) {
+                *transposed = !*transposed;
+                more = true;
+            }
+        int a = 0, b = 0, len = 0;
+        if (!more && sscanf(r->s, ".transpose( %d , %d )%n", &a, &b, &len) == 2 && len) {
+            int low = MIN(a, b), high = MAX(a, b);
+            if (!(low == -2 && high == -1) && !(low >= 0 && high == low + 1))
+                return false;
+            r->gemm->turned_axis = low >= 0 ? high : r->gemm->turned_axis;
+            *transposed = !*transposed;
+            r->s += len;
+            more = true;
+        }
+    }
+    return true;
+}
+
+/* Is a product of two inputs here? It reads as `v`, or `v` and a bias. If not, nothing is read. */
+static bool product(struct reader *r, struct strbuf *out)
+{
+    static const char *const calls[] = {"torch.matmul(", "torch.mm(", "torch.bmm("};
+    static const char *const linears[] = {"torch.nn.functional.linear(", "F.linear("};
+    struct reader start = *r;
+    struct torch_gemm g = *r->gemm;
+    bool call = false, linear = false, ok;
+    for (size_t i = 0; i < ARRAY_LEN(calls) && !call; i++)
+        call = take(r, calls[i]);
+    for (size_t i = 0; i < ARRAY_LEN(linears) && !call; i++)
+        call = linear = take(r, linears[i]);
+    g.a_turned = g.b_turned = false;
+    ok = !g.found && matrix(r, &g.a, &g.a_turned) && take(r, call ? "," : "@") &&
+         matrix(r, &g.b, &g.b_turned);
+    g.b_turned ^= linear;
+    struct strbuf bias = STRBUF_INIT(MAX_C);
+    if (ok && linear && take(r, ",")) {
+        take(r, "bias=");
+        ok = expression(r, &bias);
+    }
+    if (call)
+        ok = ok && take(r, ")");
+    else if (ok && (take(r, "**") || take(r, ".") || take(r, "[") || take(r, "@")))
+        ok = false;
+    if (ok) {
+        g.found = true;
+        g.turned_axis = r->gemm->turned_axis;
+        *r->gemm = g;
+        r->bare = call ? NULL : start.s;
+        strbuf_addf(out, bias.len ? "(v + %s)" : "v", bias.buf);
+    } else {
+        *r = start;
+    }
+    strbuf_release(&bias);
+    return ok;
+}
+
 /* A name: an input, or a function with its modules before it. */
 static bool name_or_call(struct reader *r, struct strbuf *out)
 {
@@ -247,6 +326,8 @@ static bool primary(struct reader *r, struct strbuf *out)
     blanks(r);
     if (take(r, "("))
         ok = expression(r, &self) && (take(r, ")") || refuse(r, "no ')' at", r->s, 16));
+    else if (r->gemm && product(r, &self))
+        ok = true;
     else if (isdigit((unsigned char)*r->s) || *r->s == '.')
         ok = number(r, &self);
     else
@@ -323,7 +404,11 @@ static bool chain(struct reader *r, unsigned level, struct strbuf *out)
             if (strncmp(r->s, "**", 2) == 0 || strncmp(r->s, "//", 2) == 0 || !take(r, op))
                 continue;
             struct strbuf right = STRBUF_INIT(MAX_C), both = STRBUF_INIT(MAX_C);
+            blanks(r);
+            const char *at = r->s;
             ok = chain(r, level + 1, &right);
+            if (ok && level == 2 && r->bare == at) /* a * b @ c is (a * b) @ c */
+                ok = refuse(r, "a product of an expression at", at, 16);
             strbuf_addf(&both, "(%s %s %s)", left.buf, op, right.buf);
             strbuf_release(&left);
             strbuf_release(&right);
@@ -368,6 +453,23 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
     return ok;
 }
 
+bool torch_to_gemm(const char *text, const char *const *names, size_t n, struct torch_gemm *out,
+                   struct strbuf *why)
+{
+    struct reader r = {.s = text, .names = names, .n = n, .why = why, .gemm = out};
+    if (strlen(text) > TORCH_MAX_TEXT) {
+        strbuf_adds(why, "its PyTorch expression is too long");
+        return false;
+    }
+    bool ok = expression(&r, &out->expr);
+    blanks(&r);
+    if (ok && *r.s)
+        ok = refuse(&r, "something unexpected at", r.s, strlen(r.s));
+    if (ok && !out->found)
+        ok = refuse(&r, "no product of two matrices in", text, strlen(text));
+    return ok;
+}
+
 /* ---- reductions over the last axis ------------------------------------------------------------
  */
 
@@ -392,6 +494,27 @@ static const struct reduction *find_reduction(const char *s, size_t len)
     return NULL;
 }
 
+/* An axis, or several that lie side by side in brackets. */
+static bool axes(struct reader *r, size_t rank, struct torch_rows *out)
+{
+    bool list = take(r, "(") || take(r, "["), first = true;
+    do {
+        blanks(r);
+        char *end;
+        long axis = strtol(r->s, &end, 10);
+        if (end == r->s)
+            return false;
+        axis += axis < 0 ? (long)rank : 0;
+        if (axis < 0 || axis >= (long)rank || (!first && axis != (long)out->to))
+            return false;
+        r->s = end;
+        out->from = first ? (size_t)axis : out->from;
+        out->to = (size_t)axis + 1;
+        first = false;
+    } while (list && take(r, ",") && *r->s != ')');
+    return !list || take(r, ")") || take(r, "]");
+}
+
 /* What follows the values: [dim=]AXIS and keepdim, ")", and nothing else but a pair's choice. With
  * no axis everything is reduced. */
 static bool reduction_ends(struct reader *r, const struct reduction *f, size_t rank,
@@ -411,14 +534,8 @@ static bool reduction_ends(struct reader *r, const struct reduction *f, size_t r
         } else {
             if ((take(r, "dim") || take(r, "axis")) && !take(r, "="))
                 return refuse(r, "the option", at, 16);
-            blanks(r);
-            char *end;
-            long axis = strtol(r->s, &end, 10);
-            if (end == r->s || has_dim)
+            if (has_dim || !axes(r, rank, out))
                 return refuse(r, "the option", at, 16);
-            if (axis != -1 && axis != (long)rank - 1)
-                return refuse(r, "a reduction over another axis than the last,", at, 8);
-            r->s = end;
             has_dim = true;
         }
         more = take(r, ",");
@@ -427,6 +544,10 @@ static bool reduction_ends(struct reader *r, const struct reduction *f, size_t r
     }
     out->name = f->name;
     out->whole = !has_dim;
+    if (!has_dim) {
+        out->from = 0;
+        out->to = rank;
+    }
     if (f->pair && has_dim && !take(r, ".values") && !take(r, "[0]"))
         return refuse(r, "both values and indices of", f->torch, strlen(f->torch));
     blanks(r);

@@ -1,6 +1,6 @@
 /*
- * playbook_torch.h - a task's PyTorch expression as a C expression, for elementwise playbooks and
- * row reductions.
+ * playbook_torch.h - a task's PyTorch expression as a C expression, for elementwise playbooks,
+ * row reductions and products of matrices.
  *
  *     "x * torch.sigmoid(x)"  with x as v0  ->  "(v0 * (1.f / (1.f + expf(-(v0)))))"
  *
@@ -23,18 +23,36 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
                 struct strbuf *why);
 
 /*
- * The same for what works along the last axis, a reduction or a softmax, of an elementwise
- * expression:
+ * The same for an elementwise expression of a product of two inputs, which is `v` in the result:
  *
- *     "(x * x).sum(dim=-1)"  ->  name "sum", expr "(v0 * v0)"
+ *     "F.silu(x @ w.T + b)"  ->  a = 0, b = 1, b_turned, expr "((v + v2) / (1.f + expf(-...)))"
  *
- * As a function or a method; the axis is -1, or rank-1 of the input. max and min, which give
+ * Understood: `a @ b`, torch.matmul, mm and bmm, F.linear with or without a bias; operands may be
+ * transposed by .T, .mT, .t() or .transpose() of the last two axes.
+ */
+struct torch_gemm {
+    size_t a, b; /* inputs */
+    bool a_turned, b_turned, found;
+    int turned_axis; /* the last axis, if a .transpose() named it by its number; else 0 */
+    struct strbuf expr;
+};
+bool torch_to_gemm(const char *text, const char *const *names, size_t n, struct torch_gemm *out,
+                   struct strbuf *why);
+
+/*
+ * The same for what works along an axis, or several side by side, a reduction or a softmax, of an
+ * elementwise expression:
+ *
+ *     "(x * x).sum(dim=-1)"  ->  name "sum", expr "(v0 * v0)", from = rank - 1, to = rank
+ *
+ * As a function or a method. max and min, which give
  * indices too, need a `.values` or `[0]`; `max` and `amax` are both called "max", and so on.
  */
 struct torch_rows {
     const char *name;
     struct strbuf expr;
-    bool whole; /* no axis is given: over all of them, as if they were one */
+    size_t from, to; /* the axes, side by side; all of them where none is given */
+    bool whole;      /* none is given */
 };
 bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t rank,
                    struct torch_rows *out, struct strbuf *why);

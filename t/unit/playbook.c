@@ -501,8 +501,7 @@ static void test_torch_rows(void **state)
     static const char *const bad[] = {
         "",
         "x",
-        "x.sum(dim=0)",
-        "x.sum(dim=(0, 1))",
+        "x.sum(dim=(1, 0))",
         "x.sum(dim=-1) + 1",
         "1 + x.sum(dim=-1)",
         "-x.sum(dim=-1)",
@@ -541,6 +540,18 @@ static void test_torch_rows(void **state)
     struct strbuf why = STRBUF_INIT(400);
     assert_true(torch_to_rows("x.sum(dim=1)", names, 2, 2, &r, &why));
     assert_false(r.whole);
+    assert_int_equal(r.from, 1);
+    assert_int_equal(r.to, 2);
+    strbuf_clear(&r.expr);
+    assert_true(torch_to_rows("x.mean((1, -2), keepdim=True)", names, 2, 4, &r, &why));
+    assert_int_equal(r.from, 1);
+    assert_int_equal(r.to, 3);
+    strbuf_clear(&r.expr);
+    assert_false(torch_to_rows("x.mean((0, 2))", names, 2, 3, &r, &why));
+    strbuf_clear(&why);
+    strbuf_clear(&r.expr);
+    assert_false(torch_to_rows("x.mean(3)", names, 2, 3, &r, &why));
+    strbuf_clear(&why);
     strbuf_clear(&r.expr);
     assert_true(torch_to_rows("x.sum()", names, 2, 2, &r, &why));
     assert_true(r.whole);
@@ -627,6 +638,49 @@ static void test_softmax_rows(void **state)
     }
 }
 
+/* A product with an elementwise expression around it; and what must not pass for one. */
+static void test_torch_products(void **state)
+{
+    const char *names[] = {"x", "w", "b"};
+    const struct {
+        const char *text, *form, *expr;
+    } good[] = {
+        {"x @ w", "nn", "(v)"},
+        {"x @ w.T + b", "nt", "((v) + (v2))"},
+        {"torch.relu(torch.matmul(x.float(), w.mT))", "nt",
+         "(((v) > 0.f ? (v) : ((v) == (v) ? 0.f : (v))))"},
+        {"F.linear(x, w, b)", "nt", "((v + (v2)))"},
+        {"torch.bmm(x, w.transpose(1, 2)) * 2", "nt", "((v) * (2.f))"},
+        {"(x.t() @ w).abs()", "tn", "(fabsf((v)))"},
+    };
+    const char *const bad[] = {
+        "x + w",       "x @ w @ b",     "b * x @ w",        "x @ w ** 2",
+        "(x + 1) @ w", "x @ w + x @ b", "x @ w.softmax(1)", "x.transpose(0, 2) @ w",
+        "x @ w[0]"};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct torch_gemm g = {.expr = STRBUF_INIT(4096)};
+        struct strbuf why = STRBUF_INIT(400);
+        if (!torch_to_gemm(good[i].text, names, 3, &g, &why))
+            fail_msg("%s: %s", good[i].text, why.buf);
+        assert_string_equal(g.expr.buf, good[i].expr);
+        assert_int_equal(g.a_turned, good[i].form[0] == 't');
+        assert_int_equal(g.b_turned, good[i].form[1] == 't');
+        assert_int_equal(g.a, 0);
+        assert_int_equal(g.b, 1);
+        strbuf_release(&g.expr);
+        strbuf_release(&why);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct torch_gemm g = {.expr = STRBUF_INIT(4096)};
+        struct strbuf why = STRBUF_INIT(400);
+        if (torch_to_gemm(bad[i], names, 3, &g, &why))
+            fail_msg("'%s' became %s", bad[i], g.expr.buf);
+        assert_true(why.len > 0);
+        strbuf_release(&g.expr);
+        strbuf_release(&why);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,6 +694,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_playbooks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_template, set_up, tear_down),
         cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_torch_products),
         cmocka_unit_test(test_torch_rows),
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_softmax_rows, set_up, tear_down),

@@ -1,0 +1,19 @@
+// What the epilogue reads besides the product.
+struct Extra {
+    @{fields}
+};
+
+// v is the product's element n of a row; `at` is where it lies in C.
+__device__ float epilogue(float v, const Extra &e, int64_t at, int n)
+{
+    return @{epilogue};
+}
+
+// Of a matrix that begins at `first`; tiles reach beyond its edges, what is read does not.
+__device__ float finish(float v, const Extra &e, int64_t first, int m, int n, int M, int N)
+{
+    if constexpr (@{reads})
+        return m < M && n < N ? epilogue(v, e, first + int64_t(m) * N + n, n) : 0.f;
+    else
+        return epilogue(v, e, 0, 0);
+}

@@ -1,0 +1,157 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "reduce_vec", "when": "@{C} % @{vec} == 0 && alignof(@{x}) >= @{x:bytes}*@{vec} && @{x:bytes}*@{vec} <= 16",
+      "grid": ["cdiv(@{C}, 32*@{vec})", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)", "min(@{A}, 65535)"], "block": [32, @{warps}],
+      "args": ["@{x}", "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
+    { "kernel": "reduce_one", "when": "!(@{C} % @{vec} == 0 && alignof(@{x}) >= @{x:bytes}*@{vec} && @{x:bytes}*@{vec} <= 16)",
+      "grid": ["cdiv(@{C}, 32*1)", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)", "min(@{A}, 65535)"], "block": [32, @{warps}],
+      "args": ["@{x}", "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
+    { "kernel": "reduce_join", "when": "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) > 1",
+      "grid": ["cdiv(@{A}*@{C}, 32)"], "block": [32, 8], "args": ["part", "@{y}", "@{A}", "@{R}", "@{C}", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)"] } ],
+  "workspace": { "part": { "bytes": "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) > 1 ? 16*@{A}*@{C}*(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) : 16", "init": "none" } } }
+*/
+// y[a, c] = the reduction over r of x[a, r, c], after an elementwise expression.
+//
+// A block owns one a, a strip of columns and, where columns are few, a part of the rows: 32 lanes
+// across, a vector of columns each, kWarps warps down. A thread walks down its rows with kUnroll
+// loads in flight and keeps a state for each of its columns. At the end the warps meet in shared
+// memory. Where rows are split the states are partial, and a second launch joins them.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{x:type};
+using Out = @{y:type};
+constexpr int kVec = @{vec} * sizeof(T) <= 16 ? @{vec} : 16 / sizeof(T);
+constexpr int kUnroll = @{unroll};
+constexpr int kWarps = @{warps};
+constexpr bool kStream = @{stream};
+
+struct State {
+    @{state}
+};
+
+__device__ State unit()
+{
+    return {@{unit}};
+}
+
+__device__ float value(float v0@{scalars:params})
+{
+    return @{expr};
+}
+
+// v is the i-th value of its row.
+__device__ State element(float v, int64_t i)
+{
+    return {@{element}};
+}
+
+__device__ State join(State a, State b)
+{
+    @{join}
+}
+
+// Of a row of n values.
+__device__ Out result(State s, float n)
+{
+    return Out(@{result});
+}
+
+@{part:stream_load}
+
+template <int kWidth>
+__device__ void reduce(const T *x, Out *y, State *part, int64_t as, int64_t rows, int64_t cols,
+                       int64_t split@{scalars:params})
+{
+    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
+    using Load = Copy_Atom<conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>, T>;
+    constexpr int kCols = 32 * kWidth;
+    __shared__ State states[kWarps][kCols];
+    int lane = threadIdx.x, warp = threadIdx.y;
+    int64_t first = blockIdx.y * split, end = min(rows, first + split);
+    int64_t vector = int64_t(blockIdx.x) * 32 + lane; // this thread's columns
+    bool mine = vector * kWidth < cols;
+
+    for (int64_t a = blockIdx.z; a < as; a += gridDim.z) {
+        Tensor mX = make_tensor(make_gmem_ptr(x + a * rows * cols), make_shape(rows, cols),
+                                make_stride(cols, _1{}));
+        Tensor gX = local_tile(mX, Shape<_1, Int<kWidth>>{},
+                               make_coord(_, mine ? vector : 0))(0, _, _); // (kWidth, rows)
+        Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        State s[kWidth];
+        CUTE_UNROLL
+        for (int v = 0; v < kWidth; v++)
+            s[v] = unit();
+        auto take = [&](int i, int64_t row) {
+            CUTE_UNROLL
+            for (int v = 0; v < kWidth; v++)
+                s[v] = join(s[v], element(value(float(r(v, i))@{scalars:names}), row));
+        };
+        int64_t row = first + warp;
+        for (; mine && row + (kUnroll - 1) * kWarps < end; row += kUnroll * kWarps) {
+            CUTE_UNROLL
+            for (int i = 0; i < kUnroll; i++)
+                copy(Load{}, gX(_, row + i * kWarps), r(_, i));
+            CUTE_UNROLL
+            for (int i = 0; i < kUnroll; i++)
+                take(i, row + i * kWarps);
+        }
+        for (; mine && row < end; row += kWarps) {
+            copy(Load{}, gX(_, row), r(_, 0));
+            take(0, row);
+        }
+        CUTE_UNROLL
+        for (int v = 0; v < kWidth; v++)
+            states[warp][v * 32 + lane] = s[v];
+        __syncthreads();
+        for (int i = warp * 32 + lane; i < kCols; i += kWarps * 32) {
+            int64_t col = int64_t(blockIdx.x) * kCols + i;
+            int at = i % kWidth * 32 + i / kWidth;
+            State all = states[0][at];
+            CUTE_UNROLL
+            for (int w = 1; w < kWarps; w++)
+                all = join(all, states[w][at]);
+            if (col < cols && gridDim.y == 1)
+                y[a * cols + col] = result(all, float(rows));
+            else if (col < cols)
+                part[(a * gridDim.y + blockIdx.y) * cols + col] = all;
+        }
+        __syncthreads(); // the states are used again
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * kWarps)
+    reduce_vec(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part, int64_t as,
+               int64_t rows, int64_t cols, int64_t split@{scalars:params})
+{
+    reduce<kVec>(x, y, static_cast<State *>(part), as, rows, cols, split@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(32 * kWarps)
+    reduce_one(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part, int64_t as,
+               int64_t rows, int64_t cols, int64_t split@{scalars:params})
+{
+    reduce<1>(x, y, static_cast<State *>(part), as, rows, cols, split@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    reduce_join(const void *__restrict__ part, Out *__restrict__ y, int64_t as, int64_t rows,
+                int64_t cols, int splits)
+{
+    __shared__ State states[8][32];
+    int64_t i = int64_t(blockIdx.x) * 32 + threadIdx.x;
+    bool there = i < as * cols;
+    const State *mine = static_cast<const State *>(part) + i / cols * splits * cols + i % cols;
+    State all = unit();
+    for (int s = threadIdx.y; there && s < splits; s += 8)
+        all = join(all, mine[s * cols]);
+    states[threadIdx.y][threadIdx.x] = all;
+    __syncthreads();
+    if (!there || threadIdx.y != 0)
+        return;
+    CUTE_UNROLL
+    for (int w = 1; w < 8; w++)
+        all = join(all, states[w][threadIdx.x]);
+    y[i] = result(all, float(rows));
+}
