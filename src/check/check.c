@@ -149,8 +149,8 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
                     story);
     else if (!first && (x->r->flags & JOB_CALL_KEEP_STATE))
         check_blame(v, in, V_CHEAT, "check", "state",
-                    "right in a fresh process but wrong after earlier calls on %s: results or "
-                    "counters are carried from call to call: %s",
+                    "right in a fresh process but wrong after earlier calls on %s: something is "
+                    "carried from call to call, or a clock decides: %s",
                     where(v, in, x->c), story);
     else
         check_blame(v, in, V_MISMATCH, "check",
@@ -267,9 +267,9 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
                     "memory outside the buffers was written on %s: %s", where(v, in, x->c), damage);
     if (!r->globals_intact)
         check_blame(v, in, V_CHEAT, "check", "device-state",
-                    "__device__ variables are not as they were before the call on %s: data could "
-                    "be carried from call to call; use the plan's workspace instead",
-                    where(v, in, x->c));
+                    "__device__ variables are not as they were before the call on %s (%s): data "
+                    "could be carried from call to call; use the plan's workspace instead",
+                    where(v, in, x->c), damage);
     if ((r->flags & JOB_CALL_REPEAT) && !r->repeat_equal && !in->task->nondeterministic_ok)
         check_blame(v, in, V_UNSAFE, "check", "determinism",
                     "the same input gave two different results on %s: a race or uninitialised data",
