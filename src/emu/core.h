@@ -232,6 +232,7 @@ struct warp {
     uint32_t nfrags, cur;
     uint32_t id;              /* within the block */
     uint64_t steps;           /* warp instructions executed */
+    struct undef *undef;      /* set while registers hold what nobody wrote: undef.c */
     struct warp_watch *watch; /* set while registers of a wgmma in flight are watched */
     struct warp_async *async; /* emutensor's: cp.async groups, wgmma groups */
     struct warp_san *san;

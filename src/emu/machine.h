@@ -321,6 +321,8 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 /* ---- the sanitizer's state per block (san.c) --------------------------------------------------
  */
 
+/* undef.c: an instruction of a warp with marked registers is about to run. */
+void undef_step(struct warp *w, const struct insn *pc);
 /* Lanes of a mask met in one instruction; a fence of scope 0 block, 1 cluster, 2 device. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 void san_fence(struct warp *w, uint32_t scope);

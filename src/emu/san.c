@@ -304,6 +304,7 @@ void san_block_start(struct block *b)
         w->vc.t[i] = s->base;
         w->min = s->base - 1;
         w->has_acq = w->has_rel = false;
+        b->warps[i].undef = NULL;
         memset(&w->acq, 0, sizeof w->acq);
     }
     b->g_clock = 1;
@@ -314,8 +315,10 @@ void san_block_destroy(struct block *b)
     struct block_san *s = b->san;
     if (!s)
         return;
-    for (uint32_t i = 0; i < b->nwarps; i++)
+    for (uint32_t i = 0; i < b->nwarps; i++) {
+        free(b->warps[i].san->undef);
         free(b->warps[i].san);
+    }
     free(s->g_pending);
     free(s->wclock);
     free(s->wwho);

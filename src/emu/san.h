@@ -72,6 +72,7 @@ struct warp_san {
     struct vclock vc, rel, acq;
     uint32_t min; /* of the other warps' entries */
     bool has_acq, has_rel;
+    struct undef *undef; /* room for undef.c, once it was needed */
 };
 
 /* Who did an access: warp, lane, instruction, whether it was strong. */
@@ -112,6 +113,11 @@ void san_global_publish(struct warp *w, uint64_t addr);
 void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
+
+/* undef.c: this lane's load gets n bytes of which those of the bits in `bad` were never written.
+ * Returns false where that is to be reported now, true where any use will be. */
+bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
+                const char *object, int64_t index, const char *text);
 
 /* san_shared.c */
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,

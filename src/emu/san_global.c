@@ -552,12 +552,15 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
         char what[256];
         const char *object;
         int64_t index;
-        uint64_t at = addr;
-        while (at + 1 < addr + n && init_range(m, at, 1))
-            at++;
-        mem_describe(m, at, what, sizeof what, &object, &index);
-        emu_finding(w, pc, (int)lane, FIND_UNINIT, object, index, NULL,
-                    "read of %s, which nothing has written yet", what);
+        uint64_t bad = 0;
+        for (uint32_t k = 0; k < MIN(n, 64u); k++)
+            bad |= (uint64_t)!init_range(m, addr + k, 1) << k;
+        char text[320];
+        mem_describe(m, addr + (bad ? (uint64_t)__builtin_ctzll(bad) : 0), what, sizeof what,
+                     &object, &index);
+        snprintf(text, sizeof text, "read of %s, which nothing has written yet", what);
+        if ((access & MEM_WRITE) || !undef_read(w, pc, lane, n, bad, object, index, text))
+            emu_finding(w, pc, (int)lane, FIND_UNINIT, object, index, NULL, "%s", text);
     }
     if (m->writer)
         cells_note(w, (addr - GLOBAL_BASE) >> w->launch->gmem_shift,

@@ -229,6 +229,15 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
+/* Bit k: byte off + k was never written. */
+static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
+{
+    uint64_t bits = 0;
+    for (uint32_t k = 0; k < MIN(n, 64u); k++)
+        bits |= (uint64_t)(s->wclock[(off + k) >> s->shift] < s->base) << k;
+    return bits;
+}
+
 static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t off, uint32_t n, uint32_t access)
 {
@@ -244,10 +253,15 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
                 return;
             note_early(w, pc, lane, b, c);
             note_blank(w, pc, lane, b, c);
-            emu_finding(w, pc, (int)lane, FIND_UNINIT, "shared", (int64_t)at - SMEM_BASE, NULL,
-                        "read of byte %u of shared memory%s%s, which no thread of the block has "
-                        "written",
-                        at - SMEM_BASE, var[0] ? " " : "", var);
+            char text[256];
+            snprintf(text, sizeof text,
+                     "read of byte %u of shared memory%s%.100s, which no thread of the block has "
+                     "written",
+                     at - SMEM_BASE, var[0] ? " " : "", var);
+            if ((access & MEM_WRITE) || !undef_read(w, pc, lane, n, blank_bytes(s, off, n),
+                                                    "shared", (int64_t)at - SMEM_BASE, text))
+                emu_finding(w, pc, (int)lane, FIND_UNINIT, "shared", (int64_t)at - SMEM_BASE, NULL,
+                            "%s", text);
             return;
         }
         if (b == w->block && !after_write(w, s, c, lane, access & ~(uint32_t)MEM_WRITE, insn)) {

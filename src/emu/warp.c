@@ -289,6 +289,8 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
             break;
         }
         budget--;
+        if (__builtin_expect(w->undef != NULL, 0))
+            undef_step(w, pc);
         uint32_t m = w->mask;
         if (pc->flags & (INSN_GUARD | INSN_ALIGNED)) {
             if ((pc->flags & INSN_ALIGNED) && m != w->live && !w->frags[w->cur].arrived) {

@@ -1,0 +1,102 @@
+/*
+ * emu_undef.c - loads of what nobody wrote: harmless until it is used, and what counts as use.
+ *
+ * Each body runs in one warp with %f1 loaded from shared memory that was never written; %f0 is 1,
+ * %p0 is true, %p1 is false, %rd1 the output, written with %f0 at the end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "emu_run.h"
+
+#define STORE "st.global.f32 [%rd1], %f2;\n"
+
+static const struct {
+    const char *what, *body;
+    bool used;
+} cases[] = {
+    {"not looked at", "", false},
+    {"overwritten", "mov.f32 %f1, %f0;\nadd.f32 %f2, %f1, %f0;\n" STORE, false},
+    {"computed with and dropped", "fma.rn.f32 %f2, %f1, %f1, %f0;\nmov.f32 %f2, %f0;\n" STORE,
+     false},
+    {"not selected", "selp.f32 %f2, %f0, %f1, %p0;\n" STORE, false},
+    {"behind a predicate that is false", "@%p1 st.global.f32 [%rd1], %f1;\n", false},
+    {"a condition that is false anyway",
+     "setp.gt.and.f32 %p2, %f1, %f0, %p1;\n@%p2 st.global.f32 [%rd1], %f0;\n", false},
+    {"a condition that is true anyway",
+     "setp.gt.f32 %p2, %f1, %f0;\nor.pred %p2, %p2, %p0;\n@%p2 st.global.f32 [%rd1], %f0;\n",
+     false},
+    {"the written half of a pair",
+     "st.shared.f32 [%r2+64], %f0;\nld.shared.v2.f32 {%f2, %f3}, [%r2+64];\n" STORE, false},
+
+    {"the other half of a pair",
+     "st.shared.f32 [%r2+64], %f0;\nld.shared.v2.f32 {%f3, %f2}, [%r2+64];\n" STORE, true},
+    {"stored", "st.global.f32 [%rd1], %f1;\n", true},
+    {"stored in shared memory", "st.shared.f32 [%r2+64], %f1;\n", true},
+    {"added to", "add.f32 %f2, %f1, %f0;\n" STORE, true},
+    {"a maximum that may swallow it", "max.f32 %f2, %f1, %f0;\n" STORE, true},
+    {"selected", "selp.f32 %f2, %f1, %f0, %p0;\n" STORE, true},
+    {"selects", "setp.gt.f32 %p2, %f1, %f0;\nselp.f32 %f2, %f0, %f3, %p2;\n" STORE, true},
+    {"a branch that nobody takes", "setp.eq.f32 %p2, %f1, 0f4B189680;\n@%p2 bra DONE;\nDONE:\n",
+     true},
+    {"a store that nobody does",
+     "setp.eq.f32 %p2, %f1, 0f4B189680;\n@%p2 st.global.f32 [%rd1], %f0;\n", true},
+    {"a condition it decides",
+     "setp.gt.or.f32 %p2, %f1, %f0, %p1;\n@%p2 st.global.f32 [%rd1], %f0;\n", true},
+    {"an address",
+     "mov.b32 %r3, %f1;\nand.b32 %r3, %r3, 4;\nadd.u32 %r3, %r3, %r2;\nst.shared.f32 [%r3], %f0;\n",
+     true},
+    {"another lane's", "mov.b32 %r3, %f1;\nshfl.sync.bfly.b32 %r3, %r3, 1, 31, -1;\n", true},
+};
+
+static size_t findings(const char *body)
+{
+    char ptx[4096];
+    snprintf(ptx, sizeof ptx,
+             PTX_HEAD
+             ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %%r<8>;\n"
+             ".reg .b64 %%rd<4>;\n.reg .f32 %%f<8>;\n.reg .pred %%p<4>;\n"
+             ".shared .align 16 .b8 s[1024];\nld.param.u64 %%rd0, [out];\n"
+             "mov.u32 %%r0, %%tid.x;\nmul.wide.u32 %%rd1, %%r0, 4;\n"
+             "add.u64 %%rd1, %%rd1, %%rd0;\nmov.u32 %%r1, s;\nmad.lo.u32 %%r2, %%r0, 8, %%r1;\n"
+             "mov.f32 %%f0, 0f3F800000;\nmov.f32 %%f3, %%f0;\n"
+             "setp.lt.u32 %%p0, %%r0, 99;\nnot.pred %%p1, %%p0;\n"
+             "ld.shared.f32 %%f1, [%%r1+512];\n%sst.global.f32 [%%rd1], %%f0;\nret;\n}\n",
+             body);
+    struct emu_run r;
+    emu_run_open(&r, true);
+    uint64_t out = emu_run_buffer(&r, "out", JOB_OUTPUT, NULL, 128);
+    enum result_status st = emu_run_kernel(&r, ptx, "k", 1, 32, &out, 1);
+    if (st != RESULT_OK)
+        print_error("%s\n", r.err.msg);
+    assert_int_equal(st, RESULT_OK);
+    size_t n = r.found.n;
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(r.found.items[i].kind, FIND_UNINIT);
+    emu_run_close(&r);
+    return n;
+}
+
+static void only_uses_are_reported(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        size_t n = findings(cases[i].body);
+        if (n == (cases[i].used ? 1 : 0))
+            continue;
+        print_error("%s: %zu findings\n", cases[i].what, n);
+        wrong++;
+    }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_uses_are_reported)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
