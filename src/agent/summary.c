@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "sys/json.h"
 
 static bool passed(const struct node_rec *n)
 {
@@ -182,24 +183,25 @@ json_t *summary_json(const struct summary *m)
     json_t *moves = json_array(), *nodes = json_array();
     for (size_t i = 0; i < m->moves.n; i++) {
         const struct move_gain *g = &m->moves.items[i];
-        json_array_append_new(moves, json_pack("{s:s, s:i, s:i, s:i, s:f}", "kind", g->kind,
-                                               "tried", (int)g->tried, "gained", (int)g->gained,
-                                               "failed", (int)g->failed, "gain", g->geomean));
+        json_array_append_new(moves,
+                              json_pack("{s:o, s:i, s:i, s:i, s:f}", "kind", json_text(g->kind),
+                                        "tried", (int)g->tried, "gained", (int)g->gained, "failed",
+                                        (int)g->failed, "gain", g->geomean));
     }
     vec_each (struct node_rec, n, &m->nodes)
         json_array_append_new(
-            nodes, json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "index",
+            nodes, json_pack("{s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:f, s:f, s:f, s:b}", "index",
                              (json_int_t)n->index, "parent", (json_int_t)n->parent, "role", n->role,
-                             "stage", n->stage, "move", n->move, "kind", n->kind, "fate", n->fate,
-                             "time_ns", n->time_ns, "speedup", n->speedup, "roofline_pct",
-                             n->roofline_pct, "model", n->is_model));
-    json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
-                          "run", m->run.name, "task", m->run.task, "strategy", m->run.strategy,
-                          "state", m->run.state, "reason", m->run.reason, "author", m->run.source,
-                          "candidates", (int)m->judged, "passes", (int)m->passes, "failures",
-                          (int)m->failures, "refused", (int)m->refused, "failures_entered",
-                          (int)m->failures_entered, "failures_repaired", (int)m->failures_repaired,
-                          "regressions", (int)m->regressions);
+                             "stage", n->stage, "move", json_text(n->move), "kind", n->kind, "fate",
+                             json_text(n->fate), "time_ns", n->time_ns, "speedup", n->speedup,
+                             "roofline_pct", n->roofline_pct, "model", n->is_model));
+    json_t *j = json_pack(
+        "{s:s, s:o, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "run", m->run.name,
+        "task", json_text(m->run.task), "strategy", m->run.strategy, "state", m->run.state,
+        "reason", json_text(m->run.reason), "author", json_text(m->run.source), "candidates",
+        (int)m->judged, "passes", (int)m->passes, "failures", (int)m->failures, "refused",
+        (int)m->refused, "failures_entered", (int)m->failures_entered, "failures_repaired",
+        (int)m->failures_repaired, "regressions", (int)m->regressions);
     json_t *more = json_pack(
         "{s:I, s:I, s:I, s:b, s:f, s:b, s:f, s:I, s:o, s:o, s:i}", "in_tokens",
         (json_int_t)m->in_tokens, "cached_tokens", (json_int_t)m->cached_tokens, "out_tokens",

@@ -48,7 +48,7 @@ static void print_json(const struct cache *c, const struct cache_stat *st)
                    {"bad", st->bad},
                    {"removed", st->removed},
                    {"removed_bytes", st->removed_bytes}};
-    json_t *j = json_pack("{s:s}", "dir", c->dir);
+    json_t *j = json_pack("{s:o}", "dir", json_text(c->dir));
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         json_object_set_new(j, numbers[i].key, json_integer((json_int_t)numbers[i].value));
     json_print(stdout, j);

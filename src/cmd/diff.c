@@ -38,9 +38,9 @@ static int print_diff(struct store *s, const struct node_rec *a, const struct no
         rc = 0;
     }
     if (rc == 0 && json) {
-        json_t *j = json_pack("{s:I, s:I, s:f, s:f, s:s}", "a", (json_int_t)a->index, "b",
+        json_t *j = json_pack("{s:I, s:I, s:f, s:f, s:o}", "a", (json_int_t)a->index, "b",
                               (json_int_t)b->index, "a_time_ns", a->time_ns, "b_time_ns",
-                              b->time_ns, "diff", out.buf);
+                              b->time_ns, "diff", json_text(out.buf));
         json_print(stdout, j);
         json_decref(j);
     } else if (rc == 0) {

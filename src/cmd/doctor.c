@@ -259,9 +259,10 @@ static void print_json(const struct doctor *d)
 {
     json_t *rows = json_array();
     vec_each (struct row, r, &d->rows)
-        json_array_append_new(rows, json_pack("{s:s, s:b, s:b, s:s, s:s}", "name", r->name, "found",
-                                              (int)r->found, "essential", (int)r->essential,
-                                              "detail", r->detail, "enables", r->enables));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:b, s:b, s:o, s:s}", "name", r->name, "found",
+                                        (int)r->found, "essential", (int)r->essential, "detail",
+                                        json_text(r->detail), "enables", r->enables));
     json_t *root = json_pack("{s:b, s:s, s:o}", "ready", (int)is_ready(d), "device",
                              has(d, "gpu") ? "cuda" : "emu", "checks", rows);
     json_print(stdout, root);

@@ -39,13 +39,13 @@ static void print_call(const struct call_rec *c)
 
 static json_t *call_json(const struct call_rec *c)
 {
-    return json_pack("{s:s, s:I, s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:b, s:f, s:I, s:i, s:b, s:s}",
+    return json_pack("{s:s, s:I, s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:b, s:f, s:I, s:i, s:b, s:o}",
                      "role", c->role, "index", (json_int_t)c->index, "ended", c->ended, "ok", c->ok,
-                     "author", c->author, "model", c->model, "in_tokens", (json_int_t)c->in_tokens,
-                     "cached_tokens", (json_int_t)c->cached_tokens, "out_tokens",
-                     (json_int_t)c->out_tokens, "estimated", c->estimated, "usd", c->usd,
-                     "latency_ns", (json_int_t)c->latency_ns, "requests", (int)c->requests, "drift",
-                     c->drift, "error", c->error);
+                     "author", json_text(c->author), "model", json_text(c->model), "in_tokens",
+                     (json_int_t)c->in_tokens, "cached_tokens", (json_int_t)c->cached_tokens,
+                     "out_tokens", (json_int_t)c->out_tokens, "estimated", c->estimated, "usd",
+                     c->usd, "latency_ns", (json_int_t)c->latency_ns, "requests", (int)c->requests,
+                     "drift", c->drift, "error", json_text(c->error));
 }
 
 static int print_all(const struct summary *m, bool json)

@@ -40,7 +40,7 @@ static int run(int argc, const char **argv)
             rc = cmd_fail(&err);
         } else if (json) {
             json_t *j = summary_json(&m);
-            json_object_set_new(j, "dir", json_string(dir));
+            json_object_set_new(j, "dir", json_text(dir));
             json_print(stdout, j);
             json_decref(j);
         } else {

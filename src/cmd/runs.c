@@ -33,13 +33,13 @@ static void print_run(const struct run_rec *r)
 
 static json_t *run_json(const struct run_rec *r)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}",
-                     "run", r->name, "task", r->task, "strategy", r->strategy, "state", r->state,
-                     "reason", r->reason, "author", r->source, "created_ms",
-                     (json_int_t)r->created_ms, "candidates", (json_int_t)r->nodes, "passes",
-                     (json_int_t)r->passes, "in_tokens", (json_int_t)r->in_tokens, "out_tokens",
-                     (json_int_t)r->out_tokens, "usd", r->usd, "best_time_ns", r->best_time_ns,
-                     "best_speedup", r->best_speedup, "model", r->best_is_model);
+    return json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}",
+                     "run", r->name, "task", json_text(r->task), "strategy", r->strategy, "state",
+                     r->state, "reason", json_text(r->reason), "author", json_text(r->source),
+                     "created_ms", (json_int_t)r->created_ms, "candidates", (json_int_t)r->nodes,
+                     "passes", (json_int_t)r->passes, "in_tokens", (json_int_t)r->in_tokens,
+                     "out_tokens", (json_int_t)r->out_tokens, "usd", r->usd, "best_time_ns",
+                     r->best_time_ns, "best_speedup", r->best_speedup, "model", r->best_is_model);
 }
 
 static int run(int argc, const char **argv)

@@ -301,7 +301,7 @@ static json_t *texts_json(const struct problem_vec *v)
 {
     json_t *a = json_array();
     vec_each (const struct problem, p, v)
-        json_array_append_new(a, json_string(p->text));
+        json_array_append_new(a, json_text(p->text));
     return a;
 }
 
@@ -314,9 +314,9 @@ static bool check_one(const char *what, json_t *all)
         task_check(t, &r);
     bool ok = r.problems.n == 0;
     if (all) {
-        json_array_append_new(all, json_pack("{s:s, s:b, s:o, s:o}", "task", t ? t->name : what,
-                                             "ok", ok, "problems", texts_json(&r.problems), "notes",
-                                             texts_json(&r.notes)));
+        json_array_append_new(
+            all, json_pack("{s:o, s:b, s:o, s:o}", "task", json_text(t ? t->name : what), "ok", ok,
+                           "problems", texts_json(&r.problems), "notes", texts_json(&r.notes)));
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
@@ -429,7 +429,7 @@ static int run_new(int argc, const char **argv)
         write_skeleton(dir, "reference.c", argv[0], &err) < 0)
         rc = cmd_fail(&err);
     else if (json)
-        print_json(json_pack("{s:s, s:s}", "name", argv[0], "dir", dir));
+        print_json(json_pack("{s:s, s:o}", "name", argv[0], "dir", json_text(dir)));
     else
         printf("%s/task.json and reference.c written; edit them, then: hone task check %s/\n", dir,
                dir);

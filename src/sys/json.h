@@ -46,6 +46,10 @@ bool json_find_place(const char *text, size_t len, const char *pointer, bool at_
 json_t *json_from_double(double v);
 int json_get_double(const json_t *j, double *out);
 
+/* A string from anywhere (a path, a compiler's message): each byte that is no UTF-8 becomes U+FFFD,
+ * where jansson would refuse the whole. NULL counts as "". */
+json_t *json_text(const char *s);
+
 /* Appends j; pretty is indented by two with a newline at the end, else it is one line. */
 void json_add_text(struct strbuf *sb, const json_t *j, bool pretty);
 /* Pretty, with a newline. */

@@ -77,23 +77,6 @@ static const struct field verdict_fields[] = {
 
 /* ---- writing ---- */
 
-/* Text may come from a compiler or a kernel's printf: what is not UTF-8 is replaced. */
-static json_t *text(const char *s)
-{
-    if (!s)
-        s = "";
-    json_t *j = json_string(s);
-    if (j)
-        return j;
-    char *clean = xstrdup(s);
-    for (char *p = clean; *p; p++)
-        if ((unsigned char)*p >= 0x80)
-            *p = '?';
-    j = json_string(clean);
-    free(clean);
-    return j;
-}
-
 static json_t *write_field(const struct field *f, const void *base)
 {
     const char *p = (const char *)base + f->offset;
@@ -101,7 +84,7 @@ static json_t *write_field(const struct field *f, const void *base)
     switch (f->type) {
     case F_STR:
     case F_LATER:
-        return text(*(const char *const *)p);
+        return json_text(*(const char *const *)p);
     case F_F64:
         return json_from_double(*(const double *)p);
     case F_U64: /* as a string: JSON integers are signed here */
@@ -153,7 +136,7 @@ json_t *verdict_to_json(const struct verdict *v)
     json_object_set_new(j, "findings", findings);
     json_t *warnings = json_array();
     for (size_t i = 0; i < v->warnings.n; i++)
-        json_array_append_new(warnings, text(v->warnings.items[i]));
+        json_array_append_new(warnings, json_text(v->warnings.items[i]));
     json_object_set_new(j, "warnings", warnings);
     return j;
 }

@@ -79,6 +79,28 @@ static void test_json_errors(void **state)
     bad_json("[\"a\0b\"]", 7, "f:1:");
 }
 
+static void test_json_text(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {NULL, ""},
+        {"h\xc3\xa9!", "h\xc3\xa9!"},
+        {"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"a\xc3", "a\xef\xbf\xbd"},
+        {"\xc3\xa9\xc0\xafz", "\xc3\xa9\xef\xbf\xbd\xef\xbf\xbdz"}, /* overlong */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},   /* a surrogate */
+        {"\xff\xf0\x9f\x98\x80", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+        {"\xf4\x90\x80\x80.", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd."},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *j = json_text(cases[i].in);
+        assert_non_null(j);
+        assert_string_equal(json_string_value(j), cases[i].out);
+        json_decref(j);
+    }
+}
+
 static void test_json_depth(void **state)
 {
     size_t n = 100000;
@@ -658,6 +680,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_errors),
+        cmocka_unit_test(test_json_text),
         cmocka_unit_test(test_json_depth),
         cmocka_unit_test(test_json_file),
         cmocka_unit_test(test_json_numbers),
