@@ -21,5 +21,53 @@ for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     runs 0 "help $c" "$HONE" help "$c"
 done
 
-runs 3 "a full disk is not success" sh -c '"$1" --help >/dev/full' sh "$HONE"
+# ---- what cannot be printed is not success
+k=$ROOT/kernels/vector_add.cu
+for c in --help doctor "doctor --json" "task list" "cache stat" "compile --help" "worker --version"; do
+    runs 3 "$c on a full disk" sh -c '"$@" >/dev/full' sh "$HONE" $c
+    runs 3 "$c with stdout closed" sh -c '"$@" >&-' sh "$HONE" $c
+    "$HONE" $c 2>"$T/err" | true
+done
+runs 3 "whose reader left" bash -c '"$1" playbook list | true; exit ${PIPESTATUS[0]}' bash "$HONE"
+err_empty "says nothing about it"
+
+# ---- no file takes the number of a closed descriptor and gets what is printed
+runs 3 "nothing open" sh -c 'HONE_LOG=debug exec "$1" task check vector_add <&- >&- 2>&-' sh "$HONE"
+HONE_LOG=debug "$HONE" runs --store "$T/s.db" 2>&- <&-
+is "only a store is made" "$(grep -rl 'hone:' "$T/cwd" "$T/cache" 2>/dev/null)" ""
+
+# ---- 2: the command line asks for what there is not; 3: what it names cannot be had
+mkdir dir && : >empty
+runs 2 "an unknown device" "$HONE" eval vector_add "$k" --device tpu
+runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
+runs 2 "an unknown GPU" "$HONE" eval vector_add "$k" --device emu --gpu h9000
+err_has "lists the known ones" "h200"
+runs 2 "an unknown compiler" "$HONE" eval vector_add "$k" --device emu --compiler tcc
+runs 2 "a limit of nothing" "$HONE" eval vector_add "$k" --call-limit 0
+err_has "is not taken for the default" "above 0"
+runs 2 "two kinds of output" "$HONE" compile --ptx --cubin "$k"
+runs 2 "a file for JSON" "$HONE" compile --json -o x "$k"
+runs 2 "worker without a bundle" "$HONE" worker
+for f in nothere dir /dev/null; do
+    runs 3 "a kernel that is $f" "$HONE" eval vector_add "$f" --device emu
+    err_has "is named" "'$f'"
+done
+runs 3 "an unknown task" "$HONE" eval vectr_add "$k" --device emu
+runs 3 "an empty task" "$HONE" eval ./empty "$k" --device emu
+runs 1 "an empty kernel to begin with" "$HONE" optimize vector_add --from empty
+err_has "is not ignored" "'empty' is empty"
+
+# ---- a run that cannot begin leaves none behind
+runs 2 "an unknown author" "$HONE" optimize vector_add -a nobody:x --device emu --store s.db
+runs 2 "an unknown GPU" "$HONE" optimize vector_add --gpu h9000 --device emu --store s.db
+runs 0 "runs" "$HONE" runs --json --store s.db
+is "there is none" "$(cat "$T/out")" "[]"
+
+# ---- names that are not UTF-8
+bad=$(printf 'x\377')
+mkdir "$bad" && printf 'int x = ;' >"$bad/$bad.cu"
+HONE_CACHE_DIR=$T/cwd/$bad runs 0 "a cache directory" "$HONE" cache stat --json
+out_has "is shown as far as it can be" "$(printf '/x\357\277\275"')"
+runs 1 "a kernel" "$HONE" compile --json "$bad/$bad.cu"
+out_has "is named as far as it can be" "$(printf '"x\357\277\275.cu"')"
 done_testing

@@ -44,8 +44,9 @@ runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:o
 out_has "and says where" "differs in"
 
 runs 2 "no task is a usage error" "$HONE" optimize
-runs 1 "an unknown task" "$HONE" optimize no_such_task --author exec:true
-ok "an unknown strategy is refused" bash -c "! '$HONE' optimize softmax -s magic --author exec:true"
+runs 3 "an unknown task" "$HONE" optimize no_such_task --author exec:true
+runs 2 "an unknown strategy" "$HONE" optimize softmax -s magic --author exec:true
+runs 2 "a budget of nothing is no budget at all" "$HONE" optimize softmax --budget-usd 0
 ok "an unknown author is refused" bash -c "! '$HONE' optimize softmax --author magic 2>msg && grep -q 'openai:MODEL' msg"
 ok "no price, no money budget" bash -c "! OPENAI_API_KEY=sk-test-000000 '$HONE' optimize softmax --author openai:no-such-model --budget-usd 1 2>msg && grep -q 'no price is known' msg"
 ok "a key is asked for by name" bash -c "! env -u OPENAI_API_KEY HOME=/nonexistent '$HONE' optimize softmax --author openai:gpt-5 2>msg && grep -q OPENAI_API_KEY msg"

@@ -33,7 +33,7 @@ static int unknown_author(const char *spec, struct err *err)
     struct strbuf list = STRBUF_INIT(1024);
     for (size_t i = 0; author_table[i]; i++)
         strbuf_addf(&list, "%s%s", i ? ", " : "", author_table[i]->usage);
-    err_set(err, ERR_INPUT, "there is no author '%s'; the authors are: %s", spec, list.buf);
+    err_set(err, ERR_USAGE, "there is no author '%s'; the authors are: %s", spec, list.buf);
     strbuf_release(&list);
     return -1;
 }

@@ -14,7 +14,8 @@
 
 enum err_kind {
     ERR_NONE,
-    ERR_INPUT,   /* what the user brought is wrong: exit 1 or 2 */
+    ERR_INPUT,   /* what the user brought is wrong: exit 1 */
+    ERR_USAGE,   /* the command line asks for what there is not: exit 2 */
     ERR_ENV,     /* this machine lacks something: exit 3 */
     ERR_LIMIT,   /* a cap on size, time or memory was reached */
     ERR_SYSTEM,  /* a system call failed */

@@ -160,6 +160,9 @@ static int set_value(const struct option *o, const char *s, struct err *err)
     }
     if (want)
         return err_set(err, ERR_INPUT, "option --%s takes %s, not '%s'", o->name, want, s);
+    bool above = o->type == OPTION_REAL ? *(double *)o->value > 0 : *(uint64_t *)o->value != 0;
+    if (o->positive && !above)
+        return err_set(err, ERR_INPUT, "option --%s takes a value above 0, not '%s'", o->name, s);
     return 0;
 }
 

@@ -53,51 +53,69 @@ struct option {
     void *value;
     const char *arg; /* placeholder in --help */
     const char *help;
+    bool positive; /* INT to TIME: 0 and less are refused, for the program takes 0 as "not given" */
 };
 
-#define OPT_FLAG(c, name, v, help)                    \
-    {                                                 \
-        OPTION_FLAG, c, name, (bool *){v}, NULL, help \
+#define OPT_FLAG(c, name, v, help)                           \
+    {                                                        \
+        OPTION_FLAG, c, name, (bool *){v}, NULL, help, false \
     }
-#define OPT_COUNT(c, name, v, help)                   \
-    {                                                 \
-        OPTION_COUNT, c, name, (int *){v}, NULL, help \
+#define OPT_COUNT(c, name, v, help)                          \
+    {                                                        \
+        OPTION_COUNT, c, name, (int *){v}, NULL, help, false \
     }
-#define OPT_STR(c, name, v, arg, help)                     \
-    {                                                      \
-        OPTION_STR, c, name, (const char **){v}, arg, help \
+#define OPT_STR(c, name, v, arg, help)                            \
+    {                                                             \
+        OPTION_STR, c, name, (const char **){v}, arg, help, false \
     }
-#define OPT_STRS(c, name, v, arg, help)                        \
+#define OPT_STRS(c, name, v, arg, help)                               \
+    {                                                                 \
+        OPTION_STRS, c, name, (struct str_vec *){v}, arg, help, false \
+    }
+#define OPT_INT(c, name, v, arg, help)                        \
+    {                                                         \
+        OPTION_INT, c, name, (int64_t *){v}, arg, help, false \
+    }
+#define OPT_UINT(c, name, v, arg, help)                         \
+    {                                                           \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, false \
+    }
+#define OPT_REAL(c, name, v, arg, help)                       \
+    {                                                         \
+        OPTION_REAL, c, name, (double *){v}, arg, help, false \
+    }
+#define OPT_BYTES(c, name, v, arg, help)                         \
+    {                                                            \
+        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help, false \
+    }
+#define OPT_TIME(c, name, v, arg, help)                         \
+    {                                                           \
+        OPTION_TIME, c, name, (uint64_t *){v}, arg, help, false \
+    }
+/* The same, above 0. */
+#define OPT_POS_UINT(c, name, v, arg, help)                    \
     {                                                          \
-        OPTION_STRS, c, name, (struct str_vec *){v}, arg, help \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, true \
     }
-#define OPT_INT(c, name, v, arg, help)                 \
-    {                                                  \
-        OPTION_INT, c, name, (int64_t *){v}, arg, help \
+#define OPT_POS_REAL(c, name, v, arg, help)                  \
+    {                                                        \
+        OPTION_REAL, c, name, (double *){v}, arg, help, true \
     }
-#define OPT_UINT(c, name, v, arg, help)                  \
-    {                                                    \
-        OPTION_UINT, c, name, (uint64_t *){v}, arg, help \
+#define OPT_POS_BYTES(c, name, v, arg, help)                    \
+    {                                                           \
+        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help, true \
     }
-#define OPT_REAL(c, name, v, arg, help)                \
-    {                                                  \
-        OPTION_REAL, c, name, (double *){v}, arg, help \
+#define OPT_POS_TIME(c, name, v, arg, help)                    \
+    {                                                          \
+        OPTION_TIME, c, name, (uint64_t *){v}, arg, help, true \
     }
-#define OPT_BYTES(c, name, v, arg, help)                  \
-    {                                                     \
-        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help \
+#define OPT_GROUP(title)                                \
+    {                                                   \
+        OPTION_GROUP, 0, title, NULL, NULL, NULL, false \
     }
-#define OPT_TIME(c, name, v, arg, help)                  \
-    {                                                    \
-        OPTION_TIME, c, name, (uint64_t *){v}, arg, help \
-    }
-#define OPT_GROUP(title)                         \
-    {                                            \
-        OPTION_GROUP, 0, title, NULL, NULL, NULL \
-    }
-#define OPT_END()                             \
-    {                                         \
-        OPTION_END, 0, NULL, NULL, NULL, NULL \
+#define OPT_END()                                    \
+    {                                                \
+        OPTION_END, 0, NULL, NULL, NULL, NULL, false \
     }
 
 struct options {

@@ -1,10 +1,12 @@
 #include "base/util.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void *check_alloc(void *p, size_t n)
 {
@@ -73,6 +75,22 @@ bool str_ends(const char *s, const char *suffix)
 {
     size_t ls = strlen(s), lf = strlen(suffix);
     return ls >= lf && memcmp(s + ls - lf, suffix, lf) == 0;
+}
+
+void std_fds_hold(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool stdout_close(void)
+{
+    bool wrote = ferror(stdout) == 0;
+    return fclose(stdout) == 0 && wrote;
 }
 
 uint64_t now_ns(void)

@@ -28,6 +28,12 @@ bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
+/* First in a program: where stdin, stdout or stderr is closed, the next file opened would take its
+ * number and get what is printed. Something that cannot be written to takes its place. */
+void std_fds_hold(void);
+/* Last: all that was printed has reached stdout. */
+bool stdout_close(void);
+
 /* Monotonic clock. */
 uint64_t now_ns(void);
 

@@ -17,7 +17,7 @@ void cmd_parse(const struct options *spec, int *argc, const char **argv)
         return;
     case OPTIONS_HELP:
         options_help(spec, stdout);
-        exit(fflush(stdout) == 0 ? HONE_OK : HONE_ENV);
+        exit(stdout_close() ? HONE_OK : HONE_ENV);
     case OPTIONS_BAD:
         exit(cmd_usage(spec, "%s", err.msg));
     }
@@ -66,6 +66,8 @@ int cmd_fail(const struct err *err)
     case ERR_INPUT:
     case ERR_NONE:
         return HONE_NEGATIVE;
+    case ERR_USAGE:
+        return HONE_USAGE;
     case ERR_ENV:
     case ERR_LIMIT:
     case ERR_SYSTEM:

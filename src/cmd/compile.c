@@ -66,12 +66,13 @@ static json_t *diags_json(const struct compiled *c)
         json_t *frames = json_array();
         for (size_t i = 0; i < d->frames.n; i++)
             json_array_append_new(frames,
-                                  json_pack("{s:i, s:s}", "line", (int)d->frames.items[i].line,
-                                            "text", d->frames.items[i].text));
-        json_array_append_new(out, json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:o}", "severity",
-                                             severities[d->severity], "file", d->file, "line",
-                                             (int)d->line, "column", (int)d->column, "message",
-                                             d->message, "hint", d->hint, "frames", frames));
+                                  json_pack("{s:i, s:o}", "line", (int)d->frames.items[i].line,
+                                            "text", json_text(d->frames.items[i].text)));
+        json_array_append_new(out,
+                              json_pack("{s:s, s:o, s:i, s:i, s:o, s:s, s:o}", "severity",
+                                        severities[d->severity], "file", json_text(d->file), "line",
+                                        (int)d->line, "column", (int)d->column, "message",
+                                        json_text(d->message), "hint", d->hint, "frames", frames));
     }
     return out;
 }
@@ -112,9 +113,9 @@ static void print_machine(const struct sass_vec *v, const struct strbuf *listing
 static void print_json(const struct compiled *c, const struct sass_vec *machine)
 {
     json_t *j = json_pack(
-        "{s:b, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:f, s:f, s:I, s:I, s:o, s:o}", "ok", c->ok,
-        "failure", c->failure, "compiler", c->compiler, "arch", c->arch, "key", c->key, "cached",
-        c->from_cache, "pch", c->used_pch, "family_pch", c->used_family_pch, "compile_s",
+        "{s:b, s:s, s:s, s:o, s:s, s:b, s:b, s:b, s:f, s:f, s:I, s:I, s:o, s:o}", "ok", c->ok,
+        "failure", c->failure, "compiler", c->compiler, "arch", json_text(c->arch), "key", c->key,
+        "cached", c->from_cache, "pch", c->used_pch, "family_pch", c->used_family_pch, "compile_s",
         (double)c->compile_ns / 1e9, "cpu_s", (double)c->cpu_ns / 1e9, "ptx_bytes",
         (json_int_t)c->ptx_len, "cubin_bytes", (json_int_t)c->cubin_len, "kernels", kernels_json(c),
         "diagnostics", diags_json(c));
@@ -134,6 +135,8 @@ static void print_facts(const struct compiled *c)
                k->registers, k->static_smem_bytes, k->stack_bytes, k->spill_store_bytes,
                k->spill_load_bytes);
     }
+    if (!c->kernels.n)
+        puts("  no kernel: nothing in it is extern \"C\" __global__");
 }
 
 static void print_diags(const struct compiled *c, unsigned max_lines)
@@ -214,9 +217,9 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "sass", &w.sass, "print machine code: counts by kind, and the listing"),
         OPT_FLAG(0, "json", &w.json, "print facts, signatures and diagnostics as JSON"),
         OPT_FLAG(0, "log", &w.log, "also print the compiler's own log, on stderr"),
-        OPT_STR('o', "output", &w.output, "FILE", "write the PTX or cubin to FILE"),
-        OPT_TIME(0, "time-limit", &cfg.child_ns, "TIME", "give up after TIME (default 120s)"),
-        OPT_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE", "memory limit (default 6G)"),
+        OPT_STR('o', "output", &w.output, "FILE", "write the cubin (or the PTX) to FILE"),
+        OPT_POS_TIME(0, "time-limit", &cfg.child_ns, "TIME", "give up after TIME (default 120s)"),
+        OPT_POS_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE", "memory limit (default 6G)"),
         OPT_FLAG(0, "no-cache", &cfg.no_cache, "neither read nor write the compile cache"),
         OPT_FLAG(0, "no-pch", &cfg.no_pch, "do without precompiled headers"),
         OPT_END(),
@@ -231,8 +234,11 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one KERNEL.cu");
-    if (w.output && !w.ptx && !w.cubin)
-        w.cubin = true;
+    if (w.ptx + w.cubin + w.sass + w.json > 1)
+        return cmd_usage(&spec, "give one of --ptx, --cubin, --sass and --json");
+    if (w.output && (w.sass || w.json))
+        return cmd_usage(&spec, "--output is for --ptx and --cubin");
+    w.cubin |= w.output && !w.ptx;
     struct err err = ERR_INIT;
     struct strbuf src = STRBUF_INIT(CMD_MAX_SOURCE);
     struct compiler *c = NULL;

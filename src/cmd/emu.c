@@ -68,7 +68,7 @@ static int run(int argc, const char **argv)
                 "only this one: smoke:0, time:1, or its number in the task (default: all smoke)"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU whose time is modelled (default h200)"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the GPU's own)"),
-        OPT_UINT(0, "seed", &j.config.seed, "N", "of the data and of the interleaving"),
+        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "of the data and of the interleaving"),
         OPT_FLAG(0, "annotate", &shown.annotate, "the source with counters and findings per line"),
         OPT_STR(0, "ptx", &bare.ptx, "FILE", "a PTX file instead of a task and a kernel"),
         OPT_STR(0, "job", &bare.job, "JSON", "its buffers and launches (docs/emulator.md)"),

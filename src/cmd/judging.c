@@ -61,7 +61,7 @@ int judging_run(const struct judging *j)
     struct verdict v;
     struct task *t = cmd_load_task(j->task);
     if (!t)
-        return HONE_NEGATIVE;
+        return HONE_ENV;
     int rc;
     if (cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
         evaluate(e, t, &source, &j->config, &v, &err) < 0) {

@@ -2,10 +2,12 @@
  * main.c - the program `hone`: a table of commands and the way into one of them.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "cmd/command.h"
@@ -40,14 +42,16 @@ static void help(void)
          "HONE_LOG=debug (or AREA:debug) says more on stderr.");
 }
 
-/* A full disk or a closed pipe must not look like success. */
+/* A full disk or a closed pipe must not look like success; who stopped reading knows it. */
 static int finish(int status)
 {
-    bool failed = ferror(stdout) != 0;
-    if (fclose(stdout) != 0 && errno != EBADF)
-        failed = true;
-    if (failed && status == HONE_OK) {
-        fprintf(stderr, "hone: cannot write to standard output: %s\n", strerror(errno));
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    bool reader_left = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+    errno = 0;
+    if (!stdout_close() && status == HONE_OK) {
+        if (!reader_left)
+            fprintf(stderr, "hone: cannot write to standard output: %s\n",
+                    errno ? strerror(errno) : "an error while printing");
         return HONE_ENV;
     }
     /* What was finished before the signal was looked at is a result all the same. */
@@ -56,12 +60,12 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+    std_fds_hold();
     signal(SIGPIPE, SIG_IGN);
     interrupt_catch();
     if (argc < 2) {
         help();
-        fflush(stdout);
-        return HONE_USAGE;
+        return finish(HONE_USAGE);
     }
     const char **args = (const char **)argv + 1;
     if (str_eq(args[0], "--help") || str_eq(args[0], "-h") || str_eq(args[0], "help")) {

@@ -36,7 +36,7 @@ static int pick(const char *given, const char *what, const char *const *names, s
     struct strbuf list = STRBUF_INIT(256);
     for (size_t i = 0; i < n; i++)
         strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    err_set(err, ERR_INPUT, "--%s is one of %s, not '%s'", what, list.buf, given);
+    err_set(err, ERR_USAGE, "--%s is one of %s, not '%s'", what, list.buf, given);
     strbuf_release(&list);
     return -1;
 }
@@ -61,7 +61,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         struct strbuf list = STRBUF_INIT(512);
         for (size_t i = 0; strategy_table[i]; i++)
             strbuf_addf(&list, "\n  %-8s %s", strategy_table[i]->name, strategy_table[i]->about);
-        err_set(err, ERR_INPUT, "there is no strategy '%s'; there are:%s", w->strategy, list.buf);
+        err_set(err, ERR_USAGE, "there is no strategy '%s'; there are:%s", w->strategy, list.buf);
         strbuf_release(&list);
         return -1;
     }
@@ -108,22 +108,6 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-static int begin(struct session *s, struct arena *mem, struct err *err)
-{
-    struct run_rec r;
-    char number[32], *text = run_config_text(s->config, err);
-    if (!text)
-        return -1;
-    int rc = store_run_create(s->store, s->config->task, s->config->strategy, text,
-                              s->config->authors[AUTHOR_CODE], &s->run, err);
-    free(text);
-    snprintf(number, sizeof number, "%lld", (long long)s->run);
-    if (rc < 0 || store_run_find(s->store, number, &r, mem, err) < 0)
-        return -1;
-    s->run_name = r.name;
-    return 0;
-}
-
 /* Will the judge be a GPU? Then the emulator's model is worth asking first. */
 static bool on_gpu(const struct run_config *c)
 {
@@ -150,13 +134,15 @@ static int prepare(struct session *s, const struct wishes *w, const char *task,
     if (w->from) {
         if (file_read(w->from, MAX_SOURCE, source, err) < 0)
             return -1;
+        if (!source->len)
+            return err_set(err, ERR_INPUT, "--from: '%s' is empty", w->from);
         const char *slash = strrchr(w->from, '/');
         c->from = source->buf;
         c->from_name = slash ? slash + 1 : w->from;
     }
     struct task *t = cmd_load_task(task);
     if (!t)
-        return err_set(err, ERR_INPUT, "'%s' is not a task", task);
+        return err_set(err, ERR_ENV, "'%s' cannot be used as a task", task);
     if (!c->proposals && str_starts(author, "playbook") && on_gpu(c))
         c->proposals = 4;
     run_config_settle(c, t);
@@ -192,19 +178,20 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another for the porter"),
         OPT_STR(0, "from", &w.from, "FILE", "begin with this kernel"),
         OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default) or cuda"),
-        OPT_UINT('n', "steps", &w.steps, "N", "steps, rounds or nodes (default: the strategy's)"),
-        OPT_UINT(0, "repairs", &w.repairs, "N", "repairs of a failed step"),
-        OPT_UINT(0, "tries", &w.tries, "N", "fresh starts of the first kernel"),
-        OPT_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
-        OPT_UINT(0, "proposals", &w.proposals, "N",
-                 "refine: moves asked for a step; the emulator's model picks the\n"
-                 "one to judge (default: 4 for playbook on a GPU, else 1)"),
-        OPT_UINT(0, "seed", &w.seed, "N", "of the search's choices (default 1)"),
+        OPT_POS_UINT('n', "steps", &w.steps, "N",
+                     "steps, rounds or nodes (default: the strategy's)"),
+        OPT_POS_UINT(0, "repairs", &w.repairs, "N", "repairs of a failed step"),
+        OPT_POS_UINT(0, "tries", &w.tries, "N", "fresh starts of the first kernel"),
+        OPT_POS_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
+        OPT_POS_UINT(0, "proposals", &w.proposals, "N",
+                     "refine: moves asked for a step; the emulator's model picks the\n"
+                     "one to judge (default: 4 for playbook on a GPU, else 1)"),
+        OPT_POS_UINT(0, "seed", &w.seed, "N", "of the search's choices (default 1)"),
         OPT_GROUP("Budgets"),
-        OPT_UINT(0, "budget-tokens", &c.budget.tokens, "N", "in and out together"),
-        OPT_REAL(0, "budget-usd", &c.budget.usd, "USD", "money (prices.json)"),
-        OPT_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
-        OPT_UINT(0, "budget-steps", &c.budget.steps, "N", "judged candidates"),
+        OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N", "in and out together"),
+        OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD", "money (prices.json)"),
+        OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
+        OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "judged candidates"),
         OPT_GROUP("Where it is judged"),
         OPT_STR(0, "device", &c.device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
@@ -245,7 +232,7 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "give one TASK");
     int rc;
     if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0 ||
-        session_store(&s.store, w.store, false, &err) < 0 || begin(&s, &mem, &err) < 0)
+        session_store(&s.store, w.store, false, &err) < 0)
         rc = cmd_fail(&err);
     else
         rc = session_run(&s);

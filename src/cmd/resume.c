@@ -47,11 +47,12 @@ static int run(int argc, const char **argv)
     uint64_t steps = 0;
     const struct option opts[] = {
         OPT_STR('a', "author", &author, "WHO", "another author from here on"),
-        OPT_UINT('n', "steps", &steps, "N", "another number of steps"),
-        OPT_UINT(0, "budget-tokens", &wish.budget.tokens, "N", "a new budget, of the whole run"),
-        OPT_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
-        OPT_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
-        OPT_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
+        OPT_POS_UINT('n', "steps", &steps, "N", "another number of steps"),
+        OPT_POS_UINT(0, "budget-tokens", &wish.budget.tokens, "N",
+                     "a new budget, of the whole run"),
+        OPT_POS_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
+        OPT_POS_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
+        OPT_POS_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
         OPT_STR(0, "device", &wish.device, "DEV", "judge there from here on"),
         OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),

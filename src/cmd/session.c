@@ -140,7 +140,7 @@ static int check_price(const struct parts *p, const struct author *a, const stru
     struct price x;
     if (b->usd <= 0 || prices_find(p->prices, author_scheme(a), author_model(a), &x))
         return 0;
-    return err_set(err, ERR_INPUT,
+    return err_set(err, ERR_USAGE,
                    "no price is known for '%s', so a budget in money cannot be kept: add it to "
                    "~/.config/hone/prices.json or drop --budget-usd",
                    author_spec(a));
@@ -204,7 +204,7 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
         other = record_compare(s->store, s->run, p->replay, &differ, err);
     if (s->json) {
         json_t *j = summary_json(&m);
-        json_object_set_new(j, "dir", json_string(dir));
+        json_object_set_new(j, "dir", json_text(dir));
         if (p->replay)
             json_object_set_new(j, "lineage_differs", json_integer(other));
         json_print(stdout, j);
@@ -233,6 +233,22 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     return code;
 }
 
+static int begin_run(struct session *s, struct arena *mem, struct err *err)
+{
+    struct run_rec r;
+    char number[32], *text = run_config_text(s->config, err);
+    if (!text)
+        return -1;
+    int rc = store_run_create(s->store, s->config->task, s->config->strategy, text,
+                              s->config->authors[AUTHOR_CODE], &s->run, err);
+    free(text);
+    snprintf(number, sizeof number, "%lld", (long long)s->run);
+    if (rc < 0 || store_run_find(s->store, number, &r, mem, err) < 0)
+        return -1;
+    s->run_name = r.name;
+    return 0;
+}
+
 /* What `hone resume` was told counts for the run from here on, and for its recording. */
 static int keep_config(const struct session *s, struct err *err)
 {
@@ -246,14 +262,16 @@ int session_run(struct session *s)
 {
     struct err err = ERR_INIT;
     struct parts p = {0};
+    struct arena mem = ARENA_INIT;
     struct live live = {.cfg = s->config, .quiet = s->quiet};
     struct agent *a = NULL;
     int code = HONE_ENV, rc = -1;
     if (!(p.task = cmd_load_task(s->config->task)))
-        return HONE_NEGATIVE;
-    if (store_run_lock(s->store, s->run, &err) < 0 || (s->resumed && keep_config(s, &err) < 0) ||
-        prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
-        open_judge(&p, s, &err) < 0)
+        return HONE_ENV;
+    /* An author or a device that cannot be had leaves no run behind, and a run as it was. */
+    if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
+        open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, &mem, &err) < 0) ||
+        store_run_lock(s->store, s->run, &err) < 0 || (s->resumed && keep_config(s, &err) < 0))
         goto out;
     progress_init(&live.p, stderr);
     struct agent_setup in = {
@@ -282,5 +300,6 @@ out:
     store_run_unlock(s->store);
     code = rc < 0 ? cmd_fail(&err) : print_end(s, &p, rc, &err);
     parts_close(&p);
+    arena_release(&mem);
     return code;
 }

@@ -21,7 +21,7 @@ int session_store(struct store **out, const char *given, bool must_exist, struct
 
 struct session {
     struct store *store;
-    int64_t run;
+    int64_t run; /* of one that is resumed; a new one gets its number once all it needs is there */
     const char *run_name;
     struct run_config *config;
     struct author_config author;

@@ -16,10 +16,6 @@ static int run(int argc, const char **argv)
     struct strbuf path = STRBUF_INIT(4096);
     if (sched_find_worker(&path, &err) < 0)
         return cmd_fail(&err);
-    if (argc == 1) { /* hone-worker's own usage says the rest */
-        const char *help[] = {path.buf, "--help", NULL};
-        execv(path.buf, (char *const *)help);
-    }
     argv[0] = path.buf;
     execv(path.buf, (char *const *)argv);
     err_errno(&err, "running %s", path.buf);

@@ -119,7 +119,7 @@ static int choose(struct compiler *c, struct err *err)
     const char *kind = c->cfg.kind;
     bool rtc = *c->tc.nvrtc_lib != '\0', nvcc = *c->tc.nvcc != '\0';
     if (kind && !str_eq(kind, "nvrtc") && !str_eq(kind, "nvcc"))
-        return err_set(err, ERR_INPUT, "compiler '%s' is not one of nvrtc, nvcc", kind);
+        return err_set(err, ERR_USAGE, "compiler '%s' is not one of nvrtc, nvcc", kind);
     if (kind && str_eq(kind, "nvrtc") && !rtc)
         return err_set(err, ERR_ENV, "libnvrtc was not found; set HONE_NVRTC or CUDA_HOME");
     if (kind && str_eq(kind, "nvcc") && !nvcc)

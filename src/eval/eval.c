@@ -101,7 +101,7 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     if (str_eq(d, "emu"))
         return 0;
     if (!str_eq(d, "cuda") && !str_starts(d, "cuda:"))
-        return err_set(err, ERR_INPUT, "unknown device '%s': use emu, cuda or cuda:N", d);
+        return err_set(err, ERR_USAGE, "unknown device '%s': use emu, cuda or cuda:N", d);
     e->cuda = true;
     e->ordinal = d[4] ? atoi(d + 5) : 0;
     if (remote)
@@ -128,8 +128,10 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     const char *gpu = o->gpu;
     if (choose_device(e, o, &gpu, err) < 0)
         goto fail;
-    if (gpu_load(gpu ? gpu : "h200", &e->gpu, &arch, &e->arena, err) < 0)
+    if (gpu_load(gpu ? gpu : "h200", &e->gpu, &arch, &e->arena, err) < 0) {
+        err->kind = o->gpu ? ERR_USAGE : err->kind;
         goto fail;
+    }
     if (o->arch || !e->arch) {
         free(e->arch);
         e->arch = xstrdup(o->arch ? o->arch : arch);

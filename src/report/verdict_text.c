@@ -76,6 +76,8 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
         strbuf_addf(sb, "\n%s\n", v->bottleneck);
     vec_each (const char *, w, &v->warnings)
         strbuf_addf(sb, "warning: %s\n", *w);
-    strbuf_addf(sb, "\ndevice %s; %s; %s; seed %llu\n", v->device, v->compiler, v->arch,
-                (unsigned long long)v->seed);
+    strbuf_addc(sb, '\n');
+    if (*v->device) /* else it did not come so far */
+        strbuf_addf(sb, "device %s; ", v->device);
+    strbuf_addf(sb, "%s; %s; seed %llu\n", v->compiler, v->arch, (unsigned long long)v->seed);
 }

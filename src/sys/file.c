@@ -48,7 +48,7 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
     if (fstat(fd, &st) < 0)
         r = err_errno(err, "cannot read '%s'", path);
     else if (!S_ISREG(st.st_mode))
-        r = err_set(err, ERR_INPUT, "'%s' is %s, not a file", path,
+        r = err_set(err, ERR_SYSTEM, "'%s' is %s, not a file", path,
                     S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
     else if ((uint64_t)st.st_size > max)
         r = err_set(err, ERR_LIMIT, "'%s' has %lld bytes, more than the limit of %zu", path,

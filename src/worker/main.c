@@ -73,6 +73,10 @@ static int finish(int rc, const struct err *err)
     int code = spool_interrupted() ? 130 : rc < 0 ? 3 : 0;
     if (rc < 0)
         fprintf(stderr, "hone-worker: %s\n", err->msg);
+    if (!stdout_close() && code == 0) {
+        fputs("hone-worker: cannot write to standard output\n", stderr);
+        code = 3;
+    }
     if (used_cuda) { /* the driver's exit handlers would wait for a kernel that hangs */
         fflush(NULL);
         _exit(code);
@@ -83,14 +87,15 @@ static int finish(int rc, const struct err *err)
 int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
+    std_fds_hold();
     signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"))) {
         fputs(usage, stdout);
-        return 0;
+        return finish(0, &err);
     }
     if (argc == 2 && str_eq(argv[1], "--version")) {
         printf("hone-worker job %d result %d\n", JOB_VERSION, RESULT_VERSION);
-        return 0;
+        return finish(0, &err);
     }
     if (argc == 2 && argv[1][0] != '-')
         return finish(run_bundle(argv[1], open_device, &err), &err);

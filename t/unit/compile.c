@@ -364,7 +364,7 @@ static void unknown_compiler(void **state)
     struct err err = ERR_INIT;
     struct compiler_config cfg = {.kind = "gcc", .cache_dir = dir.path};
     assert_int_equal(compiler_open(&c, &cfg, &err), -1);
-    assert_int_equal(err.kind, ERR_INPUT);
+    assert_int_equal(err.kind, ERR_USAGE);
 }
 
 /* A heavy parent: its children are compiled behind its header once that is made, and only they. A
