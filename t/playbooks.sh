@@ -43,6 +43,11 @@ judge softmax log_probs cluster=8 threads=256
 judge reduce_over column_stats
 judge gemm_sm80 batch_product
 judge gemm_sm90 linear_silu
+judge permute heads_first vec=8
+judge transpose channels_last swizzle=1 vec=4
+judge cumsum suffix_sum cluster=4 threads=128
+judge cumsum sum_before
+judge gather token_rows
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

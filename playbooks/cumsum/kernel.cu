@@ -12,7 +12,7 @@
       "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, @{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{per}), 32)))"],
       "args": ["@{x}", "@{y}", "@{R}", "@{C}"] } ] }
 */
-// Inclusive prefix sum of each row, every element read once and written once.
+// Prefix sum of each row, or another scan, every element read once and written once.
 //
 // A warp takes kPer tiles of 32 vectors that follow each other, so its loads are wide and its sums
 // in order: first inside a thread's vector, then across the lanes by shuffles (the tiles' shuffles
@@ -31,8 +31,20 @@ constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kCluster = @{cluster};
 constexpr bool kStream = @{stream};
+constexpr bool kExclusive = @{exclusive}; // of what is before an element, without it
+constexpr bool kReverse = @{reverse};     // from the end of a row to its beginning
 
 @{part:stream_store}
+
+__device__ float unit()
+{
+    return @{unit};
+}
+
+__device__ float join(float a, float b)
+{
+    return @{join};
+}
 
 __device__ float load_remote(const float *p, int rank)
 {
@@ -61,36 +73,40 @@ __device__ void scan(const T *x, T *y, int rows, int cols)
     Tensor gX = row_of(x);
     Tensor gY = row_of(y);
 
-    float carry = 0;
+    float carry = unit();
     int vectors = cols / kWidth, round = kBlocks * warps * kPer * 32;
     for (int start = 0, parity = 0; start < vectors; start += round, parity ^= 1) {
         int first = start + (rank * warps + warp) * kPer * 32 + lane;
         auto inside = [&](int k) { return there && first + k * 32 < vectors; };
+        auto place = [&](int k) {
+            return kReverse ? vectors - 1 - (first + k * 32) : first + k * 32;
+        };
+        auto element = [&](int i) { return kReverse ? kWidth - 1 - i : i; }; // in order
         Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kPer>>{});
         Tensor s = make_tensor<float>(shape(r));
-        clear(r);
+        fill(r, T(unit()));
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
             if (inside(k))
-                copy(Load{}, gX(_, first + k * 32), r(_, k));
-        float before[kPer], total = 0; // of this warp's lanes and tiles
+                copy(Load{}, gX(_, place(k)), r(_, k));
+        float before[kPer], total = unit(); // of this warp's lanes and tiles
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++) {
-            s(0, k) = float(r(0, k));
+            s(0, k) = float(r(element(0), k));
             CUTE_UNROLL
             for (int i = 1; i < kWidth; i++)
-                s(i, k) = s(i - 1, k) + float(r(i, k));
+                s(i, k) = join(s(i - 1, k), float(r(element(i), k)));
             float sum = s(kWidth - 1, k);
             CUTE_UNROLL
             for (int d = 1; d < 32; d *= 2) {
                 float left = __shfl_up_sync(~0u, sum, d);
-                sum += lane >= d ? left : 0.f;
+                sum = join(sum, lane >= d ? left : unit());
             }
             float left = __shfl_up_sync(~0u, sum, 1);
-            before[k] = lane ? left : 0.f;
+            before[k] = lane ? left : unit();
             float tile = __shfl_sync(~0u, sum, 31);
-            before[k] += total;
-            total += tile;
+            before[k] = join(before[k], total);
+            total = join(total, tile);
         }
 
         float offset = carry;
@@ -99,37 +115,39 @@ __device__ void scan(const T *x, T *y, int rows, int cols)
             if (lane == 0)
                 part[warp] = total;
             __syncthreads();
-            float v = lane < warps ? part[lane] : 0.f, lower = lane < warp ? v : 0.f;
+            float v = lane < warps ? part[lane] : unit(), lower = lane < warp ? v : unit();
             CUTE_UNROLL
             for (int d = 16; d > 0; d /= 2) {
-                v += __shfl_xor_sync(~0u, v, d);
-                lower += __shfl_xor_sync(~0u, lower, d);
+                v = join(v, __shfl_xor_sync(~0u, v, d));
+                lower = join(lower, __shfl_xor_sync(~0u, lower, d));
             }
             total = v;
-            offset += lower;
+            offset = join(offset, lower);
         }
         if constexpr (kBlocks > 1) {
             if (threadIdx.x == 0)
                 mine[parity] = total;
             cluster_arrive();
             cluster_wait(); // every block's total is there
-            total = 0;
+            total = unit();
             CUTE_UNROLL
             for (int i = 0; i < kBlocks; i++) {
                 float v = load_remote(&mine[parity], i);
-                offset += i < rank ? v : 0.f;
-                total += v;
+                offset = join(offset, i < rank ? v : unit());
+                total = join(total, v);
             }
         }
-        carry += total;
+        carry = join(carry, total);
 
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
             if (inside(k)) {
                 CUTE_UNROLL
-                for (int i = 0; i < kWidth; i++)
-                    r(i, k) = T(s(i, k) + (before[k] + offset));
-                copy(Store{}, r(_, k), gY(_, first + k * 32));
+                for (int i = 0; i < kWidth; i++) {
+                    float own = !kExclusive ? s(i, k) : i ? s(i ? i - 1 : 0, k) : unit();
+                    r(element(i), k) = T(join(own, join(before[k], offset)));
+                }
+                copy(Store{}, r(_, k), gY(_, place(k)));
             }
     }
     if constexpr (kBlocks > 1) {

@@ -2,14 +2,14 @@
 { "launches": [
     { "kernel": "transpose_vec",
       "when": "@{M} % @{vec} == 0 && @{N} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem}",
-      "grid": ["cdiv(@{M}, @{tile})*cdiv(@{N}, @{tile})"], "block": [@{threads}],
-      "args": ["@{x}", "@{y}", "@{M}", "@{N}"] },
+      "grid": ["cdiv(@{M}, @{tile})*cdiv(@{N}, @{tile})", "min(@{Z}, 65535)"], "block": [@{threads}],
+      "args": ["@{x}", "@{y}", "@{Z}", "@{M}", "@{N}"] },
     { "kernel": "transpose_one",
       "when": "@{M} % @{vec} != 0 || @{N} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem}",
-      "grid": ["cdiv(@{M}, @{tile})*cdiv(@{N}, @{tile})"], "block": [@{threads}],
-      "args": ["@{x}", "@{y}", "@{M}", "@{N}"] } ] }
+      "grid": ["cdiv(@{M}, @{tile})*cdiv(@{N}, @{tile})", "min(@{Z}, 65535)"], "block": [@{threads}],
+      "args": ["@{x}", "@{y}", "@{Z}", "@{M}", "@{N}"] } ] }
 */
-// y = x^T, a square tile per block, through shared memory.
+// y = x^T for each matrix of a batch, a square tile per block, through shared memory.
 //
 // A thread owns small squares of kWidth x kWidth elements: it reads their rows as vectors, turns
 // them in registers, and stores them as rows of the turned tile in shared memory. From there the
@@ -98,13 +98,21 @@ __device__ void transpose(const T *x, T *y, int M, int N)
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    transpose_vec(const T *__restrict__ x, T *__restrict__ y, int M, int N)
+    transpose_vec(const T *__restrict__ x, T *__restrict__ y, int Z, int M, int N)
 {
-    transpose<kVec>(x, y, M, N);
+    for (int z = blockIdx.y; z < Z; z += gridDim.y) {
+        if (z >= gridDim.y)
+            __syncthreads(); // the tile is used again
+        transpose<kVec>(x + int64_t(z) * M * N, y + int64_t(z) * M * N, M, N);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    transpose_one(const T *__restrict__ x, T *__restrict__ y, int M, int N)
+    transpose_one(const T *__restrict__ x, T *__restrict__ y, int Z, int M, int N)
 {
-    transpose<1>(x, y, M, N);
+    for (int z = blockIdx.y; z < Z; z += gridDim.y) {
+        if (z >= gridDim.y)
+            __syncthreads(); // the tile is used again
+        transpose<1>(x + int64_t(z) * M * N, y + int64_t(z) * M * N, M, N);
+    }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "author/playbook_bind.h"
+#include "author/playbook_form.h"
 #include "author/playbook_torch.h"
 #include "base/util.h"
 #include "sys/asset.h"
@@ -361,6 +362,68 @@ static const struct pb_op *axis_op_from_torch(const struct playbook *pb, const j
     return found;
 }
 
+/* The task with its inputs and scalars in the order of the op's roles. A new reference. */
+static json_t *in_order(const json_t *task, const struct pb_signature *sig, const struct values *v,
+                        const int *stands_for, size_t inputs)
+{
+    json_t *copy = json_deep_copy(task), *tensors = json_array(), *scalars = json_object(), *t;
+    const json_t *old = json_object_get(task, "tensors"),
+                 *values = json_object_get(task, "scalars");
+    size_t i;
+    for (i = 0; i < inputs; i++)
+        json_array_append(tensors, json_array_get(old, (size_t)stands_for[i]));
+    json_array_foreach(old, i, t)
+    {
+        if (!json_is_true(json_object_get(t, "input")))
+            json_array_append(tensors, t);
+    }
+    for (i = 0; i < sig->nscalars; i++) {
+        const char *name = v->names[stands_for[inputs + i]];
+        json_object_set(scalars, name, json_object_get(values, name));
+    }
+    json_object_set_new(copy, "tensors", tensors);
+    json_object_set_new(copy, "scalars", scalars);
+    return copy;
+}
+
+/* Does the op's form say what the task's PyTorch expression says, with each input and scalar at one
+ * place? */
+static bool takes_form(const struct pb_op *op, const char *form, const json_t *task, json_t **seen)
+{
+    struct values v = values_of(task);
+    const struct pb_signature *sig = op->sig;
+    const char *roles[2 * PB_MAX_TENSORS];
+    int stands_for[2 * PB_MAX_TENSORS];
+    size_t inputs = 0, n;
+    while (inputs < sig->n && sig->tensors[inputs].in)
+        roles[inputs] = sig->tensors[inputs].role, inputs++;
+    for (n = inputs; n < inputs + sig->nscalars; n++)
+        roles[n] = sig->scalars[n - inputs];
+    const json_t *shape =
+        json_object_get(json_array_get(json_object_get(task, "tensors"), 0), "shape");
+    struct form_names names = {roles, n, v.names, v.n, json_array_size(shape)};
+    if (!form_matches(form, facts_text(task, "torch"), &names, stands_for) || inputs != v.inputs ||
+        n != v.n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (stands_for[i] < 0 || ((size_t)stands_for[i] < v.inputs) != (i < inputs))
+            return false;
+    *seen = in_order(task, sig, &v, stands_for, inputs);
+    return true;
+}
+
+/* An op one of whose `torch` forms the task's PyTorch expression has. */
+static const struct pb_op *op_by_form(const struct playbook *pb, const json_t *task, json_t **seen)
+{
+    vec_each (struct pb_op, op, &pb->ops) {
+        const json_t *forms = json_object_get(op->say, "torch");
+        for (size_t i = 0; i < json_array_size(forms); i++)
+            if (takes_form(op, json_string_value(json_array_get(forms, i)), task, seen))
+                return op;
+    }
+    return NULL;
+}
+
 static void bind_op(struct pb_binding *b, const json_t *op)
 {
     const char *key;
@@ -653,19 +716,23 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         strbuf_addf(why, "it needs sm_%u", pb->arch);
         return false;
     }
+    json_t *seen = NULL; /* the task, in the form of the op's tensors */
+    const struct pb_op *by_form = op_by_form(pb, task, &seen);
+    known = by_form ? by_form : known;
     if (!known) {
         strbuf_adds(why, "it does not know the operation");
         return false;
     }
     const struct pb_op *any = op_named(pb, "*");
     const char *from = any ? facts_text(any->say, "from") : "";
-    json_t *seen = NULL; /* the task, in the form of the op's tensors */
     if (str_starts(from, "torch ")) {
         bool rows = str_eq(from, "torch rows");
         if (!*facts_text(task, "torch"))
             known = known == any ? NULL : known;
         else if (str_eq(from, "torch gemm"))
             known = gemm_op_from_torch(pb, task, out, &seen, why);
+        else if (str_eq(from, "torch permute"))
+            known = permute_op_from_torch(pb, task, &seen, why);
         else
             known = axis_op_from_torch(pb, task, rows, out, &seen, why);
         if (!known) {

@@ -30,4 +30,12 @@ struct values values_of(const json_t *task);
 const struct pb_op *gemm_op_from_torch(const struct playbook *pb, const json_t *task,
                                        struct pb_binding *b, json_t **made, struct strbuf *why);
 
+/*
+ * An op {"from": "torch permute"}: the task permutes the axes of its input. Axes that stay together
+ * are one; what is left must be the op "permute_zmn", [Z, M, N] -> [Z, N, M], or "permute_rows",
+ * [Z, M, N, D] -> [Z, N, M, D], with a Z of 1 where no axis stays in front.
+ */
+const struct pb_op *permute_op_from_torch(const struct playbook *pb, const json_t *task,
+                                          json_t **made, struct strbuf *why);
+
 #endif

@@ -617,3 +617,90 @@ bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t 
     strbuf_clear(&out->expr);
     return reduce_as_method(&r, rank, out);
 }
+
+/* ---- permutations of axes --------------------------------------------------------------------
+ */
+
+static size_t numbers(struct reader *r, size_t rank, size_t *out)
+{
+    bool list = take(r, "(") || take(r, "[");
+    size_t n = 0;
+    do {
+        blanks(r);
+        char *end;
+        long v = strtol(r->s, &end, 10);
+        v += v < 0 ? (long)rank : 0;
+        if (end == r->s || v < 0 || v >= (long)rank || n == rank)
+            return 0;
+        r->s = end;
+        out[n++] = (size_t)v;
+    } while (take(r, ","));
+    return !list || take(r, ")") || take(r, "]") ? n : 0;
+}
+
+/* "permute", "transpose" and so on, at what follows "(": the axes, then ")". */
+static bool permuted(struct reader *r, bool swaps, size_t rank, size_t *perm)
+{
+    size_t axes[TORCH_MAX_RANK], n = numbers(r, rank, axes), old[TORCH_MAX_RANK];
+    memcpy(old, perm, sizeof old);
+    bool seen[TORCH_MAX_RANK] = {false};
+    for (size_t i = 0; i < n; i++) {
+        if (seen[axes[i]] && !swaps)
+            return false;
+        seen[axes[i]] = true;
+    }
+    if (n != (swaps ? 2 : rank) || !take(r, ")"))
+        return false;
+    for (size_t i = 0; i < rank && !swaps; i++)
+        perm[i] = old[axes[i]];
+    if (swaps) {
+        perm[axes[0]] = old[axes[1]];
+        perm[axes[1]] = old[axes[0]];
+    }
+    return true;
+}
+
+bool torch_to_permutation(const char *text, const char *name, size_t rank, size_t *perm,
+                          struct strbuf *why)
+{
+    static const struct {
+        const char *name;
+        bool swaps;
+    } calls[] = {
+        {"permute(", false}, {"transpose(", true}, {"swapaxes(", true}, {"swapdims(", true}};
+    struct reader r = {.s = text, .why = why};
+    bool ok = rank >= 1 && rank <= TORCH_MAX_RANK, function = false, swaps = false;
+    for (size_t i = 0; ok && i < rank; i++)
+        perm[i] = i;
+    if (take(&r, "torch.")) {
+        for (size_t i = 0; i < ARRAY_LEN(calls) && !function; i++) {
+            function = take(&r, calls[i].name);
+            swaps = calls[i].swaps;
+        }
+        ok = ok && function;
+    }
+    blanks(&r);
+    size_t n = word(r.s);
+    ok = ok && n == strlen(name) && memcmp(r.s, name, n) == 0;
+    r.s += ok ? n : 0;
+    if (ok && function)
+        ok = take(&r, ",") && permuted(&r, swaps, rank, perm);
+    while (ok && take(&r, ".")) {
+        bool done = take(&r, "contiguous()") || take(&r, "clone()");
+        if (!done && rank >= 2 &&
+            (take(&r, "mT") || (rank == 2 && (take(&r, "t()") || take(&r, "T"))))) {
+            size_t last = perm[rank - 1];
+            perm[rank - 1] = perm[rank - 2];
+            perm[rank - 2] = last;
+            done = true;
+        }
+        for (size_t i = 0; i < ARRAY_LEN(calls) && !done; i++)
+            if (take(&r, calls[i].name)) {
+                done = permuted(&r, calls[i].swaps, rank, perm);
+                break;
+            }
+        ok = done;
+    }
+    blanks(&r);
+    return (ok && !*r.s) || refuse(&r, "more than a permutation of axes, at", r.s, strlen(r.s));
+}

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 
 #define TORCH_MAX_TEXT 4096
+#define TORCH_MAX_RANK 8
 
 /* names[i] is called v<i> in the result. */
 bool torch_to_c(const char *text, const char *const *names, size_t n, struct strbuf *out,
@@ -56,5 +57,12 @@ struct torch_rows {
 };
 bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t rank,
                    struct torch_rows *out, struct strbuf *why);
+
+/*
+ * And for a permutation of the axes of one input: axis i of the result is axis perm[i] of the
+ * input. permute, transpose, .T, .mT, also one after the other; .contiguous() changes nothing.
+ */
+bool torch_to_permutation(const char *text, const char *name, size_t rank, size_t *perm,
+                          struct strbuf *why);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "author/author.h"
 #include "author/playbook.h"
+#include "author/playbook_form.h"
 #include "author/playbook_torch.h"
 #include "base/util.h"
 #include "sys/file.h"
@@ -681,6 +682,73 @@ static void test_torch_products(void **state)
     }
 }
 
+static void test_torch_permutations(void **state)
+{
+    const struct {
+        const char *text;
+        size_t rank, perm[4];
+    } good[] = {
+        {"x.permute(0, 2, 3, 1)", 4, {0, 2, 3, 1}},
+        {"torch.permute(x, (2, 0, 1)).contiguous()", 3, {2, 0, 1}},
+        {"x.transpose(1, -1)", 3, {0, 2, 1}},
+        {"torch.transpose(x, 0, 1)", 2, {1, 0}},
+        {"x.T", 2, {1, 0}},
+        {"x.transpose(0, 1).transpose(1, 2)", 3, {1, 2, 0}},
+        {"x.mT.mT", 3, {0, 1, 2}},
+    };
+    const char *const bad[] = {
+        "x.permute(0, 0, 1)", "x.permute(0, 1)",       "x.transpose(0, 3)", "x.T",
+        "y.permute(2, 1, 0)", "x.transpose(0, 1) + 1", "x.view(3)",         "torch.flip(x, 0, 1)"};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct strbuf why = STRBUF_INIT(400);
+        size_t perm[TORCH_MAX_RANK];
+        if (!torch_to_permutation(good[i].text, "x", good[i].rank, perm, &why))
+            fail_msg("%s: %s", good[i].text, why.buf);
+        for (size_t k = 0; k < good[i].rank; k++)
+            assert_int_equal(perm[k], good[i].perm[k]);
+        strbuf_release(&why);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct strbuf why = STRBUF_INIT(400);
+        size_t perm[TORCH_MAX_RANK];
+        assert_false(torch_to_permutation(bad[i], "x", 3, perm, &why));
+        assert_true(why.len > 0);
+        strbuf_release(&why);
+    }
+}
+
+static void test_forms(void **state)
+{
+    const char *const roles[] = {"idx", "table", "eps"}, *const names[] = {"w", "ids", "e"};
+    const struct form_names v = {roles, 3, names, 3, 3};
+    const struct {
+        const char *form, *text;
+        int stands_for[3]; /* [0] = -2: it does not match */
+    } cases[] = {
+        {"embedding(idx, table)", "torch.nn.functional.embedding( ids,w )", {1, 0, -1}},
+        {"table[idx]", "w[ids.long()]", {1, 0, -1}},
+        {"table[idx]", "w[w]", {0, 0, -1}},
+        {"idx * idx", "ids * w", {-2}},
+        {"cumsum(idx, $last)", "torch.cumsum(ids.float(), dim=-1).to(torch.half)", {1, -1, -1}},
+        {"cumsum(idx, $last)", "torch.cumsum(ids, 2)", {1, -1, -1}},
+        {"cumsum(idx, $last)", "torch.cumsum(ids, 1)", {-2}},
+        {"cumsum(idx, $last)", "torch.cumsum(ids, -1) - ids", {-2}},
+        {"cumsum(idx, $last) - idx", "torch.cumsum(ids, -1) - ids", {1, -1, -1}},
+        {"flip(idx, $last)", "torch.flip(ids, dims=[-1])", {1, -1, -1}},
+        {"norm(idx, idx.shape[-1], table, eps)", "F.norm(ids, ids.shape[-1], w, eps=e)", {1, 0, 2}},
+        {"norm(idx, table)", "F.norm(ids, w", {-2}},
+        {"norm(idx, table)", "F.norm(ids, other)", {-2}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int got[3];
+        bool ok = form_matches(cases[i].form, cases[i].text, &v, got);
+        if (ok != (cases[i].stands_for[0] != -2))
+            fail_msg("'%s' %s '%s'", cases[i].text, ok ? "is" : "is not", cases[i].form);
+        for (int k = 0; ok && k < 3; k++)
+            assert_int_equal(got[k], cases[i].stands_for[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -695,6 +763,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_template, set_up, tear_down),
         cmocka_unit_test(test_torch),
         cmocka_unit_test(test_torch_products),
+        cmocka_unit_test(test_torch_permutations),
+        cmocka_unit_test(test_forms),
         cmocka_unit_test(test_torch_rows),
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_softmax_rows, set_up, tear_down),

@@ -1,0 +1,25 @@
+/*
+ * playbook_form.h - is a task's PyTorch expression one of the forms an op is written in?
+ *
+ *     "embedding(idx, table)"  is  "F.embedding(tokens, weight)", with idx = tokens, table = weight
+ *
+ * A form is PyTorch with the roles of a playbook for names, and $last for the last axis (-1, or its
+ * number). Blanks, module names, casts, and the names of axis and eps arguments do not matter.
+ */
+#ifndef AUTHOR_PLAYBOOK_FORM_H
+#define AUTHOR_PLAYBOOK_FORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct form_names {
+    const char *const *roles; /* of the form */
+    size_t nroles;
+    const char *const *names; /* of the task */
+    size_t n;
+    size_t rank; /* of the task's first tensor */
+};
+/* stands_for[i] becomes the place of roles[i] among the names; -1 if the form lacks it. */
+bool form_matches(const char *form, const char *text, const struct form_names *v, int *stands_for);
+
+#endif
