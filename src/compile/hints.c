@@ -109,6 +109,10 @@ static const struct {
     {"excessive recursion", NULL, "the template recursion has no end that is reached"},
     {"is not an extern \"C\" __global__", NULL,
      "a kernel the plan names must be declared extern \"C\" __global__ void, at namespace scope"},
+    /* text */
+    {"unrecognized token", NULL,
+     "a character that is not ASCII: a quote or dash from a text, or a letter of another alphabet "
+     "in a name"},
 };
 
 const char *diag_hint(const char *message)

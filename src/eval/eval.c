@@ -339,9 +339,10 @@ static void take_code(struct evaluator *e, struct attempt *a)
     a->v.compile_ns = a->code.compile_ns;
     if (!a->code.ok) {
         char *detail = detail_diags(&a->arena, &a->code, a->source, 40);
-        const char *first = a->code.failure && *a->code.failure ? a->code.failure
-                            : a->code.diags.n                   ? a->code.diags.items[0].message
-                                                                : "the source does not compile";
+        const char *first =
+            a->code.diags.n ? a->code.diags.items[0].message : "the source does not compile";
+        if (a->code.failure && *a->code.failure)
+            first = arena_printf(&a->arena, "%s: %s", a->code.failure, first);
         finish_with(e, a, V_COMPILE_ERROR, "compile", "compile", first, detail);
         return;
     }
@@ -519,16 +520,16 @@ static void note_baselines(struct verdict *v, const struct attempt *a, const str
 }
 
 /* Of the products and sums that define a task: Strassen saves an eighth, Winograd's convolutions
- * more than half; a sample of blocks may be off by a seventh. Elsewhere flops are a guess. */
+ * more than half; a sample of blocks may be off. Elsewhere flops are a guess. */
 static double least_arithmetic(const struct task *t)
 {
     switch (t->class) {
     case CLASS_GEMM:
     case CLASS_ATTENTION:
-        return 0.6;
+        return 0.75;
     case CLASS_CONV:
     case CLASS_CHAIN:
-        return 0.35;
+        return 0.4;
     default:
         return 0;
     }
