@@ -122,7 +122,8 @@ const char *gpu_for_device(const char *device_name, struct arena *a)
     return found;
 }
 
-double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, enum dtype operand)
+double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
+                    enum dtype operand)
 {
     double rate = 0; /* TFLOP/s of the fastest unit that takes this operand */
     switch (operand) {
@@ -145,7 +146,8 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, enu
     }
     double math = rate > 0 ? flops / rate / 1e3 : 0;
     /* Data that fits the L2 may never reach DRAM: then the L2 is the limit. */
-    double gbps = min_bytes <= g->l2_bytes ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
-    double mem = gbps > 0 ? min_bytes / gbps : 0;
-    return fmax(math, mem);
+    bool fits = min_bytes <= g->l2_bytes;
+    double gbps = fits ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
+    double bytes = fits ? min_bytes : min_bytes - fmin(written, g->l2_bytes);
+    return fmax(math, gbps > 0 ? bytes / gbps : 0);
 }

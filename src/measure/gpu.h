@@ -19,7 +19,9 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
 const char *gpu_for_device(const char *device_name, struct arena *a);
 
 /* No implementation can be faster than this: unavoidable bytes over peak bandwidth, unavoidable
- * arithmetic over the fastest unit that could do it on operands of this type. */
-double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, enum dtype operand);
+ * arithmetic over the fastest unit that could do it on operands of this type. Of what is written,
+ * as much as the L2 holds may reach DRAM after the kernel's end; `written` 0 counts it all. */
+double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
+                    enum dtype operand);
 
 #endif

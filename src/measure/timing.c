@@ -52,7 +52,7 @@ static double roofline_pct(const struct measure_input *in, const struct job_case
             g.tf32_tensor_tflops = MAX(g.fp32_tflops, g.tf32_tensor_tflops / 3);
         g.f16_tensor_tflops = 0;
     }
-    double floor = gpu_floor_ns(&g, jc->flops, jc->min_bytes, in->operand);
+    double floor = gpu_floor_ns(&g, jc->flops, jc->min_bytes, 0, in->operand);
     return ns > 0 ? 100 * floor / ns : 0;
 }
 
@@ -152,6 +152,15 @@ void measure_times(struct verdict *v, const struct measure_input *in)
 /* A model may be optimistic; a kernel that leaves work out is far below this. */
 static const double model_slack = 0.8;
 
+static double written(const struct job_case *jc)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < jc->nbuffers; i++)
+        if (jc->buffers[i].role == JOB_OUTPUT || jc->buffers[i].role == JOB_INOUT)
+            sum += (double)jc->buffers[i].bytes;
+    return sum;
+}
+
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -161,7 +170,8 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
         struct series s = collect(&in->result->cases[c], 0);
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);
-        double floor = gpu_floor_ns(&in->job->gpu, jc->flops, jc->min_bytes, in->operand);
+        double floor =
+            gpu_floor_ns(&in->job->gpu, jc->flops, jc->min_bytes, written(jc), in->operand);
         if (s.is_model)
             floor *= model_slack;
         if (median > 0 && median < floor) {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/stats.h"
+#include "measure/gpu.h"
 
 static void median_of_even_and_odd(void **state)
 {
@@ -62,6 +63,19 @@ static void ratio_sees_less_than_a_step(void **state)
     assert_true(stats_midmean((double[]){1, 2, 3, 4, 5, 6, 7, 1e9}, 8) == 4.5);
 }
 
+static void a_floor_is_no_higher_than_physics(void **state)
+{
+    (void)state;
+    struct job_gpu g = {.l2_bytes = 72 << 20, .dram_gbps = 1000, .l2_gbps = 4000};
+    double mb = 1 << 20;
+    /* Fits the L2: its rate. Does not: what is read comes from DRAM, and of what is written as much
+     * as the L2 holds may stay there. */
+    assert_true(gpu_floor_ns(&g, 0, 40 * mb, 20 * mb, DT_F32) == 40 * mb / 4000);
+    assert_true(gpu_floor_ns(&g, 0, 192 * mb, 64 * mb, DT_F32) == 128 * mb / 1000);
+    assert_true(gpu_floor_ns(&g, 0, 2000 * mb, 1000 * mb, DT_F32) == (2000 - 72) * mb / 1000);
+    assert_true(gpu_floor_ns(&g, 0, 192 * mb, 0, DT_F32) == 192 * mb / 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +83,7 @@ int main(void)
         cmocka_unit_test(summary_ignores_an_outlier),
         cmocka_unit_test(pairing_cancels_a_common_drift),
         cmocka_unit_test(ratio_sees_less_than_a_step),
+        cmocka_unit_test(a_floor_is_no_higher_than_physics),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
