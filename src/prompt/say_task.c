@@ -12,6 +12,23 @@ static void say_shape(const struct task_tensor *x, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
+/* Values a kernel may stumble over. How the others are spread is not told: a kernel that counts on
+ * it is wrong. */
+static void say_special(const struct task_tensor *x, struct strbuf *out)
+{
+    static const char *const names[GEN_SPECIAL_COUNT] = {
+        [GEN_POS_INF] = "+inf",   [GEN_NEG_INF] = "-inf",      [GEN_NAN] = "NaN",
+        [GEN_SPECIAL_ZERO] = "0", [GEN_SPECIAL_MAX] = "+-max", [GEN_SPECIAL_DENORMAL] = "denormals",
+    };
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_LEN(x->init.special); i++)
+        if (x->init.every[i] && names[x->init.special[i]]) {
+            strbuf_addf(out, "%s%s", any ? " and " : "; holds ", names[x->init.special[i]]);
+            any = true;
+        }
+    strbuf_adds(out, any ? " here and there" : "");
+}
+
 static void say_tensor(const struct task_tensor *x, struct strbuf *out)
 {
     strbuf_addf(out, "- `%s`: %s ", x->name, dtype_name(x->dtype));
@@ -20,6 +37,8 @@ static void say_tensor(const struct task_tensor *x, struct strbuf *out)
                 x->is_input && x->is_output ? "read and updated in place"
                 : x->is_output              ? "output"
                                             : "input (must stay as it is)");
+    if (x->is_input)
+        say_special(x, out);
     if (x->is_output)
         strbuf_addf(out, "; tolerance rtol %g, atol %g%s", x->rtol, x->atol,
                     x->budget > 0 ? "" : "\n");
@@ -63,6 +82,9 @@ void say_task(const struct task *t, struct strbuf *out)
     strbuf_adds(out, "Tensors (contiguous, row-major):\n");
     vec_each (struct task_tensor, x, &t->tensors)
         say_tensor(x, out);
+    strbuf_adds(out,
+                "An element is right within atol + rtol * the size of the terms that make it + "
+                "half a unit of its dtype's last place.\n");
     bool any = false;
     vec_each (struct task_axis, a, &t->axes) {
         strbuf_addf(out, "%s`%s`", any ? ", " : "\nAxes: ", a->name);

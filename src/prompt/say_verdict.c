@@ -168,14 +168,22 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
                 r >= 1 ? "faster" : "SLOWER");
 }
 
-/* A kernel that was counted at several workloads is told of at the last, which is a timed one. */
+/* What is read off the machine code, not counted at a workload. */
+static bool is_static(const struct verdict_counter *c)
+{
+    return str_eq(c->workload, "code");
+}
+
+/* A kernel that was counted at several workloads is told of at the last, which is a timed one:
+ * counters of two shapes side by side would be read as one measurement. */
 static bool counted_again(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))
         return true;
     for (const struct verdict_counter *d = c + 1; d < v->counters.items + v->counters.n; d++)
-        if (!verdict_hidden(d->role) && d->line == c->line && str_eq(d->name, c->name) &&
-            str_eq(d->kernel, c->kernel))
+        if (!verdict_hidden(d->role) && str_eq(d->kernel, c->kernel) &&
+            ((d->line == c->line && str_eq(d->name, c->name)) ||
+             (!is_static(c) && !is_static(d) && !str_eq(c->workload, d->workload))))
             return true;
     return false;
 }

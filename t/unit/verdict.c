@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "prompt/say.h"
 #include "verdict/verdict.h"
 
 static void fill(struct verdict *v)
@@ -90,12 +91,39 @@ static void kinds_order_before_times(void **state)
     assert_true(verdict_cmp(&unsafe, &cheat) > 0);
 }
 
+/* Counters of one shape under its name, none of another beside them. */
+static void counters_are_told_of_one_workload(void **state)
+{
+    (void)state;
+    const struct verdict_counter counters[] = {
+        {.workload = "check:2", .role = "check", .kernel = "k", .name = "divergent", .value = 1},
+        {.workload = "check:2", .role = "check", .kernel = "k", .name = "bytes", .value = 10},
+        {.workload = "time:0", .role = "time", .kernel = "k", .name = "bytes", .value = 20},
+        {.workload = "code", .role = "static", .kernel = "k", .name = "registers", .value = 30},
+    };
+    struct verdict v = {
+        .kind = V_PASS, .stage = "", .detector = "", .summary = "", .detail = "", .bottleneck = ""};
+    struct strbuf sb = STRBUF_INIT(4096);
+    for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
+        struct verdict_counter *c = vec_push(&v.counters);
+        *c = counters[i];
+        c->unit = "1";
+    }
+    say_verdict(&v, &(struct say_verdict){.profile = true}, &sb);
+    if (!strstr(sb.buf, "Counters of `k` at time:0:\n- bytes: 20\n- registers: 30\n"))
+        fail_msg("%s", sb.buf);
+    assert_null(strstr(sb.buf, "divergent"));
+    vec_release(&v.counters);
+    strbuf_release(&sb);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_round_trip),
         cmocka_unit_test(each_broken_field_is_refused),
         cmocka_unit_test(kinds_order_before_times),
+        cmocka_unit_test(counters_are_told_of_one_workload),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
