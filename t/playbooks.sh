@@ -41,6 +41,7 @@ judge reduce_row row_sum load=16
 judge reduce_row row_argmax
 judge softmax log_probs cluster=8 threads=256
 judge reduce_over column_stats
+judge reduce_row squared_error
 judge gemm_sm80 batch_product
 judge gemm_sm90 linear_silu
 judge permute heads_first vec=8

@@ -1,11 +1,11 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "reduce_vec", "when": "@{C} % @{vec} == 0 && alignof(@{x}) >= @{x:bytes}*@{vec} && @{x:bytes}*@{vec} <= 16",
+    { "kernel": "reduce_vec", "when": "@{C} % @{vec} == 0 && min(256, @{x:align}) >= @{x:bytes}*@{vec} && @{x:bytes}*@{vec} <= 16",
       "grid": ["cdiv(@{C}, 32*@{vec})", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)", "min(@{A}, 65535)"], "block": [32, @{warps}],
-      "args": ["@{x}", "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
-    { "kernel": "reduce_one", "when": "!(@{C} % @{vec} == 0 && alignof(@{x}) >= @{x:bytes}*@{vec} && @{x:bytes}*@{vec} <= 16)",
+      "args": [@{x:args}, "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
+    { "kernel": "reduce_one", "when": "!(@{C} % @{vec} == 0 && min(256, @{x:align}) >= @{x:bytes}*@{vec} && @{x:bytes}*@{vec} <= 16)",
       "grid": ["cdiv(@{C}, 32*1)", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)", "min(@{A}, 65535)"], "block": [32, @{warps}],
-      "args": ["@{x}", "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
+      "args": [@{x:args}, "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
     { "kernel": "reduce_join", "when": "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) > 1",
       "grid": ["cdiv(@{A}*@{C}, 32)"], "block": [32, 8], "args": ["part", "@{y}", "@{A}", "@{R}", "@{C}", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)"] } ],
   "workspace": { "part": { "bytes": "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) > 1 ? 16*@{A}*@{C}*(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) : 16", "init": "none" } } }
@@ -26,6 +26,9 @@ constexpr int kVec = @{vec} * sizeof(T) <= 16 ? @{vec} : 16 / sizeof(T);
 constexpr int kUnroll = @{unroll};
 constexpr int kWarps = @{warps};
 constexpr bool kStream = @{stream};
+constexpr int kInputs = @{x:n};
+
+using Inputs = cute::array<const T *, kInputs>;
 
 struct State {
     @{state}
@@ -36,7 +39,7 @@ __device__ State unit()
     return {@{unit}};
 }
 
-__device__ float value(float v0@{scalars:params})
+__device__ float value(@{x:floats}@{scalars:params})
 {
     return @{expr};
 }
@@ -60,8 +63,15 @@ __device__ Out result(State s, float n)
 
 @{part:stream_load}
 
+// The value of element v of vector u: of all inputs.
+template <class Loaded, int... kInput>
+__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
+{
+    return value(float(r(v, u, kInput))...@{scalars:names});
+}
+
 template <int kWidth>
-__device__ void reduce(const T *x, Out *y, State *part, int64_t as, int64_t rows, int64_t cols,
+__device__ void reduce(Inputs x, Out *y, State *part, int64_t as, int64_t rows, int64_t cols,
                        int64_t split@{scalars:params})
 {
     using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
@@ -74,11 +84,17 @@ __device__ void reduce(const T *x, Out *y, State *part, int64_t as, int64_t rows
     bool mine = vector * kWidth < cols;
 
     for (int64_t a = blockIdx.z; a < as; a += gridDim.z) {
-        Tensor mX = make_tensor(make_gmem_ptr(x + a * rows * cols), make_shape(rows, cols),
-                                make_stride(cols, _1{}));
-        Tensor gX = local_tile(mX, Shape<_1, Int<kWidth>>{},
-                               make_coord(_, mine ? vector : 0))(0, _, _); // (kWidth, rows)
-        Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>, Int<kInputs>>{});
+        auto load = [&](int i, int64_t row) {
+            CUTE_UNROLL
+            for (int k = 0; k < kInputs; k++) {
+                Tensor mX = make_tensor(make_gmem_ptr(x[k] + a * rows * cols),
+                                        make_shape(rows, cols), make_stride(cols, _1{}));
+                Tensor gX = local_tile(mX(row, _), Shape<Int<kWidth>>{},
+                                       make_coord(mine ? vector : 0));
+                copy(Load{}, gX, r(_, i, k));
+            }
+        };
         State s[kWidth];
         CUTE_UNROLL
         for (int v = 0; v < kWidth; v++)
@@ -86,19 +102,20 @@ __device__ void reduce(const T *x, Out *y, State *part, int64_t as, int64_t rows
         auto take = [&](int i, int64_t row) {
             CUTE_UNROLL
             for (int v = 0; v < kWidth; v++)
-                s[v] = join(s[v], element(value(float(r(v, i))@{scalars:names}), row));
+                s[v] = join(s[v], element(value_of(r, v, i, make_int_sequence<kInputs>{}@{scalars:names}),
+                                          row));
         };
         int64_t row = first + warp;
         for (; mine && row + (kUnroll - 1) * kWarps < end; row += kUnroll * kWarps) {
             CUTE_UNROLL
             for (int i = 0; i < kUnroll; i++)
-                copy(Load{}, gX(_, row + i * kWarps), r(_, i));
+                load(i, row + i * kWarps);
             CUTE_UNROLL
             for (int i = 0; i < kUnroll; i++)
                 take(i, row + i * kWarps);
         }
         for (; mine && row < end; row += kWarps) {
-            copy(Load{}, gX(_, row), r(_, 0));
+            load(0, row);
             take(0, row);
         }
         CUTE_UNROLL
@@ -122,17 +139,17 @@ __device__ void reduce(const T *x, Out *y, State *part, int64_t as, int64_t rows
 }
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
-    reduce_vec(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part, int64_t as,
+    reduce_vec(@{x:params}, Out *__restrict__ y, void *__restrict__ part, int64_t as,
                int64_t rows, int64_t cols, int64_t split@{scalars:params})
 {
-    reduce<kVec>(x, y, static_cast<State *>(part), as, rows, cols, split@{scalars:names});
+    reduce<kVec>(Inputs{@{x:names}}, y, static_cast<State *>(part), as, rows, cols, split@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
-    reduce_one(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part, int64_t as,
+    reduce_one(@{x:params}, Out *__restrict__ y, void *__restrict__ part, int64_t as,
                int64_t rows, int64_t cols, int64_t split@{scalars:params})
 {
-    reduce<1>(x, y, static_cast<State *>(part), as, rows, cols, split@{scalars:names});
+    reduce<1>(Inputs{@{x:names}}, y, static_cast<State *>(part), as, rows, cols, split@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -1,13 +1,13 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "reduce_row_vec", "when": "@{C}*@{x:bytes} % @{load} == 0 && alignof(@{x}) >= @{load}",
+    { "kernel": "reduce_row_vec", "when": "@{C}*@{x:bytes} % @{load} == 0 && min(256, @{x:align}) >= @{load}",
       "grid": ["max(1, cdiv(@{R}, max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32))))))", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)"],
       "block": ["max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32)))", "max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32))))"],
-      "args": ["@{x}", "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
-    { "kernel": "reduce_row_one", "when": "@{C}*@{x:bytes} % @{load} != 0 || alignof(@{x}) < @{load}",
+      "args": [@{x:args}, "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
+    { "kernel": "reduce_row_one", "when": "@{C}*@{x:bytes} % @{load} != 0 || min(256, @{x:align}) < @{load}",
       "grid": ["max(1, cdiv(@{R}, max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32))))))", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)"],
       "block": ["max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32)))", "max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32))))"],
-      "args": ["@{x}", "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
+      "args": [@{x:args}, "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
     { "kernel": "reduce_row_join", "when": "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) > 1",
       "grid": ["cdiv(@{R}, 4)"], "block": [32, 4], "args": ["part", "@{y}", "@{R}", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)", "@{C}"] } ],
   "workspace": { "part": { "bytes": "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) > 1 ? 16*@{R}*(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) : 16", "init": "none" } } }
@@ -29,6 +29,9 @@ constexpr int kVec = @{load} / sizeof(T);
 constexpr int kUnroll = @{unroll};
 constexpr int kMaxThreads = @{threads};
 constexpr bool kStream = @{stream};
+constexpr int kInputs = @{x:n};
+
+using Inputs = cute::array<const T *, kInputs>;
 
 struct State {
     @{state}
@@ -39,7 +42,7 @@ __device__ State unit()
     return {@{unit}};
 }
 
-__device__ float value(float v0@{scalars:params})
+__device__ float value(@{x:floats}@{scalars:params})
 {
     return @{expr};
 }
@@ -83,8 +86,15 @@ __device__ State join_warp(State s)
     return s;
 }
 
+// The value of element v of vector u: of all inputs.
+template <class Loaded, int... kInput>
+__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
+{
+    return value(float(r(v, u, kInput))...@{scalars:names});
+}
+
 template <int kWidth>
-__device__ void reduce(const T *x, Out *y, State *part, int64_t rows, int64_t cols,
+__device__ void reduce(Inputs x, Out *y, State *part, int64_t rows, int64_t cols,
                        int64_t chunk@{scalars:params})
 {
     using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
@@ -95,9 +105,15 @@ __device__ void reduce(const T *x, Out *y, State *part, int64_t rows, int64_t co
     int lanes = blockDim.x;
     int64_t first = blockIdx.y * chunk / kWidth;
     int64_t end = there ? min(cols, blockIdx.y * chunk + chunk) / kWidth : first;
-    Tensor gX = make_tensor(make_gmem_ptr(x + (there ? row : 0) * cols),
-                            make_shape(Int<kWidth>{}, cols / kWidth)); // (kWidth, vectors)
-    Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+    Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>, Int<kInputs>>{});
+    auto load = [&](int u, int64_t i) {
+        CUTE_UNROLL
+        for (int k = 0; k < kInputs; k++) {
+            Tensor gX = make_tensor(make_gmem_ptr(x[k] + (there ? row : 0) * cols),
+                                    make_shape(Int<kWidth>{}, cols / kWidth));
+            copy(Load{}, gX(_, i), r(_, u, k));
+        }
+    };
     State s[kWidth];
     CUTE_UNROLL
     for (int v = 0; v < kWidth; v++)
@@ -105,19 +121,21 @@ __device__ void reduce(const T *x, Out *y, State *part, int64_t rows, int64_t co
     auto take = [&](int u, int64_t i) {
         CUTE_UNROLL
         for (int v = 0; v < kWidth; v++)
-            s[v] = join(s[v], element(value(float(r(v, u))@{scalars:names}), i * kWidth + v));
+            s[v] = join(s[v],
+                        element(value_of(r, v, u, make_int_sequence<kInputs>{}@{scalars:names}),
+                                i * kWidth + v));
     };
     int64_t i = first + threadIdx.x;
     for (; i + (kUnroll - 1) * lanes < end; i += kUnroll * lanes) {
         CUTE_UNROLL
         for (int u = 0; u < kUnroll; u++)
-            copy(Load{}, gX(_, i + u * lanes), r(_, u));
+            load(u, i + u * lanes);
         CUTE_UNROLL
         for (int u = 0; u < kUnroll; u++)
             take(u, i + u * lanes);
     }
     for (; i < end; i += lanes) {
-        copy(Load{}, gX(_, i), r(_, 0));
+        load(0, i);
         take(0, i);
     }
     State all = s[0];
@@ -144,17 +162,17 @@ __device__ void reduce(const T *x, Out *y, State *part, int64_t rows, int64_t co
 }
 
 extern "C" __global__ void __launch_bounds__(kMaxThreads)
-    reduce_row_vec(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part,
+    reduce_row_vec(@{x:params}, Out *__restrict__ y, void *__restrict__ part,
                    int64_t rows, int64_t cols, int64_t chunk@{scalars:params})
 {
-    reduce<kVec>(x, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
+    reduce<kVec>(Inputs{@{x:names}}, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(kMaxThreads)
-    reduce_row_one(const T *__restrict__ x, Out *__restrict__ y, void *__restrict__ part,
+    reduce_row_one(@{x:params}, Out *__restrict__ y, void *__restrict__ part,
                    int64_t rows, int64_t cols, int64_t chunk@{scalars:params})
 {
-    reduce<1>(x, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
+    reduce<1>(Inputs{@{x:names}}, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(128)

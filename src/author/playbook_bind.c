@@ -282,6 +282,16 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
     return op;
 }
 
+bool same_shape(const json_t *a, const json_t *b)
+{
+    size_t n = json_array_size(a);
+    bool same = n == json_array_size(b);
+    for (size_t i = 0; same && i < n; i++)
+        same = same_text(json_string_value(json_array_get(a, i)),
+                         json_string_value(json_array_get(b, i)));
+    return same;
+}
+
 /* Is `other` the shape without its axes [from, to), or with each of them 1? */
 static bool keeps_others(const json_t *shape, const struct torch_rows *r, const json_t *other)
 {
@@ -306,13 +316,13 @@ static bool keeps_others(const json_t *shape, const struct torch_rows *r, const 
 static json_t *see_axes(const json_t *task, bool rows, const struct torch_rows *r)
 {
     struct arena mem = ARENA_INIT;
-    json_t *copy = json_deep_copy(task), *tensors = json_object_get(copy, "tensors");
-    json_t *x = json_array_get(tensors, 0), *y = json_array_get(tensors, 1);
-    const json_t *shape = json_object_get(x, "shape");
+    json_t *copy = json_deep_copy(task), *t, *seen = json_array();
+    const json_t *shape =
+        json_object_get(json_array_get(json_object_get(task, "tensors"), 0), "shape");
     const char *before = dims_product(&mem, shape, 0, r->from),
                *axes = dims_product(&mem, shape, r->from, r->to),
                *after = dims_product(&mem, shape, r->to, json_array_size(shape));
-    json_t *seen = json_array();
+    size_t k;
     for (size_t i = 0; rows && i < r->from; i++)
         json_array_append(seen, json_array_get(shape, i));
     if (!rows)
@@ -320,10 +330,15 @@ static json_t *see_axes(const json_t *task, bool rows, const struct torch_rows *
     json_array_append_new(seen, json_string(axes));
     if (!rows)
         json_array_append_new(seen, json_string(after));
-    if (!rows && json_array_size(tensors) == 2 &&
-        keeps_others(shape, r, json_object_get(y, "shape")))
-        json_object_set_new(y, "shape", json_pack("[s, s]", before, after));
-    json_object_set_new(x, "shape", seen);
+    json_array_foreach(json_object_get(copy, "tensors"), k, t)
+    {
+        const json_t *own = json_object_get(t, "shape");
+        if (json_is_true(json_object_get(t, "input")) && same_shape(own, shape))
+            json_object_set(t, "shape", seen);
+        else if (!rows && !json_is_true(json_object_get(t, "input")) && keeps_others(shape, r, own))
+            json_object_set_new(t, "shape", json_pack("[s, s]", before, after));
+    }
+    json_decref(seen);
     arena_release(&mem);
     return copy;
 }
@@ -442,9 +457,9 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
                           size_t n, const json_t *op, struct strbuf *why)
 {
     static const char *const forms[] = {"args", "align", "params", "names", "floats"};
-    const json_t *names = json_object_get(op, "args");
+    const json_t *names = json_object_get(op, "args"); /* v0, v1, ... where it names none */
     char key[80];
-    if (json_array_size(names) != n) {
+    if (names && json_array_size(names) != n) {
         strbuf_addf(why, "the operation takes %zu inputs and the task has %zu",
                     json_array_size(names), n);
         return false;
@@ -452,8 +467,9 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
     for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
         struct strbuf sb = STRBUF_INIT(4096);
         for (size_t i = 0; i < n; i++) {
-            const char *name = json_string_value(json_array_get(names, i));
             const char *of_task = facts_text(json_array_get(tensors, i), "name");
+            const char *name = names ? json_string_value(json_array_get(names, i))
+                                     : arena_printf(&b->arena, "v%zu", i);
             name = name ? name : "";
             strbuf_adds(&sb, i ? ", " : "");
             if (str_eq(forms[f], "args"))
@@ -646,7 +662,7 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         const json_t *t = json_array_get(tensors, k);
         if (!fits(b, role, t, i >= n, why))
             return false;
-        if (k && first->repeat && !first->broadcast &&
+        if (k && k <= extra && !first->broadcast &&
             !str_eq(facts_text(t, "dtype"), facts_text(json_array_get(tensors, 0), "dtype"))) {
             strbuf_addf(why, "'%s' has another dtype than the first input", facts_text(t, "name"));
             return false;
@@ -727,8 +743,9 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     const char *from = any ? facts_text(any->say, "from") : "";
     if (str_starts(from, "torch ")) {
         bool rows = str_eq(from, "torch rows");
-        if (!*facts_text(task, "torch"))
-            known = known == any ? NULL : known;
+        if (!*facts_text(task, "torch")) /* how several inputs make one value, only PyTorch says */
+            known =
+                known == any || values_of(task).inputs > MAX(known->sig->n, 2) - 1 ? NULL : known;
         else if (str_eq(from, "torch gemm"))
             known = gemm_op_from_torch(pb, task, out, &seen, why);
         else if (str_eq(from, "torch permute"))

@@ -8,6 +8,7 @@
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 /* The same expression, but for blanks? */
 bool same_text(const char *a, const char *b);
+bool same_shape(const json_t *a, const json_t *b);
 const char *c_type(enum dtype t); /* NULL if it has none */
 const struct pb_op *op_named(const struct playbook *pb, const char *name);
 /* Dimensions [from, to) of a shape as one, "(A) * (B)", without those that are 1; "1" if there are

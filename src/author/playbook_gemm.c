@@ -23,15 +23,6 @@ static const char *dim_at(const json_t *tensor, size_t i)
     return json_string_value(json_array_get(shape_of(tensor), i));
 }
 
-static bool same_shape(const json_t *a, const json_t *b)
-{
-    size_t n = json_array_size(shape_of(a));
-    bool same = n == json_array_size(shape_of(b));
-    for (size_t i = 0; same && i < n; i++)
-        same = same_text(dim_at(a, i), dim_at(b, i));
-    return same;
-}
-
 /* Has it the last dimension of `c`, and none but ones before it? */
 static bool is_row(const json_t *t, const json_t *c)
 {
@@ -108,8 +99,8 @@ static bool bind_epilogue(struct pb_binding *b, const json_t *task, const struct
             continue;
         }
         enum dtype d = i < v.inputs ? dtype_from_name(facts_text(t, "dtype")) : DT_F32;
-        ok = i >= v.inputs ||
-             (dtype_is_float(d) && c_type(d) && (is_one(t) || is_row(t, c) || same_shape(t, c)));
+        ok = i >= v.inputs || (dtype_is_float(d) && c_type(d) &&
+                               (is_one(t) || is_row(t, c) || same_shape(shape_of(t), shape_of(c))));
         if (!ok)
             strbuf_addf(why, "'%s' is neither like '%s' nor a row of it", v.names[i],
                         facts_text(c, "name"));
