@@ -63,6 +63,20 @@ runs 2 "an unknown GPU" "$HONE" optimize vector_add --gpu h9000 --device emu --s
 runs 0 "runs" "$HONE" runs --json --store s.db
 is "there is none" "$(cat "$T/out")" "[]"
 
+# ---- somebody else's store can be looked at
+other=
+[ "$(id -u)" = 0 ] && other="setpriv --reuid=65534 --regid=65534 --clear-groups"
+mkdir theirs && cp s.db theirs/ && chmod 555 theirs && chmod 444 theirs/s.db && chmod 755 "$T"
+if $other "$HONE" --version >/dev/null 2>&1; then
+    runs 0 "runs of a store that may not be written" $other "$HONE" runs --json --store theirs/s.db
+    is "are listed" "$(cat "$T/out")" "[]"
+    runs 3 "but none is added" $other "$HONE" optimize vector_add --device emu --store theirs/s.db
+    err_has "and it says why" "readonly"
+else
+    skip "a store that may not be written" "no other user can run $HONE"
+fi
+chmod 755 theirs
+
 # ---- names that are not UTF-8
 bad=$(printf 'x\377')
 mkdir "$bad" && printf 'int x = ;' >"$bad/$bad.cu"

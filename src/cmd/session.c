@@ -265,6 +265,7 @@ int session_run(struct session *s)
     struct arena mem = ARENA_INIT;
     struct live live = {.cfg = s->config, .quiet = s->quiet};
     struct agent *a = NULL;
+    bool began = false;
     int code = HONE_ENV, rc = -1;
     if (!(p.task = cmd_load_task(s->config->task)))
         return HONE_ENV;
@@ -290,6 +291,7 @@ int session_run(struct session *s)
         progress_say(&live.p, "%s: %s on %s, written by %s, judged on %s", s->run_name,
                      s->config->strategy, p.task->name, s->config->authors[AUTHOR_CODE],
                      p.eval ? evaluator_device(p.eval) : "the recording");
+    began = true;
     if (agent_open(&a, &in, &err) == 0)
         rc = agent_run(a, &err);
     progress_end(&live.p);
@@ -299,6 +301,9 @@ int session_run(struct session *s)
 out:
     store_run_unlock(s->store);
     code = rc < 0 ? cmd_fail(&err) : print_end(s, &p, rc, &err);
+    if (rc < 0 && began)
+        fprintf(stderr, "hone: what was recorded stays: `hone resume %s` carries it on\n",
+                s->run_name);
     parts_close(&p);
     arena_release(&mem);
     return code;

@@ -50,35 +50,59 @@ static int migrate(struct store *s, struct err *err)
     return sql_exec(s, "COMMIT", err);
 }
 
+/* A store one may not write, or in a directory one may not: to look at. Without a log beside it
+ * nobody is writing it, and SQLite, which would want to make one, can be told so. */
+static int open_to_read(struct store *s)
+{
+    struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
+    char *wal = xasprintf("%s-wal", s->path);
+    strbuf_adds(&uri, *s->path == '/' ? "file://" : "file:");
+    for (const char *p = s->path; *p; p++)
+        strbuf_addf(&uri, strchr("?#%", *p) ? "%%%02x" : "%c", *p);
+    strbuf_addf(&uri, "?mode=ro%s", file_exists(wal) ? "" : "&immutable=1");
+    int rc = sqlite3_open_v2(uri.buf, &s->db,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    strbuf_release(&uri);
+    free(wal);
+    return rc;
+}
+
+static int open_db(struct store *s, const char *dir, bool *writable)
+{
+    *writable = access(dir, W_OK) == 0 && (access(s->path, W_OK) == 0 || !file_exists(s->path));
+    if (!*writable && file_exists(s->path))
+        return open_to_read(s);
+    return sqlite3_open_v2(s->path, &s->db,
+                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+}
+
 int store_open(struct store **out, const char *path, struct err *err)
 {
     struct store *s = xcalloc(1, sizeof *s);
     s->path = xstrdup(path);
     s->lock_fd = -1;
     const char *slash = strrchr(path, '/');
-    if (slash && slash != path) {
-        char *dir = xstrndup(path, (size_t)(slash - path));
-        int rc = dir_make(dir, err);
-        free(dir);
-        if (rc < 0)
-            goto fail;
-    }
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK) {
+    bool writable;
+    char *dir = slash ? xstrndup(path, MAX((size_t)(slash - path), 1)) : xstrdup(".");
+    if (dir_make(dir, err) < 0)
+        goto fail;
+    if (open_db(s, dir, &writable) != SQLITE_OK) {
         err_set(err, ERR_SYSTEM, "store '%s': %s", path,
                 s->db ? sqlite3_errmsg(s->db) : "out of memory");
         goto fail;
     }
     sqlite3_busy_timeout(s->db, 30000);
-    if (sql_exec(s,
-                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
-                 "PRAGMA trusted_schema = OFF",
+    if ((writable && sql_exec(s, "PRAGMA journal_mode = WAL", err) < 0) ||
+        sql_exec(s,
+                 "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF",
                  err) < 0 ||
         migrate(s, err) < 0)
         goto fail;
+    free(dir);
     *out = s;
     return 0;
 fail:
+    free(dir);
     store_close(s);
     return -1;
 }

@@ -34,7 +34,8 @@
 
 struct store;
 
-int store_open(struct store **out, const char *path, struct err *err); /* made if absent */
+/* Made if absent; one that may not be written is opened to read. */
+int store_open(struct store **out, const char *path, struct err *err);
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
 /* SQLite's own integrity and foreign key checks, and every blob against its name. */
