@@ -40,6 +40,7 @@ judge broadcast spread unroll=2
 judge reduce_row row_sum load=16
 judge reduce_row row_argmax
 judge softmax log_probs cluster=8 threads=256
+judge softmax_of masked_scores threads=256
 judge reduce_over column_stats
 judge reduce_row squared_error
 judge gemm_sm80 batch_product

@@ -165,8 +165,8 @@ const char *c_type(enum dtype t)
         return "unsigned short";
     case DT_U8:
         return "unsigned char";
-    case DT_BOOL:
-        return "bool";
+    case DT_BOOL: /* to CuTe a bool is a bit */
+        return "unsigned char";
     default:
         return NULL;
     }
@@ -353,9 +353,12 @@ static const struct pb_op *axis_op_from_torch(const struct playbook *pb, const j
 {
     struct values v = values_of(task);
     struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
-    const json_t *x = json_array_get(json_object_get(task, "tensors"), 0);
     const struct pb_op *found = NULL;
-    size_t rank = json_array_size(json_object_get(x, "shape"));
+    size_t rank = 0;
+    for (size_t i = 0; i < v.inputs; i++) {
+        const json_t *t = json_array_get(json_object_get(task, "tensors"), i);
+        rank = MAX(rank, json_array_size(json_object_get(t, "shape")));
+    }
     if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
         found = op_named(pb, r.name);
         if (rows != (r.to == rank)) {
@@ -493,7 +496,7 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
 /* ---- inputs that broadcast ------------------------------------------------------------------- */
 
 /* The output's dimensions, innermost first; neighbours that every input has, or that the same ones
- * lack, are taken as one. */
+ * lack, are taken as one. Where the op works along rows, the last one stays by itself. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
@@ -508,8 +511,8 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
     return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
 }
 
-static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, struct groups *g,
-                        struct strbuf *why)
+static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, bool rows,
+                        struct groups *g, struct strbuf *why)
 {
     const json_t *out = json_array_get(tensors, n);
     size_t rank = json_array_size(json_object_get(out, "shape"));
@@ -532,9 +535,9 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, s
                 return false;
             }
         }
-        if (same_text(size, "1"))
+        if (same_text(size, "1") && !(rows && d == 0))
             continue;
-        if (g->n && g->have[g->n - 1] == have) {
+        if (g->n && g->have[g->n - 1] == have && !(rows && g->n == 1)) {
             g->size[g->n - 1] = times(&b->arena, factor(&b->arena, size), g->size[g->n - 1]);
         } else {
             g->size[g->n] = factor(&b->arena, size);
@@ -600,12 +603,16 @@ static bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, c
     const json_t *names = json_object_get(op, "args");
     struct groups g = {0};
     char key[80];
-    bool alike = json_object_size(json_object_get(task, "scalars")) == 0;
-    if (!find_groups(b, tensors, n, &g, why))
+    bool rows = role->rank > 1, alike = json_object_size(json_object_get(task, "scalars")) == 0;
+    if (!find_groups(b, tensors, n, rows, &g, why))
         return false;
     for (size_t i = 0; i < n; i++)
-        alike = alike && g.n == 1 && g.have[0] >> i & 1 &&
+        alike = alike &&
+                same_shape(json_object_get(json_array_get(tensors, i), "shape"),
+                           json_object_get(out, "shape")) &&
                 str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
+    if (rows) /* an expression is reason enough */
+        alike = alike && str_eq(bound(b, "expr", 4), "(v0)");
     if (alike) {
         strbuf_adds(why, "its inputs are all like its output: it needs no broadcasting");
         return false;
@@ -615,7 +622,9 @@ static bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, c
     for (size_t i = 0; i < n; i++) {
         const json_t *t = json_array_get(tensors, i);
         enum dtype d = dtype_from_name(facts_text(t, "dtype"));
-        const char *name = json_string_value(json_array_get(names, i)), *comma = i ? ", " : "";
+        const char *comma = i ? ", " : "", *name = names
+                                                       ? json_string_value(json_array_get(names, i))
+                                                       : arena_printf(&b->arena, "v%zu", i);
         b->elem = MAX(b->elem, (int64_t)dtype_bytes(d));
         strbuf_addf(&typed, "%sconst %s *__restrict__ %s", comma, c_type(d), name ? name : "");
         strbuf_addf(&views, "%sview(%s, make_stride(", comma, name ? name : "");

@@ -24,7 +24,7 @@ static const struct function functions[] = {
     {"atan", 1, 1, "atanf($0)", {0}},
     {"atan2", 2, 2, "atan2f($0, $1)", {0}},
     {"ceil", 1, 1, "ceilf($0)", {0}},
-    {"clamp", 2, 3, "fminf(fmaxf($0, $1), $2)", {0, 0, "INFINITY"}},
+    {"clamp", 2, 3, "fminf(fmaxf($0, $1), $2)", {0, 0, "__int_as_float(0x7f800000)"}},
     {"clamp_max", 2, 2, "fminf($0, $1)", {0}},
     {"clamp_min", 2, 2, "fmaxf($0, $1)", {0}},
     {"cos", 1, 1, "cosf($0)", {0}},
@@ -54,6 +54,7 @@ static const struct function functions[] = {
     {"log1p", 1, 1, "log1pf($0)", {0}},
     {"log2", 1, 1, "log2f($0)", {0}},
     {"logsigmoid", 1, 1, "(fminf($0, 0.f) - log1pf(expf(-fabsf($0))))", {0}},
+    {"masked_fill", 3, 3, "($1 ? $2 : $0)", {0}},
     {"maximum", 2, 2, "fmaxf($0, $1)", {0}},
     {"minimum", 2, 2, "fminf($0, $1)", {0}},
     {"mish", 1, 1, "($0 * tanhf($0 > 20.f ? $0 : log1pf(expf($0))))", {0}},
@@ -308,6 +309,21 @@ static bool name_or_call(struct reader *r, struct strbuf *out)
             strbuf_addf(out, "v%zu", i);
             return true;
         }
+    static const struct {
+        const char *torch, *c;
+    } values[] = {{"float('inf')", "__int_as_float(0x7f800000)"},
+                  {"float(\"inf\")", "__int_as_float(0x7f800000)"},
+                  {"float('-inf')", "-__int_as_float(0x7f800000)"},
+                  {"float(\"-inf\")", "-__int_as_float(0x7f800000)"},
+                  {"torch.inf", "__int_as_float(0x7f800000)"},
+                  {"math.inf", "__int_as_float(0x7f800000)"},
+                  {"torch.pi", "3.14159265f"},
+                  {"math.pi", "3.14159265f"}};
+    for (size_t i = 0; i < ARRAY_LEN(values); i++)
+        if (take(r, values[i].torch)) {
+            strbuf_adds(out, values[i].c);
+            return true;
+        }
     static const char *const modules[] = {"torch.nn.functional.", "torch.special.", "torch.", "F."};
     for (size_t i = 0; i < ARRAY_LEN(modules); i++)
         if (take(r, modules[i])) {
@@ -377,11 +393,11 @@ static bool unary(struct reader *r, struct strbuf *out)
     blanks(r);
     if (++r->depth > MAX_DEPTH)
         return refuse(r, "too deep a nesting at", r->s, 16);
-    bool minus = take(r, "-"), ok;
-    if (minus)
-        strbuf_adds(out, "(-");
-    ok = minus ? unary(r, out) : power(r, out);
-    if (minus)
+    bool minus = take(r, "-"), nots = !minus && take(r, "~"), ok;
+    if (minus || nots)
+        strbuf_adds(out, minus ? "(-" : "(!");
+    ok = minus || nots ? unary(r, out) : power(r, out);
+    if (minus || nots)
         strbuf_adds(out, ")");
     r->depth--;
     return ok;

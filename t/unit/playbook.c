@@ -428,6 +428,7 @@ static void test_torch(void **state)
         {"x", "(v0)"},
         {"x * torch.sigmoid(gate)", "((v0) * ((1.f / (1.f + expf(-(v1))))))"},
         {"-x ** 2 + 1", "((-((v0) * (v0))) + (1.f))"},
+        {"x.masked_fill(~gate, float('-inf'))", "(((!(v1)) ? (-__int_as_float(0x7f800000)) : v0))"},
         {"x.clamp(-1, 1.5)", "(fminf(fmaxf(v0, (-(1.f))), (1.5f)))"},
         {"torch.where(x > 0, x, 0.1 * x)", "((((v0) > (0.f)) ? (v0) : ((0.1f) * (v0))))"},
         {"F.gelu(x, approximate='none').to(x.dtype)", NULL},

@@ -1,0 +1,198 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "softmax_vec", "when": "@{C} % @{vec} == 0 && min(@{in:align}, alignof(@{out})) >= @{vec}*@{elem}",
+      "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
+      "args": [@{in:args}, "@{out}", "@{R}", "@{C}", @{dims:args}@{scalars:args}] },
+    { "kernel": "softmax_one", "when": "!(@{C} % @{vec} == 0 && min(@{in:align}, alignof(@{out})) >= @{vec}*@{elem})",
+      "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, 1*@{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, 1*@{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, 1*@{per}), 32)))"],
+      "args": [@{in:args}, "@{out}", "@{R}", "@{C}", @{dims:args}@{scalars:args}] } ] }
+*/
+// Softmax of each row of an expression of inputs that may lack some of its axes: a mask for each
+// column, a bias for each head, a scale.
+//
+// Every input is seen in the shape of the output, with a stride of 0 along the axes it lacks, and
+// cut into vectors along the rows: the i-th vectors of all belong together. The lanes of a row are
+// one or more warps, as its length asks; a block takes as many short rows as fill it. What the
+// lanes' registers hold is read once, a longer row twice.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{out:type};
+constexpr int kThreads = @{threads};
+constexpr int kVec = @{vec};
+constexpr int kPer = @{per};
+constexpr bool kStream = @{stream};
+constexpr bool kLog = @{log};
+
+#define MINUS_INF (-__int_as_float(0x7f800000))
+
+__device__ float op(@{in:floats}@{scalars:params})
+{
+    return @{sign}(@{expr});
+}
+
+@{part:stream_store}
+
+template <class E, int kWidth>
+using Vector = uint_bit_t<sizeof_bits_v<E> * kWidth>;
+
+// A vector of an input into registers.
+template <class Src, class Dst>
+__device__ void fetch(const Src &src, Dst &&dst)
+{
+    using E = typename Src::value_type;
+    if constexpr (cosize_v<typename Src::layout_type> == 1)
+        fill(dst, E(src(0)));
+    else
+        copy(Copy_Atom<UniversalCopy<Vector<E, size(typename Src::layout_type{})>>, E>{}, src, dst);
+}
+
+__device__ float max_of(float a, float b)
+{
+    return fmaxf(a, b);
+}
+
+__device__ float sum_of(float a, float b)
+{
+    return a + b;
+}
+
+// The join of v over the threads of a row: threadIdx.x. part has a float per warp of the block.
+template <class Join>
+__device__ float join_row(float v, float *part, Join join)
+{
+    int warps = blockDim.x / 32, lane = threadIdx.x % 32;
+    CUTE_UNROLL
+    for (int d = 16; d > 0; d /= 2)
+        v = join(v, __shfl_xor_sync(~0u, v, d));
+    if (warps == 1)
+        return v;
+    part += threadIdx.y * warps;
+    if (lane == 0)
+        part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = part[0];
+    for (int w = 1; w < warps; w++)
+        v = join(v, part[w]);
+    return v;
+}
+
+// exp(from - to) for from <= to, where both may be -inf.
+__device__ float scale(float from, float to)
+{
+    return from == to ? 1.f : __expf(from - to);
+}
+
+// I is wide enough for every index.
+template <class I, int kWidth>
+__device__ void softmax(@{in:typed}, T *__restrict__ out, int64_t rows, int64_t cols,
+                        @{dims:params}@{scalars:params})
+{
+    using V = Vector<T, kWidth>;
+    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
+    __shared__ float part[2 * 32];
+    auto dims = make_shape(@{dims:shape}); // the innermost first: it is the rows' length
+    auto view = [&](auto *p, auto strides) {
+        Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
+        return zipped_divide(all, Shape<Int<kWidth>>{}); // (kWidth, vectors)
+    };
+    auto ins = make_tuple(@{in:views});
+    I vectors = I(cols / kWidth), row = I(blockIdx.x) * blockDim.y + threadIdx.y;
+    bool there = row < rows;
+    Tensor gOut = make_tensor(make_gmem_ptr(out), make_shape(Int<kWidth>{}, vectors * I(rows)));
+
+    // The expression at vector i of the row.
+    auto value = [&](I i, auto &&e) {
+        auto x = cute::transform(ins, [&](auto const &t) {
+            Tensor r = make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
+                Shape<Int<kWidth>>{});
+            fetch(t(make_coord(_), row * vectors + i), r);
+            return r;
+        });
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            e(j) = cute::apply(
+                x, [&](auto const &...v) { return op(float(v(j))...@{scalars:names}); });
+    };
+    auto store = [&](I i, auto const &e, float m, float inv, float log_sum) {
+        Tensor y = make_tensor<T>(Shape<Int<kWidth>>{});
+        CUTE_UNROLL
+        for (int j = 0; j < kWidth; j++)
+            y(j) = T(kLog ? e(j) - log_sum : __expf(e(j) - m) * inv);
+        copy(Store{}, y, gOut(_, row * vectors + i));
+    };
+
+    float m = MINUS_INF, sum = 0;
+    Tensor e = make_tensor<float>(Shape<Int<kWidth>, Int<kPer>>{});
+    auto at = [&](int k) { return I(k) * I(blockDim.x) + I(threadIdx.x); };
+    bool held = vectors <= I(kPer) * I(blockDim.x);
+    if (held) {
+        fill(e, MINUS_INF);
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (there && at(k) < vectors)
+                value(at(k), e(_, k));
+        CUTE_UNROLL
+        for (int i = 0; i < size(e); i++)
+            m = fmaxf(m, e(i));
+    } else {
+        for (I i = threadIdx.x; there && i < vectors; i += blockDim.x) {
+            value(i, e(_, 0));
+            float old = m;
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                m = fmaxf(m, e(j, 0));
+            sum *= scale(old, m);
+            CUTE_UNROLL
+            for (int j = 0; j < kWidth; j++)
+                sum += scale(e(j, 0), m == MINUS_INF ? 0.f : m);
+        }
+    }
+    float all = join_row(m, part, max_of), base = all == MINUS_INF ? 0.f : all;
+    if (held)
+        CUTE_UNROLL
+        for (int i = 0; i < size(e); i++)
+            sum += __expf(e(i) - base);
+    else
+        sum *= scale(m, all);
+    sum = join_row(sum, part + 32, sum_of);
+
+    // A row of -inf alone is NaN, as in PyTorch.
+    float inv = 1.f / sum, log_sum = kLog ? all + logf(sum) : 0.f;
+    if (held) {
+        CUTE_UNROLL
+        for (int k = 0; k < kPer; k++)
+            if (there && at(k) < vectors)
+                store(at(k), e(_, k), all, inv, log_sum);
+    } else {
+        for (I i = threadIdx.x; there && i < vectors; i += blockDim.x) {
+            value(i, e(_, 0));
+            store(i, e(_, 0), all, inv, log_sum);
+        }
+    }
+}
+
+template <int kWidth>
+__device__ void any_size(@{in:typed}, T *__restrict__ out, int64_t rows, int64_t cols,
+                         @{dims:params}@{scalars:params})
+{
+    if (rows * cols <= 1 << 30)
+        softmax<int, kWidth>(@{in:names}, out, rows, cols, @{dims:names}@{scalars:names});
+    else
+        softmax<int64_t, kWidth>(@{in:names}, out, rows, cols, @{dims:names}@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    softmax_vec(@{in:typed}, T *__restrict__ out, int64_t rows, int64_t cols,
+                @{dims:params}@{scalars:params})
+{
+    any_size<kVec>(@{in:names}, out, rows, cols, @{dims:names}@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    softmax_one(@{in:typed}, T *__restrict__ out, int64_t rows, int64_t cols,
+                @{dims:params}@{scalars:params})
+{
+    any_size<1>(@{in:names}, out, rows, cols, @{dims:names}@{scalars:names});
+}
