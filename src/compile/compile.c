@@ -14,12 +14,11 @@
 #include "base/util.h"
 #include "compile/cache.h"
 #include "compile/client.h"
-#include "compile/cubin.h"
+#include "compile/code.h"
 #include "compile/diag.h"
 #include "compile/entry.h"
 #include "compile/family.h"
 #include "compile/lex.h"
-#include "compile/ptx.h"
 #include "compile/shim.h"
 #include "compile/trailer.h"
 #include "sys/asset.h"
@@ -603,120 +602,6 @@ void compile_cancel(struct compile_ticket *t)
 
 /* ---- finishing -------------------------------------------------------------------------------*/
 
-/*
- * What only ptxas knows:
- *     ptxas info    : Function properties for NAME
- *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
- *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
- * (The cubin's section of shared memory also counts what the system keeps for itself.)
- */
-static void find_usage(const char *log, struct kernel_info *k)
-{
-    char head[600];
-    unsigned stack, stores, loads;
-    snprintf(head, sizeof head, "Function properties for %s\n", k->name);
-    const char *p = strstr(log, head);
-    if (!p)
-        return;
-    p += strlen(head);
-    p += strcspn(p, "0123456789\n");
-    if (sscanf(p, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &stack,
-               &stores, &loads) == 3) {
-        k->spill_store_bytes = stores;
-        k->spill_load_bytes = loads;
-    }
-    const char *used = strstr(p, "Used ");
-    if (!used)
-        return;
-    size_t n = strcspn(used, "\n");
-    const char *smem = memmem(used, n, " bytes smem", 11);
-    k->static_smem_bytes = 0;
-    while (smem && smem > used && smem[-1] >= '0' && smem[-1] <= '9')
-        smem--;
-    if (smem)
-        k->static_smem_bytes = (uint32_t)strtoul(smem, NULL, 10);
-}
-
-static void add_kernel(const char *name, size_t n, void *ctx)
-{
-    struct compiled *c = ctx;
-    struct cubin_kernel facts;
-    char *copy = arena_strndup(&c->arena, name, n);
-    if (cubin_kernel(c->cubin, c->cubin_len, copy, &facts) < 0)
-        return;
-    struct kernel_info *k = vec_push(&c->kernels);
-    k->name = copy;
-    k->registers = facts.registers;
-    k->static_smem_bytes = facts.static_smem_bytes;
-    k->stack_bytes = facts.stack_bytes;
-    k->max_threads = facts.max_threads ? facts.max_threads : 1024;
-    find_usage(c->log, k);
-}
-
-static void fail(struct compiled *out, const char *name, const char *failure, const char *message)
-{
-    out->ok = false;
-    out->failure = failure;
-    diag_add(&out->diags, &out->arena, name, 0, 0, message, "");
-}
-
-/* What the system provides and no call can leave anything in. The heap of malloc() outlives calls
- * and modules, and nothing watches it; memory is the plan's to ask for. */
-static const char *bad_import(const struct compiled *c)
-{
-    const char *name;
-    for (size_t i = 0; (name = cubin_import(c->cubin, c->cubin_len, i)); i++)
-        if (!str_eq(name, "vprintf") && !str_eq(name, "__assertfail"))
-            return name;
-    return NULL;
-}
-
-/* The signatures, from PTX without comments and held against the machine code. */
-static int read_signatures(struct compile_ticket *t, const struct strbuf *plain,
-                           struct compiled *out, struct err *e)
-{
-    if (trailer_read(plain->buf, plain->len, t->nonce, t->kernels, t->nkernels, &out->sigs,
-                     &out->arena, e) < 0)
-        return -1;
-    return trailer_check(out->cubin, out->cubin_len, &out->sigs, e);
-}
-
-static void keep_ptx(struct compile_ticket *t, const struct job_result *r,
-                     const struct strbuf *plain, struct compiled *out)
-{
-    struct strbuf ptx = STRBUF_INIT((size_t)512 << 20);
-    char drop[48];
-    snprintf(drop, sizeof drop, "hone_sig_%s", t->nonce);
-    ptx_prune(r->ptx, plain->buf, plain->len, drop, &ptx);
-    out->ptx = arena_strndup(&out->arena, ptx.buf, ptx.len);
-    out->ptx_len = ptx.len;
-    strbuf_release(&ptx);
-}
-
-static void take_success(struct compile_ticket *t, const struct job_result *r, struct compiled *out)
-{
-    struct strbuf plain = STRBUF_INIT((size_t)512 << 20);
-    struct err e = ERR_INIT;
-    const char *import;
-    out->cubin = r->cubin;
-    out->cubin_len = r->cubin_len;
-    ptx_without_comments(r->ptx, r->ptx_len, &plain);
-    if (read_signatures(t, &plain, out, &e) < 0) {
-        fail(out, t->name, "signature", arena_strdup(&out->arena, e.msg));
-    } else if ((import = bad_import(out))) {
-        fail(out, t->name, "forbidden call",
-             arena_printf(&out->arena,
-                          "%s() is not allowed: what it gives outlives the call; use the plan's "
-                          "workspace",
-                          import));
-    } else {
-        keep_ptx(t, r, &plain, out);
-        ptx_entries(plain.buf, plain.len, add_kernel, out);
-        out->ok = true;
-    }
-    strbuf_release(&plain);
-}
-
 /* True if the result depends on nothing but the request, so that the cache may have it. */
 static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
                        const struct job_result *r, struct compiled *out)
@@ -731,24 +616,24 @@ static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
         out->used_family_pch = r->used_pch && t->family;
         out->log = r->log;
         if (r->ok)
-            take_success(t, r, out);
+            code_take(r, &(struct code_origin){t->name, t->nonce, t->kernels, t->nkernels}, out);
         else
             diag_parse(r->log, t->name, &out->diags, &out->arena);
         if (!r->ok && out->diags.n == 0)
-            fail(out, t->name, "", "the compiler failed without a message");
+            code_fail(out, t->name, "", "the compiler failed without a message");
         return true;
     case JOB_TIMEOUT:
-        fail(out, t->name, "time limit",
-             arena_printf(&out->arena, "compiling took longer than %.0f s",
-                          (double)cfg->child_ns / 1e9));
+        code_fail(out, t->name, "time limit",
+                  arena_printf(&out->arena, "compiling took longer than %.0f s",
+                               (double)cfg->child_ns / 1e9));
         return false;
     case JOB_MEMORY:
-        fail(out, t->name, "memory",
-             arena_printf(&out->arena, "compiling took more than %.1f GiB of memory",
-                          (double)cfg->child_bytes / (1u << 30)));
+        code_fail(out, t->name, "memory",
+                  arena_printf(&out->arena, "compiling took more than %.1f GiB of memory",
+                               (double)cfg->child_bytes / (1u << 30)));
         return false;
     default:
-        fail(out, t->name, "compiler crash", "the compiler crashed on this source");
+        code_fail(out, t->name, "compiler crash", "the compiler crashed on this source");
         return false;
     }
 }

@@ -23,6 +23,7 @@
 #include "eval/cases.h"
 #include "eval/ceilings.h"
 #include "eval/detail.h"
+#include "eval/facts.h"
 #include "eval/pack.h"
 #include "eval/parts.h"
 #include "eval/profile.h"
@@ -129,7 +130,8 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     if (choose_device(e, o, &gpu, err) < 0)
         goto fail;
     if (gpu_load(gpu ? gpu : "h200", &e->gpu, &arch, &e->arena, err) < 0) {
-        err->kind = o->gpu ? ERR_USAGE : err->kind;
+        if (err && o->gpu)
+            err->kind = ERR_USAGE;
         goto fail;
     }
     if (o->arch || !e->arch) {
@@ -455,31 +457,6 @@ broken:
         finish_unjudged(e, a, "run", &err);
 }
 
-/* A result from outside may name cases, programs and buffers the job never had. */
-static int result_fits(const struct result *r, const struct job *j, struct err *err)
-{
-    if (r->nonce != j->nonce)
-        return err_set(err, ERR_INPUT, "result.bin answers another job");
-    if (r->ncases > j->ncases)
-        return err_set(err, ERR_INPUT, "result.bin has %u cases, the job %u", r->ncases, j->ncases);
-    for (uint32_t i = 0; i < r->nfindings; i++)
-        if (r->findings[i].case_index >= j->ncases)
-            return err_set(err, ERR_INPUT, "result.bin: finding %u names no case", i);
-    for (uint32_t i = 0; i < r->ncounters; i++)
-        if (r->counters[i].case_index >= j->ncases)
-            return err_set(err, ERR_INPUT, "result.bin: counter %u names no case", i);
-    for (uint32_t c = 0; c < r->ncases; c++)
-        for (uint32_t k = 0; k < r->cases[c].ncalls; k++) {
-            const struct result_call *call = &r->cases[c].calls[k];
-            if (call->program >= j->cases[c].nprograms)
-                return err_set(err, ERR_INPUT, "result.bin: call %u.%u names no program", c, k);
-            for (uint32_t i = 0; i < call->ncompares; i++)
-                if (call->compares[i].buffer >= j->cases[c].nbuffers)
-                    return err_set(err, ERR_INPUT, "result.bin: call %u.%u names no buffer", c, k);
-        }
-    return 0;
-}
-
 /* Those of a held-out shape stay behind, whatever the worker sent: what a verdict says of a kernel
  * reaches authors. */
 static void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
@@ -587,48 +564,6 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         v->detail = detail_run(v, a->source);
 }
 
-static int read_result(struct attempt *a, const char *name, struct result *r, struct err *err)
-{
-    struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
-    char *path = xasprintf("%s/%s", a->dir.path, name);
-    int rc = file_read(path, RESULT_MAX_BYTES, &sb, err);
-    if (rc == 0)
-        rc = result_read(r, sb.buf, sb.len, &a->arena, err);
-    if (rc == 0)
-        rc = result_fits(r, &a->job, err);
-    free(path);
-    strbuf_release(&sb);
-    return rc;
-}
-
-/*
- * The facts of a run. A worker that was killed leaves its last progress, which says where it was.
- * It keeps the time limits itself and answers with a result; one that had to be ended from outside
- * is not the candidate's failure.
- */
-static int read_facts(struct attempt *a, const struct sched_done *d, struct result *r,
-                      struct err *err)
-{
-    int rc = -1;
-    if (d->have_result) {
-        rc = read_result(a, "result.bin", r, err);
-    } else if (read_result(a, "progress.bin", r, NULL) == 0) {
-        rc = 0;
-        r->status = RESULT_MACHINE;
-        r->message = arena_printf(&a->arena, "the worker was ended (exit %d, signal %d): %s %s",
-                                  d->exit_code, d->signal, r->message, d->note);
-    } else {
-        err_set(err, ERR_SYSTEM, "the worker ended without a result (exit %d, signal %d): %s",
-                d->exit_code, d->signal, d->note);
-    }
-    if (rc == 0 && (d->signal || d->exit_code) && r->status == RESULT_OK) {
-        r->status = RESULT_MACHINE;
-        r->message = arena_printf(&a->arena, "the worker died (exit %d, signal %d): %s",
-                                  d->exit_code, d->signal, d->note);
-    }
-    return rc;
-}
-
 /* ---- the profile ---- */
 
 /* What the counters say, in words. */
@@ -669,7 +604,8 @@ static void take_profile(struct evaluator *e, struct attempt *a, const struct sc
             profile_failed(e, a, &err);
             return;
         }
-    } else if (read_facts(a, d, &r, &err) < 0 || r.status != RESULT_OK) {
+    } else if (facts_read(&r, d, a->dir.path, &a->job, &a->arena, &err) < 0 ||
+               r.status != RESULT_OK) {
         if (err.kind == ERR_NONE)
             err_set(&err, ERR_ENV, "%s", r.message);
         profile_failed(e, a, &err);
@@ -710,7 +646,7 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
         take_profile(e, a, d);
         return;
     }
-    if (read_facts(a, d, &r, &err) < 0) {
+    if (facts_read(&r, d, a->dir.path, &a->job, &a->arena, &err) < 0) {
         finish_unjudged(e, a, "run", &err);
         return;
     }
