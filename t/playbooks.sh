@@ -41,6 +41,8 @@ judge reduce_row row_sum load=16
 judge reduce_row row_argmax
 judge softmax log_probs cluster=8 threads=256
 judge softmax_of masked_scores threads=256
+judge dwconv_any blur_down rows=4 cols=2
+judge dwconv_any causal_conv cols=4
 judge reduce_over column_stats
 judge reduce_row squared_error
 judge gemm_sm80 batch_product

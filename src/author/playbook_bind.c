@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "author/playbook_bind.h"
-#include "author/playbook_form.h"
 #include "author/playbook_torch.h"
 #include "base/util.h"
 #include "sys/asset.h"
@@ -79,6 +78,16 @@ bool same_text(const char *a, const char *b)
         if (!*a)
             return true;
     }
+}
+
+bool same_shape(const json_t *a, const json_t *b)
+{
+    size_t n = json_array_size(a);
+    bool same = n == json_array_size(b);
+    for (size_t i = 0; same && i < n; i++)
+        same = same_text(json_string_value(json_array_get(a, i)),
+                         json_string_value(json_array_get(b, i)));
+    return same;
 }
 
 /* One dimension: a free name is bound to it; anything else must be the same expression, which
@@ -280,166 +289,6 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
     json_decref(args);
     strbuf_release(&expr);
     return op;
-}
-
-bool same_shape(const json_t *a, const json_t *b)
-{
-    size_t n = json_array_size(a);
-    bool same = n == json_array_size(b);
-    for (size_t i = 0; same && i < n; i++)
-        same = same_text(json_string_value(json_array_get(a, i)),
-                         json_string_value(json_array_get(b, i)));
-    return same;
-}
-
-/* Is `other` the shape without its axes [from, to), or with each of them 1? */
-static bool keeps_others(const json_t *shape, const struct torch_rows *r, const json_t *other)
-{
-    size_t n = json_array_size(shape), axes = r->to - r->from, k = 0;
-    bool kept = json_array_size(other) == n;
-    if (!kept && json_array_size(other) != n - axes)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        bool gone = i >= r->from && i < r->to;
-        if (gone && !kept)
-            continue;
-        const char *want = gone ? "1" : json_string_value(json_array_get(shape, i));
-        if (!same_text(want, json_string_value(json_array_get(other, k++))))
-            return false;
-    }
-    return true;
-}
-
-/* The task as the op of a reduction over axes [from, to) of its first tensor sees it. A new
- * reference. Rows: those axes, the last ones, are one. Else three dimensions, of which the middle
- * one goes away. */
-static json_t *see_axes(const json_t *task, bool rows, const struct torch_rows *r)
-{
-    struct arena mem = ARENA_INIT;
-    json_t *copy = json_deep_copy(task), *t, *seen = json_array();
-    const json_t *shape =
-        json_object_get(json_array_get(json_object_get(task, "tensors"), 0), "shape");
-    const char *before = dims_product(&mem, shape, 0, r->from),
-               *axes = dims_product(&mem, shape, r->from, r->to),
-               *after = dims_product(&mem, shape, r->to, json_array_size(shape));
-    size_t k;
-    for (size_t i = 0; rows && i < r->from; i++)
-        json_array_append(seen, json_array_get(shape, i));
-    if (!rows)
-        json_array_append_new(seen, json_string(before));
-    json_array_append_new(seen, json_string(axes));
-    if (!rows)
-        json_array_append_new(seen, json_string(after));
-    json_array_foreach(json_object_get(copy, "tensors"), k, t)
-    {
-        const json_t *own = json_object_get(t, "shape");
-        if (json_is_true(json_object_get(t, "input")) && same_shape(own, shape))
-            json_object_set(t, "shape", seen);
-        else if (!rows && !json_is_true(json_object_get(t, "input")) && keeps_others(shape, r, own))
-            json_object_set_new(t, "shape", json_pack("[s, s]", before, after));
-    }
-    json_decref(seen);
-    arena_release(&mem);
-    return copy;
-}
-
-/* An op {"from": "torch rows"} or {"from": "torch axis"}: the task's PyTorch expression works along
- * the last axis, or another, on an elementwise expression. It is one of the playbook's other ops;
- * where that has an `expr`, the elements are that, or else the input itself. *seen becomes the task
- * as the op sees it, where that is another. */
-static const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *task,
-                                              bool rows, struct pb_binding *b, json_t **seen,
-                                              struct strbuf *why)
-{
-    struct values v = values_of(task);
-    struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
-    const struct pb_op *found = NULL;
-    size_t rank = 0;
-    for (size_t i = 0; i < v.inputs; i++) {
-        const json_t *t = json_array_get(json_object_get(task, "tensors"), i);
-        rank = MAX(rank, json_array_size(json_object_get(t, "shape")));
-    }
-    if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
-        found = op_named(pb, r.name);
-        if (rows != (r.to == rank)) {
-            strbuf_addf(why, "it works along %s",
-                        rows ? "the last axis" : "other axes than the last");
-            found = NULL;
-        } else if (!found)
-            strbuf_addf(why, "it does not know '%s'", r.name);
-        else if (json_object_get(found->say, "expr"))
-            bind_text(b, "expr", r.expr.buf);
-        else if (!str_eq(r.expr.buf, "(v0)")) {
-            strbuf_addf(why, "it takes '%s' of the input only, not of an expression", r.name);
-            found = NULL;
-        }
-    }
-    if (found && (!rows || r.to - r.from != 1))
-        *seen = see_axes(task, rows, &r);
-    strbuf_release(&r.expr);
-    return found;
-}
-
-/* The task with its inputs and scalars in the order of the op's roles. A new reference. */
-static json_t *in_order(const json_t *task, const struct pb_signature *sig, const struct values *v,
-                        const int *stands_for, size_t inputs)
-{
-    json_t *copy = json_deep_copy(task), *tensors = json_array(), *scalars = json_object(), *t;
-    const json_t *old = json_object_get(task, "tensors"),
-                 *values = json_object_get(task, "scalars");
-    size_t i;
-    for (i = 0; i < inputs; i++)
-        json_array_append(tensors, json_array_get(old, (size_t)stands_for[i]));
-    json_array_foreach(old, i, t)
-    {
-        if (!json_is_true(json_object_get(t, "input")))
-            json_array_append(tensors, t);
-    }
-    for (i = 0; i < sig->nscalars; i++) {
-        const char *name = v->names[stands_for[inputs + i]];
-        json_object_set(scalars, name, json_object_get(values, name));
-    }
-    json_object_set_new(copy, "tensors", tensors);
-    json_object_set_new(copy, "scalars", scalars);
-    return copy;
-}
-
-/* Does the op's form say what the task's PyTorch expression says, with each input and scalar at one
- * place? */
-static bool takes_form(const struct pb_op *op, const char *form, const json_t *task, json_t **seen)
-{
-    struct values v = values_of(task);
-    const struct pb_signature *sig = op->sig;
-    const char *roles[2 * PB_MAX_TENSORS];
-    int stands_for[2 * PB_MAX_TENSORS];
-    size_t inputs = 0, n;
-    while (inputs < sig->n && sig->tensors[inputs].in)
-        roles[inputs] = sig->tensors[inputs].role, inputs++;
-    for (n = inputs; n < inputs + sig->nscalars; n++)
-        roles[n] = sig->scalars[n - inputs];
-    const json_t *shape =
-        json_object_get(json_array_get(json_object_get(task, "tensors"), 0), "shape");
-    struct form_names names = {roles, n, v.names, v.n, json_array_size(shape)};
-    if (!form_matches(form, facts_text(task, "torch"), &names, stands_for) || inputs != v.inputs ||
-        n != v.n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (stands_for[i] < 0 || ((size_t)stands_for[i] < v.inputs) != (i < inputs))
-            return false;
-    *seen = in_order(task, sig, &v, stands_for, inputs);
-    return true;
-}
-
-/* An op one of whose `torch` forms the task's PyTorch expression has. */
-static const struct pb_op *op_by_form(const struct playbook *pb, const json_t *task, json_t **seen)
-{
-    vec_each (struct pb_op, op, &pb->ops) {
-        const json_t *forms = json_object_get(op->say, "torch");
-        for (size_t i = 0; i < json_array_size(forms); i++)
-            if (takes_form(op, json_string_value(json_array_get(forms, i)), task, seen))
-                return op;
-    }
-    return NULL;
 }
 
 static void bind_op(struct pb_binding *b, const json_t *op)
@@ -750,13 +599,15 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     }
     const struct pb_op *any = op_named(pb, "*");
     const char *from = any ? facts_text(any->say, "from") : "";
-    if (str_starts(from, "torch ")) {
+    if (!by_form && str_starts(from, "torch ")) {
         bool rows = str_eq(from, "torch rows");
         if (!*facts_text(task, "torch")) /* how several inputs make one value, only PyTorch says */
             known =
                 known == any || values_of(task).inputs > MAX(known->sig->n, 2) - 1 ? NULL : known;
         else if (str_eq(from, "torch gemm"))
             known = gemm_op_from_torch(pb, task, out, &seen, why);
+        else if (str_eq(from, "torch conv"))
+            known = conv_op_from_torch(pb, task, out, &seen, why);
         else if (str_eq(from, "torch permute"))
             known = permute_op_from_torch(pb, task, &seen, why);
         else

@@ -23,12 +23,48 @@ struct values {
 struct values values_of(const json_t *task);
 
 /*
+ * An op {"from": "torch rows"} or {"from": "torch axis"}: the task's PyTorch expression works along
+ * the last axis, or another, on an elementwise expression. It is one of the playbook's other ops;
+ * where that has an `expr`, the elements are that, or else the input itself. *seen becomes the task
+ * as the op sees it, where that is another.
+ */
+const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *task, bool rows,
+                                       struct pb_binding *b, json_t **seen, struct strbuf *why);
+
+/* An op one of whose `torch` forms the task's PyTorch expression has, or NULL; *seen is the task
+ * with its tensors in the order of the op's roles. */
+const struct pb_op *op_by_form(const struct playbook *pb, const json_t *task, json_t **seen);
+
+/*
  * An op {"from": "torch gemm"}: the task's PyTorch expression is an elementwise one of a product.
  * The op is the playbook's "gemm_nt" (the second operand has N rows), "gemm_nn" and so on; *made
  * becomes the task as that op's tensors see it: two operands and the result, of three dimensions,
  * the first of them the batch. What else the epilogue reads is bound as texts.
  */
 const struct pb_op *gemm_op_from_torch(const struct playbook *pb, const json_t *task,
+                                       struct pb_binding *b, json_t **made, struct strbuf *why);
+
+/*
+ * What is done to a product before it is stored: an expression of v<product>, and of what else the
+ * task gives. Binds the texts of playbooks/parts/epilogue.cu. Inputs may be like the result, hold
+ * one value, or, in products of matrices, be a row of it; `channel` has a value for each n.
+ */
+struct epilogue {
+    size_t product; /* its value; SIZE_MAX: it is called `v` already */
+    size_t used[2]; /* the operands, which the expression need not mention */
+    size_t channel; /* SIZE_MAX: none */
+    bool rows;
+    const char *expr;
+};
+bool bind_epilogue(struct pb_binding *b, const json_t *task, const struct epilogue *e,
+                   struct strbuf *why);
+
+/*
+ * An op {"from": "torch conv"}: one depthwise convolution in the task's PyTorch expression, with an
+ * elementwise one around it. The op is "depthwise", of [N, C, H, W], [C, KH, KW] and [N, C, OH,
+ * OW]; stride, pad and dilation are bound as stride:h, stride:w and so on.
+ */
+const struct pb_op *conv_op_from_torch(const struct playbook *pb, const json_t *task,
                                        struct pb_binding *b, json_t **made, struct strbuf *why);
 
 /*

@@ -61,61 +61,69 @@ static bool mentions(const char *expr, size_t i)
     return false;
 }
 
+/* Where input i has the value of an element: its index in the template; NULL if it has none. */
+static const char *place_of(const json_t *task, const struct epilogue *e, size_t i)
+{
+    const json_t *t = tensor_at(task, i), *c = tensor_at(task, values_of(task).inputs);
+    return i == e->channel                        ? "n"
+           : is_one(t)                            ? "0"
+           : e->rows && is_row(t, c)              ? "n"
+           : same_shape(shape_of(t), shape_of(c)) ? "at"
+                                                  : NULL;
+}
+
 /* The epilogue's expression with its values where they are: v2 becomes float(e.v2[n]). */
-static void place_values(const char *expr, const struct values *v, const json_t *task,
+static void place_values(const struct epilogue *e, const struct values *v, const json_t *task,
                          struct strbuf *out)
 {
-    const json_t *c = tensor_at(task, v->inputs);
-    for (const char *s = expr, *end; *s;) {
-        size_t i = value_at(expr, s, v->n, &end);
-        if (i >= v->n) {
+    for (const char *s = e->expr, *end; *s;) {
+        size_t i = value_at(e->expr, s, SIZE_MAX, &end);
+        if (i == e->product && i != SIZE_MAX) {
+            strbuf_adds(out, "v");
+            s = end;
+        } else if (i >= v->n) {
             strbuf_addc(out, *s++);
-            continue;
+        } else {
+            if (i >= v->inputs)
+                strbuf_addf(out, "e.v%zu", i);
+            else
+                strbuf_addf(out, "float(e.v%zu[%s])", i, place_of(task, e, i));
+            s = end;
         }
-        const json_t *t = tensor_at(task, i);
-        if (i >= v->inputs)
-            strbuf_addf(out, "e.v%zu", i);
-        else
-            strbuf_addf(out, "float(e.v%zu[%s])", i, is_one(t) ? "0" : is_row(t, c) ? "n" : "at");
-        s = end;
     }
 }
 
-/* What the epilogue may read: inputs like the result, a row of it or one value; scalars. */
-static bool bind_epilogue(struct pb_binding *b, const json_t *task, const struct torch_gemm *g,
-                          struct strbuf *why)
+bool bind_epilogue(struct pb_binding *b, const json_t *task, const struct epilogue *e,
+                   struct strbuf *why)
 {
     struct values v = values_of(task);
-    const json_t *c = tensor_at(task, v.inputs);
     struct strbuf fields = STRBUF_INIT(4096), params = STRBUF_INIT(4096), args = STRBUF_INIT(4096),
                   data = STRBUF_INIT(1024), expr = STRBUF_INIT(32 << 10);
     bool ok = true, reads = false;
     for (size_t i = 0; ok && i < v.n; i++) {
-        const json_t *t = tensor_at(task, i);
-        if (!mentions(g->expr.buf, i)) {
-            ok = i == g->a || i == g->b || i >= v.inputs;
+        if (!mentions(e->expr, i)) {
+            ok = i == e->used[0] || i == e->used[1] || i >= v.inputs;
             if (!ok)
                 strbuf_addf(why, "its PyTorch expression does not use '%s'", v.names[i]);
             continue;
         }
-        enum dtype d = i < v.inputs ? dtype_from_name(facts_text(t, "dtype")) : DT_F32;
-        ok = i >= v.inputs || (dtype_is_float(d) && c_type(d) &&
-                               (is_one(t) || is_row(t, c) || same_shape(shape_of(t), shape_of(c))));
+        bool in = i < v.inputs;
+        enum dtype d = in ? dtype_from_name(facts_text(tensor_at(task, i), "dtype")) : DT_F32;
+        const char *type = c_type(d) ? c_type(d) : "";
+        ok = !in || (dtype_is_float(d) && *type && place_of(task, e, i));
         if (!ok)
-            strbuf_addf(why, "'%s' is neither like '%s' nor a row of it", v.names[i],
-                        facts_text(c, "name"));
-        reads |= i < v.inputs;
-        const char *star = i < v.inputs ? "*" : "", *con = i < v.inputs ? "const " : "";
-        strbuf_addf(&fields, "%s%s%s %sv%zu;", fields.len ? "\n    " : "", con,
-                    c_type(d) ? c_type(d) : "", star, i);
-        strbuf_addf(&params, "%s%s %sv%zu, ", con, c_type(d) ? c_type(d) : "", star, i);
+            strbuf_addf(why, "'%s' is neither like the result nor a row of it", v.names[i]);
+        reads |= in;
+        strbuf_addf(&fields, "%s%s%s %sv%zu;", fields.len ? "\n    " : "", in ? "const " : "", type,
+                    in ? "*" : "", i);
+        strbuf_addf(&params, "%s%s %sv%zu, ", in ? "const " : "", type, in ? "*" : "", i);
         strbuf_addf(&args, "\"%s\", ", v.names[i]);
         strbuf_addf(&data, "%sv%zu", data.len ? ", " : "", i);
     }
-    place_values(g->expr.buf, &v, task, &expr);
+    if (ok)
+        place_values(e, &v, task, &expr);
     const struct {
-        const char *key;
-        const char *text;
+        const char *key, *text;
     } texts[] = {{"fields", fields.buf}, {"params", params.buf},
                  {"extra", args.buf},    {"data", data.buf},
                  {"epilogue", expr.buf}, {"reads", reads ? "true" : "false"}};
@@ -179,7 +187,13 @@ const struct pb_op *gemm_op_from_torch(const struct playbook *pb, const json_t *
         if (!found)
             strbuf_addf(why, "it does not know '%s', products with that operand transposed", name);
         else if (g.a >= v.inputs || g.b >= v.inputs || !see_matrices(task, &g, made, why) ||
-                 !bind_epilogue(b, task, &g, why))
+                 !bind_epilogue(b, task,
+                                &(struct epilogue){.product = SIZE_MAX,
+                                                   .used = {g.a, g.b},
+                                                   .channel = SIZE_MAX,
+                                                   .rows = true,
+                                                   .expr = g.expr.buf},
+                                why))
             found = NULL;
     }
     strbuf_release(&g.expr);
