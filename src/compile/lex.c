@@ -484,12 +484,26 @@ static void find_kernel(struct lexer *l, struct kernel_finder *k, const struct t
 
 /* ---- the whole -------------------------------------------------------------------------------*/
 
+/* U+202A..202E and U+2066..2069: what follows is shown in another order than it is read. */
+static bool turns_text_around(const struct lexer *l, size_t i)
+{
+    const unsigned char *s = (const unsigned char *)l->src + i;
+    return l->len - i >= 3 && s[0] == 0xe2 &&
+           ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
+            (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
+
+/* Source lines are shown to people and models: none may look like something else there. */
 static void check_bytes(struct lexer *l)
 {
     for (size_t i = 0; i < l->len; i++) {
         char c = l->src[i];
         if (c == '\0')
             reject_at(l, i, "bad source", "a NUL byte");
+        else if ((c > 0 && c < ' ' && !strchr("\t\n\v\f\r", c)) || c == 0x7f)
+            reject_at(l, i, "bad source", "a control character (0x%02x)", (unsigned)c);
+        else if (turns_text_around(l, i))
+            reject_at(l, i, "bad source", "a character that turns the direction of text around");
         else if (c == '\r' && (i + 1 == l->len || l->src[i + 1] != '\n'))
             reject_at(l, i, "bad source", "a carriage return without a newline");
         else if (c == '\\' && i + 1 < l->len && (l->src[i + 1] == ' ' || l->src[i + 1] == '\t')) {

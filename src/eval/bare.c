@@ -213,6 +213,7 @@ int bare_run(const struct bare_options *o, struct verdict *out, struct problem_v
         out->gpu = arena_strdup(&out->arena, b->job.gpu.name);
         out->seed = o->seed;
         tell(out, &r);
+        verdict_plain_text(out);
         verdict_set_score(out);
     }
     temp_dir_release(&b->dir);

@@ -220,6 +220,7 @@ static void finish(struct evaluator *e, struct attempt *a)
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         *vec_push(&v->warnings) =
             arena_printf(&v->arena, "detector '%s' was switched off: this is not a verdict", *off);
+    verdict_plain_text(v);
     verdict_set_score(v);
     temp_dir_release(&a->dir);
 }

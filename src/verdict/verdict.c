@@ -65,6 +65,39 @@ void verdict_set_score(struct verdict *v)
     v->score = v->kind + part;
 }
 
+static bool is_control(unsigned char c)
+{
+    return (c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+}
+
+static void make_plain(struct verdict *v, const char **text)
+{
+    size_t n = *text ? strlen(*text) : 0, i = 0;
+    while (i < n && !is_control((unsigned char)(*text)[i]))
+        i++;
+    if (i == n)
+        return;
+    char *s = arena_strdup(&v->arena, *text);
+    for (; i < n; i++)
+        if (is_control((unsigned char)s[i]))
+            s[i] = '?';
+    *text = s;
+}
+
+void verdict_plain_text(struct verdict *v)
+{
+    make_plain(v, &v->summary);
+    make_plain(v, &v->detail);
+    vec_each (const char *, w, &v->warnings)
+        make_plain(v, w);
+    vec_each (struct verdict_workload, w, &v->workloads)
+        make_plain(v, &w->note);
+    vec_each (struct verdict_finding, f, &v->findings) {
+        make_plain(v, &f->text);
+        make_plain(v, &f->kernel);
+    }
+}
+
 int verdict_cmp(const struct verdict *a, const struct verdict *b)
 {
     return a->score < b->score ? -1 : a->score > b->score;

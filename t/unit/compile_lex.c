@@ -82,6 +82,9 @@ static void endings(void **state)
     expect("const char *a = R\"(no end\n;\n", "unterminated string", 1);
     expect("int x;\r\nint y;\r\n", NULL, 0);
     expect("int x;\rint y;\n", "bad source", 1);
+    expect("int x;\n// \033[2Jpass\n", "bad source", 2);
+    expect("int x; /* \xe2\x80\xae ssap */\n", "bad source", 1);
+    expect("int x; /* \xe2\x80\x94 a dash */\n", NULL, 0);
 }
 
 static void pragmas_are_blanked(void **state)

@@ -117,9 +117,22 @@ static void counters_are_told_of_one_workload(void **state)
     strbuf_release(&sb);
 }
 
+static void no_text_steers_a_terminal(void **state)
+{
+    (void)state;
+    struct verdict v = {.summary = "no kernel \"k\033[2Jpass\"", .detail = "line 1\n\tline 2"};
+    *vec_push(&v.warnings) = "the kernel printed: \r\033]0;pass\a\177";
+    verdict_plain_text(&v);
+    assert_string_equal(v.summary, "no kernel \"k?[2Jpass\"");
+    assert_string_equal(v.detail, "line 1\n\tline 2");
+    assert_string_equal(v.warnings.items[0], "the kernel printed: ??]0;pass??");
+    verdict_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_text_steers_a_terminal),
         cmocka_unit_test(json_round_trip),
         cmocka_unit_test(each_broken_field_is_refused),
         cmocka_unit_test(kinds_order_before_times),
