@@ -45,5 +45,14 @@ done
 weak 1 refine colours "0 pass"
 ok "colours of a move are left out" bash -c "! grep -q \$'\\033' out/refine-colours/report.md"
 ok "the move itself is kept" grep -q 'red' out/refine-colours/report.md
+# A file with its own host code goes to the porter, whatever the strategy.
+printf '#include <cstdio>\n__global__ void add(float *a) {}\nint main() { add<<<1, 1>>>(0); }\n' >legacy.cu
+model porter "$(printf 'case $prompt in *"You are the porter"*) %s ;; *) echo nothing ;; esac' "$(file "cat $good")")"
+for s in refine search team; do
+    runs 0 "$s: begins with a file of one's own" "$HONE" optimize vector_add --device emu \
+        --dialect cuda --skip-baselines -s $s -n 1 --from legacy.cu -a "exec:$PWD/porter" -o out/own
+    out_has "$s: ported" "1 pass"
+    runs 0 "$s: the porter's call is recorded" "$HONE" log last port/0
+done
 runs 0 "the store is in order" "$HONE" runs --check
 done_testing

@@ -34,26 +34,13 @@ static const char *stage_of(const struct agent *a, uint32_t step)
     return stage_names[STAGE_TUNING];
 }
 
-/* The kernel the user gave, judged as it is. */
-static int start_from(struct agent *a, struct node **out, struct err *err)
-{
-    struct node *n =
-        agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
-    int rc = agent_judge(a, &n, 1, err);
-    if (rc == 0 && !node_passes(n))
-        rc = repair_loop(a, n, out, err);
-    else
-        *out = n;
-    return rc;
-}
-
 static int first_kernel(struct agent *a, struct node **out, struct err *err)
 {
     struct strbuf earlier = STRBUF_INIT(64 << 10);
     int rc = 0;
     *out = NULL;
     if (*a->cfg->from)
-        rc = start_from(a, out, err);
+        rc = given_kernel(a, out, err);
     for (uint32_t t = 0; t < a->cfg->tries && rc == 0 && !*out; t++) {
         struct writing w;
         struct node *n = NULL;

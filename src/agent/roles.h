@@ -65,4 +65,10 @@ void ledger_text(const struct agent *a, struct strbuf *out);
 /* "node 4, child of 2, repair: fixed the tail. pass, 12.3 us" */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
+/* A file with a plan, judged as it is and repaired if need be; *out is NULL if it never passed. */
+int judge_given(struct agent *a, const char *source, const char *name, struct node **out,
+                struct err *err);
+/* The file --from names, likewise; without a plan the porter makes it one first. */
+int given_kernel(struct agent *a, struct node **out, struct err *err);
+
 #endif

@@ -187,7 +187,11 @@ static int expand(struct agent *a, struct expansion *x, size_t n, struct err *er
 static int plant_root(struct agent *a, struct err *err)
 {
     struct node *root = NULL;
-    if (*a->cfg->from) {
+    if (*a->cfg->from && !strstr(a->cfg->from, "hone-plan")) {
+        int rc = given_kernel(a, &root, err);
+        if (rc || root)
+            return rc;
+    } else if (*a->cfg->from) {
         root = agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
         return agent_judge(a, &root, 1, err);
     }
