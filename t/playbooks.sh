@@ -37,6 +37,7 @@ judge() { # judge PLAYBOOK TASK [SETTING=VALUE...]
     runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$task" kernel.cu
 }
 judge broadcast spread unroll=2
+judge broadcast channel_norm
 judge reduce_row row_sum load=16
 judge reduce_row row_argmax
 judge softmax log_probs cluster=8 threads=256

@@ -580,8 +580,8 @@ static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
     return true;
 }
 
-bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
-                   struct pb_binding *out, struct strbuf *why)
+static bool bind_task(const struct playbook *pb, const json_t *task, uint32_t arch,
+                      struct pb_binding *out, struct strbuf *why)
 {
     const struct pb_op *known = find_op(pb, task);
     struct pb_op op;
@@ -635,6 +635,15 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     json_decref(seen);
     if (!ok)
         pb_binding_release(out);
+    return ok;
+}
+
+bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
+                   struct pb_binding *out, struct strbuf *why)
+{
+    json_t *plain = without_views(task);
+    bool ok = bind_task(pb, plain, arch, out, why);
+    json_decref(plain);
     return ok;
 }
 

@@ -22,6 +22,10 @@ struct values {
 };
 struct values values_of(const json_t *task);
 
+/* The task with its inputs in the shapes that its PyTorch expression sees them in, w[:, None], and
+ * the expression without those; the task itself if there are none. A new reference. */
+json_t *without_views(const json_t *task);
+
 /*
  * An op {"from": "torch rows"} or {"from": "torch axis"}: the task's PyTorch expression works along
  * the last axis, or another, on an elementwise expression. It is one of the playbook's other ops;

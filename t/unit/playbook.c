@@ -9,6 +9,7 @@
 
 #include "author/author.h"
 #include "author/playbook.h"
+#include "author/playbook_bind.h"
 #include "author/playbook_form.h"
 #include "author/playbook_torch.h"
 #include "base/util.h"
@@ -750,6 +751,39 @@ static void test_forms(void **state)
     }
 }
 
+static void test_views(void **state)
+{
+    const struct {
+        const char *torch, *plain, *shape; /* of w, which is [C] */
+    } cases[] = {
+        {"x * w.view(1, -1, 1)", "x * w", "1,C,1"},
+        {"x * w[:, None]", "x * w", "C,1"},
+        {"x * w [None, :] + w[None, :]", "x * w + w", "1,C"},
+        {"x * w.unsqueeze(-1).unsqueeze(0)", "x * w", "1,C,1"},
+        {"x * w", "x * w", "C"},
+        {"x * w[:, None] + w", "x * w[:, None] + w", "C"}, /* two shapes */
+        {"x * w[0]", "x * w[0]", "C"},                     /* no view */
+        {"x[:, :3] * w.view(2, -1)", "x[:, :3] * w.view(2, -1)", "C"},
+        {"F.norm(x, x.shape[-1])", "F.norm(x, x.shape[-1])", "C"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *task = json_pack("{s:s, s:[{s:s, s:[s, s], s:b}, {s:s, s:[s], s:b}]}", "torch",
+                                 cases[i].torch, "tensors", "name", "x", "shape", "R", "C", "input",
+                                 1, "name", "w", "shape", "C", "input", 1);
+        json_t *plain = without_views(task);
+        struct strbuf sb = STRBUF_INIT(100);
+        const json_t *shape =
+            json_object_get(json_array_get(json_object_get(plain, "tensors"), 1), "shape");
+        for (size_t k = 0; k < json_array_size(shape); k++)
+            strbuf_addf(&sb, "%s%s", k ? "," : "", json_string_value(json_array_get(shape, k)));
+        assert_string_equal(facts_text(plain, "torch"), cases[i].plain);
+        assert_string_equal(sb.buf, cases[i].shape);
+        strbuf_release(&sb);
+        json_decref(plain);
+        json_decref(task);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -766,6 +800,7 @@ int main(void)
         cmocka_unit_test(test_torch_products),
         cmocka_unit_test(test_torch_permutations),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_views),
         cmocka_unit_test(test_torch_rows),
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_softmax_rows, set_up, tear_down),
