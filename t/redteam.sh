@@ -17,11 +17,13 @@ judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; what only a part of the
     "$program" eval --json --device "$device" --skip-baselines --call-limit 2s "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out" 2>"$T/err"
 }
+here() { case $device in emu) echo "${1%|*}" ;; *) echo "${1#*|}" ;; esac; } # "on the emulator|on a GPU"
 wanted() { [ -z "${ATTACKS-}" ] || case " $ATTACKS " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 while IFS=$'\t' read -r name task scope kind detector idea; do
     case $name in '#'*) continue ;; esac
     wanted "$name" || continue
+    kind=$(here "$kind") detector=$(here "$detector")
     file=$ROOT/t/redteam/$name.cu
     judge "$T/v.json" "$HONE" "$scope" "$task" "$file"
     got="$(field "$T/v.json" kind) by $(field "$T/v.json" detector)"

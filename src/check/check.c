@@ -483,6 +483,42 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
+/* True as well where nothing is checked at all: somebody asked for times alone. */
+static bool launched_where_checked(const struct check_input *in, const char *kernel)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < in->job->ncases; c++) {
+        const struct job_program *p = in->job->cases[c].programs;
+        if (in->cases[c].role == ROLE_TIME || !in->job->cases[c].nprograms)
+            continue;
+        any = true;
+        for (uint32_t l = 0; l < p->nlaunches; l++)
+            if (str_eq(p->launches[l].kernel, kernel))
+                return true;
+    }
+    return !any;
+}
+
+/* On the emulator timed calls are not verified, and honest plans have kernels for large shapes:
+ * what can be done is to say so. */
+static void check_unseen_kernels(struct verdict *v, const struct check_input *in)
+{
+    for (uint32_t c = 0; in->job->device == JOB_EMU && c < in->job->ncases; c++) {
+        const struct job_program *p = in->job->cases[c].programs;
+        if (in->cases[c].role != ROLE_TIME || !in->job->cases[c].nprograms)
+            continue;
+        for (uint32_t l = 0; l < p->nlaunches; l++)
+            if (!launched_where_checked(in, p->launches[l].kernel)) {
+                *vec_push(&v->warnings) = arena_printf(
+                    &v->arena,
+                    "kernel '%s' runs on %s, which is only timed, and on no shape that is checked: "
+                    "nothing is known of its results",
+                    p->launches[l].kernel, where(v, in, c));
+                return;
+            }
+    }
+}
+
 void check_facts(struct verdict *v, const struct check_input *in)
 {
     check_status(v, in);
@@ -493,5 +529,6 @@ void check_facts(struct verdict *v, const struct check_input *in)
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         check_case(v, in, c);
     check_unverified(v, in);
+    check_unseen_kernels(v, in);
     check_probes(v, in);
 }

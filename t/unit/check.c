@@ -368,6 +368,39 @@ static void weak_data_is_reported(void **state)
     verdict_release(&v);
 }
 
+static size_t warnings_when(const char *checked, const char *timed, enum job_device device)
+{
+    struct facts f;
+    good(&f);
+    struct job_launch l[2] = {{.kernel = checked}, {.kernel = timed}};
+    struct job_program p[2] = {{.nlaunches = 1, .launches = &l[0]},
+                               {.nlaunches = 1, .launches = &l[1]}};
+    struct job_case jc[2] = {f.jc, f.jc};
+    struct result_case rc[2] = {f.rc, f.rc};
+    for (int i = 0; i < 2; i++) {
+        jc[i].programs = &p[i];
+        jc[i].nprograms = 1;
+    }
+    jc[1].name = "time:0";
+    struct check_case info[2] = {{ROLE_CHECK, "N=1"}, {ROLE_TIME, "N=99"}};
+    f.job = (struct job){.device = device, .ncases = 2, .cases = jc};
+    f.result = (struct result){.ncases = 2, .cases = rc};
+    struct verdict v = {.kind = V_PASS};
+    check_facts(&v, &(struct check_input){
+                        .task = &f.task, .job = &f.job, .result = &f.result, .cases = info});
+    size_t n = v.warnings.n;
+    verdict_release(&v);
+    return n;
+}
+
+static void a_kernel_that_is_only_timed_is_named(void **state)
+{
+    (void)state;
+    size_t others = warnings_when("k", "k", JOB_EMU);
+    assert_int_equal(warnings_when("k", "fast", JOB_EMU), others + 1);
+    assert_int_equal(warnings_when("k", "fast", JOB_CUDA), others); /* verified there */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +416,7 @@ int main(void)
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),
         cmocka_unit_test(findings_carry_their_workload),
+        cmocka_unit_test(a_kernel_that_is_only_timed_is_named),
         cmocka_unit_test(unverified_is_unjudged),
         cmocka_unit_test(weak_data_is_reported),
     };
