@@ -63,6 +63,9 @@ template <int B> struct W<0, B> { static const int v = B; };
 extern "C" __global__ void k(int *p) { *p = W<28, 0>::v; }\n' >bomb.cu
 runs 1 "a template bomb" "$HONE" compile --time-limit 5s --memory-limit 500M bomb.cu
 runs 3 "a missing file" "$HONE" compile nothere.cu
+runs 2 "what is no architecture" "$HONE" compile --arch hopper "$plain"
+runs 3 "an architecture the compiler does not know" "$HONE" compile --arch sm_11 "$plain"
+err_has "is named" "for sm_11"
 
 # ---- precompiled headers
 light=$ROOT/bench/compile/light.cu
@@ -82,6 +85,16 @@ if command -v nvcc >/dev/null; then
         "$(field "$T/out" "[p['kind'] for p in j['kernels'][0]['params']], j['compiler'][:4]")" \
         "['pointer', 'pointer', 'int'] nvcc"
     runs 1 "nvcc, a forbidden include" "$HONE" compile --compiler nvcc evil.cu
+    for text in "died due to signal 9" "Unsupported gpu architecture"; do
+        printf 'static_assert(false, "x\\nnvcc fatal   : %s");\n#error nvcc error   : %s\n' \
+            "$text" "$text" >liar.cu
+        runs 1 "nvcc, a source that says '$text'" "$HONE" compile --compiler nvcc liar.cu
+    done
+    printf '\n#error not today\n' >refuse.cu
+    runs 1 "nvcc, an #error" "$HONE" compile --compiler nvcc refuse.cu
+    err_has "is placed" "refuse.cu:2"
+    err_has "and told" "not today"
+    runs 3 "nvcc, an architecture it does not know" "$HONE" compile --compiler nvcc --arch sm_11 "$plain"
 fi
 
 # ---- wrong kernels: see t/cases/badkernels/README.md

@@ -559,9 +559,22 @@ int compile_prepare(struct compiler *c, const char *parent, const char *arch)
     return state;
 }
 
+/* sm_90, sm_90a, sm_120f */
+static bool is_arch(const char *s)
+{
+    if (!str_starts(s, "sm_"))
+        return false;
+    size_t digits = strspn(s + 3, "0123456789");
+    const char *end = s + 3 + digits;
+    return digits >= 2 && digits <= 3 && (!*end || (strchr("af", *end) && !end[1]));
+}
+
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **out,
                   struct err *err)
 {
+    if (rq->arch && !is_arch(rq->arch))
+        return err_set(err, ERR_USAGE, "'%s' is no architecture: write sm_90a, sm_80 ...",
+                       rq->arch);
     struct compile_ticket *t = ticket_new(c, rq);
     struct source_scan scan;
     int rc = 0;
@@ -672,7 +685,8 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
     if (reply.end == JOB_DONE && client_result(&t->job, &r, &out->arena, err) < 0)
         return -1;
     if (reply.end == JOB_DONE && r.code == JOB_TOOL_FAILED)
-        return err_set(err, ERR_ENV, "%s: %s", c->version, r.log);
+        return err_set(err, ERR_ENV, "%s, for %s: %.*s", c->version, t->arch,
+                       (int)strcspn(r.log, "\n"), r.log);
     if (take_reply(t, &reply, &r, out) && c->have_cache && !c->cfg.no_cache) {
         struct strbuf sb = STRBUF_INIT((size_t)512 << 20);
         struct err e = ERR_INIT;

@@ -176,6 +176,30 @@ static bool read_head(struct parser *p, const char *s, size_t n)
     return false;
 }
 
+/* FILE:LINE:COLUMN: [fatal ]error: MESSAGE, from the host compiler that preprocesses for nvcc. */
+static bool read_host(struct parser *p, const char *s, size_t n)
+{
+    static const char *const marks[] = {": error: ", ": fatal error: "};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        size_t k = strlen(marks[i]);
+        const char *m = memmem(s, n, marks[i], k), *q = m, *place[2];
+        for (int part = 0; q && part < 2; part++) {
+            while (q > s && isdigit((unsigned char)q[-1]))
+                q--;
+            place[part] = q;
+            q = q > s && q[-1] == ':' && isdigit((unsigned char)*q) ? q - 1 : NULL;
+        }
+        if (!q || q == s)
+            continue;
+        begin(p, s, (size_t)(q - s), (uint32_t)strtoul(place[1], NULL, 10), DIAG_ERROR, m + k,
+              n - (size_t)(m + k - s));
+        if (p->cur)
+            p->cur->column = (uint32_t)strtoul(place[0], NULL, 10);
+        return true;
+    }
+    return false;
+}
+
 /* ptxas and the linker know no source line. */
 static bool read_ptxas(struct parser *p, const char *s, size_t n)
 {
@@ -250,8 +274,8 @@ static void read_frame(struct parser *p, const char *s, size_t n)
 
 static void read_line(struct parser *p, const char *s, size_t n)
 {
-    if (read_head(p, s, n) || read_ptxas(p, s, n) || read_placeless(p, s, n) ||
-        read_match(p, s, n) || !p->cur)
+    if (read_head(p, s, n) || read_host(p, s, n) || read_ptxas(p, s, n) ||
+        read_placeless(p, s, n) || read_match(p, s, n) || !p->cur)
         return;
     size_t blanks = 0;
     while (blanks < n && s[blanks] == ' ')

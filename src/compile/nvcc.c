@@ -66,6 +66,19 @@ static void sandbox(const struct job_request *rq, const struct temp_dir *dir, st
     sandbox_enter(roots, n, rw, ARRAY_LEN(rw));
 }
 
+/* What nvcc itself says stands last (and alone, if it never began); above it the source may have
+ * printed anything. */
+static bool tool_said(const char *log, const char *start, const char *what)
+{
+    size_t n = strlen(log);
+    while (n && log[n - 1] == '\n')
+        n--;
+    const char *line = log + n;
+    while (line > log && line[-1] != '\n')
+        line--;
+    return str_starts(line, start) && memmem(line, (size_t)(log + n - line), what, strlen(what));
+}
+
 static void run(const struct job_request *rq, const struct job_spec *spec, struct temp_dir *dir,
                 struct job_result *out, struct arena *a)
 {
@@ -103,10 +116,13 @@ static void run(const struct job_request *rq, const struct job_spec *spec, struc
             out->code = JOB_OUT_OF_MEMORY;
         else if (c.end == CHILD_SIGNALED && c.code == SIGKILL)
             out->code = JOB_TOOL_KILLED;
-        else if (c.end != CHILD_EXITED || strstr(out->log, "died due to signal 11"))
+        else if (c.end != CHILD_EXITED ||
+                 tool_said(out->log, "nvcc error   : ", "died due to signal 11"))
             out->code = JOB_TOOL_CRASHED;
-        else if (!out->ok && strstr(out->log, "died due to signal 9"))
+        else if (!out->ok && tool_said(out->log, "nvcc error   : ", "died due to signal 9"))
             out->code = JOB_TOOL_KILLED;
+        else if (!out->ok && tool_said(out->log, "nvcc fatal   : ", "Unsupported gpu architecture"))
+            out->code = JOB_TOOL_FAILED;
     }
     if (out->ok) {
         out->ok = read_output(cubin, CUBIN_MAX, a, &data, &out->cubin_len, &err) == 0;
