@@ -33,7 +33,7 @@
 /* Below this a family header cannot win anything. */
 #define FAMILY_MIN_NS (4 * SEC)
 /* Counts in every key: raise it when the meaning of an entry changes. */
-#define KEY_VERSION "hone-compile 3"
+#define KEY_VERSION "hone-compile 4"
 
 /* A family header this compiler has asked for. */
 struct family {
@@ -223,19 +223,19 @@ static void add_option(struct option_list *o, const char *fmt, ...)
 }
 
 static void find_options(const struct compiler *c, const struct compile_request *rq,
-                         const struct compile_ticket *t, bool uses_cute, struct option_list *o)
+                         const struct compile_ticket *t, struct option_list *o)
 {
     add_option(o, "-arch=%s", t->arch);
     add_option(o, "--std=c++17");
     add_option(o, "-lineinfo");
     add_option(o, "--ptxas-options=-v");
     add_option(o, "-w");
-    if (c->nvcc)
+    if (c->nvcc) {
         add_option(o, "--expt-relaxed-constexpr");
-    else
+    } else {
         add_option(o, "--device-int128"); /* nvcc has __int128 without being asked */
-    if (!c->nvcc && uses_cute)
-        add_option(o, "-default-device");
+        add_option(o, "-default-device"); /* CuTe needs it, and lambdas as function pointers */
+    }
     if (!c->nvcc && !rq->trusted)
         add_option(o, "--pre-include=" SHIM_BASE);
     const char *dirs[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include};
@@ -463,7 +463,7 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         goto out;
     strbuf_add(&text, scan->text.buf, scan->text.len);
     trailer_add(&text, t->nonce, t->kernels, t->nkernels);
-    find_options(c, rq, t, scan->uses_cute, &o);
+    find_options(c, rq, t, &o);
     find_headers(c, rq, &job, &t->arena);
     find_roots(c, &job, &t->arena);
     if (c->have_cache)
@@ -544,7 +544,7 @@ int compile_prepare(struct compiler *c, const char *parent, const char *arch)
     struct job_request job = {.name = t->name, .tool = "", .tmp = "", .prelude = ""};
     int state = -1;
     if (!c->nvcc && !c->cfg.no_pch && c->have_cache) {
-        find_options(c, &rq, t, true, &o);
+        find_options(c, &rq, t, &o);
         find_headers(c, &rq, &job, &t->arena);
         find_roots(c, &job, &t->arena);
         job.options = o.v.items;

@@ -82,6 +82,9 @@ static const struct {
      "__half and cute::half_t do not mix: reinterpret_cast the pointer to half_t and stay with it"},
     {"conversion function from \"__half\"", NULL,
      "__half converts to many types: say which, with __half2float or float(x)"},
+    {"name followed by \"::\" must be", NULL,
+     "no such name under the headers included; of cub there are the Block and Warp algorithms, not "
+     "the Device ones, which are host code"},
     {"namespace \"cub\" has no member", NULL,
      "cub::Sum and cub::Max are gone: use cuda::std::plus<>{} and cuda::maximum<>{}"},
     {"identifier \"FLT_MAX\"", NULL, "#include <float.h>"},
@@ -93,6 +96,7 @@ static const struct {
     {"identifier \"", "undefined",
      "not a name of CuTe or CUDA under the headers included: define it or use what exists"},
     {"has no member", NULL, "no such name in this version of the headers"},
+    {"annotation on lambda", NULL, "leave __device__ out: a lambda in device code is device code"},
     {"capture list", NULL, "capture it: [=] or [&]"},
     {"device-side kernel launch", NULL,
      "a candidate has no host code: launches belong into the hone-plan comment"},

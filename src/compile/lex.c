@@ -293,8 +293,6 @@ static void on_include(struct lexer *l, size_t at)
                   h);
     struct source_scan *out = l->out;
     *vec_push(&out->includes) = arena_strdup(&out->arena, h);
-    if (str_starts(h, "cute/") || str_starts(h, "cutlass/"))
-        out->uses_cute = true;
     if (str_eq(h, "cute/tensor.hpp") && !l->defined_macro && l->if_depth == 0)
         out->pch_ok = true;
 }

@@ -28,7 +28,6 @@ struct source_scan {
     struct strbuf text; /* what to compile: the source, some pragmas blanked */
     VEC(const char *) includes;
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
-    bool uses_cute;            /* includes cute/ or cutlass/ */
     bool pch_ok;               /* includes cute/tensor.hpp with no macro defined before it */
     /* When rejected: */
     const char *failure; /* NULL = fine; "forbidden include", "forbidden directive", ... */

@@ -55,6 +55,18 @@
 
 #define EMPTY "#pragma once\n"
 
+/* The real one begins with the device-wide algorithms: host code, which NVRTC refuses. */
+#define BLOCK(name) "#include <cub/block/block_" name ".cuh>\n"
+#define WARP(name) "#include <cub/warp/warp_" name ".cuh>\n"
+#define CUB                                                                                      \
+    "#pragma once\n" BLOCK("adjacent_difference") BLOCK("discontinuity") BLOCK("exchange")       \
+        BLOCK("histogram") BLOCK("load") BLOCK("merge_sort") BLOCK("radix_rank")                 \
+            BLOCK("radix_sort") BLOCK("reduce") BLOCK("run_length_decode") BLOCK("scan")         \
+                BLOCK("shuffle") BLOCK("store") WARP("exchange") WARP("load") WARP("merge_sort") \
+                    WARP("reduce") WARP("scan")                                                  \
+                        WARP("store") "#include <cub/thread/thread_operators.cuh>\n#include "    \
+                                      "<cub/util_type.cuh>\n"
+
 const struct shim shims[] = {
     {SHIM_BASE, BASE},
     {"stdint.h", STDINT},
@@ -82,6 +94,7 @@ const struct shim shims[] = {
     {"utility", FROM_CUDA_STD("utility")},
     {"tuple", FROM_CUDA_STD("tuple")},
     {"array", FROM_CUDA_STD("array")},
+    {"cub/cub.cuh", CUB},
     {"algorithm",
      "#pragma once\n#include <cuda/std/__algorithm/min.h>\n#include <cuda/std/__algorithm/max.h>\n"
      "#include <cuda/std/__algorithm/clamp.h>\n#include <cuda/std/utility>\n"

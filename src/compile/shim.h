@@ -1,6 +1,7 @@
 /*
- * shim.h - the few C and C++ standard headers device code asks for. NVRTC has none of its own; a
- * kernel that says #include <cstdint> out of habit should compile all the same.
+ * shim.h - the few C and C++ standard headers device code asks for, and cub/cub.cuh without its
+ * host code. NVRTC has none of its own; a kernel that says #include <cstdint> out of habit should
+ * compile all the same.
  */
 #ifndef COMPILE_SHIM_H
 #define COMPILE_SHIM_H

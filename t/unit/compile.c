@@ -116,6 +116,18 @@ static void results(void **state)
               &out);
     assert_non_null(strstr(out.ptx, "griddepcontrol.wait"));
     compiled_release(&out);
+    expect_ok("extern \"C\" __global__ void k(int *p)\n"
+              "{ int (*f[2])(int) = {[](int a) { return a + 1; }, [](int a) { return a * a; }};\n"
+              "  p[threadIdx.x] = f[p[threadIdx.x] & 1](3); }\n",
+              &out);
+    compiled_release(&out);
+    expect_ok("#include <cub/cub.cuh>\n"
+              "extern \"C\" __global__ void k(const float *x, float *y)\n"
+              "{ using R = cub::BlockReduce<float, 128>;\n"
+              "  __shared__ R::TempStorage t;\n"
+              "  *y = R(t).Sum(x[threadIdx.x]); }\n",
+              &out);
+    compiled_release(&out);
 }
 
 static void signatures(void **state)
