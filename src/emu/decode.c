@@ -338,6 +338,11 @@ int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd 
         *neg = false;
         return 0;
     }
+    if (o->kind == PO_SPEC && str_eq(o->name, "%is_explicit_cluster")) {
+        *out = OPND_BLOCK | BS_IS_EXPLICIT_CLUSTER << 7;
+        *neg = o->neg;
+        return 0;
+    }
     if (o->kind != PO_REG || o->var->type != PT_PRED)
         return dec_bad(d, p, "a predicate is expected");
     *out = reg_code(d, o->var);

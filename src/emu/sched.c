@@ -92,7 +92,8 @@ static void block_constants(struct block *b, const struct launch *l)
     set_block(b, BS_NWARPID, MAX(l->nwarps, 64u));
     set_block(b, BS_NSMID, l->sms);
     set_block(b, BS_CLUSTER_NCTARANK, l->cluster_size);
-    set_block(b, BS_IS_EXPLICIT_CLUSTER, l->cluster_size > 1);
+    bool explicit = l->cluster_size > 1 || l->entry->src->cluster[0];
+    set_block(b, BS_IS_EXPLICIT_CLUSTER, explicit ? FULL : 0); /* a predicate */
     set_block(b, BS_DYNAMIC_SMEM, l->smem_bytes - l->smem_static);
     set_block(b, BS_TOTAL_SMEM, l->smem_bytes - SMEM_BASE);
     set_block(b, BS_ZERO, 0);
