@@ -81,6 +81,7 @@ struct cp_rec {
 };
 
 struct wg_pending; /* warpgroup.c */
+#define WG_CLOCKS 32
 
 struct warp_async {
     VEC(struct cp_rec) cp;
@@ -92,6 +93,7 @@ struct warp_async {
     /* wgmma */
     VEC(struct wg_pending) wg;
     uint32_t wg_committed, wg_seq;
+    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's, of the last products, by number */
     bool wg_fenced, wg_ever;
     const uint32_t *wg_last; /* registers of the last completed accumulator, */
     uint64_t wg_last_hash;   /* and what they held */

@@ -326,6 +326,10 @@ void undef_step(struct warp *w, const struct insn *pc);
 /* Lanes of a mask met in one instruction; a fence of scope 0 block, 1 cluster, 2 device. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 void san_fence(struct warp *w, uint32_t scope);
+/* A product of this warp has been checked; its clock. One of `warp` with clock t has read its
+ * operands, as w knows. */
+uint32_t san_product(struct warp *w);
+void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
 /* A barrier of the whole block is left. */
 void san_barrier_full(struct warp *w, const void *key);
 void san_launch_begin(struct launch *l);

@@ -15,7 +15,7 @@
 
 static void join(struct vclock *a, const struct vclock *b)
 {
-    for (uint32_t i = 0; i < VC_N; i++)
+    for (uint32_t i = 0; i < VC_ALL; i++)
         a->t[i] = a->t[i] > b->t[i] ? a->t[i] : b->t[i];
 }
 
@@ -103,7 +103,8 @@ void san_barrier_full(struct warp *w, const void *key)
     uint32_t own = MAX(s->vc.t[w->id], m + 1);
     for (uint32_t i = 0; i < VC_ASYNC; i++)
         s->vc.t[i] = MAX(s->vc.t[i], m);
-    s->vc.t[VC_ASYNC] = MAX(s->vc.t[VC_ASYNC], o->vc.t[VC_ASYNC]);
+    for (uint32_t i = VC_ASYNC; i < VC_ALL; i++)
+        s->vc.t[i] = MAX(s->vc.t[i], o->vc.t[i]);
     s->vc.t[w->id] = own;
     w->block->san->top = MAX(w->block->san->top, own);
     set_min(w);
@@ -120,6 +121,22 @@ void san_warp_sync(struct warp *w, uint32_t mask)
     (void)mask;
     if (w->launch->sanitize)
         tick(w);
+}
+
+uint32_t san_product(struct warp *w)
+{
+    if (!w->launch->sanitize)
+        return 0;
+    uint32_t t = w->san->vc.t[w->id];
+    w->block->san->products = true;
+    tick(w);
+    return t;
+}
+
+void san_product_done(struct warp *w, uint32_t warp, uint32_t t)
+{
+    if (w->launch->sanitize)
+        w->san->vc.t[VC_WGMMA + warp] = MAX(w->san->vc.t[VC_WGMMA + warp], t);
 }
 
 void san_fence(struct warp *w, uint32_t scope)
@@ -219,23 +236,35 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
 /* ---- reports -----------------------------------------------------------------------------------
  */
 
-void san_party(const struct warp *w, uint32_t who, char *buf, size_t n)
+static const struct code_func *func_of(const struct warp *w, uint32_t who)
 {
     const struct code *c = w->launch->code;
-    uint32_t id = who_insn(who), line = 0, t = who_warp(who) * WARP + who_lane(who);
+    uint32_t id = who_insn(who);
+    for (uint32_t i = 0; id && i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        if (f->decoded && id - 1 >= f->count_base && id - 1 <= f->count_base + f->n)
+            return f;
+    }
+    return NULL;
+}
+
+const struct insn *san_insn(const struct warp *w, uint32_t who)
+{
+    const struct code_func *f = func_of(w, who);
+    return f ? &f->insns[who_insn(who) - 1 - f->count_base] : NULL;
+}
+
+void san_party(const struct warp *w, uint32_t who, char *buf, size_t n)
+{
+    uint32_t line = 0, t = who_warp(who) * WARP + who_lane(who);
     const uint32_t *b = w->launch->block, *bl = w->block->id;
     if (who == WHO_ASYNC) {
         snprintf(buf, n, "an asynchronous copy");
         return;
     }
-    for (uint32_t i = 0; id && i < c->nfuncs; i++) {
-        const struct code_func *f = &c->funcs[i];
-        if (!f->decoded || id - 1 < f->count_base || id - 1 > f->count_base + f->n)
-            continue;
-        uint32_t src = f->insns[id - 1 - f->count_base].src;
-        if (src < f->src->insns.n)
-            line = f->src->insns.items[src].line;
-    }
+    const struct code_func *f = func_of(w, who);
+    if (f && san_insn(w, who)->src < f->src->insns.n)
+        line = f->src->insns.items[san_insn(w, who)->src].line;
     snprintf(buf, n, "line %u, block (%u,%u,%u) thread (%u,%u,%u)", line, bl[0], bl[1], bl[2],
              t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
 }
@@ -291,14 +320,14 @@ void san_block_start(struct block *b)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
-    s->g_many = false;
+    s->g_many = s->products = false;
     while (s->nblank)
         s->rmax[s->blank[--s->nblank].cell] = 0;
     while (s->nearly)
         s->rmax[s->early[--s->nearly].cell] = 0;
     for (uint32_t i = 0; i < b->nwarps; i++) {
         struct warp_san *w = b->warps[i].san;
-        for (uint32_t k = 0; k < VC_N; k++)
+        for (uint32_t k = 0; k < VC_ALL; k++)
             w->vc.t[k] = s->base - 1;
         w->vc.t[VC_ASYNC] = s->base;
         w->vc.t[i] = s->base;

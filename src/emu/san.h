@@ -7,6 +7,10 @@
  * a new own clock, acquires take it over. Meeting in a warp-wide instruction also starts a new own
  * clock, so accesses of two lanes under the same clock are unordered.
  *
+ * A wgmma is one operation of four warps: who has waited for it knows that all four have read their
+ * operands, though nothing else about the other three. So these reads are also ordered by entries
+ * of their own (VC_WGMMA).
+ *
  * Clocks never go back, not even between blocks that use the same memory one after the other: a new
  * block starts above everything, hence "written in this block" is "clock >= base".
  */
@@ -17,9 +21,11 @@
 
 #define VC_ASYNC MAX_WARPS
 #define VC_N (MAX_WARPS + 1)
+#define VC_WGMMA VC_N /* + warp: its products up to this clock have read their operands */
+#define VC_ALL (VC_N + MAX_WARPS)
 
 struct vclock {
-    uint32_t t[VC_N];
+    uint32_t t[VC_ALL];
 };
 
 struct hb_obj { /* what was released under a key */
@@ -54,7 +60,8 @@ struct block_san {
         char who[96];
     } early[16];
     uint32_t nearly;
-    bool g_many; /* too many objects in global memory: order within the block is not followed */
+    bool products; /* there were wgmmas in this block */
+    bool g_many;   /* too many objects in global memory: order within the block is not followed */
     struct remote_access { /* the last plain one by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;
@@ -98,6 +105,8 @@ static inline uint32_t who_insn(uint32_t who)
     return who & 0x1fffffu;
 }
 
+/* The instruction of a who, or NULL. */
+const struct insn *san_insn(const struct warp *w, uint32_t who);
 /* "line 41, block (0,0,0) thread (3,0,0)" */
 void san_party(const struct warp *w, uint32_t who, char *buf, size_t n);
 /* The bytes a store of this lane would write; 0 if the instruction is no plain store. */

@@ -130,9 +130,23 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
+/* Is the read of a cell by another warp r, at clock t, over before what w does now? A product's is
+ * once w knows that the product was waited for. `who` is the cell's last reader: if that is yet
+ * another warp, it is not known what kind of read this one was. */
+static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
+{
+    const uint32_t *vc = w->san->vc.t;
+    if (t > vc[r] && t > vc[VC_WGMMA + r])
+        return false;
+    if (who_warp(who) != r || (t <= vc[r] && t <= vc[VC_WGMMA + r]))
+        return true;
+    const struct insn *in = san_insn(w, who);
+    return in && (in->flags & INSN_PIN) ? t <= vc[VC_WGMMA + r] : t <= vc[r];
+}
+
 /* The reader (a who) whose read of cell c is not ordered before this write, or 0. */
-static uint32_t unordered_reader(const struct warp *w, const struct block_san *s, uint32_t c,
-                                 uint32_t lane, uint32_t insn)
+static inline uint32_t find_reader(const struct warp *w, const struct block_san *s, uint32_t c,
+                                   uint32_t lane, uint32_t insn, const bool products)
 {
     if (s->rmax[c] < s->base)
         return 0;
@@ -141,7 +155,7 @@ static uint32_t unordered_reader(const struct warp *w, const struct block_san *s
         if (t < s->base)
             continue;
         if (r != w->id) {
-            if (t > w->san->vc.t[r])
+            if (products ? !after_read(w, r, t, who) : t > w->san->vc.t[r])
                 return who_warp(who) == r ? who : r << 26 | (who & 0x1fffff);
         } else if (t == w->san->vc.t[r] && who_warp(who) == r && who_lane(who) != lane &&
                    who_insn(who) != insn) {
@@ -149,6 +163,20 @@ static uint32_t unordered_reader(const struct warp *w, const struct block_san *s
         }
     }
     return 0;
+}
+
+static __attribute__((noinline)) uint32_t product_reader(const struct warp *w,
+                                                         const struct block_san *s, uint32_t c,
+                                                         uint32_t lane, uint32_t insn)
+{
+    return find_reader(w, s, c, lane, insn, true);
+}
+
+static inline uint32_t unordered_reader(const struct warp *w, const struct block_san *s, uint32_t c,
+                                        uint32_t lane, uint32_t insn)
+{
+    return s->products ? product_reader(w, s, c, lane, insn)
+                       : find_reader(w, s, c, lane, insn, false);
 }
 
 /* Another block read a cell before its owner wrote it: if no barrier of the cluster comes between,

@@ -1,10 +1,12 @@
 /*
  * warpgroup.c - wgmma: issue, groups, completion.
  *
- * Each of the four warps computes its own 16 rows of D when it waits for the group. Registers and
- * shared memory are read then, not at issue, so whatever touched them in between shows. B is the
- * same for all four warps: the first to complete a product decodes it, the others find it under
- * the number of the instruction in its warpgroup's sequence.
+ * A product is one operation of four warps, each with its own 16 rows of D, and is complete for all
+ * four or for none. So the first warp that waits for it waits for the others to have issued it,
+ * too, and then computes all rows: from here on one thread may hand the operands' memory back in
+ * the name of all. Registers and shared memory are read then, not at issue, so whatever touched
+ * them in between shows. B is the same for all four warps and decoded once, under the number of the
+ * instruction in its warpgroup's sequence.
  *
  * Accumulators of products in flight are watched (warp->watch): a plain register copy, which
  * ptxas would have removed, completes them first; any other access is reported and sees old data.
@@ -37,6 +39,8 @@ struct wg_pending {
     uint32_t group, seq;
     uint32_t meta[WARP];
     uint32_t san[4]; /* two ranges each for A and B */
+    bool done;       /* D is computed; the warp itself has not waited yet */
+    bool early;      /* done without any wait: D may be used */
 };
 
 /* Decoded B of recent products. */
@@ -129,7 +133,7 @@ static void watch_add(struct warp *w, const struct wg_pending *p)
     }
 }
 
-static void complete(struct warp *w, uint32_t keep, bool all);
+static void complete_early(struct warp *w);
 
 static bool writes_v(const struct insn *in)
 {
@@ -153,7 +157,7 @@ void async_touch(struct warp *w, const struct insn *in)
     if (!acc && !frag)
         return;
     if (in->kind == CK_MOVE && acc) {
-        complete(w, 0, true);
+        complete_early(w);
         return;
     }
     emu_finding(w, in, -1, FIND_ASYNC, NULL, -1, NULL,
@@ -164,19 +168,24 @@ void async_touch(struct warp *w, const struct insn *in)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-static uint64_t hash_regs(uint32_t *const *regs, unsigned n)
+static uint32_t *reg_of(const struct wg_pending *p, unsigned i)
+{
+    return (uint32_t *)(void *)(p->frame + (p->pc->v[i] & OPND_OFF));
+}
+
+static uint64_t hash_acc(const struct wg_pending *p, unsigned n)
 {
     uint64_t h = 1469598103934665603ull;
     for (unsigned r = 0; r < n; r++)
         for (unsigned i = 0; i < WARP; i++)
-            h = (h ^ regs[r][i]) * 1099511628211ull;
+            h = (h ^ reg_of(p, r)[i]) * 1099511628211ull;
     return h;
 }
 
 static void registers(const struct wg_pending *p, uint32_t **out)
 {
     for (unsigned i = 0; i < p->pc->nv; i++)
-        out[i] = (uint32_t *)(void *)(p->frame + (p->pc->v[i] & OPND_OFF));
+        out[i] = reg_of(p, i);
 }
 
 static bool same_acc(const struct wg_pending *a, const struct wg_pending *b)
@@ -186,8 +195,7 @@ static bool same_acc(const struct wg_pending *a, const struct wg_pending *b)
            !memcmp(a->pc->v, b->pc->v, x->nd * sizeof *a->pc->v);
 }
 
-static void product(struct warp *w, const struct wg_pending *p, uint32_t *const *regs,
-                    uint32_t *acc)
+static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs, uint32_t *acc)
 {
     static _Thread_local uint32_t xa[16 * WGMMA_MAX_K];
     const struct wg_insn *g = p->pc->aux;
@@ -198,9 +206,11 @@ static void product(struct warp *w, const struct wg_pending *p, uint32_t *const 
     else
         wgmma_load_a(&g->op, b->smem, b->smem_bytes, p->a_desc, w->id & 3, xa);
     wgmma_product(&g->op, xa, xb, p->meta, g->sel, p->scale_d, acc);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         if (p->san[i])
             san_async_end(b, p->san[i]);
+        p->san[i] = 0;
+    }
 }
 
 /* Runs the first n pending products; chains on one accumulator stay dense. */
@@ -209,13 +219,17 @@ static void run_pending(struct warp *w, size_t n)
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
     struct warp_async *a = w->async;
     uint32_t *regs[WGMMA_MAX_N / 2 + 4];
-    for (size_t i = 0; i < n; i++) {
-        const struct wg_pending *p = &a->wg.items[i];
+    size_t first = 0;
+    while (first < n && a->wg.items[first].done)
+        first++;
+    for (size_t i = first; i < n; i++) {
+        struct wg_pending *p = &a->wg.items[i];
         const struct wg_insn *g = p->pc->aux;
         registers(p, regs);
-        if (i == 0 || !same_acc(p - 1, p))
+        if (i == first || !same_acc(p - 1, p))
             wgmma_acc_load(&g->op, regs, acc);
         product(w, p, regs, acc);
+        p->done = true;
         if (i + 1 < n && same_acc(p, p + 1)) {
             wgmma_acc_round(&g->op, acc);
             continue;
@@ -224,27 +238,69 @@ static void run_pending(struct warp *w, size_t n)
         if (emu_sanitizing(w)) {
             a->wg_last = p->pc->v;
             a->wg_last_n = g->nd;
-            a->wg_last_hash = hash_regs(regs, g->nd);
+            a->wg_last_hash = hash_acc(p, g->nd);
         }
     }
 }
 
-static void complete(struct warp *w, uint32_t keep, bool all)
+static void watch_again(struct warp *w)
 {
     struct warp_async *a = w->async;
-    if (!a)
-        return;
-    size_t n = 0;
-    while (n < a->wg.n && (all || a->wg.items[n].group + keep < a->wg_committed))
-        n++;
-    if (!n)
-        return;
-    run_pending(w, n);
-    memmove(a->wg.items, a->wg.items + n, (a->wg.n - n) * sizeof *a->wg.items);
-    a->wg.n -= n;
     watch_free(w);
     for (size_t i = 0; i < a->wg.n; i++)
-        watch_add(w, &a->wg.items[i]);
+        if (!a->wg.items[i].early)
+            watch_add(w, &a->wg.items[i]);
+}
+
+/* All that is pending, though nobody has waited: D may be used. */
+static void complete_early(struct warp *w)
+{
+    struct warp_async *a = w->async;
+    run_pending(w, a->wg.n);
+    for (size_t i = 0; i < a->wg.n; i++)
+        a->wg.items[i].early = true;
+    watch_free(w);
+}
+
+static void drop(struct warp *w, size_t n)
+{
+    struct warp_async *a = w->async;
+    memmove(a->wg.items, a->wg.items + n, (a->wg.n - n) * sizeof *a->wg.items);
+    a->wg.n -= n;
+    watch_again(w);
+}
+
+/* Its products before number `end`. */
+static size_t pending_before(const struct warp *w, uint32_t end)
+{
+    size_t n = 0;
+    while (w->async && n < w->async->wg.n && w->async->wg.items[n].seq < end)
+        n++;
+    return n;
+}
+
+static struct warp *member(const struct warp *w, unsigned i)
+{
+    uint32_t id = (w->id & ~3u) + i;
+    return id < w->block->nwarps ? &w->block->warps[id] : NULL;
+}
+
+/* Runs the warpgroup's products before number `end`; false if a warp has yet to issue its part. */
+static bool run_warpgroup(struct warp *w, uint32_t end)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        const struct warp *m = member(w, i);
+        if (m && (!m->async || m->async->wg_seq < end))
+            return false;
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        struct warp *m = member(w, i);
+        if (!m)
+            continue;
+        run_pending(m, pending_before(m, end));
+        san_product_done(w, m->id, m->async->wg_clock[(end - 1) % WG_CLOCKS]);
+    }
+    return true;
 }
 
 void wg_release(struct warp *w)
@@ -359,13 +415,11 @@ static void check_fence(struct warp *w, const struct insn *in, const struct wg_p
 {
     struct warp_async *a = w->async;
     const struct wg_insn *g = in->aux;
-    if (a->wg_fenced || !emu_sanitizing(w) || a->wg.n > 1)
+    if (a->wg_fenced || !emu_sanitizing(w) || (a->wg.n > 1 && !p[-1].early))
         return;
-    uint32_t *regs[WGMMA_MAX_N / 2 + 4];
-    registers(p, regs);
     bool same = a->wg_ever && a->wg_last && a->wg_last_n == g->nd &&
                 !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && !g->a_regs &&
-                hash_regs(regs, g->nd) == a->wg_last_hash;
+                hash_acc(p, g->nd) == a->wg_last_hash;
     if (!same)
         emu_finding(w, in, -1, FIND_ASYNC, NULL, -1, NULL,
                     "no wgmma.fence between the last use of this product's registers and the "
@@ -396,8 +450,9 @@ static int exec_wgmma(struct warp *w, const struct insn *in)
         rc = check_operand(w, in, p->a_desc, g->op.a_mn, &sa, true, p->san);
     if (rc != EX_NEXT)
         return rc;
+    a->wg_clock[p->seq % WG_CLOCKS] = san_product(w);
     if (w->frame->depth > 0 || async_eager(w))
-        complete(w, 0, true); /* a frame that may be gone before the wait */
+        complete_early(w); /* a frame that may be gone before the wait */
     else
         watch_add(w, p);
     return EX_NEXT;
@@ -421,7 +476,15 @@ static int exec_commit(struct warp *w, const struct insn *in)
 
 static int exec_wait(struct warp *w, const struct insn *in)
 {
-    complete(w, (uint32_t)in->imm, false);
+    struct warp_async *a = w->async;
+    size_t n = 0;
+    while (a && n < a->wg.n && a->wg.items[n].group + (uint32_t)in->imm < a->wg_committed)
+        n++;
+    if (!n)
+        return EX_NEXT;
+    if (!run_warpgroup(w, a->wg.items[n - 1].seq + 1))
+        return EX_WAIT;
+    drop(w, n);
     return EX_NEXT;
 }
 
