@@ -572,10 +572,10 @@ static bool is_arch(const char *s)
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **out,
                   struct err *err)
 {
-    *out = NULL;
-    if (rq->arch && !is_arch(rq->arch))
-        return err_set(err, ERR_USAGE, "'%s' is no architecture: write sm_90a, sm_80 ...",
-                       rq->arch);
+    if (rq->arch && !is_arch(rq->arch)) {
+        err_set(err, ERR_USAGE, "'%s' is no architecture: write sm_90a, sm_80 ...", rq->arch);
+        return -1;
+    }
     struct compile_ticket *t = ticket_new(c, rq);
     struct source_scan scan;
     int rc = 0;
