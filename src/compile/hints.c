@@ -87,6 +87,7 @@ static const struct {
      "the Device ones, which are host code"},
     {"namespace \"cub\" has no member", NULL,
      "cub::Sum and cub::Max are gone: use cuda::std::plus<>{} and cuda::maximum<>{}"},
+    {"identifier \"concept\"", NULL, "the language is C++17: use enable_if or static_assert"},
     {"identifier \"FLT_MAX\"", NULL, "#include <float.h>"},
     {"identifier \"convert_", NULL, "a helper of FlashAttention, not of CuTe: define it"},
     {"identifier \"__", "undefined",

@@ -167,9 +167,15 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
     if (sig->nparams != l->args.n) {
         snprintf(pointer, sizeof pointer, "/launches/%zu/args", i);
+        bool has_struct = false;
+        for (uint32_t k = 0; k < sig->nparams; k++)
+            has_struct |= sig->params[k].kind == SIG_STRUCT && sig->params[k].size != 128;
         report_at(r, pointer, false, 0,
-                  "launch %zu: kernel '%s' takes %u parameters, the plan gives %zu arguments", i,
-                  l->kernel, sig->nparams, l->args.n);
+                  "launch %zu: kernel '%s' takes %u parameter%s, the plan gives %zu argument%s%s",
+                  i, l->kernel, sig->nparams, sig->nparams == 1 ? "" : "s", l->args.n,
+                  l->args.n == 1 ? "" : "s",
+                  has_struct ? "; a struct cannot be passed by value: make its members parameters"
+                             : "");
         return;
     }
     for (size_t k = 0; k < l->args.n; k++) {
