@@ -1,0 +1,53 @@
+/* torch.c - a task's PyTorch expression, as every playbook reads it. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "author/playbook.h"
+#include "base/util.h"
+
+/* Inputs of several ranks, so that every reader finds what it looks for. */
+static json_t *a_task(const char *torch)
+{
+    return json_pack("{s:s, s:s, s:s, s:["
+                     " {s:s, s:s, s:[s, s, s], s:b, s:b}, {s:s, s:s, s:[s, s, s], s:b, s:b},"
+                     " {s:s, s:s, s:[s], s:b, s:b}, {s:s, s:s, s:[s, s, s], s:b, s:b}],"
+                     " s:{s:{}}}",
+                     "name", "t", "op_type", "", "torch", torch, "tensors", "name", "x", "dtype",
+                     "float16", "shape", "B", "M", "K", "input", 1, "output", 0, "name", "w",
+                     "dtype", "float16", "shape", "M", "1", "4", "input", 1, "output", 0, "name",
+                     "b", "dtype", "float32", "shape", "K", "input", 1, "output", 0, "name", "y",
+                     "dtype", "float16", "shape", "B", "M", "K", "input", 0, "output", 1, "scalars",
+                     "eps");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct playbook_shelf *shelf;
+    char *text = xstrndup((const char *)data, size);
+    if (!shelf && playbooks_open(&shelf, NULL, NULL) < 0)
+        abort();
+    for (size_t drop = 0; drop < 3; drop++) { /* with three inputs, two, one */
+        json_t *task = a_task(text);
+        for (size_t i = 0; task && i < drop; i++)
+            json_array_remove(json_object_get(task, "tensors"), 2 - i);
+        vec_each (struct playbook, pb, &shelf->books) {
+            struct pb_binding b;
+            struct strbuf why = STRBUF_INIT(4096), out = STRBUF_INIT(1 << 20);
+            if (task && playbook_bind(pb, task, 90, &b, &why)) {
+                struct pb_point p = playbook_start(pb, &b);
+                if (playbook_expand(pb, &b, &p, &out, NULL) < 0)
+                    abort();
+                pb_binding_release(&b);
+            } else if (task && !why.len) {
+                abort();
+            }
+            strbuf_release(&why);
+            strbuf_release(&out);
+        }
+        json_decref(task);
+    }
+    free(text);
+    return 0;
+}
