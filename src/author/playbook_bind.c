@@ -192,9 +192,22 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
     bool flat = role->rank && role->shape[0][0] == '*';
     if (flat)
         fixed--;
-    if (in != role->in || out != role->out || !(role->dtypes >> d & 1) ||
-        (flat ? rank < fixed : rank != fixed)) {
-        strbuf_addf(why, "tensor '%s' is not what '%s' must be", facts_text(t, "name"), role->role);
+    const char *name = facts_text(t, "name");
+    if (in != role->in || out != role->out) {
+        strbuf_addf(why, "'%s' is where it has %s '%s'", name,
+                    role->in && role->out ? "the updated"
+                    : role->in            ? "the input"
+                                          : "the output",
+                    role->role);
+        return false;
+    }
+    if (!(role->dtypes >> d & 1)) {
+        strbuf_addf(why, "'%s' is %s", name, facts_text(t, "dtype"));
+        return false;
+    }
+    if (flat ? rank < fixed : rank != fixed) {
+        strbuf_addf(why, "'%s' has %zu dimensions, not %zu%s", name, rank, fixed,
+                    flat ? " or more" : "");
         return false;
     }
     const char *alike = role->like ? arena_printf(&b->arena, "%s:type", role->like) : NULL;
