@@ -414,17 +414,17 @@ static void families(void **state)
     for (int i = 0; (state_of = compile_prepare(c, parent_key, "sm_90a")) == 0 && i < 600; i++)
         poll(NULL, 0, 100);
     assert_int_equal(state_of, 1);
-    rq.source = child;
-    rq.len = strlen(child);
-    rq.parent = parent_key;
-    if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
-        fail_msg("%s %s", err.msg, out.log);
     struct cache cache;
     struct cache_stat st;
     assert_int_equal(cache_open(&cache, dir.path, &err), 0);
     assert_int_equal(cache_stat(&cache, true, &st, &err), 0);
     assert_int_equal(st.families.n, 1);
     cache_release(&cache);
+    rq.source = child;
+    rq.len = strlen(child);
+    rq.parent = parent_key;
+    if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
+        fail_msg("%s %s", err.msg, out.log);
 #ifndef __SANITIZE_ADDRESS__ /* its allocator lays memory out by the source: NVRTC goes without */
     assert_true(out.used_family_pch);
 #endif
