@@ -164,7 +164,7 @@ static bool find_conv(const char *text, const struct values *v, struct conv *c)
 static bool window(const json_t *w, unsigned dims, long size[2])
 {
     size_t n = json_array_size(w);
-    size[0] = 1;
+    size[0] = size[1] = 1;
     if (n != dims + 2)
         return false;
     for (unsigned d = 0; d < dims; d++) {
