@@ -149,7 +149,7 @@ static void play(const char *file, const char *protocol)
 
     struct author *a;
     struct author_config cfg = {.backoff_ns = 4000000,
-                                .stall_ns = 400000000,
+                                .stall_ns = 1000000000,
                                 .total_ns = 8000000000,
                                 .retries = 4,
                                 .continues = 3,
