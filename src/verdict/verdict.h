@@ -115,10 +115,10 @@ json_t *verdict_to_json(const struct verdict *v);
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 /* Fills `score` from the kind, and the error or time within it. */
 void verdict_set_score(struct verdict *v);
-/* Orders by worth: <0 if a is worse than b. */
 /* Makes what candidates had a hand in (names, source lines, what they print) plain text: control
  * characters, with which a terminal could be made to show another verdict, become '?'. */
 void verdict_plain_text(struct verdict *v);
+/* Orders by worth: <0 if a is worse than b. */
 int verdict_cmp(const struct verdict *a, const struct verdict *b);
 void verdict_release(struct verdict *v);
 
