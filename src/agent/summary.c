@@ -143,8 +143,8 @@ void summary_print(const struct summary *m, struct strbuf *out)
                 m->run.state, *m->run.reason ? ": " : "", m->run.reason);
     strbuf_addf(out, "  written by %s, %.0f s\n", m->run.source, (double)m->run.wall_ns / 1e9);
     strbuf_addf(out,
-                "  %u candidates: %u pass, %u fail (%u refused); %u of %u failures repaired; %u "
-                "regressions\n",
+                "  %u candidates: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
+                "faster\n",
                 m->judged, m->passes, m->failures, m->refused, m->failures_repaired,
                 m->failures_entered, m->regressions);
     if (m->best) {

@@ -78,8 +78,11 @@ static json_t *load_json(const char *name, struct err *err)
             break;
         strbuf_addf(&known, " %.*s", (int)strlen(k->path) - 10, k->path + 5);
     }
-    err_set(err, ERR_INPUT, "gpu '%s': %s (line %d); built in:%s; or give a JSON file like them",
-            name, je.text, je.line, known.buf);
+    char line[32] = "";
+    if (je.line > 0)
+        snprintf(line, sizeof line, " (line %d)", je.line);
+    err_set(err, ERR_INPUT, "gpu '%s': %s%s; built in:%s; or give a JSON file like them", name,
+            je.text, line, known.buf);
     strbuf_release(&known);
     return NULL;
 }

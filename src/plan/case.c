@@ -60,7 +60,7 @@ static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *
 int plan_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
 {
     const struct task *t = s->task;
-    int64_t v;
+    int64_t v = 0;
     c->nbuffers = (uint32_t)t->tensors.n;
     c->buffers = arena_alloc(a, JOB_MAX_BUFFERS * sizeof *c->buffers);
     for (size_t i = 0; i < t->tensors.n; i++)
