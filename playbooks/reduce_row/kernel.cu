@@ -31,38 +31,7 @@ constexpr int kMaxThreads = @{threads};
 constexpr bool kStream = @{stream};
 constexpr int kInputs = @{x:n};
 
-using Inputs = cute::array<const T *, kInputs>;
-
-struct State {
-    @{state}
-};
-
-__device__ State unit()
-{
-    return {@{unit}};
-}
-
-__device__ float value(@{x:floats}@{scalars:params})
-{
-    return @{expr};
-}
-
-// v is the i-th value of its row.
-__device__ State element(float v, int64_t i)
-{
-    return {@{element}};
-}
-
-__device__ State join(State a, State b)
-{
-    @{join}
-}
-
-// Of a row of n values.
-__device__ Out result(State s, float n)
-{
-    return Out(@{result});
-}
+@{part:states}
 
 @{part:stream_load}
 
@@ -84,13 +53,6 @@ __device__ State join_warp(State s)
     for (int d = 16; d > 0; d /= 2)
         s = join(s, other_lane(s, d));
     return s;
-}
-
-// The value of element v of vector u: of all inputs.
-template <class Loaded, int... kInput>
-__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
-{
-    return value(float(r(v, u, kInput))...@{scalars:names});
 }
 
 template <int kWidth>

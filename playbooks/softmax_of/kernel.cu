@@ -34,55 +34,9 @@ __device__ float op(@{in:floats}@{scalars:params})
 
 @{part:stream_store}
 
-template <class E, int kWidth>
-using Vector = uint_bit_t<sizeof_bits_v<E> * kWidth>;
+@{part:fetch}
 
-// A vector of an input into registers.
-template <class Src, class Dst>
-__device__ void fetch(const Src &src, Dst &&dst)
-{
-    using E = typename Src::value_type;
-    if constexpr (cosize_v<typename Src::layout_type> == 1)
-        fill(dst, E(src(0)));
-    else
-        copy(Copy_Atom<UniversalCopy<Vector<E, size(typename Src::layout_type{})>>, E>{}, src, dst);
-}
-
-__device__ float max_of(float a, float b)
-{
-    return fmaxf(a, b);
-}
-
-__device__ float sum_of(float a, float b)
-{
-    return a + b;
-}
-
-// The join of v over the threads of a row: threadIdx.x. part has a float per warp of the block.
-template <class Join>
-__device__ float join_row(float v, float *part, Join join)
-{
-    int warps = blockDim.x / 32, lane = threadIdx.x % 32;
-    CUTE_UNROLL
-    for (int d = 16; d > 0; d /= 2)
-        v = join(v, __shfl_xor_sync(~0u, v, d));
-    if (warps == 1)
-        return v;
-    part += threadIdx.y * warps;
-    if (lane == 0)
-        part[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = part[0];
-    for (int w = 1; w < warps; w++)
-        v = join(v, part[w]);
-    return v;
-}
-
-// exp(from - to) for from <= to, where both may be -inf.
-__device__ float scale(float from, float to)
-{
-    return from == to ? 1.f : __expf(from - to);
-}
+@{part:join_row}
 
 // I is wide enough for every index.
 template <class I, int kWidth>
