@@ -7,6 +7,7 @@
  * libm, which is well inside the bounds the PTX manual gives.
  */
 #include <fenv.h>
+#include <float.h>
 
 #include "base/util.h"
 #include "emu/lanes.h"
@@ -226,15 +227,18 @@ APPROX(sin, sin((double)a))
 APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
-/* The hardware is right to 11 bits, this to 14: what needs more must not be right here either. */
+/* The hardware is right to 11 bits, this to 14: what needs more must not be right here either.
+ * Denormals come out as they went in. */
 static inline float approx_tanh(float a)
 {
     float t = (float)tanh((double)a);
     uint32_t u;
+    if (a != a || fabsf(a) < FLT_MIN)
+        return a;
     memcpy(&u, &t, sizeof u);
     u = (u + 0x200u) & ~0x3ffu;
     memcpy(&t, &u, sizeof t);
-    return a != a ? a : t;
+    return t;
 }
 UNARY(tanh_f32, float, float, canon32(approx_tanh(a)))
 

@@ -29,6 +29,13 @@ static uint32_t rnd(void)
     return (uint32_t)(rng >> 24);
 }
 
+/* Two draws have an order: compilers evaluate operands in orders of their own. */
+static uint64_t rnd64(void)
+{
+    uint64_t low = rnd();
+    return low | (uint64_t)rnd() << 32;
+}
+
 static double unit(void)
 {
     return rnd() / 4294967296.0;
@@ -115,11 +122,12 @@ static void edge_float(struct buffer *b, uint8_t *p, uint64_t i, int k)
         else
             dtype_store(b->t, p, float_edges[e - SPECIALS]);
     } else if (i % 4 == 0) {
-        put(p, rnd() | (uint64_t)rnd() << 32, size);
+        put(p, rnd64(), size);
     } else if (i % 4 == 1) {
         dtype_store(b->t, p, 8 * unit() - 4);
     } else {
-        dtype_store(b->t, p, ldexp(unit() - 0.5, (int)(rnd() % 24) - 12));
+        int exponent = (int)(rnd() % 24) - 12;
+        dtype_store(b->t, p, ldexp(unit() - 0.5, exponent));
     }
 }
 
@@ -128,7 +136,7 @@ static void edge_int(struct buffer *b, uint8_t *p, uint64_t i, int k)
     const uint64_t n = ARRAY_LEN(int_edges);
     size_t size = dtype_bytes(b->t);
     uint64_t at = k == 0 ? i : k == 1 ? i / n : i * 7 + i / n * 5;
-    uint64_t bits = rnd() | (uint64_t)rnd() << 32;
+    uint64_t bits = rnd64();
     if (i < n * n)
         put(p, int_edges[at % n], size);
     else if (i % 4 == 0) /* small numbers, both signs */
@@ -218,7 +226,7 @@ void fill(struct buffer *b)
     for (uint64_t i = 0; i < b->elems; i++) {
         uint8_t *p = b->data + i * size;
         if (str_eq(kind, "bits"))
-            put(p, rnd() | (uint64_t)rnd() << 32, size);
+            put(p, rnd64(), size);
         else if (str_eq(kind, "index"))
             dtype_store(b->t, p, (double)i);
         else if (str_eq(kind, "meta"))
