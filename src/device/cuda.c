@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -118,42 +119,36 @@ int cuda_read_file(const char *dir, const char *name, size_t max, char **data, s
     return rc;
 }
 
-/* The driver prints what kernels print to stdout: it goes to a file in memory, capped. */
+/* The driver prints what kernels print to stdout: it goes to a file in memory that cannot grow, so
+ * that a kernel that prints gigabytes fills nothing. What a full file refuses ends on a page: some
+ * pages more than the limit let a flood reach it. */
 static void capture_stdout(struct cuda *d)
 {
+    enum { SPARE = 64 << 10 };
+    off_t size = (off_t)MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX) + SPARE;
     d->saved_stdout = d->capture_fd = -1;
-    int fd = memfd_create("hone-printf", MFD_CLOEXEC);
+    int fd = memfd_create("hone-printf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return;
-    fcntl(fd, F_SETFL, O_APPEND);
     fflush(stdout);
-    d->saved_stdout = fcntl(1, F_DUPFD_CLOEXEC, 3);
-    if (d->saved_stdout >= 0 && dup2(fd, 1) == 1)
+    if (ftruncate(fd, size) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0 &&
+        (d->saved_stdout = fcntl(1, F_DUPFD_CLOEXEC, 3)) >= 0 && dup2(fd, 1) == 1)
         d->capture_fd = fd;
     else
         close(fd);
 }
 
-static void cap_stdout(struct cuda *d)
-{
-    struct stat st;
-    fflush(stdout);
-    off_t cap = (off_t)MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX);
-    if (d->capture_fd >= 0 && fstat(d->capture_fd, &st) == 0 && st.st_size > cap &&
-        ftruncate(d->capture_fd, cap) < 0)
-        log_warn("cuda", "cannot cap what the kernel printed");
-}
-
 static const char *cuda_printf_text(struct device *dev)
 {
     struct cuda *d = cuda_of(dev);
-    struct stat st;
-    cap_stdout(d);
-    if (d->capture_fd < 0 || fstat(d->capture_fd, &st) < 0)
+    fflush(stdout);
+    off_t n = d->capture_fd < 0 ? 0 : lseek(d->capture_fd, 0, SEEK_CUR);
+    n = MIN(n, (off_t)MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX));
+    if (n <= 0)
         return "";
     free(d->printed);
-    d->printed = xcalloc((size_t)st.st_size + 1, 1);
-    if (pread(d->capture_fd, d->printed, (size_t)st.st_size, 0) < 0)
+    d->printed = xcalloc((size_t)n + 1, 1);
+    if (pread(d->capture_fd, d->printed, (size_t)n, 0) < 0)
         d->printed[0] = '\0';
     return d->printed;
 }
@@ -161,6 +156,8 @@ static const char *cuda_printf_text(struct device *dev)
 static void release_stdout(struct cuda *d)
 {
     fflush(stdout);
+    __fpurge(stdout); /* what did not fit */
+    clearerr(stdout);
     if (d->saved_stdout >= 0) {
         dup2(d->saved_stdout, 1);
         close(d->saved_stdout);
@@ -194,8 +191,8 @@ cu_result cuda_wait(struct cuda *d, uint64_t timeout_ns)
             nanosleep(&(struct timespec){0, t > 100000000 ? 2000000 : 100000}, NULL);
         r = CU_SUCCESS;
     }
-    cap_stdout(d);
-    return r;
+    /* What was printed is brought here and formatted now, under the limits of this call. */
+    return r == CU_SUCCESS ? d->cu->StreamSynchronize(d->stream) : r;
 }
 
 uint64_t cuda_random(struct cuda *d)
