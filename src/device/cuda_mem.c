@@ -12,7 +12,7 @@
 
 #include "base/util.h"
 
-enum { JITTER_BYTES = 1 << 20, SLABS_PER_SIZE = 3, FLUSH_MIN = 64 << 20 };
+enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
 /* The driver packs smaller allocations together, and IPC would then share what is beside them. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
@@ -81,6 +81,14 @@ static cu_result new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return CU_SUCCESS;
 }
 
+/* Where a tensor lies costs or saves a short kernel some tenths of a microsecond. A time is that of
+ * many places, not of those that one process happened to get: up to 64 MB of slabs of a size. */
+static unsigned slabs_wanted(uint64_t size)
+{
+    return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
+                         (uint64_t)SLABS_MAX);
+}
+
 /* A free slab of about this size, any of them with equal chance; NULL if there are too few and the
  * device has room for one more. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
@@ -94,7 +102,7 @@ static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
                 pick = s;
         }
     bool room = d->slab_bytes + size < d->info.mem_bytes / 2;
-    return fitting >= SLABS_PER_SIZE || !room ? pick : NULL;
+    return fitting >= slabs_wanted(size) || !room ? pick : NULL;
 }
 
 static int fill_guards(struct cuda *d, struct cuda_slab *s, struct err *err)
