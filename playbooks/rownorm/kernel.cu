@@ -1,20 +1,21 @@
 /* hone-plan
 { "launches": [
     { "kernel": "norm_few",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{R} <= 512 && @{C} <= @{threads}*@{vec}*@{few}",
-      "grid": ["@{R}"], "block": ["align(cdiv(@{C}, @{vec}*@{few}), 32)"],
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R}*cdiv(@{C}, @{vec}*@{few}) <= 131072 || @{C}*@{elem} <= @{short}) && @{C} <= @{threads}*@{vec}*@{few}",
+      "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32)))"],
+      "block": ["align(cdiv(@{C}, @{vec}*@{few}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32))"],
       "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_block",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} <= @{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && !((@{R}*cdiv(@{C}, @{vec}*@{few}) <= 131072 || @{C}*@{elem} <= @{short}) && @{C} <= @{threads}*@{vec}*@{few}) && @{C} <= @{threads}*@{vec}*@{per}",
       "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
       "block": ["align(cdiv(@{C}, @{vec}*@{per}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32))"],
       "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_cluster",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
       "grid": ["@{cluster}*@{R}"], "block": ["align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32)"], "cluster": [@{cluster}],
       "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_long",
-      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R} > 512 || @{C} > @{threads}*@{vec}*@{few}) && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
       "grid": ["@{R}"], "block": [1024], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
     { "kernel": "norm_any", "when": "@{C} % @{vec} != 0 || @{aligned} < @{vec}*@{elem}",
       "grid": ["@{R}"], "block": ["min(1024, align(cdiv(@{C}, 4), 32))"], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] } ] }
@@ -26,8 +27,9 @@
 // several warps, or by a cluster of blocks, as its length asks; the plan gives a row as many lanes
 // as it needs, and a block as many short rows as fill it. Sums are joined by warp shuffles, then
 // across a row's warps through shared memory, then across the cluster. The variance is taken around
-// the mean, since E[v^2] - E[v]^2 cancels. Few rows do not fill the GPU, latency counts: kFew
-// vectors a thread, and the weights fetched together with the row.
+// the mean, since E[v^2] - E[v]^2 cancels. Where the tensor is too small to fill the GPU, or a row
+// too short to keep its threads busy, latency counts: kFew vectors a thread, and the weights
+// fetched together with the row.
 //
 // A longer row, or one that is not aligned for vectors, is read once for the statistics and once
 // more to write. A thread rereads only what it will itself overwrite, so updating in place is safe.
