@@ -54,5 +54,17 @@ for s in refine search team; do
     out_has "$s: ported" "1 pass"
     runs 0 "$s: the porter's call is recorded" "$HONE" log last port/0
 done
+# Who wants no repairs gets none.
+runs 1 "no repairs" "$HONE" optimize vector_add --device emu --dialect cuda --skip-baselines \
+    -n 1 --repairs 0 --tries 1 -a "exec:$PWD/broken" -o out/unrepaired
+out_has "one candidate, and that is all" "0 pass, 1 fail"
+
+# A task in a file of one's own is found again from another directory.
+runs 0 "a task of one's own" "$HONE" task new fresh
+runs 3 "is begun by its relative path" "$HONE" optimize fresh --device emu -a "exec:exit 1" -o out/fresh
+mkdir elsewhere
+runs 3 "and carried on from elsewhere" env -C elsewhere "$HONE" resume last -a "exec:echo again >&2; exit 1" \
+    --store ../hone-out/hone.db -o out
+err_has "as far as the author" "it said: again"
 runs 0 "the store is in order" "$HONE" runs --check
 done_testing

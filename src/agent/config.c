@@ -28,6 +28,7 @@ void run_config_init(struct run_config *c)
         .class_prompts = true,
         .anchors = true,
         .baselines = true,
+        .repairs = -1,
         .profile_delay = -1,
         .regress_allow = 1.25,
         .regress_steps = 2,
@@ -68,7 +69,7 @@ void run_config_settle(struct run_config *c, const struct task *t)
     bool team = str_eq(c->strategy, "team"), search = str_eq(c->strategy, "search");
     if (!c->steps)
         c->steps = team ? 5 : search ? 30 : 10;
-    if (!c->repairs)
+    if (c->repairs < 0)
         c->repairs = team ? 3 : 5;
     if (!c->tries)
         c->tries = 3;
@@ -197,7 +198,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->proposals = MIN(MAX(c->proposals, 1), 64);
     c->seed = (uint64_t)get_int(&r, "seed", 0, INT64_MAX);
     c->steps = (uint32_t)get_int(&r, "steps", 0, 100000);
-    c->repairs = (uint32_t)get_int(&r, "repairs", 0, 1000);
+    c->repairs = (int32_t)get_int(&r, "repairs", 0, 1000);
     c->tries = (uint32_t)get_int(&r, "tries", 0, 1000);
     c->profile_delay = (int32_t)get_int(&r, "profile_delay", -1, 100000);
     c->regress_allow = get_real(&r, "regress_allow");

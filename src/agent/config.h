@@ -33,7 +33,7 @@ extern const char *const author_role_names[AUTHOR_ROLES];
 
 struct run_config {
     const char *strategy;
-    const char *task;                  /* as given: a name or a path */
+    const char *task;                  /* a name, or a path; in full once the run is stored */
     const char *arch;                  /* "sm_90a" */
     const char *gpu;                   /* "h200": whose roofline */
     const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
@@ -46,7 +46,7 @@ struct run_config {
     bool class_prompts, anchors, zero_shot, rejudge, baselines;
     uint64_t seed;
     uint32_t steps;         /* refine, reflect: steps; team: rounds; search, sample: nodes */
-    uint32_t repairs;       /* per failed step */
+    int32_t repairs;        /* per failed step; -1 = the strategy's */
     uint32_t tries;         /* fresh starts of the first kernel */
     int32_t profile_delay;  /* step from which counters may be told; -1 = the class's */
     double regress_allow;   /* a structural step may be slower by this factor ... */
@@ -61,7 +61,7 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
-/* Fills in what a strategy wants and the user left at zero. */
+/* Fills in what a strategy wants and the user left open. */
 void run_config_settle(struct run_config *c, const struct task *t);
 json_t *run_config_to_json(const struct run_config *c);
 /* The same as text; to be freed. */

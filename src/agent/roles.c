@@ -511,7 +511,7 @@ int repair_loop(struct agent *a, struct node *failed, struct node **out, struct 
     struct node *base = failed;
     int rc = 0;
     *out = NULL;
-    for (uint32_t k = 0; k < a->cfg->repairs && rc == 0; k++) {
+    for (int32_t k = 0; k < a->cfg->repairs && rc == 0; k++) {
         struct node *n = NULL;
         if (!base->source[0])
             break; /* there is no file to repair */

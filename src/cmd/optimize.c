@@ -23,7 +23,7 @@ struct wishes {
     const char *strategy, *dialect, *profile, *context, *select, *from, *store;
     const char *author[AUTHOR_ROLES];
     bool no_class, no_anchors, zero_shot, rejudge, no_baselines;
-    uint64_t steps, repairs, tries, wave, seed, proposals;
+    uint64_t steps, repairs, tries, wave, seed, proposals; /* repairs: UINT64_MAX = not given */
     int64_t delay;
 };
 
@@ -76,7 +76,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     c->baselines = !w->no_baselines;
     c->proposals = (uint32_t)MIN(w->proposals, 64);
     c->steps = (uint32_t)MIN(w->steps, 100000);
-    c->repairs = (uint32_t)MIN(w->repairs, 1000);
+    c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)MIN(w->repairs, 1000);
     c->tries = (uint32_t)MIN(w->tries, 1000);
     c->wave = (uint32_t)MIN(MAX(w->wave, 1), 64);
     c->seed = w->seed;
@@ -161,6 +161,7 @@ static int run(int argc, const char **argv)
                        .dialect = "cute",
                        .context = "dynamic",
                        .select = "eps",
+                       .repairs = UINT64_MAX,
                        .wave = 1,
                        .delay = -1};
     run_config_init(&c);
@@ -181,7 +182,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default) or cuda"),
         OPT_POS_UINT('n', "steps", &w.steps, "N",
                      "steps, rounds or nodes (default: the strategy's)"),
-        OPT_POS_UINT(0, "repairs", &w.repairs, "N", "repairs of a failed step"),
+        OPT_UINT(0, "repairs", &w.repairs, "N",
+                 "repairs of a failed step, 0 for none (default 5; team 3)"),
         OPT_POS_UINT(0, "tries", &w.tries, "N", "fresh starts of the first kernel"),
         OPT_POS_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
         OPT_POS_UINT(0, "proposals", &w.proposals, "N",

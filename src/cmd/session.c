@@ -233,13 +233,24 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     return code;
 }
 
-static int begin_run(struct session *s, struct arena *mem, struct err *err)
+/* A task in a file is kept by its full path: the run may be carried on from anywhere. */
+static void keep_full_path(struct run_config *c, const struct task *t, struct arena *mem)
+{
+    char *full = *t->dir ? realpath(c->task, NULL) : NULL;
+    if (full)
+        c->task = arena_strdup(mem, full);
+    free(full);
+}
+
+static int begin_run(struct session *s, const struct task *t, struct arena *mem, struct err *err)
 {
     struct run_rec r;
+    const char *given = s->config->task;
+    keep_full_path(s->config, t, mem);
     char number[32], *text = run_config_text(s->config, err);
     if (!text)
         return -1;
-    int rc = store_run_create(s->store, s->config->task, s->config->strategy, text,
+    int rc = store_run_create(s->store, given, s->config->strategy, text,
                               s->config->authors[AUTHOR_CODE], &s->run, err);
     free(text);
     snprintf(number, sizeof number, "%lld", (long long)s->run);
@@ -271,7 +282,7 @@ int session_run(struct session *s)
         return HONE_ENV;
     /* An author or a device that cannot be had leaves no run behind, and a run as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
-        open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, &mem, &err) < 0) ||
+        open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 || (s->resumed && keep_config(s, &err) < 0))
         goto out;
     progress_init(&live.p, stderr);

@@ -75,6 +75,10 @@ static void test_refine_gives_up(void **state)
     assert_non_null(strstr(o.stop, "no first kernel"));
     assert_int_equal(o.m.nodes.n, 6);
     summary_release(&o.m);
+    c.repairs = 0;
+    o = run(&c, hopeless_script);
+    assert_int_equal(o.m.nodes.n, 2);
+    summary_release(&o.m);
 }
 
 /* Counters are in no prompt and in no facts before the delay, and in all after it. */
