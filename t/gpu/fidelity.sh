@@ -8,6 +8,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 OUT=${OUT:-$(mktemp -d)}
 [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
+mkdir -p "$OUT"
 [ $# -gt 0 ] || set -- t/cases/fidelity/*.case t/cases/fidelity/*.ops
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
