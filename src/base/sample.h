@@ -1,23 +1,24 @@
 /*
  * sample.h - which units of an oracle's last phase are computed when not all are.
  *
- * The first and the last units (edges are where kernels go wrong) and ranges drawn at random
- * between them. The CPU's and the device's truth use the same ranges.
+ * Many short runs, one in each stretch of the whole at a place drawn at random: a kernel that skips
+ * a hundredth of the rows is seen. The first and the last units are among them (edges are where
+ * kernels go wrong), and no unit twice. The CPU's and the device's truth use the same.
  */
 #ifndef BASE_SAMPLE_H
 #define BASE_SAMPLE_H
 
 #include <stdint.h>
 
-#define SAMPLE_MAX_RANGES 64
+#define SAMPLE_MAX_RUNS 1024
 
-struct sample_range {
-    uint64_t first, count;
+struct sample {
+    uint64_t run; /* units of each */
+    uint32_t n;
+    uint64_t start[SAMPLE_MAX_RUNS];
 };
 
-/* Fills out[] with at most SAMPLE_MAX_RANGES ranges, together at most max units (0 = all); returns
- * how many. */
-uint32_t sample_units(uint64_t units, uint64_t max, uint64_t seed,
-                      struct sample_range out[SAMPLE_MAX_RANGES]);
+/* At most max units in all; 0 = all there are. */
+void sample_units(uint64_t units, uint64_t max, uint64_t seed, struct sample *out);
 
 #endif

@@ -17,7 +17,7 @@ struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* whose buffers these are; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
-    cu_ptr scratch, axes, scalars, partial;
+    cu_ptr scratch, axes, scalars, partial, starts;
     uint64_t got_bytes;
 };
 
@@ -56,6 +56,7 @@ static void drop_case(struct cuda *d)
     drop(d, &t->axes);
     drop(d, &t->scalars);
     drop(d, &t->partial);
+    drop(d, &t->starts);
     t->got_bytes = 0;
     t->c = NULL;
 }
@@ -101,7 +102,8 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
         make(d, &t->scratch, c->scratch_elems * 8, err) < 0 ||
         make(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
         make(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
-        make(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0)
+        make(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0 ||
+        make(d, &t->starts, SAMPLE_MAX_RUNS * sizeof(uint64_t), err) < 0)
         return -1;
     if (c->naxes && cuda_write(&d->dev, t->axes, c->axes, (uint64_t)c->naxes * 8, err) < 0)
         return -1;
@@ -142,19 +144,20 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
                      uint64_t sample_seed, struct err *err)
 {
     cu_function f;
-    struct sample_range ranges[SAMPLE_MAX_RANGES];
+    struct sample sample;
     uint64_t max = phase + 1 == c->nphases ? c->max_units : 0;
-    uint32_t n = sample_units(c->phases[phase].units, max, sample_seed, ranges);
+    sample_units(c->phases[phase].units, max, sample_seed, &sample);
     CUDA_TRY(d, d->cu->ModuleGetFunction(&f, d->truth->mod, c->phases[phase].fn), err,
              "looking up a phase of the oracle");
-    for (uint32_t k = 0; k < n; k++) {
-        int64_t first = (int64_t)ranges[k].first, count = (int64_t)ranges[k].count;
-        uint64_t blocks = (ranges[k].count + BLOCK - 1) / BLOCK;
-        unsigned grid = (unsigned)MIN(blocks, (uint64_t)d->info.sms * 64);
-        void *args[] = {ctx, &first, &count};
-        CUDA_TRY(d, d->cu->LaunchKernel(f, grid, 1, 1, BLOCK, 1, 1, 0, d->stream, args, NULL), err,
-                 "launching the oracle");
-    }
+    if (cuda_write(&d->dev, d->truth->starts, sample.start, sample.n * sizeof *sample.start, err) <
+        0)
+        return -1;
+    int64_t run = (int64_t)sample.run, count = run * sample.n;
+    uint64_t blocks = ((uint64_t)count + BLOCK - 1) / BLOCK;
+    unsigned grid = (unsigned)MIN(MAX(blocks, UINT64_C(1)), (uint64_t)d->info.sms * 64);
+    void *args[] = {ctx, &d->truth->starts, &run, &count};
+    CUDA_TRY(d, d->cu->LaunchKernel(f, grid, 1, 1, BLOCK, 1, 1, 0, d->stream, args, NULL), err,
+             "launching the oracle");
     return 0;
 }
 

@@ -79,11 +79,11 @@ HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
 #define PHASE(name)                                                                         \
     __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
     extern "C" __global__ void name(const __grid_constant__ struct hone_ref_ctx ctx,        \
-                                    int64_t first, int64_t count)                           \
+                                    const int64_t *start, int64_t run, int64_t count)       \
     {                                                                                       \
         for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;         \
              i += (int64_t)gridDim.x * blockDim.x)                                          \
-            hone_unit_##name(&ctx, first + i);                                              \
+            hone_unit_##name(&ctx, start[i / run] + i % run);                               \
     }                                                                                       \
     __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
 #else

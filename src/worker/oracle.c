@@ -40,11 +40,12 @@ void oracle_close(struct oracle *o)
 
 struct crew {
     void (*work)(struct crew *w, uint64_t first, uint64_t count);
-    uint64_t first, units, grain;
+    uint64_t units, grain;
     atomic_uint_fast64_t next;
     /* of a phase */
     phase_fn fn;
     const struct ref_ctx *ctx;
+    const struct sample *sample;
     /* of filling an input */
     const struct job_buffer *b;
     uint64_t seed;
@@ -56,7 +57,7 @@ static void *crew_member(void *arg)
     struct crew *w = arg;
     uint64_t at;
     while ((at = atomic_fetch_add(&w->next, w->grain)) < w->units)
-        w->work(w, w->first + at, MIN(w->grain, w->units - at));
+        w->work(w, at, MIN(w->grain, w->units - at));
     return NULL;
 }
 
@@ -75,9 +76,14 @@ static void crew_run(struct crew *w, unsigned nthreads)
         pthread_join(t[i], NULL);
 }
 
+/* Of the sampled units, one run after the other. */
 static void work_phase(struct crew *w, uint64_t first, uint64_t count)
 {
-    w->fn(w->ctx, (int64_t)first, (int64_t)count);
+    for (uint64_t n; count; first += n, count -= n) {
+        uint64_t within = first % w->sample->run;
+        n = MIN(count, w->sample->run - within);
+        w->fn(w->ctx, (int64_t)(w->sample->start[first / w->sample->run] + within), (int64_t)n);
+    }
 }
 
 static void work_fill(struct crew *w, uint64_t first, uint64_t count)
@@ -108,14 +114,12 @@ static int run_phases(struct oracle *o, const struct job_case *c, const struct r
         if (!sym)
             return err_set(err, ERR_INPUT, "the oracle has no phase '%s'", c->phases[i].fn);
         bool last = i + 1 == c->nphases;
-        struct sample_range ranges[SAMPLE_MAX_RANGES];
-        uint32_t n = sample_units(c->phases[i].units, last ? c->max_units : 0, sample_seed, ranges);
-        for (uint32_t k = 0; k < n; k++) {
-            struct crew w = {
-                .work = work_phase, .first = ranges[k].first, .units = ranges[k].count, .ctx = ctx};
-            *(void **)&w.fn = sym;
-            crew_run(&w, nthreads);
-        }
+        struct sample sample;
+        sample_units(c->phases[i].units, last ? c->max_units : 0, sample_seed, &sample);
+        struct crew w = {
+            .work = work_phase, .units = sample.n * sample.run, .ctx = ctx, .sample = &sample};
+        *(void **)&w.fn = sym;
+        crew_run(&w, nthreads);
     }
     return 0;
 }

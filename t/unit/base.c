@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/gpulock.h"
 #include "base/log.h"
+#include "base/sample.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/vec.h"
@@ -244,6 +245,39 @@ static void test_gpu_lock(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
+/* Runs lie apart and reach both ends; however the seed falls, a hundredth of the rows is not
+ * missed. */
+static void test_sample(void **state)
+{
+    (void)state;
+    const uint64_t cols = 8192, units = cols * 8192, max = 1 << 16, band = 82 * cols;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct sample s;
+        sample_units(units, max, seed, &s);
+        assert_int_equal(s.n * s.run, max);
+        assert_int_equal(s.start[0], 0);
+        assert_int_equal(s.start[s.n - 1] + s.run, units);
+        uint64_t hit = 0, at = (seed * 0x9e3779b97f4a7c15u) % (units - band);
+        for (uint32_t i = 0; i < s.n; i++) {
+            assert_true(i == 0 || s.start[i] >= s.start[i - 1] + s.run);
+            hit += s.start[i] >= at && s.start[i] < at + band;
+        }
+        assert_true(hit >= 8);
+    }
+    static const uint64_t small[][2] = {{0, 0}, {0, 5},       {7, 0},      {7, 7},
+                                        {8, 7}, {1025, 1024}, {5000, 1500}};
+    for (size_t k = 0; k < ARRAY_LEN(small); k++) {
+        struct sample s;
+        uint64_t n = small[k][0], most = small[k][1];
+        sample_units(n, most, k, &s);
+        assert_true(s.n * s.run <= (most ? most : n));
+        assert_true(s.n * s.run == n || most < n);
+        for (uint32_t i = 0; i < s.n; i++)
+            assert_true(s.start[i] + s.run <= n &&
+                        (i == 0 || s.start[i] >= s.start[i - 1] + s.run));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_wire_caps),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_gpu_lock),
+        cmocka_unit_test(test_sample),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
