@@ -34,7 +34,9 @@ typedef short int16_t;
 #define COMPARE_FN static inline __attribute__((unused))
 #endif
 
-#define COMPARE_SKIPPED (-1.0)
+/* Magnitudes that are none. */
+#define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: anything will do */
+#define COMPARE_UNSEEN (-2.0)  /* its unit was left out of a sample: it must have been written */
 
 struct compare_rule {
     double rtol, atol, acc_eps;
@@ -226,12 +228,34 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
     return compare_abs(got - want) / allowed;
 }
 
+/* Bit patterns of these types are poison that no arithmetic makes. */
+COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
+{
+    return (dtype >= 1 && dtype <= 4) || dtype == 15;
+}
+
+/* Whether the oracle has nothing to say of an element. */
+COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
+                                double mag)
+{
+    if (mag == COMPARE_UNSEEN)
+        return !r->poisoned || bits != poison_bits || !compare_poison_is_proof(r->dtype);
+    return mag == COMPARE_SKIPPED;
+}
+
+/* Of an element that is not left out. */
 COMPARE_FN struct compare_elem compare_element(const struct compare_rule *r, uint64_t bits,
                                                uint64_t poison_bits, double want, double mag)
 {
     struct compare_elem e;
     struct compare_type t = compare_type_of(r->dtype);
     double got = compare_decode(r->dtype, bits);
+    if (mag == COMPARE_UNSEEN) {
+        e.ratio = e.zero_ratio = e.abs_err = compare_inf();
+        e.err2 = e.ideal2 = 0;
+        e.bad = e.unwritten = 1;
+        return e;
+    }
     int finite = !compare_is_nan(want) && !compare_is_inf(want);
     if (!(mag >= 0) || compare_is_inf(mag))
         mag = finite ? compare_abs(want) : 0;
@@ -244,8 +268,8 @@ COMPARE_FN struct compare_elem compare_element(const struct compare_rule *r, uin
     e.abs_err = same ? compare_abs(got - want) : e.bad ? compare_inf() : 0;
     e.err2 = same && e.ratio > 0 ? (got - want) * (got - want) : 0;
     e.ideal2 = same ? ulp * ulp / 12 + r->acc_eps * mag * (r->acc_eps * mag) : 0;
-    int proof = (r->dtype >= 1 && r->dtype <= 4) || r->dtype == 15;
-    e.unwritten = r->poisoned && bits == poison_bits && (e.bad || proof);
+    e.unwritten =
+        r->poisoned && bits == poison_bits && (e.bad || compare_poison_is_proof(r->dtype));
     return e;
 }
 

@@ -5,7 +5,7 @@
 
 void sample_units(uint64_t units, uint64_t max, uint64_t seed, struct sample *out)
 {
-    bool all = !max || units <= max;
+    bool all = !sample_is_partial(units, max);
     out->n = all ? 1 : (uint32_t)MIN(max, (uint64_t)SAMPLE_MAX_RUNS);
     out->run = all ? units : max / out->n;
     out->start[0] = 0;

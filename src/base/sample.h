@@ -8,6 +8,7 @@
 #ifndef BASE_SAMPLE_H
 #define BASE_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SAMPLE_MAX_RUNS 1024
@@ -17,6 +18,12 @@ struct sample {
     uint32_t n;
     uint64_t start[SAMPLE_MAX_RUNS];
 };
+
+/* Whether some of the units are left out. */
+static inline bool sample_is_partial(uint64_t units, uint64_t max)
+{
+    return max && units > max;
+}
 
 /* At most max units in all; 0 = all there are. */
 void sample_units(uint64_t units, uint64_t max, uint64_t seed, struct sample *out);

@@ -174,11 +174,11 @@ extern "C" __global__ void hone_compare(const struct compare_rule rule, const vo
     uint64_t mask = bytes == 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * bytes) - 1;
     compare_sum_clear(&s);
     for (uint64_t i = TID; i < n; i += STRIDE) {
-        if (mag[i] == COMPARE_SKIPPED)
-            continue;
         uint64_t p = poison_bits((uint8_t)rule.dtype, rule.poison, i) & mask;
-        struct compare_elem e =
-            compare_element(&rule, load_bits(got, bytes, i), p, want[i], mag[i]);
+        uint64_t bits = load_bits(got, bytes, i);
+        if (compare_left_out(&rule, bits, p, mag[i]))
+            continue;
+        struct compare_elem e = compare_element(&rule, bits, p, want[i], mag[i]);
         compare_sum_add(&s, &e, i);
     }
     for (int k = 16; k; k >>= 1)

@@ -19,7 +19,7 @@
 struct compare_input {
     const struct job_buffer *b;
     const void *got;          /* b->bytes */
-    const double *want, *mag; /* b->elems; mag -1: not computed by the oracle */
+    const double *want, *mag; /* b->elems; mag < 0: see COMPARE_SKIPPED */
     uint64_t poison;          /* pattern the output held before the call */
 };
 

@@ -137,6 +137,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err)
 {
     struct ref_ctx ctx = {.axis = c->axes, .scalar = c->scalars};
+    bool partial = c->nphases && sample_is_partial(c->phases[c->nphases - 1].units, c->max_units);
     *out = (struct truth){0};
     if (!fits_in_memory(c))
         return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);
@@ -148,7 +149,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
             out->want[i] = ctx.out_value[i] = xcalloc(b->elems, sizeof(double));
             out->mag[i] = ctx.out_mag[i] = xmalloc(b->elems * sizeof(double));
             for (uint64_t k = 0; k < b->elems; k++)
-                out->mag[i][k] = COMPARE_SKIPPED;
+                out->mag[i][k] = partial ? COMPARE_UNSEEN : COMPARE_SKIPPED;
         }
     }
     ctx.scratch = xcalloc(c->scratch_elems, sizeof(double));

@@ -24,7 +24,7 @@ struct truth {
 
 int oracle_open(struct oracle **out, const char *path, struct err *err);
 void oracle_close(struct oracle *o);
-/* Elements no unit wrote have mag COMPARE_SKIPPED. */
+/* Elements no unit wrote have mag COMPARE_SKIPPED, or COMPARE_UNSEEN if not all units were run. */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err);
 void truth_release(struct truth *t);

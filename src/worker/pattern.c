@@ -284,7 +284,7 @@ static bool from(const struct view *v, source_fn f, uint64_t arg)
     size_t yes = 0, asked = 0, moved = 0;
     for (size_t k = 0; k < v->nprobes; k++) {
         uint64_t i = v->probe[k], j = f(v, i, arg);
-        if (j >= v->b->elems || v->p->in->mag[j] == COMPARE_SKIPPED)
+        if (j >= v->b->elems || v->p->in->mag[j] < 0)
             continue;
         asked++;
         moved += j != i;

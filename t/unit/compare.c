@@ -181,6 +181,29 @@ static void lower_precision_shows_in_the_budget(void **state)
     done(&f);
 }
 
+/* What the oracle never writes may hold anything; what a sample left out must have been written. */
+static void what_a_sample_leaves_out_must_be_written(void **state)
+{
+    (void)state;
+    struct fixture f = make(64, 64);
+    for (uint64_t i = 0; i < f.b.elems; i++)
+        if (i >= 100)
+            f.mag[i] = COMPARE_UNSEEN, f.got[i] = 12345; /* wrong, and not looked at */
+    uint32_t poison = (uint32_t)poison_bits(DT_F32, POISON, 2000);
+    memcpy(&f.got[2000], &poison, sizeof poison);
+    const struct result_compare *r = compare(&f, 1);
+    assert_int_equal(r->n, 101);
+    assert_int_equal(r->bad, 1);
+    assert_int_equal(r->unwritten, 1);
+    assert_int_equal(r->worst_elem, 2000);
+    for (uint64_t i = 100; i < f.b.elems; i++)
+        f.mag[i] = COMPARE_SKIPPED;
+    r = compare(&f, 1);
+    assert_int_equal(r->n, 100);
+    assert_int_equal(r->bad + r->unwritten, 0);
+    done(&f);
+}
+
 static void threads_do_not_change_the_answer(void **state)
 {
     (void)state;
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(magnitude_scales_the_tolerance),
         cmocka_unit_test(a_right_output_is_near_ideal),
         cmocka_unit_test(lower_precision_shows_in_the_budget),
+        cmocka_unit_test(what_a_sample_leaves_out_must_be_written),
         cmocka_unit_test(threads_do_not_change_the_answer),
         cmocka_unit_test(skipped_elements_are_not_compared),
         cmocka_unit_test(poison_is_unwritten),
