@@ -53,6 +53,11 @@ judge transpose channels_last swizzle=1 vec=4
 judge cumsum suffix_sum cluster=4 threads=128
 judge cumsum sum_before
 judge gather token_rows
+judge softmax_over column_probs vec=4
+judge elementwise pack_nibbles vec=8
+judge broadcast dequantize
+judge reduce_row peak
+judge dwconv_any tap_bias cols=2
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

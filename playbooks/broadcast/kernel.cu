@@ -23,7 +23,9 @@ constexpr int kVec = @{vec};
 constexpr int kUnroll = @{unroll};
 constexpr bool kStream = @{stream};
 
-__device__ float op(@{in:floats}@{scalars:params})
+@{part:values}
+
+__device__ @{expr:type} op(@{in:values}@{scalars:params})
 {
     return @{expr};
 }
@@ -66,7 +68,7 @@ __device__ void tile(@{in:typed}, T *__restrict__ out, @{dims:params}@{scalars:p
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
             y(j) = T(cute::apply(x, [&](auto const &...v) {
-                return op(float(v(j, u))...@{scalars:names});
+                return op(v(j, u)...@{scalars:names});
             }));
         if (i < n)
             copy(Store{}, y, gOut(_, i));

@@ -22,7 +22,9 @@ constexpr int kUnroll = @{unroll};
 constexpr bool kStream = @{stream};
 constexpr int kInputs = @{in:n};
 
-__device__ float op(@{in:floats})
+@{part:values}
+
+__device__ @{expr:type} op(@{in:values})
 {
     return @{expr};
 }
@@ -33,9 +35,9 @@ __device__ float op(@{in:floats})
 @{part:stream_store}
 
 template <class Args, int... I>
-__device__ float apply(const Args &args, int i, seq<I...>)
+__device__ auto apply(const Args &args, int i, seq<I...>)
 {
-    return op(float(args(i, I))...);
+    return op(args(i, I)...);
 }
 
 template <int kWidth, class... In>

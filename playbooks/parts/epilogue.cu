@@ -1,3 +1,5 @@
+@{part:values}
+
 // What the epilogue reads besides the product.
 struct Extra {
     @{fields}

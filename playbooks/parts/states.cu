@@ -1,3 +1,5 @@
+@{part:values}
+
 using Inputs = cute::array<const T *, kInputs>;
 
 struct State {
@@ -9,7 +11,7 @@ __device__ State unit()
     return {@{unit}};
 }
 
-__device__ float value(@{x:floats}@{scalars:params})
+__device__ float value(@{x:values}@{scalars:params})
 {
     return @{expr};
 }

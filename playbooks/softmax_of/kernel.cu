@@ -27,7 +27,9 @@ constexpr bool kLog = @{log};
 
 #define MINUS_INF (-__int_as_float(0x7f800000))
 
-__device__ float op(@{in:floats}@{scalars:params})
+@{part:values}
+
+__device__ float op(@{in:values}@{scalars:params})
 {
     return @{sign}(@{expr});
 }

@@ -25,15 +25,14 @@ static bool keeps_others(const json_t *shape, const struct torch_rows *r, const 
     return true;
 }
 
-/* The task as the op of a reduction over axes [from, to) of its first tensor sees it. A new
- * reference. Rows: those axes, the last ones, are one. Else three dimensions, of which the middle
- * one goes away. */
-static json_t *see_axes(const json_t *task, bool rows, const struct torch_rows *r)
+/* The task as the op over axes [from, to) of its inputs' shape sees it. A new reference. Rows:
+ * those axes, the last ones, are one. Else three dimensions, of which a reduction drops the middle
+ * one. */
+static json_t *see_axes(const json_t *task, const json_t *shape, bool rows,
+                        const struct torch_rows *r)
 {
     struct arena mem = ARENA_INIT;
     json_t *copy = json_deep_copy(task), *t, *seen = json_array();
-    const json_t *shape =
-        json_object_get(json_array_get(json_object_get(task, "tensors"), 0), "shape");
     const char *before = dims_product(&mem, shape, 0, r->from),
                *axes = dims_product(&mem, shape, r->from, r->to),
                *after = dims_product(&mem, shape, r->to, json_array_size(shape));
@@ -48,14 +47,28 @@ static json_t *see_axes(const json_t *task, bool rows, const struct torch_rows *
     json_array_foreach(json_object_get(copy, "tensors"), k, t)
     {
         const json_t *own = json_object_get(t, "shape");
-        if (json_is_true(json_object_get(t, "input")) && same_shape(own, shape))
+        bool input = json_is_true(json_object_get(t, "input"));
+        if ((input || !rows) && same_shape(own, shape))
             json_object_set(t, "shape", seen);
-        else if (!rows && !json_is_true(json_object_get(t, "input")) && keeps_others(shape, r, own))
+        else if (!rows && !input && keeps_others(shape, r, own))
             json_object_set_new(t, "shape", json_pack("[s, s]", before, after));
     }
     json_decref(seen);
     arena_release(&mem);
     return copy;
+}
+
+/* Of the inputs: the shape with the most dimensions, which is what they broadcast to. */
+static const json_t *widest_shape(const json_t *task)
+{
+    const json_t *tensors = json_object_get(task, "tensors"), *widest = NULL;
+    for (size_t i = 0; i < json_array_size(tensors); i++) {
+        const json_t *t = json_array_get(tensors, i), *shape = json_object_get(t, "shape");
+        if (json_is_true(json_object_get(t, "input")) &&
+            (!widest || json_array_size(shape) > json_array_size(widest)))
+            widest = shape;
+    }
+    return widest;
 }
 
 const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *task, bool rows,
@@ -64,12 +77,10 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
     struct values v = values_of(task);
     struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
     const struct pb_op *found = NULL;
-    size_t rank = 0;
-    for (size_t i = 0; i < v.inputs; i++) {
-        const json_t *t = json_array_get(json_object_get(task, "tensors"), i);
-        rank = MAX(rank, json_array_size(json_object_get(t, "shape")));
-    }
-    if (torch_to_rows(facts_text(task, "torch"), v.names, v.n, rank, &r, why)) {
+    const json_t *shape = widest_shape(task);
+    size_t rank = json_array_size(shape);
+    struct torch_names names = torch_names_of(&v);
+    if (torch_to_rows(facts_text(task, "torch"), &names, rank, &r, why)) {
         found = op_named(pb, r.name);
         if (rows != (r.to == rank)) {
             strbuf_addf(why, "it works along %s",
@@ -85,7 +96,7 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
         }
     }
     if (found && (!rows || r.to - r.from != 1))
-        *seen = see_axes(task, rows, &r);
+        *seen = see_axes(task, shape, rows, &r);
     strbuf_release(&r.expr);
     return found;
 }
@@ -127,9 +138,8 @@ static bool takes_form(const struct pb_op *op, const char *form, const json_t *t
         roles[inputs] = sig->tensors[inputs].role, inputs++;
     for (n = inputs; n < inputs + sig->nscalars; n++)
         roles[n] = sig->scalars[n - inputs];
-    const json_t *shape =
-        json_object_get(json_array_get(json_object_get(task, "tensors"), 0), "shape");
-    struct form_names names = {roles, n, v.names, v.n, json_array_size(shape)};
+    struct form_names names = {roles,   n,   v.names,
+                               v.types, v.n, json_array_size(widest_shape(task))};
     if (!form_matches(form, facts_text(task, "torch"), &names, stands_for) || inputs != v.inputs ||
         n != v.n)
         return false;

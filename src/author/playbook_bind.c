@@ -274,16 +274,32 @@ struct values values_of(const json_t *task)
     json_t *t;
     json_array_foreach(json_object_get(task, "tensors"), i, t)
     {
-        if (json_is_true(json_object_get(t, "input")) && v.n < PB_MAX_TENSORS)
+        if (json_is_true(json_object_get(t, "input")) && v.n < PB_MAX_TENSORS) {
+            v.types[v.n] = dtype_from_name(facts_text(t, "dtype"));
             v.names[v.n++] = facts_text(t, "name");
+        }
     }
     v.inputs = v.n;
     json_object_foreach(json_object_get(task, "scalars"), scalar, t)
     {
-        if (v.n < ARRAY_LEN(v.names))
+        if (v.n < ARRAY_LEN(v.names)) {
+            enum dtype d = dtype_from_name(facts_text(t, "dtype"));
+            v.types[v.n] = d == DT_NONE ? DT_F32 : d;
             v.names[v.n++] = scalar;
+        }
     }
     return v;
+}
+
+struct torch_names torch_names_of(const struct values *v)
+{
+    return (struct torch_names){v->names, v->types, v->inputs, v->n};
+}
+
+/* Can values of one dtype be stored as another without more ado? Not fractions as integers. */
+static bool stores(enum dtype out, enum dtype value)
+{
+    return dtype_is_float(out) || value == DT_BOOL || (!dtype_is_float(value) && out != DT_BOOL);
 }
 
 /* An op {"from": "torch"} is whatever the task's PyTorch expression says: `expr`, of v0, v1, ... A
@@ -291,15 +307,22 @@ struct values values_of(const json_t *task)
 static json_t *op_from_torch(const json_t *task, struct strbuf *why)
 {
     struct values v = values_of(task);
-    json_t *args = json_array(), *op = NULL;
+    struct torch_names names = torch_names_of(&v);
+    const json_t *out = json_array_get(json_object_get(task, "tensors"), v.inputs);
+    enum dtype type;
+    json_t *op = NULL;
     struct strbuf expr = STRBUF_INIT(16 << 10);
-    for (size_t i = 0; i < v.inputs; i++)
-        json_array_append_new(args, json_sprintf("v%zu", i));
-    if (!*facts_text(task, "torch"))
+    bool ok = *facts_text(task, "torch");
+    if (!ok)
         strbuf_adds(why, "it does not know the operation, and the task has no PyTorch expression");
-    else if (torch_to_c(facts_text(task, "torch"), v.names, v.n, &expr, why))
-        op = json_pack("{s:O, s:s}", "args", args, "expr", expr.buf);
-    json_decref(args);
+    ok = ok && torch_to_c(facts_text(task, "torch"), &names, &expr, &type, why);
+    if (ok && out && !stores(dtype_from_name(facts_text(out, "dtype")), type)) {
+        strbuf_addf(why, "its PyTorch expression gives %s values, and '%s' is %s", dtype_name(type),
+                    facts_text(out, "name"), facts_text(out, "dtype"));
+        ok = false;
+    }
+    if (ok)
+        op = json_pack("{s:s, s:s}", "expr", expr.buf, "expr:type", torch_value_type(type));
     strbuf_release(&expr);
     return op;
 }
@@ -317,11 +340,17 @@ static void bind_op(struct pb_binding *b, const json_t *op)
     }
 }
 
+/* How a tensor's, or a scalar's, values are passed to the op. */
+static const char *value_type(const json_t *t)
+{
+    return torch_value_type(dtype_from_name(facts_text(t, "dtype")));
+}
+
 /* Inputs that repeat: their list in the forms a template needs, under the op's own names. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {
-    static const char *const forms[] = {"args", "align", "params", "names", "floats"};
+    static const char *const forms[] = {"args", "align", "params", "names", "values"};
     const json_t *names = json_object_get(op, "args"); /* v0, v1, ... where it names none */
     char key[80];
     if (names && json_array_size(names) != n) {
@@ -332,7 +361,8 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
     for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
         struct strbuf sb = STRBUF_INIT(4096);
         for (size_t i = 0; i < n; i++) {
-            const char *of_task = facts_text(json_array_get(tensors, i), "name");
+            const json_t *t = json_array_get(tensors, i);
+            const char *of_task = facts_text(t, "name");
             const char *name = names ? json_string_value(json_array_get(names, i))
                                      : arena_printf(&b->arena, "v%zu", i);
             name = name ? name : "";
@@ -343,8 +373,10 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
                 strbuf_addf(&sb, "alignof(%s)", of_task);
             else if (str_eq(forms[f], "params"))
                 strbuf_addf(&sb, "const T *__restrict__ %s", name);
+            else if (str_eq(forms[f], "values"))
+                strbuf_addf(&sb, "%s %s", value_type(t), name);
             else
-                strbuf_addf(&sb, "%s%s", str_eq(forms[f], "floats") ? "float " : "", name);
+                strbuf_adds(&sb, name);
         }
         snprintf(key, sizeof key, "%s:%s", role->role, forms[f]);
         bind_text(b, key, sb.buf);
@@ -510,6 +542,23 @@ static bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, c
     return true;
 }
 
+/* Have the first n tensors one shape and one dtype? */
+static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
+{
+    const json_t *first = json_array_get(tensors, 0);
+    for (size_t i = 1; i < n; i++) {
+        const json_t *t = json_array_get(tensors, i);
+        if (!same_shape(json_object_get(t, "shape"), json_object_get(first, "shape")))
+            strbuf_addf(why, "'%s' and '%s' have different shapes, and it does not broadcast",
+                        facts_text(first, "name"), facts_text(t, "name"));
+        else if (!str_eq(facts_text(t, "dtype"), facts_text(first, "dtype")))
+            strbuf_addf(why, "'%s' has another dtype than the first input", facts_text(t, "name"));
+        if (why->len)
+            return false;
+    }
+    return true;
+}
+
 static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                          struct strbuf *why)
 {
@@ -527,17 +576,14 @@ static bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const jso
         strbuf_addf(why, "it has %zu tensors, not %u", n, sig->n);
         return false;
     }
+    if (!first->broadcast && !all_alike(tensors, extra + 1, why))
+        return false;
     for (size_t i = 0; i < 2 * n; i++) {
         size_t k = i % n;
         const struct pb_tensor *role = &sig->tensors[k <= extra ? 0 : k - extra];
         const json_t *t = json_array_get(tensors, k);
         if (!fits(b, role, t, i >= n, why))
             return false;
-        if (k && k <= extra && !first->broadcast &&
-            !str_eq(facts_text(t, "dtype"), facts_text(json_array_get(tensors, 0), "dtype"))) {
-            strbuf_addf(why, "'%s' has another dtype than the first input", facts_text(t, "name"));
-            return false;
-        }
         if (i < n && (k == 0 || k > extra))
             name_tensor(b, role, t);
     }
@@ -559,7 +605,7 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     json_object_foreach((json_t *)scalars, key, v)
     {
         strbuf_addf(&args, ", \"%s\"", key);
-        strbuf_addf(&params, ", float v%zu", i);
+        strbuf_addf(&params, ", %s v%zu", value_type(v), i);
         strbuf_addf(&names, ", v%zu", i++);
     }
     bool ok = i - inputs <= PB_MAX_TENSORS;
@@ -593,70 +639,91 @@ static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
     return true;
 }
 
-static bool bind_task(const struct playbook *pb, const json_t *task, uint32_t arch,
-                      struct pb_binding *out, struct strbuf *why)
+/* An op with forms in PyTorch is known by those, not by its name, where the task has an expression:
+ * torch.cumsum(x, dim=0) is no cumsum of rows. */
+static const struct pb_op *op_by_name(const struct playbook *pb, const json_t *task,
+                                      struct strbuf *why)
 {
     const struct pb_op *known = find_op(pb, task);
-    struct pb_op op;
-    *out = (struct pb_binding)PB_BINDING_INIT;
-    if (pb->arch > arch) {
-        strbuf_addf(why, "it needs sm_%u", pb->arch);
-        return false;
-    }
-    json_t *seen = NULL; /* the task, in the form of the op's tensors */
-    const struct pb_op *by_form = op_by_form(pb, task, &seen);
-    known = by_form ? by_form : known;
-    if (!known) {
+    bool forms = known && json_array_size(json_object_get(known->say, "torch"));
+    if (!known)
         strbuf_adds(why, "it does not know the operation");
-        return false;
-    }
-    const struct pb_op *any = op_named(pb, "*");
+    else if (forms && *facts_text(task, "torch"))
+        strbuf_addf(why, "its PyTorch expression is no form of '%s' that it knows", known->name);
+    else
+        return known;
+    return NULL;
+}
+
+/* The op that the task asks for. Its PyTorch expression counts more than its name. *seen is the
+ * task as the op's tensors see it, where that is another. */
+static const struct pb_op *choose_op(const struct playbook *pb, const json_t *task,
+                                     struct pb_binding *b, json_t **seen, struct strbuf *why)
+{
+    const struct pb_op *any = op_named(pb, "*"), *known = op_by_form(pb, task, seen);
     const char *from = any ? facts_text(any->say, "from") : "";
-    if (!by_form && str_starts(from, "torch ")) {
-        bool rows = str_eq(from, "torch rows");
-        if (!*facts_text(task, "torch")) /* how several inputs make one value, only PyTorch says */
-            known =
-                known == any || values_of(task).inputs > MAX(known->sig->n, 2) - 1 ? NULL : known;
-        else if (str_eq(from, "torch gemm"))
-            known = gemm_op_from_torch(pb, task, out, &seen, why);
-        else if (str_eq(from, "torch conv"))
-            known = conv_op_from_torch(pb, task, out, &seen, why);
-        else if (str_eq(from, "torch permute"))
-            known = permute_op_from_torch(pb, task, &seen, why);
-        else
-            known = axis_op_from_torch(pb, task, rows, out, &seen, why);
-        if (!known) {
-            strbuf_adds(why, why->len ? "" : "it does not know the operation");
-            json_decref(seen);
-            pb_binding_release(out);
-            return false;
-        }
+    bool torch = *facts_text(task, "torch");
+    if (known)
+        return known;
+    if (torch && str_eq(from, "torch"))
+        return any;
+    if (torch && str_eq(from, "torch gemm"))
+        return gemm_op_from_torch(pb, task, b, seen, why);
+    if (torch && str_eq(from, "torch conv"))
+        return conv_op_from_torch(pb, task, b, seen, why);
+    if (torch && str_eq(from, "torch permute"))
+        return permute_op_from_torch(pb, task, seen, why);
+    if (torch && str_starts(from, "torch "))
+        return axis_op_from_torch(pb, task, str_eq(from, "torch rows"), b, seen, why);
+    known = op_by_name(pb, task, why);
+    /* How several inputs make one value, only PyTorch says. */
+    bool reads = str_starts(from, "torch ");
+    if (known && reads && (known == any || values_of(task).inputs > MAX(known->sig->n, 2) - 1)) {
+        strbuf_adds(why, "it does not know the operation");
+        return NULL;
     }
-    op = *known;
-    json_t *made = NULL;
-    if (str_eq(facts_text(op.say, "from"), "torch")) {
-        if (!(made = op_from_torch(task, why)))
-            return false;
-        op.say = made;
+    return known;
+}
+
+static bool bind_task(const struct playbook *pb, const json_t *task, struct pb_binding *out,
+                      struct strbuf *why)
+{
+    json_t *seen = NULL, *made = NULL;
+    const struct pb_op *known = choose_op(pb, task, out, &seen, why);
+    bool ok = known;
+    if (ok) {
+        struct pb_op op = *known;
+        if (str_eq(facts_text(op.say, "from"), "torch"))
+            op.say = made = op_from_torch(task, why);
+        const json_t *as = seen ? seen : task;
+        ok = op.say != NULL;
+        if (ok)
+            bind_op(out, op.say);
+        if (ok && !bound(out, "expr:type", 9))
+            bind_text(out, "expr:type", "float");
+        ok = ok && bind_tensors(&op, out, as, why) &&
+             bind_scalars(op.sig, out, json_object_get(as, "scalars"), values_of(task).inputs, why);
+    } else if (!why->len) {
+        strbuf_adds(why, "it does not know the operation");
     }
-    bind_op(out, op.say);
-    seen = seen ? seen : json_incref((json_t *)task);
-    bool ok =
-        bind_tensors(&op, out, seen, why) &&
-        bind_scalars(op.sig, out, json_object_get(seen, "scalars"), values_of(task).inputs, why);
     json_decref(made);
     json_decref(seen);
-    if (!ok)
-        pb_binding_release(out);
     return ok;
 }
 
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
+    *out = (struct pb_binding)PB_BINDING_INIT;
+    if (pb->arch > arch) {
+        strbuf_addf(why, "it needs sm_%u", pb->arch);
+        return false;
+    }
     json_t *plain = without_views(task);
-    bool ok = bind_task(pb, plain, arch, out, why);
+    bool ok = bind_task(pb, plain, out, why);
     json_decref(plain);
+    if (!ok)
+        pb_binding_release(out);
     return ok;
 }
 
@@ -728,5 +795,8 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err)
 {
-    return expand_text(pb, b, p, pb->template, 1, out, err);
+    if (expand_text(pb, b, p, pb->template, 1, out, err) < 0)
+        return -1;
+    return out->truncated ? err_set(err, ERR_LIMIT, "playbook %s: the kernel is too long", pb->name)
+                          : 0;
 }

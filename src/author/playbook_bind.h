@@ -3,6 +3,7 @@
 #define AUTHOR_PLAYBOOK_BIND_H
 
 #include "author/playbook.h"
+#include "author/playbook_torch.h"
 #include "base/dtype.h"
 
 void bind_text(struct pb_binding *b, const char *key, const char *value);
@@ -18,9 +19,11 @@ const char *dims_product(struct arena *a, const json_t *shape, size_t from, size
 /* The names an expression may use, as v0, v1, ...: the task's inputs, then its scalars. */
 struct values {
     const char *names[2 * PB_MAX_TENSORS];
+    enum dtype types[2 * PB_MAX_TENSORS];
     size_t inputs, n;
 };
 struct values values_of(const json_t *task);
+struct torch_names torch_names_of(const struct values *v); /* borrows from it */
 
 /* The task with its inputs in the shapes that its PyTorch expression sees them in, w[:, None], and
  * the expression without those; the task itself if there are none. A new reference. */
@@ -51,12 +54,11 @@ const struct pb_op *gemm_op_from_torch(const struct playbook *pb, const json_t *
 /*
  * What is done to a product before it is stored: an expression of v<product>, and of what else the
  * task gives. Binds the texts of playbooks/parts/epilogue.cu. Inputs may be like the result, hold
- * one value, or, in products of matrices, be a row of it; `channel` has a value for each n.
+ * one value, or one for each n: in products of matrices a row, else one for each channel.
  */
 struct epilogue {
     size_t product; /* its value; SIZE_MAX: it is called `v` already */
     size_t used[2]; /* the operands, which the expression need not mention */
-    size_t channel; /* SIZE_MAX: none */
     bool rows;
     const char *expr;
 };

@@ -1,11 +1,12 @@
 /* playbook_conv.c - depthwise convolutions, as a task's PyTorch expression has them. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "author/playbook_bind.h"
-#include "author/playbook_torch.h"
+#include "author/playbook_read.h"
 #include "base/util.h"
+
+enum { MAX_WINDOW = 64 };
 
 /* The call, and what its arguments say. Pairs are of height and width; in one dimension the height
  * is 1. */
@@ -17,31 +18,15 @@ struct conv {
     const char *from, *to; /* where it stands in the text */
 };
 
-static const char *blanks(const char *s)
-{
-    return s + strspn(s, " \t\r\n");
-}
-
-static bool take(const char **s, const char *token)
-{
-    *s = blanks(*s);
-    if (!str_starts(*s, token))
-        return false;
-    *s += strlen(token);
-    return true;
-}
-
 static bool take_name(const char **s, const struct values *v, size_t *out)
 {
-    *s = blanks(*s);
-    size_t n = 0;
-    while (isalnum((unsigned char)(*s)[n]) || (*s)[n] == '_')
-        n++;
+    text_take(s, "");
+    size_t n = text_word(*s);
     for (size_t i = 0; i < v->inputs; i++)
         if (strlen(v->names[i]) == n && memcmp(v->names[i], *s, n) == 0) {
             *s += n;
             *out = i;
-            while (take(s, ".float()") || take(s, ".contiguous()"))
+            while (text_take(s, ".float()") || text_take(s, ".contiguous()"))
                 ;
             return true;
         }
@@ -51,18 +36,17 @@ static bool take_name(const char **s, const struct values *v, size_t *out)
 /* Up to four numbers, alone or in brackets; how many. */
 static unsigned take_numbers(const char **s, long *out)
 {
-    bool list = take(s, "(") || take(s, "[");
+    bool list = text_take(s, "(") || text_take(s, "[");
     unsigned n = 0;
     do {
         char *end;
-        *s = blanks(*s);
         out[n] = strtol(*s, &end, 10);
         if (end == *s || out[n] < 0 || out[n] > 1024)
             return 0;
         *s = end;
         n++;
-    } while (list && n < 4 && take(s, ","));
-    return !list || take(s, ")") || take(s, "]") ? n : 0;
+    } while (list && n < 4 && text_take(s, ","));
+    return !list || text_take(s, ")") || text_take(s, "]") ? n : 0;
 }
 
 /* A number for each dimension. */
@@ -89,45 +73,46 @@ static bool skip_value(const char **s)
 
 static bool take_input(const char **s, const struct values *v, struct conv *c)
 {
-    if (!take(s, "torch.nn.functional.pad(") && !take(s, "F.pad("))
+    if (!text_take(s, "torch.nn.functional.pad(") && !text_take(s, "F.pad("))
         return take_name(s, v, &c->x);
     long p[4];
     unsigned n = 0;
-    bool ok = take_name(s, v, &c->x) && take(s, ",") && (n = take_numbers(s, p)) && take(s, ")");
+    bool ok = take_name(s, v, &c->x) && text_take(s, ",") && (n = take_numbers(s, p)) &&
+              text_take(s, ")");
     if (!ok || (n != 2 && n != 4) || n > 2 * c->dims)
         return false;
-    c->pad[1] =
-        p[0]; /* the last axis comes first; what follows the plane is in the result's shape */
+    /* The last axis comes first; what follows the plane is in the result's shape. */
+    c->pad[1] = p[0];
     c->pad[0] = n == 4 ? p[2] : 0;
     return true;
 }
 
 static bool take_options(const char **s, const struct values *v, struct conv *c)
 {
-    while (take(s, ",")) {
+    while (text_take(s, ",")) {
         long pad[2] = {0, 0};
-        if (take(s, "stride=")) {
+        if (text_take(s, "stride=")) {
             if (!take_pair(s, c->dims, c->stride))
                 return false;
-        } else if (take(s, "padding=")) {
-            if (take(s, "'same'") || take(s, "\"same\""))
+        } else if (text_take(s, "padding=")) {
+            if (text_take(s, "'same'") || text_take(s, "\"same\""))
                 c->same = true;
             else if (!take_pair(s, c->dims, pad))
                 return false;
             c->pad[0] += pad[0];
             c->pad[1] += pad[1];
-        } else if (take(s, "dilation=")) {
+        } else if (text_take(s, "dilation=")) {
             if (!take_pair(s, c->dims, c->dilation))
                 return false;
-        } else if (take(s, "groups=")) {
+        } else if (text_take(s, "groups=")) {
             c->groups = skip_value(s);
-        } else if (!take(s, "bias=None") && !take(s, "None")) {
-            take(s, "bias=");
+        } else if (!text_take(s, "bias=None") && !text_take(s, "None")) {
+            text_take(s, "bias=");
             if (c->bias != SIZE_MAX || !take_name(s, v, &c->bias))
                 return false;
         }
     }
-    return take(s, ")");
+    return text_take(s, ")");
 }
 
 static bool find_conv(const char *text, const struct values *v, struct conv *c)
@@ -151,7 +136,7 @@ static bool find_conv(const char *text, const struct values *v, struct conv *c)
                            .dilation = {1, 1},
                            .from = at};
         s += strlen(calls[i].name);
-        bool ok = take_input(&s, v, c) && take(&s, ",") && take_name(&s, v, &c->w) &&
+        bool ok = take_input(&s, v, c) && text_take(&s, ",") && take_name(&s, v, &c->w) &&
                   take_options(&s, v, c) && c->groups && c->stride[0] && c->stride[1] &&
                   c->dilation[0] && c->dilation[1];
         c->to = s;
@@ -160,21 +145,47 @@ static bool find_conv(const char *text, const struct values *v, struct conv *c)
     return false;
 }
 
-/* A window's size must be a number of the task: the template unrolls it. */
-static bool window(const json_t *w, unsigned dims, long size[2])
+/* A dimension that is a number, or an axis that always is one; 0 if it is neither. */
+static long known_size(const json_t *task, const char *dim)
 {
+    const json_t *axes = json_object_get(task, "axes");
+    for (size_t i = 0; i < json_array_size(axes); i++) {
+        const json_t *a = json_array_get(axes, i);
+        if (str_eq(facts_text(a, "name"), dim))
+            return (long)json_integer_value(json_object_get(a, "value"));
+    }
+    char *end;
+    long n = strtol(dim, &end, 10);
+    return *end ? 0 : n;
+}
+
+/* A window's size must be known: the template unrolls it. */
+static bool window(const json_t *task, const struct conv *c, long size[2])
+{
+    const json_t *w =
+        json_object_get(json_array_get(json_object_get(task, "tensors"), c->w), "shape");
     size_t n = json_array_size(w);
     size[0] = size[1] = 1;
-    if (n != dims + 2)
+    if (n != c->dims + 2)
         return false;
-    for (unsigned d = 0; d < dims; d++) {
-        const char *text = json_string_value(json_array_get(w, n - 1 - d));
-        char *end;
-        size[1 - d] = strtol(text, &end, 10);
-        if (*end || size[1 - d] < 1)
+    for (unsigned d = 0; d < c->dims; d++) {
+        size[1 - d] = known_size(task, json_string_value(json_array_get(w, n - 1 - d)));
+        if (size[1 - d] < 1 || size[1 - d] > MAX_WINDOW)
             return false;
     }
-    return size[0] * size[1] <= 64;
+    return size[0] * size[1] <= MAX_WINDOW;
+}
+
+/* Is the name in the text [from, to)? */
+static bool mentions_name(const char *from, const char *to, const char *name)
+{
+    for (const char *s = from; s < to; s++) {
+        size_t n = text_word(s);
+        if (n && n == strlen(name) && memcmp(s, name, n) == 0)
+            return true;
+        s += n ? n - 1 : 0;
+    }
+    return false;
 }
 
 static json_t *with_shape(const json_t *t, json_t *shape)
@@ -197,11 +208,13 @@ static bool see_planes(const json_t *task, const struct conv *c, json_t **made)
 {
     const json_t *tensors = json_object_get(task, "tensors");
     const json_t *x = json_array_get(tensors, c->x), *w = json_array_get(tensors, c->w);
-    const json_t *y = json_array_get(tensors, values_of(task).inputs);
+    size_t inputs = values_of(task).inputs;
+    const json_t *y = json_array_get(tensors, inputs);
     const json_t *xs = json_object_get(x, "shape"), *ws = json_object_get(w, "shape");
     long size[2];
     const char *channels = json_string_value(json_array_get(xs, 1));
-    if (!window(ws, c->dims, size) || json_array_size(xs) != c->dims + 2 ||
+    if (!window(task, c, size) || json_array_size(tensors) != inputs + 1 ||
+        json_array_size(xs) != c->dims + 2 ||
         json_array_size(json_object_get(y, "shape")) != c->dims + 2 ||
         !same_text(json_string_value(json_array_get(ws, 0)), channels) ||
         !same_text(json_string_value(json_array_get(ws, 1)), "1"))
@@ -213,13 +226,13 @@ static bool see_planes(const json_t *task, const struct conv *c, json_t **made)
     return true;
 }
 
-static void bind_geometry(struct pb_binding *b, const json_t *w, const struct conv *c)
+static void bind_geometry(struct pb_binding *b, const json_t *task, const struct conv *c)
 {
     static const char *const sides[2] = {"h", "w"};
     long size[2] = {1, 1};
-    window(w, c->dims, size);
+    window(task, c, size);
     for (int i = 0; i < 2; i++) {
-        long pad = c->same ? c->dilation[i] * (size[i] - 1) / 2 : c->pad[i];
+        long pad = c->pad[i] + (c->same ? c->dilation[i] * (size[i] - 1) / 2 : 0);
         const struct {
             const char *name;
             long value;
@@ -230,33 +243,77 @@ static void bind_geometry(struct pb_binding *b, const json_t *w, const struct co
     }
 }
 
+/* What is around the call, as an expression of its result: v<v->n>. */
+static bool around_conv(const struct values *v, const struct conv *c, const char *text,
+                        struct strbuf *expr, struct strbuf *why)
+{
+    struct values all = *v;
+    char result[80] = "conv";
+    for (size_t i = 0; i < v->n; i++) /* a name that no other has */
+        if (strlen(v->names[i]) >= strlen(result))
+            snprintf(result, sizeof result, "%.60s_conv", v->names[i]);
+    if (v->n == ARRAY_LEN(all.names)) {
+        strbuf_adds(why, "it has too many inputs and scalars");
+        return false;
+    }
+    all.names[all.n] = result;
+    all.types[all.n++] = DT_F32;
+    bool bias = c->bias != SIZE_MAX;
+    char *around = xasprintf("%.*s(%s%s%s)%s", (int)(c->from - text), text, result,
+                             bias ? " + " : "", bias ? v->names[c->bias] : "", c->to);
+    struct torch_names names = torch_names_of(&all);
+    enum dtype type;
+    bool ok = torch_to_c(around, &names, expr, &type, why);
+    free(around);
+    return ok;
+}
+
+/* The task with a bias that lies along the channels, as the call has it. NULL if it is of another
+ * shape, or the expression has it once more, along the last axis. A new reference. */
+static json_t *bias_of_channels(const json_t *task, const struct conv *c)
+{
+    json_t *copy = json_deep_copy(task);
+    if (c->bias == SIZE_MAX)
+        return copy;
+    json_t *tensors = json_object_get(copy, "tensors");
+    json_t *bias = json_array_get(tensors, c->bias), *shape = json_object_get(bias, "shape");
+    const char *name = facts_text(bias, "name"), *text = facts_text(task, "torch");
+    const json_t *x = json_object_get(json_array_get(tensors, c->x), "shape");
+    bool once =
+        !mentions_name(text, c->from, name) && !mentions_name(c->to, c->to + strlen(c->to), name);
+    if (!once || json_array_size(shape) != 1 ||
+        !same_text(json_string_value(json_array_get(shape, 0)),
+                   json_string_value(json_array_get(x, 1)))) {
+        json_decref(copy);
+        return NULL;
+    }
+    for (unsigned d = 0; d < c->dims; d++)
+        json_array_append_new(shape, json_string("1"));
+    return copy;
+}
+
 const struct pb_op *conv_op_from_torch(const struct playbook *pb, const json_t *task,
                                        struct pb_binding *b, json_t **made, struct strbuf *why)
 {
     struct values v = values_of(task);
     const char *text = facts_text(task, "torch");
-    const json_t *tensors = json_object_get(task, "tensors");
     struct conv c;
     if (!find_conv(text, &v, &c) || !see_planes(task, &c, made)) {
         strbuf_adds(why,
                     "its PyTorch expression has no depthwise conv1d or conv2d of an input, with "
-                    "groups and a window of known size");
+                    "groups, a window of known size and one output");
         return NULL;
     }
-    /* What is around the call is an expression of its result, a value of another name. */
-    const char *names[ARRAY_LEN(v.names) + 1];
-    memcpy(names, v.names, sizeof v.names);
-    names[v.n] = "conv_result";
-    bool bias = c.bias != SIZE_MAX;
-    char *around = xasprintf("%.*s(conv_result%s%s)%s", (int)(c.from - text), text,
-                             bias ? " + " : "", bias ? v.names[c.bias] : "", c.to);
+    json_t *with_bias = bias_of_channels(task, &c);
     struct strbuf expr = STRBUF_INIT(16 << 10);
-    bool ok = torch_to_c(around, names, v.n + 1, &expr, why);
-    struct epilogue e = {.product = v.n, .used = {c.x, c.w}, .channel = c.bias, .expr = expr.buf};
-    ok = ok && bind_epilogue(b, task, &e, why);
+    bool ok = with_bias
+                  ? around_conv(&v, &c, text, &expr, why)
+                  : (strbuf_adds(why, "its bias is not one value for each channel, or is used once more"), false);
+    struct epilogue e = {.product = v.n, .used = {c.x, c.w}, .expr = expr.buf};
+    ok = ok && bind_epilogue(b, with_bias, &e, why);
     if (ok)
-        bind_geometry(b, json_object_get(json_array_get(tensors, c.w), "shape"), &c);
+        bind_geometry(b, task, &c);
     strbuf_release(&expr);
-    free(around);
+    json_decref(with_bias);
     return ok ? op_named(pb, "depthwise") : NULL;
 }

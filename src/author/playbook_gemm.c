@@ -41,6 +41,20 @@ static bool is_one(const json_t *t)
     return true;
 }
 
+/* Has it one value for each of the channels, the second dimension of `c`? */
+static bool is_channel(const json_t *t, const json_t *c)
+{
+    size_t n = json_array_size(shape_of(t)), nc = json_array_size(shape_of(c));
+    if (n > nc || nc < 2 || n + 1 < nc)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        size_t of_c = nc - n + i;
+        if (!same_text(dim_at(t, i), of_c == 1 ? dim_at(c, 1) : "1"))
+            return false;
+    }
+    return true;
+}
+
 /* The value v<i> that begins here; none if nothing does. */
 static size_t value_at(const char *expr, const char *s, size_t none, const char **end)
 {
@@ -61,15 +75,17 @@ static bool mentions(const char *expr, size_t i)
     return false;
 }
 
+static bool is_output(const json_t *task, size_t i)
+{
+    return json_is_true(json_object_get(tensor_at(task, i), "output"));
+}
+
 /* Where input i has the value of an element: its index in the template; NULL if it has none. */
 static const char *place_of(const json_t *task, const struct epilogue *e, size_t i)
 {
     const json_t *t = tensor_at(task, i), *c = tensor_at(task, values_of(task).inputs);
-    return i == e->channel                        ? "n"
-           : is_one(t)                            ? "0"
-           : e->rows && is_row(t, c)              ? "n"
-           : same_shape(shape_of(t), shape_of(c)) ? "at"
-                                                  : NULL;
+    bool along_n = e->rows ? is_row(t, c) : is_channel(t, c);
+    return is_one(t) ? "0" : along_n ? "n" : same_shape(shape_of(t), shape_of(c)) ? "at" : NULL;
 }
 
 /* The epilogue's expression with its values where they are: v2 becomes float(e.v2[n]). */
@@ -108,11 +124,12 @@ bool bind_epilogue(struct pb_binding *b, const json_t *task, const struct epilog
             continue;
         }
         bool in = i < v.inputs;
-        enum dtype d = in ? dtype_from_name(facts_text(tensor_at(task, i), "dtype")) : DT_F32;
-        const char *type = c_type(d) ? c_type(d) : "";
-        ok = !in || (dtype_is_float(d) && *type && place_of(task, e, i));
+        enum dtype d = v.types[i];
+        const char *type = !in ? torch_value_type(d) : c_type(d) ? c_type(d) : "";
+        ok = !in || (dtype_is_float(d) && *type && place_of(task, e, i) && !is_output(task, i));
         if (!ok)
-            strbuf_addf(why, "'%s' is neither like the result nor a row of it", v.names[i]);
+            strbuf_addf(why, "'%s' is no input like the result, nor one value for each %s",
+                        v.names[i], e->rows ? "column" : "channel");
         reads |= in;
         strbuf_addf(&fields, "%s%s%s %sv%zu;", fields.len ? "\n    " : "", in ? "const " : "", type,
                     in ? "*" : "", i);
@@ -181,19 +198,18 @@ const struct pb_op *gemm_op_from_torch(const struct playbook *pb, const json_t *
     struct torch_gemm g = {.expr = STRBUF_INIT(16 << 10)};
     const struct pb_op *found = NULL;
     char name[16];
-    if (torch_to_gemm(facts_text(task, "torch"), v.names, v.n, &g, why)) {
+    struct torch_names names = torch_names_of(&v);
+    if (torch_to_gemm(facts_text(task, "torch"), &names, &g, why)) {
         snprintf(name, sizeof name, "gemm_%c%c", g.a_turned ? 't' : 'n', g.b_turned ? 't' : 'n');
         found = op_named(pb, name);
         if (!found)
-            strbuf_addf(why, "it does not know '%s', products with that operand transposed", name);
-        else if (g.a >= v.inputs || g.b >= v.inputs || !see_matrices(task, &g, made, why) ||
-                 !bind_epilogue(b, task,
-                                &(struct epilogue){.product = SIZE_MAX,
-                                                   .used = {g.a, g.b},
-                                                   .channel = SIZE_MAX,
-                                                   .rows = true,
-                                                   .expr = g.expr.buf},
-                                why))
+            strbuf_addf(why, "it does not know '%s', products of operands that lie so", name);
+        else if (!see_matrices(task, &g, made, why) ||
+                 !bind_epilogue(
+                     b, task,
+                     &(struct epilogue){
+                         .product = SIZE_MAX, .used = {g.a, g.b}, .rows = true, .expr = g.expr.buf},
+                     why))
             found = NULL;
     }
     strbuf_release(&g.expr);

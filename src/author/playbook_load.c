@@ -212,28 +212,76 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     return 0;
 }
 
+/* "share": the ops of playbooks/parts/NAME.json; those of the playbook's own add to their texts. */
+static int add_shared_ops(const struct loading *l, json_t *own)
+{
+    const json_t *share = json_object_get(l->pb->root, "share");
+    const char *part = json_string_value(share), *name;
+    char path[96];
+    json_t *op;
+    if (!share)
+        return 0;
+    snprintf(path, sizeof path, "playbooks/parts/%.60s.json", part ? part : "");
+    const struct asset *a = part ? asset_find(path) : NULL;
+    if (!a || !json_is_object(own))
+        return bad(l, "/share", "there is no %s, or there are no ops to add", path);
+    json_t *ops = json_read_text(a->data, a->len, path, NULL, l->err);
+    json_object_foreach(ops, name, op)
+    {
+        json_t *both = json_copy(op);
+        json_object_update(both, json_object_get(own, name));
+        json_object_set_new(own, name, both);
+    }
+    json_decref(ops);
+    return ops ? 0 : -1;
+}
+
+/* What playbook_bind() will read: lists of texts. */
+static int check_texts(const struct loading *l, const json_t *op, const char *at, const char *key)
+{
+    const json_t *list = json_object_get(op, key);
+    bool ok = !list || json_is_array(list);
+    for (size_t i = 0; ok && i < json_array_size(list); i++)
+        ok = json_is_string(json_array_get(list, i));
+    return ok ? 0 : bad(l, at, "\"%s\" is a list of texts", key);
+}
+
+/* "sum|reduce_sum": one op of several names. */
+static void add_op(const struct loading *l, const char *names, struct pb_op op)
+{
+    for (size_t n; *names; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        op.name = arena_strndup(l->mem, names, n);
+        *vec_push(&l->pb->ops) = op;
+    }
+}
+
 static int load_ops(const struct loading *l)
 {
-    const json_t *ops = json_object_get(l->pb->root, "ops");
+    json_t *ops = json_object_get(l->pb->root, "ops");
     const struct pb_signature *sig;
     const char *name;
     json_t *v;
+    if (add_shared_ops(l, ops) < 0)
+        return -1;
     if (!json_object_size(ops))
         return bad(l, "", "a playbook needs ops: which operations it can do");
     if (load_signature(l, l->pb->root, "", NULL, &sig) < 0)
         return -1;
-    json_object_foreach((json_t *)ops, name, v)
+    json_object_foreach(ops, name, v)
     {
         char at[128];
-        struct pb_op op = {.name = arena_strdup(l->mem, name), .say = v};
+        struct pb_op op = {.say = v};
         snprintf(at, sizeof at, "/ops/%s", name);
         if (!json_is_object(v))
             return bad(l, at, "an op is an object of texts for the template");
+        if (check_texts(l, v, at, "torch") < 0 || check_texts(l, v, at, "args") < 0)
+            return -1;
         if (load_signature(l, v, at, sig, &op.sig) < 0)
             return -1;
         if (!op.sig || !op.sig->n)
             return bad(l, at, "op '%s' has no tensors, nor has the playbook", name);
-        *vec_push(&l->pb->ops) = op;
+        add_op(l, name, op);
     }
     return 0;
 }
@@ -272,8 +320,8 @@ static int check_start(const struct loading *l)
 
 static int load_json(const struct loading *l)
 {
-    static const char *const keys[] = {"about", "class",    "ops",     "tensors", "scalars",
-                                       "arch",  "settings", "require", NULL};
+    static const char *const keys[] = {"about",   "class", "ops",      "share",   "tensors",
+                                       "scalars", "arch",  "settings", "require", NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");

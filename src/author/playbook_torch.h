@@ -1,12 +1,13 @@
 /*
  * playbook_torch.h - a task's PyTorch expression as a C expression, for elementwise playbooks,
- * row reductions and products of matrices.
+ * reductions, products of matrices and permutations.
  *
  *     "x * torch.sigmoid(x)"  with x as v0  ->  "(v0 * (1.f / (1.f + expf(-(v0)))))"
  *
- * Understood: numbers, the task's inputs, + - * / **, comparisons, parentheses, and the elementwise
- * functions of torch and torch.nn.functional, as calls or as methods. Anything else (a reduction,
- * an index, a name it does not know) is refused with the reason: a guess would be a wrong kernel.
+ * Understood: numbers, the task's inputs, + - * / **, & | ^ ~ << >>, comparisons, parentheses,
+ * casts, and the elementwise functions of torch and torch.nn.functional, as calls or as methods.
+ * Anything else (a reduction, an index, a name it does not know) is refused with the reason: a
+ * guess would be a wrong kernel.
  */
 #ifndef AUTHOR_PLAYBOOK_TORCH_H
 #define AUTHOR_PLAYBOOK_TORCH_H
@@ -14,14 +15,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/dtype.h"
 #include "base/strbuf.h"
 
 #define TORCH_MAX_TEXT 4096
 #define TORCH_MAX_RANK 8
 
-/* names[i] is called v<i> in the result. */
-bool torch_to_c(const char *text, const char *const *names, size_t n, struct strbuf *out,
-                struct strbuf *why);
+/* What an expression may mention: names[i] is called v<i> in the result. */
+struct torch_names {
+    const char *const *names;
+    const enum dtype *types; /* NULL: all float32 */
+    size_t tensors, n;       /* tensors, then scalars, which are Python numbers */
+};
+
+/* *type becomes the result's dtype: DT_F32 for all floats. */
+bool torch_to_c(const char *text, const struct torch_names *names, struct strbuf *out,
+                enum dtype *type, struct strbuf *why);
+/* How values of a dtype are passed in C: "float", "bool", "int32_t", ... */
+const char *torch_value_type(enum dtype t);
 
 /*
  * The same for an elementwise expression of a product of two inputs, which is `v` in the result:
@@ -34,10 +45,10 @@ bool torch_to_c(const char *text, const char *const *names, size_t n, struct str
 struct torch_gemm {
     size_t a, b; /* inputs */
     bool a_turned, b_turned, found;
-    int turned_axis; /* the last axis, if a .transpose() named it by its number; else 0 */
+    int turned_axis; /* the last axis, if a transposition named it by its number; else 0 */
     struct strbuf expr;
 };
-bool torch_to_gemm(const char *text, const char *const *names, size_t n, struct torch_gemm *out,
+bool torch_to_gemm(const char *text, const struct torch_names *names, struct torch_gemm *out,
                    struct strbuf *why);
 
 /*
@@ -46,8 +57,9 @@ bool torch_to_gemm(const char *text, const char *const *names, size_t n, struct 
  *
  *     "(x * x).sum(dim=-1)"  ->  name "sum", expr "(v0 * v0)", from = rank - 1, to = rank
  *
- * As a function or a method. max and min, which give
- * indices too, need a `.values` or `[0]`; `max` and `amax` are both called "max", and so on.
+ * As a function or a method. max and min, which give indices too, need a `.values` or `[0]`; `max`
+ * and `amax` are both called "max", and so on; var and std without Bessel's correction are "pvar"
+ * and "pstd".
  */
 struct torch_rows {
     const char *name;
@@ -55,7 +67,7 @@ struct torch_rows {
     size_t from, to; /* the axes, side by side; all of them where none is given */
     bool whole;      /* none is given */
 };
-bool torch_to_rows(const char *text, const char *const *names, size_t n, size_t rank,
+bool torch_to_rows(const char *text, const struct torch_names *names, size_t rank,
                    struct torch_rows *out, struct strbuf *why);
 
 /*

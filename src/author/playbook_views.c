@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "author/playbook_bind.h"
+#include "author/playbook_read.h"
 #include "base/util.h"
 
 static bool is_word(char c)
@@ -14,29 +15,28 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool take(const char **s, const char *token)
-{
-    *s += strspn(*s, " \t\r\n");
-    if (!str_starts(*s, token))
-        return false;
-    *s += strlen(token);
-    return true;
-}
-
-/* [:, None, ...]: a ":" is the next axis, a None a new one. */
+/* [:, None] or [..., None]: a ":" is the next axis, a None a new one, and "..." stands for as many
+ * axes as are not named after it. */
 static json_t *indexed(const char **s, const json_t *shape)
 {
     json_t *seen = json_array();
     size_t used = 0, n = json_array_size(shape);
     do {
-        if (take(s, "None"))
+        size_t later = 0;
+        if (text_take(s, "None")) {
             json_array_append_new(seen, json_string("1"));
-        else if (take(s, ":") && used < n)
+        } else if (text_take(s, "...")) {
+            for (const char *c = *s; *c && *c != ']'; c++)
+                later += *c == ':';
+            while (used + later < n)
+                json_array_append(seen, json_array_get(shape, used++));
+        } else if (text_take(s, ":") && used < n) {
             json_array_append(seen, json_array_get(shape, used++));
-        else
+        } else {
             break;
-    } while (take(s, ","));
-    bool ok = take(s, "]");
+        }
+    } while (text_take(s, ","));
+    bool ok = text_take(s, "]");
     for (; ok && used < n; used++) /* what is not named stays */
         json_array_append(seen, json_array_get(shape, used));
     if (ok)
@@ -51,16 +51,16 @@ static json_t *viewed(const char **s, const json_t *shape)
     json_t *seen = json_array();
     bool ok = json_array_size(shape) == 1, whole = false;
     do {
-        if (take(s, "-1") && !whole) {
+        if (text_take(s, "-1") && !whole) {
             json_array_append(seen, json_array_get(shape, 0));
             whole = true;
-        } else if (take(s, "1")) {
+        } else if (text_take(s, "1")) {
             json_array_append_new(seen, json_string("1"));
         } else {
             ok = false;
         }
-    } while (ok && take(s, ","));
-    if (ok && whole && take(s, ")"))
+    } while (ok && text_take(s, ","));
+    if (ok && whole && text_take(s, ")"))
         return seen;
     json_decref(seen);
     return NULL;
@@ -70,12 +70,13 @@ static json_t *unsqueezed(const char **s, const json_t *shape)
 {
     long n = (long)json_array_size(shape);
     char *end;
+    text_take(s, "dim=");
     long axis = strtol(*s, &end, 10);
     axis += axis < 0 ? n + 1 : 0;
     if (end == *s || axis < 0 || axis > n)
         return NULL;
     *s = end;
-    if (!take(s, ")"))
+    if (!text_take(s, ")"))
         return NULL;
     json_t *seen = json_deep_copy(shape);
     json_array_insert_new(seen, (size_t)axis, json_string("1"));
@@ -88,11 +89,11 @@ static json_t *views_at(const char **s, const json_t *shape)
     json_t *seen = NULL, *next;
     for (const char *at = *s;; *s = at) {
         const json_t *now = seen ? seen : shape;
-        next = take(&at, "[")             ? indexed(&at, now)
-               : take(&at, ".view(")      ? viewed(&at, now)
-               : take(&at, ".reshape(")   ? viewed(&at, now)
-               : take(&at, ".unsqueeze(") ? unsqueezed(&at, now)
-                                          : NULL;
+        next = text_take(&at, "[")             ? indexed(&at, now)
+               : text_take(&at, ".view(")      ? viewed(&at, now)
+               : text_take(&at, ".reshape(")   ? viewed(&at, now)
+               : text_take(&at, ".unsqueeze(") ? unsqueezed(&at, now)
+                                               : NULL;
         if (!next)
             return seen;
         json_decref(seen);

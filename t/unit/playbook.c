@@ -207,7 +207,7 @@ static void test_broadcast(void **state)
     } bad[] = {
         {"\"R\", \"C\"", "\"R\"", "\"R\", \"C\"", "float16", "x + y", "neither 'C' nor 1"},
         {"\"R\", \"C\"", "\"C\"", "\"C\"", "float16", "x + y", "more dimensions"},
-        {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "int64", "x + y", "'y' is int64"},
+        {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "float64", "x + y", "'y' is float64"},
         {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "float16", "k * x + y", "the name 'k'"},
         {"\"R\", \"C\"", "\"C\"", "\"R\", \"C\"", "float16", "", "no PyTorch expression"},
     };
@@ -349,6 +349,8 @@ static void test_bad_playbooks(void **state)
         {"[\"eps\"]", "\"eps\"", "or \"*\" for any"},
         {"{\"softmax\"", "{\"softmax\": 1, \"x\"", "an op is an object"},
         {"\"name\": \"vec\"", "\"name\": \"threads\"", "two settings"},
+        {"\"f\":", "\"torch\": [1], \"f\":", "a list of texts"},
+        {"\"arch\": 80", "\"share\": \"nothing\", \"arch\": 80", "no playbooks/parts/nothing.json"},
         {"\"arch\": 80,", "\"arch\": 80", "mine/playbook.json:"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -424,13 +426,18 @@ static void test_author(void **state)
 
 static void test_torch(void **state)
 {
-    static const char *const names[] = {"x", "gate"};
+    static const char *const words[] = {"x", "gate"};
+    static const enum dtype types[] = {DT_F32, DT_F32}, masks[] = {DT_F32, DT_BOOL};
+    const struct torch_names names = {words, types, 2, 2}, masked = {words, masks, 2, 2};
     static const char *const good[][2] = {
         {"x", "(v0)"},
         {"x * torch.sigmoid(gate)", "((v0) * ((1.f / (1.f + expf(-(v1))))))"},
         {"-x ** 2 + 1", "((-((v0) * (v0))) + (1.f))"},
-        {"x.masked_fill(~gate, float('-inf'))", "(((!(v1)) ? (-__int_as_float(0x7f800000)) : v0))"},
-        {"x.clamp(-1, 1.5)", "(fminf(fmaxf(v0, (-(1.f))), (1.5f)))"},
+        {"x.clamp(-1, 1.5)", "(min_nan(max_nan(v0, (-(1.f))), (1.5f)))"},
+        {"x.clamp(max=1)", "(min_nan(v0, (1.f)))"},
+        {"x.where(gate > 0, 1e39)", "((((v1) > (0.f)) ? v0 : (__int_as_float(0x7f800000))))"},
+        {"((x > 0) + (gate > 0)).float()", NULL},
+        {"F.relu(x, inplace=True)", NULL},
         {"torch.where(x > 0, x, 0.1 * x)", "((((v0) > (0.f)) ? (v0) : ((0.1f) * (v0))))"},
         {"F.gelu(x, approximate='none').to(x.dtype)", NULL},
         {"torch.nn.functional.leaky_relu(x, negative_slope=0.2)", NULL},
@@ -452,11 +459,21 @@ static void test_torch(void **state)
         "1.5abc",
         "torch.nn.functional.elu(x, alhpa=2)",
         "x; import os",
-        "x.clamp(max=1)",
+        "x.clamp(max=1, min=0)",
+        "0 < x < 1",
+        "(x > 0) - (gate > 0)",
+        "~x",
+        "x & 1",
+        "torch.where(x, x, gate)",
+        "x.masked_fill(gate, 1)",
+        "F.silu(x, approximate='tanh')",
+        "torch.add(x, gate, alpha=2)",
+        "x.to(x)",
     };
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
-        if (!torch_to_c(good[i][0], names, 2, &out, &why))
+        enum dtype type;
+        if (!torch_to_c(good[i][0], &names, &out, &type, &why))
             fail_msg("%s: %s", good[i][0], why.buf);
         if (good[i][1])
             assert_string_equal(out.buf, good[i][1]);
@@ -465,7 +482,8 @@ static void test_torch(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
-        if (torch_to_c(bad[i], names, 2, &out, &why))
+        enum dtype type;
+        if (torch_to_c(bad[i], &names, &out, &type, &why))
             fail_msg("'%s' became %s", bad[i], out.buf);
         assert_true(why.len > 0);
         strbuf_release(&out);
@@ -475,18 +493,78 @@ static void test_torch(void **state)
     memset(deep, '(', sizeof deep);
     deep[sizeof deep - 1] = '\0';
     struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
-    assert_false(torch_to_c(deep, names, 2, &out, &why));
+    enum dtype type;
+    assert_false(torch_to_c(deep, &names, &out, &type, &why));
     memset(deep, '-', sizeof deep - 1);
     strbuf_clear(&why);
-    assert_false(torch_to_c(deep, names, 2, &out, &why));
+    strbuf_clear(&out);
+    assert_false(torch_to_c(deep, &names, &out, &type, &why));
+    strbuf_clear(&out);
+    assert_true(torch_to_c("x.masked_fill(~gate, float('-inf'))", &masked, &out, &type, &why));
+    assert_string_equal(out.buf, "(((!(v1)) ? (-__int_as_float(0x7f800000)) : v0))");
     strbuf_release(&out);
     strbuf_release(&why);
+}
+
+/* Integers keep their width and wrap; a Python number takes the width of what it meets. */
+static void test_torch_types(void **state)
+{
+    static const char *const words[] = {"a", "b", "m", "x", "k"};
+    static const enum dtype types[] = {DT_U8, DT_I8, DT_BOOL, DT_F16, DT_I32};
+    const struct torch_names names = {words, types, 4, 5};
+    const struct {
+        const char *text, *c;
+        enum dtype type;
+    } good[] = {
+        {"a + 1", "uint8_t(uint64_t((v0)) + uint64_t((1)))", DT_U8},
+        {"a + b", "int16_t(uint64_t((v0)) + uint64_t((v1)))", DT_I16},
+        {"a * k", "uint8_t(uint64_t((v0)) * uint64_t((v4)))", DT_U8},
+        {"a / 2", "(float((v0)) / float((2)))", DT_F32},
+        {"a * 0.5", "((v0) * (0.5f))", DT_F32},
+        {"a & 15 | b << 4", NULL, DT_I16},
+        {"-b", "int8_t(0 - uint64_t((v1)))", DT_I8},
+        {"~b", "int8_t(~(v1))", DT_I8},
+        {"~m & (a > 3)", "((!(v2)) && (((v0) > (3))))", DT_BOOL},
+        {"m + 1", "int64_t(uint64_t((v2)) + uint64_t((1)))", DT_I64},
+        {"torch.where(m, a, 0)", "(((v2) ? (v0) : (0)))", DT_U8},
+        {"b.clamp(min=0)", NULL, DT_I8},
+        {"torch.exp(a)", "(expf(float((v0))))", DT_F32},
+        {"x.to(torch.int32)", "(int32_t(v3))", DT_I32},
+        {"x.to(torch.float8_e4m3fn)", "(float(cute::float_e4m3_t(float(v3))))", DT_F32},
+        {"a.float() - b.to(x.dtype)", NULL, DT_F32},
+        {"b ** 2", NULL, DT_I8},
+    };
+    static const char *const bad[] = {"x & a",
+                                      "m - m",
+                                      "-m",
+                                      "a ** b",
+                                      "a // 2",
+                                      "b ** 7",
+                                      "a.masked_fill(m, 0.5)",
+                                      "x << 1",
+                                      "torch.where(a, x, x)"};
+    for (size_t i = 0; i < ARRAY_LEN(good) + ARRAY_LEN(bad); i++) {
+        struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
+        bool want = i < ARRAY_LEN(good);
+        const char *text = want ? good[i].text : bad[i - ARRAY_LEN(good)];
+        enum dtype type;
+        bool ok = torch_to_c(text, &names, &out, &type, &why);
+        if (ok != want)
+            fail_msg("%s: %s%s", text, out.buf, why.buf);
+        if (want && good[i].c)
+            assert_string_equal(out.buf, good[i].c);
+        if (want && type != good[i].type)
+            fail_msg("%s is %s", text, dtype_name(type));
+        strbuf_release(&out);
+        strbuf_release(&why);
+    }
 }
 
 /* Reductions over the last axis, of two. */
 static void test_torch_rows(void **state)
 {
-    static const char *const names[] = {"x", "k"};
+    static const char *const words[] = {"x", "k"};
+    const struct torch_names names = {words, NULL, 2, 2};
     static const char *const good[][3] = {
         {"x.sum(dim=-1)", "sum", "(v0)"},
         {"torch.sum(x, 1, keepdim=True)", "sum", "(v0)"},
@@ -500,6 +578,13 @@ static void test_torch_rows(void **state)
         {"torch.argmax(x, dim=-1)", "argmax", "(v0)"},
         {"F.softmax(k * x, dim=-1, dtype=torch.float32)", "softmax", "((v1) * (v0))"},
         {"torch.nn.functional.log_softmax(x, 1)", "log_softmax", "(v0)"},
+        {"x.norm(2, 1)", "norm", "(v0)"},
+        {"torch.norm(x, dim=1, p=2)", "norm", "(v0)"},
+        {"x.norm()", "norm", "(v0)"},
+        {"x.sum(-1, True)", "sum", "(v0)"},
+        {"x.std(dim=-1, correction=0)", "pstd", "(v0)"},
+        {"torch.var(x, 1, False, True)", "pvar", "(v0)"},
+        {"torch.var(x, 1, unbiased=True)", "var", "(v0)"},
     };
     static const char *const bad[] = {
         "",
@@ -514,7 +599,11 @@ static void test_torch_rows(void **state)
         "x.sum(-1, -1)",
         "x.max(dim=-1)",
         "x.norm(1, dim=-1)",
-        "x.std(dim=-1, correction=0)",
+        "x.norm(1)", /* the order, not an axis */
+        "torch.norm(x, 1, -1)",
+        "torch.linalg.norm(x, 2)", /* of a matrix that is another */
+        "x.std(dim=-1, correction=2)",
+        "F.softmax(x)",
         "torch.sum(torch.sum(x, -1), -1)",
         "y.sum(-1)",
         "x.median(dim=-1)",
@@ -523,7 +612,7 @@ static void test_torch_rows(void **state)
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         struct torch_rows r = {.expr = STRBUF_INIT(4096)};
         struct strbuf why = STRBUF_INIT(400);
-        if (!torch_to_rows(good[i][0], names, 2, 2, &r, &why))
+        if (!torch_to_rows(good[i][0], &names, 2, &r, &why))
             fail_msg("%s: %s", good[i][0], why.buf);
         assert_string_equal(r.name, good[i][1]);
         assert_string_equal(r.expr.buf, good[i][2]);
@@ -533,7 +622,7 @@ static void test_torch_rows(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct torch_rows r = {.expr = STRBUF_INIT(4096)};
         struct strbuf why = STRBUF_INIT(400);
-        if (torch_to_rows(bad[i], names, 2, 2, &r, &why))
+        if (torch_to_rows(bad[i], &names, 2, &r, &why))
             fail_msg("'%s' became %s of %s", bad[i], r.name, r.expr.buf);
         assert_true(why.len > 0);
         strbuf_release(&r.expr);
@@ -541,22 +630,22 @@ static void test_torch_rows(void **state)
     }
     struct torch_rows r = {.expr = STRBUF_INIT(4096)};
     struct strbuf why = STRBUF_INIT(400);
-    assert_true(torch_to_rows("x.sum(dim=1)", names, 2, 2, &r, &why));
+    assert_true(torch_to_rows("x.sum(dim=1)", &names, 2, &r, &why));
     assert_false(r.whole);
     assert_int_equal(r.from, 1);
     assert_int_equal(r.to, 2);
     strbuf_clear(&r.expr);
-    assert_true(torch_to_rows("x.mean((1, -2), keepdim=True)", names, 2, 4, &r, &why));
+    assert_true(torch_to_rows("x.mean((1, -2), keepdim=True)", &names, 4, &r, &why));
     assert_int_equal(r.from, 1);
     assert_int_equal(r.to, 3);
     strbuf_clear(&r.expr);
-    assert_false(torch_to_rows("x.mean((0, 2))", names, 2, 3, &r, &why));
+    assert_false(torch_to_rows("x.mean((0, 2))", &names, 3, &r, &why));
     strbuf_clear(&why);
     strbuf_clear(&r.expr);
-    assert_false(torch_to_rows("x.mean(3)", names, 2, 3, &r, &why));
+    assert_false(torch_to_rows("x.mean(3)", &names, 3, &r, &why));
     strbuf_clear(&why);
     strbuf_clear(&r.expr);
-    assert_true(torch_to_rows("x.sum()", names, 2, 2, &r, &why));
+    assert_true(torch_to_rows("x.sum()", &names, 2, &r, &why));
     assert_true(r.whole);
     strbuf_release(&r.expr);
     strbuf_release(&why);
@@ -641,10 +730,112 @@ static void test_softmax_rows(void **state)
     }
 }
 
+/* "x float32 R,C; y float32 R out" as the tensors of a task. */
+static json_t *task_of(const char *op, const char *torch, const char *spec)
+{
+    json_t *tensors = json_array();
+    char *all = xstrdup(spec), *save = NULL;
+    for (char *t = strtok_r(all, ";", &save); t; t = strtok_r(NULL, ";", &save)) {
+        char name[32], dtype[32], dims[64], out[8] = "", *comma = NULL;
+        assert_true(sscanf(t, " %31s %31s %63s %7s", name, dtype, dims, out) >= 3);
+        json_t *shape = json_array();
+        for (char *d = strtok_r(dims, ",", &comma); d; d = strtok_r(NULL, ",", &comma))
+            if (!str_eq(d, "-"))
+                json_array_append_new(shape, json_string(d));
+        json_array_append_new(tensors,
+                              json_pack("{s:s, s:s, s:o, s:b, s:b}", "name", name, "dtype", dtype,
+                                        "shape", shape, "input", !*out, "output", *out != 0));
+    }
+    free(all);
+    return json_pack("{s:s, s:s, s:s, s:o, s:{}, s:[{s:s, s:i}]}", "name", "t", "op_type", op,
+                     "torch", torch, "tensors", tensors, "scalars", "axes", "name", "K3", "value",
+                     3);
+}
+
+/* Tasks that look like something else than they are, or that were once a crash. */
+static void test_odd_tasks(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *book, *op, *torch, *tensors, *why; /* NULL: it fits */
+    } cases[] = {
+        /* the expression counts, not the name */
+        {"elementwise", "leaky_relu", "F.leaky_relu(x, 0.2)", "x float32 N; y float32 N out", NULL},
+        {"elementwise", "sigmoid", "x + 1", "x float32 N; y float32 N out", NULL},
+        {"cumsum", "cumsum", "torch.cumsum(x, dim=0)", "x float32 R,C; y float32 R,C out",
+         "no form of 'cumsum'"},
+        {"cumsum", "", "torch.cumsum(x.int(), -1)", "x float32 R,C; y float32 R,C out",
+         "does not know"},
+        {"cumsum", "scan", "", "x float32 R,C; y float32 R,C out", NULL},
+        {"gemm_f32", "gemm", "a @ b + 1", "a float32 M,K; b float32 K,N; c float32 M,N out",
+         "no form of 'gemm'"},
+        {"gather", "gather", "table[idx]", "table int64 V,D; idx int32 N; y int64 N,D out", NULL},
+        /* the first input has fewer axes than the others */
+        {"reduce_row", "", "(w * x).sum()", "w float32 C; x float32 R,C; y float32 1 out",
+         "does not broadcast"},
+        {"reduce_over", "", "(w * x).sum(1)", "w float32 C; x float32 A,R,C; y float32 A,C out",
+         "does not broadcast"},
+        {"rownorm", "", "x * rsqrt(x.pow(2).mean(0, keepdim=True) + x) * w",
+         "w float32 C; x float32 R,C; y float32 R,C out", "does not know"},
+        {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
+        {"softmax_over", "", "torch.softmax(x, 1)", "x float16 A,R,C; y float16 A,R,C out", NULL},
+        {"softmax_over", "", "torch.softmax(x, 2)", "x float16 A,R,C; y float16 A,R,C out",
+         "other axes than the last"},
+        /* fractions are not stored as integers */
+        {"elementwise", "", "x / 2", "x int32 N; y int32 N out", "float32 values"},
+        {"elementwise", "", "x * 2", "x int32 N; y int32 N out", NULL},
+        {"broadcast", "", "x > 0", "x float32 N; y bool N out", NULL},
+        {"elementwise", "add", "", "x int32 N; z int32 N; y int32 N out", "'x' is int32"},
+        /* convolutions */
+        {"dwconv_any", "", "F.conv1d(x, w, groups=C) + conv",
+         "x float32 B,C,L; w float32 C,1,3; conv float32 B,C,M; y float32 B,C,M out", NULL},
+        {"dwconv_any", "", "F.conv1d(x, w, groups=C) * b[:, None]",
+         "x float32 B,C,L; w float32 C,1,K3; b float32 C; y float32 B,C,M out", NULL},
+        {"dwconv_any", "", "F.conv1d(x, w, b, groups=C) * b",
+         "x float32 B,C,L; w float32 C,1,3; b float32 C; y float32 B,C,C out", "its bias"},
+        {"dwconv_any", "", "F.conv1d(x, w, b, groups=C)",
+         "x float32 B,C,L; w float32 C,1,3; b float32 1; y float32 B,C,M out", "its bias"},
+        {"dwconv_any", "", "F.conv1d(x, w, groups=C)",
+         "x float32 B,C,L; w float32 C,1,3; y float32 B,C,M out; z float32 B,C,M out",
+         "one output"},
+        {"dwconv_any", "", "F.conv1d(x, w, groups=C)",
+         "x float32 B,C,L; w float32 C,1,9223372036854775807; y float32 B,C,M out", "known size"},
+        {"dwconv", "conv2d_depthwise", "F.conv2d(x, w, padding=2, dilation=2, groups=C)",
+         "x float32 N,C,H,W; w float32 C,1,3,3; y float32 N,C,H,W out", "no form of"},
+        {"gemm_sm80", "", "x @ w.T", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
+         "not matrices"},
+        {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
+         NULL},
+    };
+    built_in(f, "elementwise");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct playbook *pb = NULL;
+        vec_each (struct playbook, other, &f->shelf->books)
+            if (str_eq(other->name, cases[i].book))
+                pb = other;
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400), out = STRBUF_INIT(1 << 20);
+        json_t *task = task_of(cases[i].op, cases[i].torch, cases[i].tensors);
+        assert_non_null(pb);
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits != !cases[i].why || (!fits && !strstr(why.buf, cases[i].why)))
+            fail_msg("%s, '%s': %s", cases[i].book, cases[i].torch, fits ? "fits" : why.buf);
+        if (fits) {
+            struct pb_point p = playbook_start(pb, &b);
+            assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+            pb_binding_release(&b);
+        }
+        json_decref(task);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
 /* A product with an elementwise expression around it; and what must not pass for one. */
 static void test_torch_products(void **state)
 {
-    const char *names[] = {"x", "w", "b"};
+    const char *words[] = {"x", "w", "b"};
+    const struct torch_names names = {words, NULL, 3, 3};
     const struct {
         const char *text, *form, *expr;
     } good[] = {
@@ -656,14 +847,23 @@ static void test_torch_products(void **state)
         {"torch.bmm(x, w.transpose(1, 2)) * 2", "nt", "((v) * (2.f))"},
         {"(x.t() @ w).abs()", "tn", "(fabsf((v)))"},
     };
-    const char *const bad[] = {
-        "x + w",       "x @ w @ b",     "b * x @ w",        "x @ w ** 2",
-        "(x + 1) @ w", "x @ w + x @ b", "x @ w.softmax(1)", "x.transpose(0, 2) @ w",
-        "x @ w[0]"};
+    const char *const bad[] = {"x + w",
+                               "x @ w @ b",
+                               "b * x @ w",
+                               "x @ w ** 2",
+                               "(x + 1) @ w",
+                               "x @ w + x @ b",
+                               "x @ w.softmax(1)",
+                               "x.transpose(0, 2) @ w",
+                               "x @ w[0]",
+                               "b / -x @ w",
+                               "b ** x @ w",
+                               "F.linear(x, w, x @ b)",
+                               "x @ w.transpose(0, 1).transpose(1, 2)"};
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         struct torch_gemm g = {.expr = STRBUF_INIT(4096)};
         struct strbuf why = STRBUF_INIT(400);
-        if (!torch_to_gemm(good[i].text, names, 3, &g, &why))
+        if (!torch_to_gemm(good[i].text, &names, &g, &why))
             fail_msg("%s: %s", good[i].text, why.buf);
         assert_string_equal(g.expr.buf, good[i].expr);
         assert_int_equal(g.a_turned, good[i].form[0] == 't');
@@ -676,7 +876,7 @@ static void test_torch_products(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct torch_gemm g = {.expr = STRBUF_INIT(4096)};
         struct strbuf why = STRBUF_INIT(400);
-        if (torch_to_gemm(bad[i], names, 3, &g, &why))
+        if (torch_to_gemm(bad[i], &names, &g, &why))
             fail_msg("'%s' became %s", bad[i], g.expr.buf);
         assert_true(why.len > 0);
         strbuf_release(&g.expr);
@@ -722,7 +922,8 @@ static void test_torch_permutations(void **state)
 static void test_forms(void **state)
 {
     const char *const roles[] = {"idx", "table", "eps"}, *const names[] = {"w", "ids", "e"};
-    const struct form_names v = {roles, 3, names, 3, 3};
+    const enum dtype types[] = {DT_F32, DT_I32, DT_F32};
+    const struct form_names v = {roles, 3, names, types, 3, 3};
     const struct {
         const char *form, *text;
         int stands_for[3]; /* [0] = -2: it does not match */
@@ -739,6 +940,10 @@ static void test_forms(void **state)
         {"flip(idx, $last)", "torch.flip(ids, dims=[-1])", {1, -1, -1}},
         {"norm(idx, idx.shape[-1], table, eps)", "F.norm(ids, ids.shape[-1], w, eps=e)", {1, 0, 2}},
         {"norm(idx, table)", "F.norm(ids, w", {-2}},
+        {"cumsum(table, $last)", "torch.cumsum(w.int(), -1)", {-2}},
+        {"cumsum(table, $last)", "torch.cumsum(w.to(torch.int64), -1)", {-2}},
+        {"cumsum(table, $last)", "torch.cumsum(w.to(ids.dtype), -1)", {-2}},
+        {"table[idx]", "w[ids.to(torch.long)]", {1, 0, -1}},
         {"norm(idx, table)", "F.norm(ids, other)", {-2}},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -761,6 +966,9 @@ static void test_views(void **state)
         {"x * w [None, :] + w[None, :]", "x * w + w", "1,C"},
         {"x * w.unsqueeze(-1).unsqueeze(0)", "x * w", "1,C,1"},
         {"x * w", "x * w", "C"},
+        {"x * w[..., None]", "x * w", "C,1"},
+        {"x * w[None, ..., :]", "x * w", "1,C"},
+        {"x * w.unsqueeze(dim=1)", "x * w", "C,1"},
         {"x * w[:, None] + w", "x * w[:, None] + w", "C"}, /* two shapes */
         {"x * w[0]", "x * w[0]", "C"},                     /* no view */
         {"x[:, :3] * w.view(2, -1)", "x[:, :3] * w.view(2, -1)", "C"},
@@ -797,6 +1005,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_playbooks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_template, set_up, tear_down),
         cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_torch_types),
         cmocka_unit_test(test_torch_products),
         cmocka_unit_test(test_torch_permutations),
         cmocka_unit_test(test_forms),
@@ -804,6 +1013,7 @@ int main(void)
         cmocka_unit_test(test_torch_rows),
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_softmax_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_odd_tasks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_author, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

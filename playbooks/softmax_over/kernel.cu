@@ -1,0 +1,153 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "softmax_vec", "when": "@{C} % @{vec} == 0 && min(@{x:align}, alignof(@{y})) >= max(@{x:bytes}, @{y:bytes})*@{vec} && @{x:bytes}*@{vec} <= 16",
+      "grid": ["cdiv(@{C}, 32*@{vec})", "min(@{A}, 65535)"], "block": [32, @{warps}],
+      "args": [@{x:args}, "@{y}", "@{A}", "@{R}", "@{C}"@{scalars:args}] },
+    { "kernel": "softmax_one", "when": "!(@{C} % @{vec} == 0 && min(@{x:align}, alignof(@{y})) >= max(@{x:bytes}, @{y:bytes})*@{vec} && @{x:bytes}*@{vec} <= 16)",
+      "grid": ["cdiv(@{C}, 32)", "min(@{A}, 65535)"], "block": [32, @{warps}],
+      "args": [@{x:args}, "@{y}", "@{A}", "@{R}", "@{C}"@{scalars:args}] } ] }
+*/
+// y[a, r, c] = the softmax over r of x[a, r, c], after an elementwise expression.
+//
+// A block owns one a and a strip of columns: 32 lanes across, a vector of columns each, kWarps warps
+// down. A thread walks down its rows with kUnroll loads in flight and keeps, for each of its
+// columns, the greatest value and the sum of exponentials below it. The warps meet in shared
+// memory; then every thread walks down once more and writes.
+#include <cute/tensor.hpp>
+
+using namespace cute;
+
+using T = @{x:type};
+using Out = @{y:type};
+constexpr int kVec = @{vec} * sizeof(T) <= 16 ? @{vec} : 16 / sizeof(T);
+constexpr int kUnroll = @{unroll};
+constexpr int kWarps = @{warps};
+constexpr int kInputs = @{x:n};
+constexpr bool kLog = @{log};
+
+#define MINUS_INF (-__int_as_float(0x7f800000))
+
+@{part:values}
+
+@{part:join_row}
+
+using Inputs = cute::array<const T *, kInputs>;
+
+__device__ float op(@{x:values}@{scalars:params})
+{
+    return @{sign}(@{expr});
+}
+
+// The value of element v of vector u: of all inputs.
+template <class Loaded, int... kInput>
+__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
+{
+    return op(float(r(v, u, kInput))...@{scalars:names});
+}
+
+// The greatest of some values, and the sum of their exponentials over its own.
+struct State {
+    float top, sum;
+};
+
+__device__ State join(State a, State b)
+{
+    float top = fmaxf(a.top, b.top);
+    return {top, a.sum * scale(a.top, top) + b.sum * scale(b.top, top)};
+}
+
+template <int kWidth>
+__device__ void softmax(Inputs x, Out *y, int64_t as, int64_t rows, int64_t cols@{scalars:params})
+{
+    using Load = Copy_Atom<UniversalCopy<uint_bit_t<sizeof_bits_v<T> * kWidth>>, T>;
+    using Store = Copy_Atom<UniversalCopy<uint_bit_t<sizeof_bits_v<Out> * kWidth>>, Out>;
+    __shared__ State states[kWarps][32 * kWidth];
+    int lane = threadIdx.x, warp = threadIdx.y;
+    int64_t vector = int64_t(blockIdx.x) * 32 + lane; // this thread's columns
+    bool mine = vector * kWidth < cols;
+
+    for (int64_t a = blockIdx.y; a < as; a += gridDim.y) {
+        auto piece = [&](auto *p, int64_t row) {
+            Tensor all = make_tensor(make_gmem_ptr(p + a * rows * cols), make_shape(rows, cols),
+                                     make_stride(cols, _1{}));
+            return local_tile(all(row, _), Shape<Int<kWidth>>{}, make_coord(vector));
+        };
+        // What there is of kUnroll rows; -inf beyond the last one.
+        auto values = [&](int64_t row, auto &e) {
+            Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>, Int<kInputs>>{});
+            CUTE_UNROLL
+            for (int u = 0; u < kUnroll; u++)
+                CUTE_UNROLL
+                for (int k = 0; k < kInputs; k++)
+                    if (row + u * kWarps < rows)
+                        copy(Load{}, piece(x[k], row + u * kWarps), r(_, u, k));
+            CUTE_UNROLL
+            for (int u = 0; u < kUnroll; u++)
+                CUTE_UNROLL
+                for (int v = 0; v < kWidth; v++)
+                    e(v, u) = row + u * kWarps < rows
+                                  ? value_of(r, v, u, make_int_sequence<kInputs>{}@{scalars:names})
+                                  : MINUS_INF;
+        };
+
+        State s[kWidth];
+        CUTE_UNROLL
+        for (int v = 0; v < kWidth; v++)
+            s[v] = {MINUS_INF, 0.f};
+        Tensor e = make_tensor<float>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        for (int64_t row = warp; mine && row < rows; row += kUnroll * kWarps) {
+            values(row, e);
+            CUTE_UNROLL
+            for (int v = 0; v < kWidth; v++) {
+                State more = {MINUS_INF, 0.f};
+                CUTE_UNROLL
+                for (int u = 0; u < kUnroll; u++)
+                    more.top = fmaxf(more.top, e(v, u));
+                float base = more.top == MINUS_INF ? 0.f : more.top;
+                CUTE_UNROLL
+                for (int u = 0; u < kUnroll; u++)
+                    more.sum += __expf(e(v, u) - base);
+                s[v] = join(s[v], more);
+            }
+        }
+        CUTE_UNROLL
+        for (int v = 0; v < kWidth; v++)
+            states[warp][v * 32 + lane] = s[v];
+        __syncthreads();
+        CUTE_UNROLL
+        for (int v = 0; v < kWidth; v++) {
+            s[v] = states[0][v * 32 + lane];
+            CUTE_UNROLL
+            for (int w = 1; w < kWarps; w++)
+                s[v] = join(s[v], states[w][v * 32 + lane]);
+        }
+
+        // A column of -inf alone is NaN, as in PyTorch.
+        for (int64_t row = warp; mine && row < rows; row += kUnroll * kWarps) {
+            values(row, e);
+            CUTE_UNROLL
+            for (int u = 0; u < kUnroll; u++) {
+                Tensor out = make_tensor<Out>(Shape<Int<kWidth>>{});
+                CUTE_UNROLL
+                for (int v = 0; v < kWidth; v++)
+                    out(v) = Out(kLog ? e(v, u) - (s[v].top + logf(s[v].sum))
+                                      : __expf(e(v, u) - s[v].top) / s[v].sum);
+                if (row + u * kWarps < rows)
+                    copy(Store{}, out, piece(y, row + u * kWarps));
+            }
+        }
+        __syncthreads(); // the states are used again
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * kWarps)
+    softmax_vec(@{x:params}, Out *__restrict__ y, int64_t as, int64_t rows, int64_t cols@{scalars:params})
+{
+    softmax<kVec>(Inputs{@{x:names}}, y, as, rows, cols@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(32 * kWarps)
+    softmax_one(@{x:params}, Out *__restrict__ y, int64_t as, int64_t rows, int64_t cols@{scalars:params})
+{
+    softmax<1>(Inputs{@{x:names}}, y, as, rows, cols@{scalars:names});
+}
