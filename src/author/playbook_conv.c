@@ -306,9 +306,9 @@ const struct pb_op *conv_op_from_torch(const struct playbook *pb, const json_t *
     }
     json_t *with_bias = bias_of_channels(task, &c);
     struct strbuf expr = STRBUF_INIT(16 << 10);
-    bool ok = with_bias
-                  ? around_conv(&v, &c, text, &expr, why)
-                  : (strbuf_adds(why, "its bias is not one value for each channel, or is used once more"), false);
+    if (!with_bias)
+        strbuf_adds(why, "its bias is not one value for each channel, or is used once more");
+    bool ok = with_bias && around_conv(&v, &c, text, &expr, why);
     struct epilogue e = {.product = v.n, .used = {c.x, c.w}, .expr = expr.buf};
     ok = ok && bind_epilogue(b, with_bias, &e, why);
     if (ok)
