@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The built-in author alone: `hone optimize` on every task it has a playbook for, then the best kernel
 # of each beside the task's baselines; prints a table.
-#   HONE=bin/hone OUT=results BUDGET=5m t/gpu/optimize.sh [-n STEPS] [TASK...]
+#   HONE=bin/hone OUT=results BUDGET=5m MEASURE=1s t/gpu/optimize.sh [-n STEPS] [TASK...]
 # Runs are side by side; they take turns on the GPU. Exits 77 where there is no GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,13 +13,13 @@ tasks=${*:-vector_add sigmoid gelu_tanh silu_and_mul layernorm rmsnorm fused_add
     transpose cumsum embedding_gather segment_mean matmul_f16}
 mkdir -p "$OUT/optimize" && cd "$OUT/optimize" || exit 1
 start=$SECONDS
-export steps BUDGET=${BUDGET:-5m}
+export steps BUDGET=${BUDGET:-5m} MEASURE=${MEASURE:-1s}
 printf '%s\n' $tasks | xargs -P 6 -I{} sh -c '"$HONE" optimize {} --author playbook --steps $steps \
     --budget-time $BUDGET --skip-baselines --store {}.db --out {} >{}.log 2>&1'
 echo "# runs: $((SECONDS - start)) s"
 export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$OUT/inductor}
 [ -n "${PREWARMED-}" ] || timeout 200 python3 "$root/t/gpu/prewarm.py" $tasks 2>"$OUT/prewarm.txt"
-printf '%s\n' $tasks | xargs -P 4 -I{} sh -c '"$HONE" eval {} {}/best.cu --measure-time 1s --json >{}.json 2>{}.err'
+printf '%s\n' $tasks | xargs -P 4 -I{} sh -c '"$HONE" eval {} {}/best.cu --measure-time $MEASURE --json >{}.json 2>{}.err'
 echo "# with baselines: $((SECONDS - start)) s"
 python3 - $tasks <<'PY'
 import json, sys
