@@ -59,6 +59,17 @@ struct launch_stat {
     bool is_model;
 };
 
+#define DEVICE_PIECE 1024u
+
+/* Part of a buffer: what it holds, and which elements were written. */
+struct device_piece {
+    uint64_t first; /* element */
+    uint32_t elems;
+    uint8_t data[DEVICE_PIECE];
+    uint8_t written[DEVICE_PIECE / 8]; /* a bit each */
+};
+
+VEC_DECL(piece_vec, struct device_piece);
 VEC_DECL(finding_vec, struct result_finding);
 VEC_DECL(counter_vec, struct result_counter);
 
@@ -116,8 +127,8 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Before anything else of a call: its flags say whether to count or sample. The float inputs
-     * of a JOB_CALL_SAMPLE call are not generated and nothing is poisoned. May be NULL. */
+    /* Before anything else of a call: its flags say whether to count or sample. What the buffers
+     * of a JOB_CALL_SAMPLE call hold is made where it is touched. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* What was seen since the last call; strings live until close. */
@@ -126,6 +137,11 @@ struct device_ops {
     const char *(*printf_text)(struct device *d);
 
     /* ---- optional: NULL where a device has no such thing ---- */
+
+    /* After a JOB_CALL_SAMPLE call: pieces of the buffer at addr in which it wrote something, drawn
+     * at random, at most `max`. None if blocks that did not run could have changed them. */
+    int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
+                   struct piece_vec *out, struct err *err);
 
     /* Truth on the device. open loads the oracle (after every candidate module is gone); compute
      * regenerates a call's inputs and runs the phases, on a sample of units if the case asks for

@@ -11,6 +11,8 @@
 #include "base/util.h"
 #include "emu/mem.h"
 
+_Static_assert(DEVICE_PIECE == LAZY_PIECE, "what was written is told piece by piece");
+
 struct device_module {
     struct code *code;
 };
@@ -30,6 +32,15 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
         return NULL;
     }
     return a;
+}
+
+/* The same memory, with contents. */
+static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
+{
+    struct alloc *a = buffer_at(e, addr, n, err);
+    if (a && a->lazy && n)
+        lazy_need(a->lazy, addr - a->addr, n);
+    return a ? mem_host(&e->mem, addr) : NULL;
 }
 
 static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t *addr,
@@ -62,19 +73,20 @@ static int op_free(struct device *d, uint64_t addr, struct err *err)
 static int op_write(struct device *d, uint64_t addr, const void *src, uint64_t n, struct err *err)
 {
     struct emu *e = emu_of(d);
-    if (!buffer_at(e, addr, n, err))
+    uint8_t *p = bytes_at(e, addr, n, err);
+    if (!p)
         return -1;
-    memcpy(mem_host(&e->mem, addr), src, n);
+    memcpy(p, src, n);
     mem_mark_init(&e->mem, addr, n, true);
     return 0;
 }
 
 static int op_read(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err)
 {
-    struct emu *e = emu_of(d);
-    if (!buffer_at(e, addr, n, err))
+    const uint8_t *p = bytes_at(emu_of(d), addr, n, err);
+    if (!p)
         return -1;
-    memcpy(dst, mem_host(&e->mem, addr), n);
+    memcpy(dst, p, n);
     return 0;
 }
 
@@ -133,6 +145,10 @@ static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer 
     struct alloc *a = buffer_at(e, addr, b->bytes, err);
     if (!a)
         return -1;
+    if (e->sampling) {
+        mem_make_lazy(&e->mem, a, b, LAZY_DATA, seed);
+        return 0;
+    }
     run_parts(e, b, mem_host(&e->mem, addr), seed, b->elems, false);
     mem_mark_init(&e->mem, addr, b->bytes, true);
     a->shadowed = false;
@@ -146,6 +162,10 @@ static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b
     struct alloc *a = buffer_at(e, addr, b->bytes, err);
     if (!a)
         return -1;
+    if (e->sampling) {
+        mem_make_lazy(&e->mem, a, b, LAZY_POISON, pattern);
+        return 0;
+    }
     uint64_t elems = b->dtype == DT_NONE ? (b->bytes + 3) / 4 : b->elems;
     run_parts(e, b, mem_host(&e->mem, addr), pattern, elems, true);
     mem_mark_init(&e->mem, addr, b->bytes, false);
@@ -156,19 +176,20 @@ static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b
 static int op_zero(struct device *d, uint64_t addr, uint64_t n, struct err *err)
 {
     struct emu *e = emu_of(d);
-    if (!buffer_at(e, addr, n, err))
+    uint8_t *p = bytes_at(e, addr, n, err);
+    if (!p)
         return -1;
-    memset(mem_host(&e->mem, addr), 0, n);
+    memset(p, 0, n);
     mem_mark_init(&e->mem, addr, n, true);
     return 0;
 }
 
 static int op_hash(struct device *d, uint64_t addr, uint64_t n, uint64_t *out, struct err *err)
 {
-    struct emu *e = emu_of(d);
-    if (!buffer_at(e, addr, n, err))
+    const uint8_t *p = bytes_at(emu_of(d), addr, n, err);
+    if (!p)
         return -1;
-    *out = gen_hash(mem_host(&e->mem, addr), n, 0);
+    *out = gen_hash(p, n, 0);
     return 0;
 }
 
@@ -364,17 +385,28 @@ static void access_sizes(const struct code *c, struct launch *run)
     run->gmem_shift = gmem == 1 ? 0 : gmem == 2 ? 1 : 2;
 }
 
-static bool looks_at_others(const struct insn *in)
+/* Does the instruction deal with what other blocks do: wait for it, or add to it? */
+static bool looks_at_others(const struct code_func *f, const struct insn *in)
 {
-    return in->kind == CK_ATOMIC || (in->kind == CK_LD_GLOBAL && (in->sub[2] & MEM_STRONG));
+    const struct ptx_insn *p = &f->src->insns.items[in->src];
+    switch (in->kind) {
+    case CK_ATOMIC:
+        return mem_space(p) != SP_SHARED && mem_space(p) != SP_SHARED_CLUSTER;
+    case CK_LD_GLOBAL:
+        return in->sub[2] & MEM_STRONG;
+    case CK_ASYNC_COPY:
+        return ptx_has(p, "reduce");
+    default:
+        return false;
+    }
 }
 
-/* Does the code wait for other blocks? Then only a prefix of the grid can run alone. */
+/* Does the code? Then only a prefix of the grid can run alone. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++)
         for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++)
-            if (looks_at_others(&c->funcs[i].insns[k]))
+            if (looks_at_others(&c->funcs[i], &c->funcs[i].insns[k]))
                 return true;
     return false;
 }
@@ -392,7 +424,7 @@ static bool polls_blocks(const struct code *c)
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
                 loop = k; /* to its start, and then some: better one too many */
-            if (k < loop && looks_at_others(&f->insns[k]))
+            if (k < loop && looks_at_others(f, &f->insns[k]))
                 return true;
         }
     }
@@ -406,6 +438,8 @@ static void choose_sample(const struct code *c, struct launch *run)
     if (run->cooperative || run->nclusters <= 2 * SAMPLE_CLUSTERS)
         return;
     bool prefix = may_wait_for_blocks(c);
+    run->emu->ran_in_part++;
+    run->emu->in_part_alone = !prefix;
     run->nsample = SAMPLE_CLUSTERS;
     run->sample = xcalloc(run->nsample, sizeof *run->sample);
     uint64_t n = run->nclusters, rng = run->seed + run->emu->launches;
@@ -450,6 +484,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.count = e->counting;
     run.turned = e->turned && !polls_blocks(m->code);
     e->launches++;
+    e->ran++;
     snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
     access_sizes(m->code, &run);
     if (l->cooperative && !m->code->grid_ws) {
@@ -507,6 +542,61 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_SAMPLE)) != 0;
     e->sampling = (call->flags & JOB_CALL_SAMPLE) != 0;
     e->turned = (call->flags & JOB_CALL_REPEAT) != 0;
+    e->ran = e->ran_in_part = 0;
+}
+
+/* ---- what a sample of blocks wrote ----------------------------------------------------------- */
+
+/* Would the blocks that did not run have changed what the others wrote, or what they wrote it from?
+ * Not if there are none; nor if there is one launch and its blocks keep to themselves. */
+static bool stands_alone(const struct emu *e)
+{
+    return !e->ran_in_part || (e->ran == 1 && e->in_part_alone);
+}
+
+/* The elements of a piece that are not what they were made as. */
+static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
+{
+    uint8_t was[LAZY_PIECE];
+    uint32_t size = a->elem_bytes, bytes = lazy_piece_bytes(a->lazy, k);
+    const uint8_t *is = a->lazy->mem + k * LAZY_PIECE;
+    bool any = false;
+    *out = (struct device_piece){.first = k * (LAZY_PIECE / size), .elems = bytes / size};
+    lazy_original(a->lazy, k, was);
+    memcpy(out->data, is, bytes);
+    for (uint32_t i = 0; i < out->elems; i++)
+        if (memcmp(was + i * size, is + i * size, size) != 0) {
+            out->written[i / 8] |= (uint8_t)(1u << i % 8);
+            any = true;
+        }
+    return any;
+}
+
+static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
+                      struct piece_vec *out, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *a = buffer_at(e, addr, 0, err);
+    if (!a)
+        return -1;
+    if (!a->lazy || !stands_alone(e))
+        return 0;
+    uint64_t *made = xmalloc((a->lazy->npieces + 1) * sizeof *made), n = 0, tries = 4ull * max;
+    for (uint64_t k = 0; k < a->lazy->npieces; k++)
+        if (lazy_made(a->lazy, k))
+            made[n++] = k;
+    for (uint64_t i = 0; i < n && max && tries; i++, tries--) {
+        seed = poison_mix(seed);
+        uint64_t at = i + seed % (n - i), k = made[at];
+        made[at] = made[i];
+        struct device_piece *p = vec_push(out);
+        if (compare_piece(a, k, p))
+            max--;
+        else
+            out->n--;
+    }
+    free(made);
+    return 0;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -609,6 +699,7 @@ static const struct device_ops ops = {
     .time_begin = op_time_begin,
     .time_end = op_time_end,
     .begin_call = op_begin_call,
+    .written = op_written,
     .findings = op_findings,
     .counters = op_counters,
     .printf_text = op_printf_text,

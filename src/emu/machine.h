@@ -8,6 +8,7 @@
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
 
+#include "base/lazy.h"
 #include "emu/core.h"
 
 #define MAX_THREADS_PER_BLOCK 1024
@@ -40,6 +41,7 @@ struct alloc {
     bool is_global_var;       /* a module's variable, or the heap */
     bool dirty;               /* the race shadow was touched since it was cleared */
     bool shadowed;            /* may hold bytes that were never written */
+    struct lazy *lazy;        /* in a sampled call: made as it is touched; else NULL */
     struct alloc_reads reads; /* by the counted launch */
     const struct insn *store; /* sanitizer: of this launch's stores to it, the last in the code */
     const char *store_kernel, *store_file; /* where that was, for "unwritten" */
@@ -69,6 +71,9 @@ void mem_free(struct emu_mem *m, struct alloc *a);
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 /* Shadow: these bytes were (not) written. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
+/* From now on the allocation's contents are made as they are touched; b and seed as in lazy.h. */
+void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
+                   enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 {
     return m->host + (addr - GLOBAL_BASE);
@@ -290,6 +295,8 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
+    uint32_t ran, ran_in_part; /* launches of this call, and of these on a sample of blocks */
+    bool in_part_alone;        /* a block of the latter saw nothing of the others */
     double model_ns;
 };
 

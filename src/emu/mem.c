@@ -106,6 +106,28 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
                  (unsigned long long)(bytes / best->elem_bytes));
 }
 
+/* ---- memory that is made as it is touched ---------------------------------------------------- */
+
+static void touch(const struct alloc *a, uint64_t from, uint64_t to)
+{
+    from = MAX(from, a->addr);
+    to = MIN(to, a->end);
+    if (from < to)
+        lazy_need(a->lazy, from - a->addr, to - from);
+}
+
+/* Lanes close together need all that lies between them. */
+static void touch_lanes(const struct warp *w, const struct alloc *a, const uint64_t *addr,
+                        uint64_t lo, uint64_t hi, uint32_t n)
+{
+    if (hi - lo <= LAZY_PIECE) {
+        touch(a, lo, hi + n);
+        return;
+    }
+    FOR_LANES(i, w)
+    touch(a, addr[i], addr[i] + n);
+}
+
 /* ---- one lane -------------------------------------------------------------------------------- */
 
 static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
@@ -128,6 +150,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
         emu_finding(w, pc, (int)lane, FIND_OOB, object, index, NULL,
                     "out-of-bounds %s of %u bytes at %s", verb(access), n, what);
     }
+    if (a->lazy)
+        touch(a, addr, addr + n);
     return mem_host(m, addr);
 }
 
@@ -323,6 +347,8 @@ static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp
         out->base = w->launch->emu->mem.host - GLOBAL_BASE;
         if (w->launch->sanitize)
             return san_global(w, pc, a, addr, lo, hi, n, access);
+        if (a->lazy)
+            touch_lanes(w, a, addr, lo, hi, n);
         return true;
     }
     case SP_SHARED:

@@ -43,6 +43,14 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
     return 0;
 }
 
+static void forget_lazy(struct alloc *a)
+{
+    if (a->lazy)
+        lazy_release(a->lazy);
+    free(a->lazy);
+    a->lazy = NULL;
+}
+
 void mem_release(struct emu_mem *m)
 {
     if (m->host)
@@ -59,8 +67,10 @@ void mem_release(struct emu_mem *m)
         munmap(m->wtick, m->size * 2);
     if (m->rtick)
         munmap(m->rtick, m->size * 2);
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++) {
+        forget_lazy(m->allocs[i]);
         free(m->allocs[i]);
+    }
     free(m->allocs);
     memset(m, 0, sizeof *m);
 }
@@ -140,6 +150,14 @@ struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *s, struct 
     return al;
 }
 
+void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
+                   enum lazy_kind kind, uint64_t seed)
+{
+    forget_lazy(a);
+    a->lazy = xcalloc(1, sizeof *a->lazy);
+    lazy_init(a->lazy, mem_host(m, a->addr), b, kind, seed);
+}
+
 static void drop_pages(void *base, uint64_t from, uint64_t to)
 {
     from = (from + PAGE - 1) / PAGE * PAGE;
@@ -170,6 +188,7 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         memmove(m->allocs + i, m->allocs + i + 1, (m->n - i - 1) * sizeof *m->allocs);
         m->n--;
         m->used -= a->end - a->addr;
+        forget_lazy(a);
         free(a);
         return;
     }

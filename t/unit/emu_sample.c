@@ -1,0 +1,218 @@
+/*
+ * emu_sample.c - calls that run a sample of blocks: their data is there when it is touched, and
+ * what they wrote is told, if it is certain that no other block has a part in it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/gen.h"
+#include "emu_run.h"
+
+enum { BLOCKS = 4800, N = BLOCKS * 32 - 5, SEED = 77 }; /* the last block is not full */
+
+#define HEAD                                                                                 \
+    PTX_HEAD ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"           \
+             ".reg .b32 %r<8>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<4>;\n.reg .pred %p<2>;\n"   \
+             ".shared .align 4 .b8 s[128];\n"                                                \
+             "ld.param.u64 %rd0, [a];\nld.param.u64 %rd1, [b];\nld.param.u64 %rd2, [c];\n"   \
+             "mov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r2, %r1, 32, %r0;\n" \
+             "cvt.u64.u32 %rd3, %r2;\nsetp.ge.u64 %p0, %rd3, %rd2;\n@%p0 ret;\n"             \
+             "shl.b64 %rd4, %rd3, 2;\nadd.u64 %rd5, %rd0, %rd4;\nadd.u64 %rd6, %rd1, %rd4;\n"
+#define DOUBLED "ld.global.f32 %f0, [%rd5];\nadd.f32 %f0, %f0, %f0;\nst.global.f32 [%rd6], %f0;\n"
+#define TAIL "ret;\n}\n"
+
+struct sample {
+    struct emu_run r;
+    uint64_t x, y;
+    struct piece_vec pieces;
+    uint64_t written;
+};
+
+static struct job_buffer buffer(enum job_buffer_role role)
+{
+    return (struct job_buffer){.name = "x",
+                               .role = role,
+                               .dtype = DT_F32,
+                               .elems = N,
+                               .bytes = 4ull * N,
+                               .gen = {.dist = GEN_NORMAL, .b = 2},
+                               .stream = 1};
+}
+
+static uint64_t allocate(struct sample *s, enum job_buffer_role role, uint64_t offset)
+{
+    struct job_buffer b = buffer(role);
+    struct device_alloc spec = {.name = "x",
+                                .bytes = b.bytes,
+                                .align = 256,
+                                .offset = offset,
+                                .elem_bytes = 4,
+                                .role = role};
+    uint64_t addr = 0;
+    assert_int_equal(s->r.d->ops->alloc(s->r.d, &spec, &addr, &s->r.err), 0);
+    int rc = role == JOB_OUTPUT ? s->r.d->ops->poison(s->r.d, addr, &b, 5, &s->r.err)
+                                : s->r.d->ops->fill_gen(s->r.d, addr, &b, SEED, &s->r.err);
+    assert_int_equal(rc, 0);
+    return addr;
+}
+
+/* x of its own and y, or one tensor that is both. */
+static void begin(struct sample *s, bool in_place)
+{
+    *s = (struct sample){0};
+    emu_run_open(&s->r, false);
+    s->r.job.nthreads = 2;
+    s->r.d->ops->begin_call(s->r.d, &(struct job_call){.flags = JOB_CALL_TIMED | JOB_CALL_SAMPLE});
+    s->x = allocate(s, in_place ? JOB_INOUT : JOB_INPUT, 4);
+    s->y = in_place ? s->x : allocate(s, JOB_OUTPUT, 12);
+}
+
+static void launch(struct sample *s, const char *ptx, uint32_t grid)
+{
+    uint64_t args[] = {s->x, s->y, N};
+    enum result_status st = emu_run_kernel(&s->r, ptx, "k", grid, 32, args, 3);
+    if (st != RESULT_OK)
+        fail_msg("%s", s->r.err.msg);
+}
+
+/* What is told, and whether it is twice the input. */
+static void look(struct sample *s)
+{
+    struct job_buffer b = buffer(JOB_INPUT);
+    assert_int_equal(s->r.d->ops->written(s->r.d, s->y, 3, 1000000, &s->pieces, &s->r.err), 0);
+    vec_each (struct device_piece, p, &s->pieces)
+        for (uint32_t i = 0; i < p->elems; i++) {
+            float want, got;
+            gen_fill(&b.gen, b.dtype, SEED, b.stream, p->first + i, 1, &want);
+            memcpy(&got, p->data + 4 * (size_t)i, 4);
+            if (p->written[i / 8] >> i % 8 & 1) {
+                assert_true(got == 2 * want);
+                s->written++;
+            }
+        }
+}
+
+static void end(struct sample *s)
+{
+    vec_release(&s->pieces);
+    emu_run_close(&s->r);
+}
+
+static void written_elements_are_told(void **state)
+{
+    (void)state;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct sample s;
+        begin(&s, in_place);
+        launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+        look(&s);
+        assert_in_range(s.written, 48 * 32 - 5, 48 * 32);
+        struct piece_vec few = VEC_INIT;
+        assert_int_equal(s.r.d->ops->written(s.r.d, s.y, 3, 10, &few, &s.r.err), 0);
+        assert_int_equal(few.n, 10);
+        vec_release(&few);
+        end(&s);
+    }
+}
+
+/* Scattered lanes, each on a piece of its own; the places in between are not made. */
+static void lanes_far_apart(void **state)
+{
+    (void)state;
+    struct sample s;
+    begin(&s, false);
+    launch(&s,
+           HEAD "mul.lo.u64 %rd7, %rd3, 7919;\nrem.u64 %rd7, %rd7, %rd2;\nshl.b64 %rd4, %rd7, 2;\n"
+                "add.u64 %rd5, %rd0, %rd4;\nadd.u64 %rd6, %rd1, %rd4;\n" DOUBLED TAIL,
+           BLOCKS);
+    look(&s);
+    assert_in_range(s.written, 48 * 32 - 5, 48 * 32);
+    assert_true(s.pieces.n > 48 * 8 && s.pieces.n < 4ull * N / DEVICE_PIECE);
+    end(&s);
+}
+
+/* Whatever deals with other blocks: an atomic, a strong load, a reduction. In shared memory it does
+ * not. */
+static void blocks_that_look_at_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool alone;
+    } extra[] = {
+        {"red.global.add.f32 [%rd6], 0f00000000;\n", false},
+        {"atom.add.u32 %r4, [%rd6], 0;\n", false},
+        {"ld.volatile.global.f32 %f1, [%rd5];\n", false},
+        {"ld.acquire.gpu.f32 %f1, [%rd5];\n", false},
+        {"mov.u32 %r5, s;\nred.shared.add.u32 [%r5], 1;\n", true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(extra); i++) {
+        char ptx[4096];
+        struct sample s;
+        snprintf(ptx, sizeof ptx, "%s%s%s%s", HEAD, DOUBLED, extra[i].text, TAIL);
+        begin(&s, false);
+        launch(&s, ptx, BLOCKS);
+        look(&s);
+        assert_int_equal(s.pieces.n > 0, extra[i].alone);
+        end(&s);
+    }
+}
+
+static void launches_that_build_on_each_other(void **state)
+{
+    (void)state;
+    struct sample s;
+    begin(&s, false);
+    launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+    launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+    look(&s);
+    assert_int_equal(s.pieces.n, 0);
+    end(&s);
+    begin(&s, false); /* as long as all of each is run, they may */
+    launch(&s, HEAD "red.global.add.f32 [%rd6], 0f3f800000;\n" TAIL, 90);
+    launch(&s, HEAD DOUBLED TAIL, 90);
+    look(&s);
+    assert_int_equal(s.written, 90 * 32);
+    end(&s);
+}
+
+/* Only a sampled call has lazy memory; afterwards all is as ever. */
+static void the_next_call_is_whole(void **state)
+{
+    (void)state;
+    struct sample s;
+    begin(&s, false);
+    launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+    s.r.d->ops->free(s.r.d, s.x, &s.r.err);
+    s.r.d->ops->free(s.r.d, s.y, &s.r.err);
+    s.r.d->ops->begin_call(s.r.d, &(struct job_call){.flags = 0});
+    s.x = allocate(&s, JOB_INPUT, 4);
+    s.y = allocate(&s, JOB_OUTPUT, 12);
+    launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+    float *x = xmalloc(4 * N), *y = xmalloc(4 * N);
+    emu_run_read(&s.r, s.x, x, 4 * N);
+    emu_run_read(&s.r, s.y, y, 4 * N);
+    for (int i = 0; i < N; i++)
+        assert_true(y[i] == 2 * x[i] && x[i] != 0);
+    free(x);
+    free(y);
+    look(&s);
+    assert_int_equal(s.pieces.n, 0);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(written_elements_are_told),
+        cmocka_unit_test(lanes_far_apart),
+        cmocka_unit_test(blocks_that_look_at_each_other),
+        cmocka_unit_test(launches_that_build_on_each_other),
+        cmocka_unit_test(the_next_call_is_whole),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
