@@ -35,7 +35,7 @@
 #include "base/strbuf.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 3
+#define JOB_VERSION 4
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 256
 #define JOB_MAX_BUFFERS 64

@@ -18,6 +18,7 @@ struct ref_ctx {
     const int64_t *axis;
     const double *scalar;
     double *scratch;
+    void (*need)(const struct ref_ctx *ctx, int tensor, int64_t i);
 };
 
 #endif

@@ -99,8 +99,9 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* A share of few elements says nothing about the precision used. */
-enum { BUDGET_MIN_ELEMS = 256 };
+/* A share of few elements says nothing about the precision used; those of a sample of blocks may
+ * all be of a few rows, whose errors go together. */
+enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
@@ -109,8 +110,10 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
         return "unwritten";
     if (cmp->bad || !(cmp->max_ratio <= 1))
         return "compare";
+    bool sample = x->r->flags & JOB_CALL_SAMPLE;
     bool enough = b->budget > 0 && cmp->n >= BUDGET_MIN_ELEMS;
-    return enough && !(cmp->rms_ratio <= b->budget) ? "budget" : NULL;
+    double allowed = sample ? BUDGET_OF_SAMPLE * b->budget : b->budget;
+    return enough && !(cmp->rms_ratio <= allowed) ? "budget" : NULL;
 }
 
 /* The call after this one had the same data in a fresh module, and was wrong as well: what is wrong
@@ -199,8 +202,12 @@ static const char *tell_mismatch(struct verdict *v, const struct call_ctx *x,
         return arena_printf(&v->arena, "'%s' is wrong%s%s", b->name, pattern ? "; pattern: " : "",
                             pattern ? cmp->pattern : "");
     struct strbuf sb = STRBUF_INIT(1200);
-    strbuf_addf(&sb, "%.3g%% of '%s' is wrong",
-                cmp->n ? 100.0 * (double)cmp->bad / (double)cmp->n : 0, b->name);
+    double pct = cmp->n ? 100.0 * (double)cmp->bad / (double)cmp->n : 0;
+    if (x->r->flags & JOB_CALL_SAMPLE)
+        strbuf_addf(&sb, "of %llu elements of '%s' that a sample of blocks wrote %.3g%% are wrong",
+                    (unsigned long long)cmp->n, b->name, pct);
+    else
+        strbuf_addf(&sb, "%.3g%% of '%s' is wrong", pct, b->name);
     if (isfinite(cmp->max_ratio))
         strbuf_addf(&sb, ", at worst %.3g times the allowed error", cmp->max_ratio);
     strbuf_adds(&sb, " at ");
@@ -283,6 +290,23 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     }
 }
 
+#define TELL_UNVERIFIED \
+    "what was written was not verified, as blocks that were not run may have a part in it"
+
+/* What is known of the results of a call of which only a sample of blocks ran. */
+static const char *tell_sample(struct verdict *v, const struct result_call *r)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < r->ncompares; i++)
+        n += r->compares[i].n;
+    if (n)
+        return arena_printf(&v->arena,
+                            "modelled from a sample of blocks: %llu elements they wrote were "
+                            "verified",
+                            (unsigned long long)n);
+    return "modelled from a sample of blocks: " TELL_UNVERIFIED;
+}
+
 static void check_case(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct job_case *jc = &in->job->cases[c];
@@ -298,12 +322,11 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     };
     struct call_ctx x = {.in = in, .c = c, .jc = jc, .rc = rc, .w = w};
     bool verified = false, ran = false;
-    for (uint32_t k = 0; k < jc->ncalls; k++)
-        if (jc->calls[k].flags & JOB_CALL_SAMPLE)
-            w->note = "modelled from a sample of blocks: what they wrote was not verified";
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != 0)
             continue;
+        if (rc->calls[k].flags & JOB_CALL_SAMPLE)
+            w->note = tell_sample(v, &rc->calls[k]);
         x.k = k;
         x.r = &rc->calls[k];
         ran = ran || x.r->status == RESULT_OK;
@@ -432,7 +455,8 @@ static void check_probes(struct verdict *v, const struct check_input *in)
         const struct result_case *rc = &in->result->cases[c];
         for (uint32_t k = 0; k < rc->ncalls; k++)
             for (uint32_t i = 0; i < rc->calls[k].ncompares; i++)
-                if (rc->calls[k].compares[i].n > 64 && rc->calls[k].compares[i].zero_ratio <= 1) {
+                if (!(rc->calls[k].flags & JOB_CALL_SAMPLE) && rc->calls[k].compares[i].n > 64 &&
+                    rc->calls[k].compares[i].zero_ratio <= 1) {
                     *vec_push(&v->warnings) = arena_printf(
                         &v->arena, "an all-zero '%s' would pass on %s: the task's data is too weak",
                         in->job->cases[c].buffers[rc->calls[k].compares[i].buffer].name,
@@ -470,7 +494,7 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
         for (uint32_t k = 0; k < rc->ncalls && v->kind == V_PASS; k++) {
             const struct result_call *call = &rc->calls[k];
             if (call->program || !(call->flags & JOB_CALL_VERIFY) || call->ncompares || !elems ||
-                call->status != RESULT_OK)
+                call->status != RESULT_OK || (call->flags & JOB_CALL_SAMPLE))
                 continue;
             v->kind = V_UNJUDGED;
             v->stage = "check";
@@ -499,14 +523,32 @@ static bool launched_where_checked(const struct check_input *in, const char *ker
     return !any;
 }
 
-/* On the emulator timed calls are not verified, and honest plans have kernels for large shapes:
- * what can be done is to say so. */
-static void check_unseen_kernels(struct verdict *v, const struct check_input *in)
+/* The candidate ran on a sample of blocks, and nothing of what they wrote was compared. */
+static bool ran_unverified(const struct result_case *rc)
 {
-    for (uint32_t c = 0; in->job->device == JOB_EMU && c < in->job->ncases; c++) {
-        const struct job_program *p = in->job->cases[c].programs;
-        if (in->cases[c].role != ROLE_TIME || !in->job->cases[c].nprograms)
+    bool sampled = false;
+    for (uint32_t k = 0; k < rc->ncalls; k++) {
+        const struct result_call *r = &rc->calls[k];
+        if (r->program || !(r->flags & JOB_CALL_SAMPLE) || r->status != RESULT_OK)
             continue;
+        sampled = true;
+        if (r->ncompares)
+            return false;
+    }
+    return sampled;
+}
+
+/* On the emulator not every timed call can be verified, and honest plans have kernels for large
+ * shapes: what can be done is to say so. */
+static void check_timed_results(struct verdict *v, const struct check_input *in)
+{
+    uint32_t n = 0, first = 0;
+    for (uint32_t c = in->result->ncases; c-- > 0;) {
+        const struct job_program *p = c < in->job->ncases ? in->job->cases[c].programs : NULL;
+        if (!p || in->cases[c].role != ROLE_TIME || !ran_unverified(&in->result->cases[c]))
+            continue;
+        n++;
+        first = c;
         for (uint32_t l = 0; l < p->nlaunches; l++)
             if (!launched_where_checked(in, p->launches[l].kernel)) {
                 *vec_push(&v->warnings) = arena_printf(
@@ -517,6 +559,10 @@ static void check_unseen_kernels(struct verdict *v, const struct check_input *in
                 return;
             }
     }
+    if (n)
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "%u of the timed workloads, %s for one: %s", n,
+                         in->job->cases[first].name, TELL_UNVERIFIED);
 }
 
 void check_facts(struct verdict *v, const struct check_input *in)
@@ -529,6 +575,6 @@ void check_facts(struct verdict *v, const struct check_input *in)
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         check_case(v, in, c);
     check_unverified(v, in);
-    check_unseen_kernels(v, in);
+    check_timed_results(v, in);
     check_probes(v, in);
 }

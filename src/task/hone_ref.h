@@ -58,15 +58,37 @@ struct hone_ref_ctx {
     const int64_t *axis;
     const double *scalar;
     double *scratch;
+    /* CPU: if not NULL, element i of a tensor (or -1: of the scratch) is there when this returns */
+    void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
 };
 
 /* The dtype is a constant here, so that the compiler keeps one case of the switch. */
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
 
-#define IN(t, i) hone_ref_load(HD_##t, hone->in[HT_##t], (i))
+HONE_FN void hone_ref_need(const struct hone_ref_ctx *hone, int tensor, int64_t i)
+{
+#ifndef __CUDACC__
+    if (__builtin_expect(hone->need != 0, 0))
+        hone->need(hone, tensor, i);
+#endif
+}
+
+HONE_FN double hone_ref_in(const struct hone_ref_ctx *hone, int dtype, int tensor, int64_t i)
+{
+    hone_ref_need(hone, tensor, i);
+    return hone_ref_load(dtype, hone->in[tensor], i);
+}
+
+HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i)
+{
+    hone_ref_need(hone, -1, i);
+    return &hone->scratch[i];
+}
+
+#define IN(t, i) hone_ref_in(hone, HD_##t, HT_##t, (i))
 #define AX(a) (hone->axis[HA_##a])
 #define SC(s) (hone->scalar[HS_##s])
-#define SCRATCH(i) (hone->scratch[i])
+#define SCRATCH(i) (*hone_ref_scratch(hone, (i)))
 #define OUT_MAG(t, i, v, m) (hone->out_value[HT_##t][i] = (v), hone->out_mag[HT_##t][i] = (m))
 #define OUT_ADD(t, i, dv, dm) (hone->out_value[HT_##t][i] += (dv), hone->out_mag[HT_##t][i] += (dm))
 #define OUT(t, i, v)                           \

@@ -7,6 +7,7 @@
 
 #include "base/poison.h"
 #include "base/util.h"
+#include "device/device.h"
 #include "worker/pattern.h"
 
 struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)
@@ -139,4 +140,47 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
             pattern_words(&(struct pattern_input){in, bad, nbad, sum.unwritten, sum.n}, a);
     }
     free(bad);
+}
+
+/* Samples of bad elements, ascending; the pattern of a few elements would say little. */
+static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
+{
+    uint32_t at = out->nsamples++;
+    for (; at > 0 && out->sample_elem[at - 1] > elem; at--) {
+        out->sample_elem[at] = out->sample_elem[at - 1];
+        out->sample_got[at] = out->sample_got[at - 1];
+        out->sample_want[at] = out->sample_want[at - 1];
+    }
+    out->sample_elem[at] = elem;
+    out->sample_got[at] = got;
+    out->sample_want[at] = want;
+}
+
+void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
+                    const double *mag, struct arena *a, struct result_compare *out)
+{
+    struct compare_rule rule = compare_rule_of(b, 0);
+    struct compare_sum sum;
+    uint64_t size = dtype_bytes(b->dtype);
+    rule.poisoned = 0; /* these were written */
+    compare_sum_clear(&sum);
+    out->sample_elem = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_elem);
+    out->sample_got = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_got);
+    out->sample_want = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_want);
+    vec_each (const struct device_piece, p, pieces)
+        for (uint32_t i = 0; i < p->elems; i++) {
+            uint64_t at = p->first + i, bits = compare_load(p->data, size, i);
+            if (!(p->written[i / 8] >> i % 8 & 1) || mag[at] == COMPARE_SKIPPED)
+                continue;
+            struct compare_elem e = compare_element(&rule, bits, 0, want[at], mag[at]);
+            compare_sum_add(&sum, &e, at);
+            double got = compare_decode(rule.dtype, bits);
+            if (sum.worst_elem == at) {
+                out->worst_got = got;
+                out->worst_want = want[at];
+            }
+            if (e.bad && out->nsamples < RESULT_MAX_SAMPLES)
+                note_bad(out, at, got, want[at]);
+        }
+    compare_from_sum(&sum, out);
 }

@@ -31,6 +31,11 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
 /* From sums alone (a device made them): everything but samples, worst values and pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
+/* The same over the written elements of pieces of an output. */
+struct piece_vec;
+void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
+                    const double *mag, struct arena *a, struct result_compare *out);
+
 /* The bits of element i, zero-extended. */
 uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i);
 

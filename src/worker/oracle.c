@@ -46,6 +46,7 @@ struct crew {
     phase_fn fn;
     const struct ref_ctx *ctx;
     const struct sample *sample;
+    const uint64_t *list; /* these units, instead of a sample's */
     /* of filling an input */
     const struct job_buffer *b;
     uint64_t seed;
@@ -86,6 +87,12 @@ static void work_phase(struct crew *w, uint64_t first, uint64_t count)
     }
 }
 
+static void work_list(struct crew *w, uint64_t first, uint64_t count)
+{
+    for (uint64_t i = first; i < first + count; i++)
+        w->fn(w->ctx, (int64_t)w->list[i], 1);
+}
+
 static void work_fill(struct crew *w, uint64_t first, uint64_t count)
 {
     gen_fill(&w->b->gen, w->b->dtype, w->seed, w->b->stream, first, count,
@@ -106,19 +113,40 @@ static void *regenerate(const struct job_buffer *b, const struct job_call *call,
     return p;
 }
 
+static int find_phase(struct oracle *o, const char *name, phase_fn *out, struct err *err)
+{
+    void *sym = dlsym(o->lib, name);
+    if (!sym)
+        return err_set(err, ERR_INPUT, "the oracle has no phase '%s'", name);
+    *(void **)out = sym;
+    return 0;
+}
+
+int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
+                     const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err)
+{
+    struct crew w = {.work = work_list, .units = n, .ctx = ctx, .list = units};
+    if (find_phase(o, phase, &w.fn, err) < 0)
+        return -1;
+    crew_run(&w, nthreads);
+    return 0;
+}
+
 static int run_phases(struct oracle *o, const struct job_case *c, const struct ref_ctx *ctx,
                       uint64_t sample_seed, unsigned nthreads, struct err *err)
 {
     for (uint32_t i = 0; i < c->nphases; i++) {
-        void *sym = dlsym(o->lib, c->phases[i].fn);
-        if (!sym)
-            return err_set(err, ERR_INPUT, "the oracle has no phase '%s'", c->phases[i].fn);
+        phase_fn fn = NULL;
+        if (find_phase(o, c->phases[i].fn, &fn, err) < 0)
+            return -1;
         bool last = i + 1 == c->nphases;
         struct sample sample;
         sample_units(c->phases[i].units, last ? c->max_units : 0, sample_seed, &sample);
-        struct crew w = {
-            .work = work_phase, .units = sample.n * sample.run, .ctx = ctx, .sample = &sample};
-        *(void **)&w.fn = sym;
+        struct crew w = {.work = work_phase,
+                         .units = sample.n * sample.run,
+                         .fn = fn,
+                         .ctx = ctx,
+                         .sample = &sample};
         crew_run(&w, nthreads);
     }
     return 0;

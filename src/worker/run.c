@@ -123,16 +123,17 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
-/* A call that runs only a sample of blocks, for the cost model: gigabytes of data would be made,
- * hashed and thrown away. Only what steers the kernel (indices, row pointers) is generated. */
+/* A call that runs only a sample of blocks, for the cost model: its data is made where the device
+ * touches it, and is not hashed. */
 static bool sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_SAMPLE;
 }
 
-static bool steers(const struct job_buffer *b)
+/* Of a baseline's results nobody asks: it needs only what steers it (indices, row pointers). */
+static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
-    return is_input(b) && !dtype_is_float(b->dtype);
+    return !sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
 }
 
 /* Tensors always exist; a workspace only for the program that uses it. */
@@ -198,7 +199,7 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
     const struct device_ops *ops = r->dev->ops;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
-        if (!x->addr[i] || !b->bytes || (sampled(x) && !steers(b)))
+        if (!x->addr[i] || !b->bytes || !needs_data(x, b))
             continue;
         if (b->role == JOB_WORKSPACE && b->zero_init)
             continue; /* launch_all() sees to it */
@@ -386,6 +387,9 @@ void run_drop_kept(struct run *r, size_t index)
             r->kept_bytes -= r->job->cases[k->c].buffers[i].bytes;
             free(k->out[i]);
         }
+    for (uint32_t i = 0; k->pieces && i < r->job->cases[k->c].nbuffers; i++)
+        vec_release(&k->pieces[i]);
+    free(k->pieces);
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
@@ -413,9 +417,7 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
         return 0;
     }
     struct kept *k = vec_push(&r->kept);
-    k->c = x->c;
-    k->k = x->k;
-    k->call = *x->call;
+    *k = (struct kept){.c = x->c, .k = x->k, .call = *x->call};
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
         if (!is_output(b))
@@ -425,6 +427,29 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
         if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
             return -1;
     }
+    return 0;
+}
+
+/* Of a sampled call: some of what its blocks wrote, where that can be said. */
+static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
+{
+    enum { MAX_PIECES = 512 };
+    const struct device_ops *ops = r->dev->ops;
+    size_t n = 0;
+    if (!ops->written || !*r->job->oracle)
+        return 0;
+    struct kept k = {.c = x->c, .k = x->k, .call = *x->call};
+    k.pieces = xcalloc(x->jc->nbuffers, sizeof *k.pieces);
+    *vec_push(&r->kept) = k;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        if (!is_output(&x->jc->buffers[i]) || !x->addr[i])
+            continue;
+        if (ops->written(r->dev, x->addr[i], x->call->seed + i, MAX_PIECES, &k.pieces[i], err) < 0)
+            return -1;
+        n += k.pieces[i].n;
+    }
+    if (!n)
+        run_drop_kept(r, r->kept.n - 1);
     return 0;
 }
 
@@ -529,7 +554,9 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     lap(&t, &r->spent.look_ns);
     if (looked == 0 && r->rounds && rounds_sample(r->rounds, x->out.time_ns))
         x->out.flags |= JOB_CALL_VERIFY;
-    int kept = looked == 0 && (x->out.flags & JOB_CALL_VERIFY) ? keep_outputs(r, x, err) : looked;
+    int kept = looked;
+    if (looked == 0 && (x->out.flags & JOB_CALL_VERIFY))
+        kept = sampled(x) ? keep_pieces(r, x, err) : keep_outputs(r, x, err);
     lap(&t, &r->spent.keep_ns);
     if (kept < 0 || ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
         (x->call->program && scrub_outputs(r, x, err) < 0))

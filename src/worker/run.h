@@ -37,6 +37,7 @@ struct kept {
     uint32_t k;                 /* index of the call in the result */
     struct job_call call;       /* with its seeds */
     void *out[JOB_MAX_BUFFERS]; /* per buffer; NULL if it is no output */
+    struct piece_vec *pieces;   /* instead, of a sampled call: per buffer */
 };
 VEC_DECL(kept_vec, struct kept);
 

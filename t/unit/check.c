@@ -368,7 +368,8 @@ static void weak_data_is_reported(void **state)
     verdict_release(&v);
 }
 
-static size_t warnings_when(const char *checked, const char *timed, enum job_device device)
+/* The timed workload is run on a sample of blocks, or in full as on a GPU. */
+static size_t warnings_when(const char *checked, const char *timed, bool sampled, bool verified)
 {
     struct facts f;
     good(&f);
@@ -383,7 +384,11 @@ static size_t warnings_when(const char *checked, const char *timed, enum job_dev
     }
     jc[1].name = "time:0";
     struct check_case info[2] = {{ROLE_CHECK, "N=1"}, {ROLE_TIME, "N=99"}};
-    f.job = (struct job){.device = device, .ncases = 2, .cases = jc};
+    struct result_call call = f.calls[4];
+    call.flags |= sampled ? JOB_CALL_SAMPLE : 0;
+    call.ncompares = verified;
+    rc[1] = (struct result_case){1, &call};
+    f.job = (struct job){.ncases = 2, .cases = jc};
     f.result = (struct result){.ncases = 2, .cases = rc};
     struct verdict v = {.kind = V_PASS};
     check_facts(&v, &(struct check_input){
@@ -393,12 +398,44 @@ static size_t warnings_when(const char *checked, const char *timed, enum job_dev
     return n;
 }
 
-static void a_kernel_that_is_only_timed_is_named(void **state)
+static void unverified_times_are_named(void **state)
 {
     (void)state;
-    size_t others = warnings_when("k", "k", JOB_EMU);
-    assert_int_equal(warnings_when("k", "fast", JOB_EMU), others + 1);
-    assert_int_equal(warnings_when("k", "fast", JOB_CUDA), others); /* verified there */
+    assert_int_equal(warnings_when("k", "k", true, true), 0);
+    assert_int_equal(warnings_when("k", "k", true, false), 1);
+    assert_int_equal(warnings_when("k", "fast", true, true), 0);
+    assert_int_equal(warnings_when("k", "fast", true, false), 1);
+    assert_int_equal(warnings_when("k", "fast", false, true), 0);
+}
+
+/* What a sample of blocks wrote is judged as any first call is, with more room for its rms. */
+static void samples_are_judged(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.calls[0].flags |= JOB_CALL_SAMPLE | JOB_CALL_TIMED;
+    f.cmp[0].rms_ratio = 12;
+    f.cmp[0].zero_ratio = 0.3;
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_PASS);
+    assert_int_equal(v.warnings.n, 0);
+    assert_non_null(strstr(v.workloads.items[0].note, "990 elements"));
+    verdict_release(&v);
+    f.cmp[0].rms_ratio = 17;
+    expect(&f, V_MISMATCH, "budget");
+    f.cmp[0].bad = 1;
+    f.cmp[0].max_ratio = 2;
+    expect(&f, V_MISMATCH, "compare");
+    v = judge(&f, NULL);
+    assert_non_null(strstr(v.summary, "of 990 elements of 'y' that a sample of blocks wrote"));
+    verdict_release(&v);
+    good(&f);
+    f.calls[0].flags |= JOB_CALL_SAMPLE;
+    f.calls[0].ncompares = 0; /* not everything can be verified */
+    v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_PASS);
+    verdict_release(&v);
 }
 
 int main(void)
@@ -416,7 +453,8 @@ int main(void)
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),
         cmocka_unit_test(findings_carry_their_workload),
-        cmocka_unit_test(a_kernel_that_is_only_timed_is_named),
+        cmocka_unit_test(unverified_times_are_named),
+        cmocka_unit_test(samples_are_judged),
         cmocka_unit_test(unverified_is_unjudged),
         cmocka_unit_test(weak_data_is_reported),
     };

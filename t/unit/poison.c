@@ -74,6 +74,7 @@ static void oracle_context_is_the_same_struct(void **state)
     assert_int_equal(offsetof(struct ref_ctx, axis), offsetof(struct hone_ref_ctx, axis));
     assert_int_equal(offsetof(struct ref_ctx, scalar), offsetof(struct hone_ref_ctx, scalar));
     assert_int_equal(offsetof(struct ref_ctx, scratch), offsetof(struct hone_ref_ctx, scratch));
+    assert_int_equal(offsetof(struct ref_ctx, need), offsetof(struct hone_ref_ctx, need));
 }
 
 int main(void)
