@@ -18,7 +18,8 @@ enum { MAX_ELEMS = 2048, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 
 
 /* What an oracle that reads scratch nobody wrote comes to depends on these: arithmetic passes a NaN
  * on, a comparison may drop it but not a large number of either sign. */
-static const double fills[] = {NAN, 1e30, -1e30};
+enum { NFILLS = 3 };
+static const double fills[NFILLS] = {NAN, 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
@@ -76,10 +77,12 @@ static bool is_output(const struct job_buffer *b)
 
 static void forget_results(struct spots *s)
 {
-    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+    for (uint32_t b = 0; b < s->c->nbuffers; b++) {
+        double *mag = s->ctx.out_mag[b];
         vec_each (const struct device_piece, p, &s->pieces[b])
-            for (uint32_t i = 0; i < p->elems; i++)
-                s->ctx.out_mag[b][p->first + i] = COMPARE_SKIPPED;
+            for (uint32_t i = 0; mag && i < p->elems; i++)
+                mag[p->first + i] = COMPARE_SKIPPED;
+    }
 }
 
 static int set_up(struct spots *s, const struct job_call *call, struct err *err)
@@ -180,7 +183,7 @@ static double cost_of(struct spots *s, uint32_t b, uint32_t level, uint64_t elem
         if (end > first && is_new(s, p, first, end, false))
             cost += s->ops * (double)(end - first) / (double)s->c->phases[p].units;
     }
-    return s->c->scratch_elems ? cost * (double)ARRAY_LEN(fills) : cost;
+    return s->c->scratch_elems ? cost * NFILLS : cost;
 }
 
 static void add_units(struct spots *s, uint32_t b, uint32_t level, uint64_t elem)
@@ -250,6 +253,11 @@ static void copy_results(const struct spots *s, double *to)
         }
 }
 
+static bool differ(double a, double b)
+{
+    return compare_to_bits(a) != compare_to_bits(b);
+}
+
 /* Forgets, here and there, what came out otherwise: it was made of scratch nobody wrote. */
 static void drop_changed(const struct spots *s, double *was)
 {
@@ -258,8 +266,8 @@ static void drop_changed(const struct spots *s, double *was)
             double *value = s->ctx.out_value[b] + p->first, *mag = s->ctx.out_mag[b] + p->first;
             double *was_mag = was + p->elems;
             for (uint32_t i = 0; i < p->elems; i++)
-                if (was_mag[i] == COMPARE_SKIPPED || memcmp(&was[i], &value[i], sizeof *was) != 0 ||
-                    memcmp(&was_mag[i], &mag[i], sizeof *was) != 0)
+                if (was_mag[i] == COMPARE_SKIPPED || differ(was[i], value[i]) ||
+                    differ(was_mag[i], mag[i]))
                     mag[i] = was_mag[i] = COMPARE_SKIPPED;
             was += 2 * (size_t)p->elems;
         }
@@ -278,7 +286,7 @@ static int find_truth(struct spots *s, struct err *err)
     double *first = xmalloc((n + 1) * sizeof *first);
     copy_results(s, first);
     int rc = 0;
-    for (size_t k = 1; s->c->scratch_elems && k < ARRAY_LEN(fills) && rc == 0; k++) {
+    for (size_t k = 1; s->c->scratch_elems && k < NFILLS && rc == 0; k++) {
         rc = run_units(s, fills[k], err);
         drop_changed(s, first);
     }
