@@ -316,13 +316,15 @@ static json_t *op_from_torch(const json_t *task, struct strbuf *why)
     if (!ok)
         strbuf_adds(why, "it does not know the operation, and the task has no PyTorch expression");
     ok = ok && torch_to_c(facts_text(task, "torch"), &names, &expr, &type, why);
-    if (ok && out && !stores(dtype_from_name(facts_text(out, "dtype")), type)) {
+    enum dtype stored = dtype_from_name(facts_text(out, "dtype"));
+    if (ok && out && !stores(stored, type)) {
         strbuf_addf(why, "its PyTorch expression gives %s values, and '%s' is %s", dtype_name(type),
                     facts_text(out, "name"), facts_text(out, "dtype"));
         ok = false;
     }
     if (ok)
-        op = json_pack("{s:s, s:s}", "expr", expr.buf, "expr:type", torch_value_type(type));
+        op = json_pack("{s:s, s:s}", "expr", expr.buf, "expr:type",
+                       torch_value_type(dtype_is_float(stored) ? stored : type));
     strbuf_release(&expr);
     return op;
 }

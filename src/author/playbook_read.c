@@ -237,18 +237,19 @@ static void add_real(const char *c, struct value_type type, struct strbuf *out)
     strbuf_addf(out, type.kind == VALUE_REAL ? "%s" : "float(%s)", c);
 }
 
+/* Written as C does: T(U(v)) may declare a function. */
 static bool cast(struct reader *r, const char *c, enum dtype to, struct strbuf *out)
 {
     struct value_type was = r->type;
     r->type = type_of(to, false);
     if (dtype_is_float(to) && dtype_bytes(to) < 4) /* it rounds */
-        strbuf_addf(out, "float(%s(float(%s)))", c_type(to), c);
-    else if (r->type.kind == VALUE_REAL)
-        add_real(c, was, out);
+        strbuf_addf(out, "float(%s{float(%s)})", c_type(to), c);
+    else if (r->type.kind == VALUE_REAL && was.kind == VALUE_REAL)
+        strbuf_adds(out, c);
     else if (r->type.kind == VALUE_BOOL)
         strbuf_addf(out, "(%s != 0)", c);
     else
-        strbuf_addf(out, "%s(%s)", torch_value_type(to), c);
+        strbuf_addf(out, "(%s)(%s)", torch_value_type(to), c);
     return true;
 }
 

@@ -21,6 +21,14 @@ static json_t *a_task(const char *torch)
                      "eps");
 }
 
+static void of_integers(json_t *task)
+{
+    static const char *const dtypes[] = {"uint8", "int8", "bool", "int32"};
+    json_t *tensors = json_object_get(task, "tensors");
+    for (size_t i = 0; i < ARRAY_LEN(dtypes); i++)
+        json_object_set_new(json_array_get(tensors, i), "dtype", json_string(dtypes[i]));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -28,10 +36,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = xstrndup((const char *)data, size);
     if (!shelf && playbooks_open(&shelf, NULL, NULL) < 0)
         abort();
-    for (size_t drop = 0; drop < 3; drop++) { /* with three inputs, two, one */
+    for (size_t round = 0; round < 6; round++) { /* with three inputs, two, one; with integers */
         json_t *task = a_task(text);
-        for (size_t i = 0; task && i < drop; i++)
+        if (round >= 3)
+            of_integers(task);
+        for (size_t i = 0; task && i < round % 3; i++)
             json_array_remove(json_object_get(task, "tensors"), 2 - i);
+        if (round == 2) /* the first has fewer axes than the next */
+            json_array_insert_new(json_object_get(task, "tensors"), 0,
+                                  json_pack("{s:s, s:s, s:[s], s:b, s:b}", "name", "n", "dtype",
+                                            "float16", "shape", "K", "input", 1, "output", 0));
         vec_each (struct playbook, pb, &shelf->books) {
             struct pb_binding b;
             struct strbuf why = STRBUF_INIT(4096), out = STRBUF_INIT(1 << 20);

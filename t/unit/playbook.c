@@ -529,8 +529,8 @@ static void test_torch_types(void **state)
         {"torch.where(m, a, 0)", "(((v2) ? (v0) : (0)))", DT_U8},
         {"b.clamp(min=0)", NULL, DT_I8},
         {"torch.exp(a)", "(expf(float((v0))))", DT_F32},
-        {"x.to(torch.int32)", "(int32_t(v3))", DT_I32},
-        {"x.to(torch.float8_e4m3fn)", "(float(cute::float_e4m3_t(float(v3))))", DT_F32},
+        {"x.to(torch.int32)", "((int32_t)(v3))", DT_I32},
+        {"x.to(torch.float8_e4m3fn)", "(float(cute::float_e4m3_t{float(v3)}))", DT_F32},
         {"a.float() - b.to(x.dtype)", NULL, DT_F32},
         {"b ** 2", NULL, DT_I8},
     };
