@@ -7,10 +7,10 @@
 const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
                                                      "test", "profile", "port"};
 
-static const char *const profile_names[] = {"never", "always", "delayed"};
-static const char *const context_names[] = {"flat", "dynamic"};
-static const char *const select_names[] = {"greedy", "eps"};
-static const char *const dialect_names[] = {"cute", "cuda"};
+const char *const profile_names[PROFILE_MODES] = {"never", "always", "delayed"};
+const char *const context_names[CONTEXT_MODES] = {"flat", "dynamic"};
+const char *const select_names[SELECT_MODES] = {"greedy", "eps"};
+const char *const dialect_names[DIALECTS] = {"cute", "cuda"};
 
 void run_config_init(struct run_config *c)
 {
@@ -185,10 +185,10 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->gpu = get_str(&r, "gpu");
     c->device = get_str(&r, "device");
     c->on = get_str(&r, "on");
-    c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, 2);
-    c->profile = (enum profile_mode)get_name(&r, "profile", profile_names, 3);
-    c->context = (enum context_mode)get_name(&r, "context", context_names, 2);
-    c->select = (enum select_mode)get_name(&r, "select", select_names, 2);
+    c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, DIALECTS);
+    c->profile = (enum profile_mode)get_name(&r, "profile", profile_names, PROFILE_MODES);
+    c->context = (enum context_mode)get_name(&r, "context", context_names, CONTEXT_MODES);
+    c->select = (enum select_mode)get_name(&r, "select", select_names, SELECT_MODES);
     c->class_prompts = json_is_true(json_object_get(j, "class_prompts"));
     c->anchors = json_is_true(json_object_get(j, "anchors"));
     c->zero_shot = json_is_true(json_object_get(j, "zero_shot"));

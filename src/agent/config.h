@@ -14,10 +14,13 @@
 #include "base/err.h"
 #include "task/task.h"
 
-enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED };
-enum context_mode { CONTEXT_FLAT, CONTEXT_DYNAMIC };
-enum select_mode { SELECT_GREEDY, SELECT_EPS };
-enum dialect { DIALECT_CUTE, DIALECT_CUDA };
+enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED, PROFILE_MODES };
+enum context_mode { CONTEXT_FLAT, CONTEXT_DYNAMIC, CONTEXT_MODES };
+enum select_mode { SELECT_GREEDY, SELECT_EPS, SELECT_MODES };
+enum dialect { DIALECT_CUTE, DIALECT_CUDA, DIALECTS };
+extern const char *const profile_names[PROFILE_MODES], *const context_names[CONTEXT_MODES],
+                                                           *const select_names[SELECT_MODES],
+                                                               *const dialect_names[DIALECTS];
 
 /* The roles that may have an author of their own; "code" is the default of all. */
 enum author_role {

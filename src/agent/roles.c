@@ -157,6 +157,7 @@ static int turn_slots(struct agent *a, struct slots *v, const char *template,
                       const struct situation *s, struct err *err)
 {
     char *text = prompt_file(template, err);
+    int rc = 0;
     if (!text)
         return -1;
     static const char *const sources[] = {"source", "numbered", "marked"};
@@ -176,7 +177,9 @@ static int turn_slots(struct agent *a, struct slots *v, const char *template,
     if (strstr(text, "{{stage}}")) {
         char file[64];
         snprintf(file, sizeof file, "stage/%s", s->stage ? s->stage : "structure");
-        slot(v, "stage", prompt_file(file, err), 0);
+        char *stage = prompt_file(file, err);
+        rc = stage ? 0 : -1;
+        slot(v, "stage", stage, 0);
     }
     if (strstr(text, "{{advice}}"))
         slot(v, "advice", or_empty(s->advice), MAX_ADVICE);
@@ -187,7 +190,7 @@ static int turn_slots(struct agent *a, struct slots *v, const char *template,
     if (strstr(text, "{{given}}"))
         slot(v, "given", or_empty(s->given), MAX_SOURCE);
     free(text);
-    return 0;
+    return rc;
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
@@ -207,10 +210,10 @@ static json_t *node_facts(struct agent *a, const struct node *n, uint32_t step, 
 
 static json_t *make_facts(struct agent *a, const char *role, const struct situation *s)
 {
-    json_t *j = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "role", role, "arch", a->cfg->arch, "gpu",
-        a->cfg->gpu, "dialect", a->cfg->dialect == DIALECT_CUTE ? "cute" : "cuda", "stage",
-        s->stage ? s->stage : "", "step", (int)s->step, "task", task_facts(a->task));
+    json_t *j =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "role", role, "arch", a->cfg->arch, "gpu",
+                  a->cfg->gpu, "dialect", dialect_names[a->cfg->dialect], "stage",
+                  s->stage ? s->stage : "", "step", (int)s->step, "task", task_facts(a->task));
     if (!j)
         return NULL;
     json_object_set_new(j, "seed", json_integer((json_int_t)a->cfg->seed));

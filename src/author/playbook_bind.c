@@ -21,7 +21,7 @@ static void bind_number(struct pb_binding *b, const char *key, int64_t v)
     bind_text(b, key, text);
 }
 
-static const char *bound(const struct pb_binding *b, const char *key, size_t len)
+const char *bound_text(const struct pb_binding *b, const char *key, size_t len)
 {
     vec_each (struct pb_text, t, &b->texts)
         if (strlen(t->key) == len && memcmp(t->key, key, len) == 0)
@@ -53,7 +53,7 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
             size_t n = 0;
             while (is_word(text[i + n]))
                 n++;
-            const char *v = bound(b, text + i, n);
+            const char *v = bound_text(b, text + i, n);
             if (!v) {
                 strbuf_clear(out);
                 return;
@@ -94,7 +94,7 @@ bool same_shape(const json_t *a, const json_t *b)
  * can be told once all names are bound. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
-    if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound(b, role, strlen(role))) {
+    if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {
         bind_text(b, role, is_plain(actual) ? actual : arena_printf(&b->arena, "(%s)", actual));
         return true;
     }
@@ -108,12 +108,12 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
-static const char *factor(struct arena *a, const char *dim)
+const char *dim_factor(struct arena *a, const char *dim)
 {
     return same_text(dim, "1") ? "1" : arena_printf(a, "(%s)", dim);
 }
 
-static const char *times(struct arena *a, const char *left, const char *right)
+const char *dims_times(struct arena *a, const char *left, const char *right)
 {
     if (str_eq(left, "1"))
         return right;
@@ -124,14 +124,14 @@ const char *dims_product(struct arena *a, const json_t *shape, size_t from, size
 {
     const char *all = "1";
     for (size_t i = from; i < to; i++)
-        all = times(a, all, factor(a, json_string_value(json_array_get(shape, i))));
+        all = dims_times(a, all, dim_factor(a, json_string_value(json_array_get(shape, i))));
     return all;
 }
 
 /* "*N": however many dimensions, as one; the same ones wherever it occurs. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
-    const char *had = bound(b, role, strlen(role));
+    const char *had = bound_text(b, role, strlen(role));
     if (!had)
         bind_text(b, role, arena_printf(&b->arena, "(%s)", product));
     return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
@@ -211,9 +211,9 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return false;
     }
     const char *alike = role->like ? arena_printf(&b->arena, "%s:type", role->like) : NULL;
-    if (alike && !str_eq(bound(b, alike, strlen(alike)), c_type(d))) {
+    if (alike && !str_eq(bound_text(b, alike, strlen(alike)), c_type(d))) {
         strbuf_addf(why, "'%s' has another dtype than '%s'", facts_text(t, "name"),
-                    bound(b, role->like, strlen(role->like)));
+                    bound_text(b, role->like, strlen(role->like)));
         return false;
     }
     if (role->broadcast)
@@ -389,161 +389,6 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
     return true;
 }
 
-/* ---- inputs that broadcast ------------------------------------------------------------------- */
-
-/* The output's dimensions, innermost first; neighbours that every input has, or that the same ones
- * lack, are taken as one. Where the op works along rows, the last one stays by itself. */
-struct groups {
-    uint32_t n;
-    const char *size[PB_MAX_RANK];
-    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along it */
-};
-
-/* Dimension d, counted from the last; "1" beyond the first one. */
-static const char *dim_from_last(const json_t *tensor, size_t d)
-{
-    const json_t *shape = json_object_get(tensor, "shape");
-    size_t rank = json_array_size(shape);
-    return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
-}
-
-static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, bool rows,
-                        struct groups *g, struct strbuf *why)
-{
-    const json_t *out = json_array_get(tensors, n);
-    size_t rank = json_array_size(json_object_get(out, "shape"));
-    for (size_t i = 0; i < n; i++)
-        if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
-            strbuf_addf(why, "'%s' has more dimensions than '%s'",
-                        facts_text(json_array_get(tensors, i), "name"), facts_text(out, "name"));
-            return false;
-        }
-    for (size_t d = 0; d < rank; d++) {
-        const char *size = dim_from_last(out, d);
-        uint32_t have = 0;
-        for (size_t i = 0; i < n; i++) {
-            const char *dim = dim_from_last(json_array_get(tensors, i), d);
-            if (same_text(dim, size)) {
-                have |= 1u << i;
-            } else if (!same_text(dim, "1")) {
-                strbuf_addf(why, "'%s' does not broadcast: '%s' is neither '%s' nor 1",
-                            facts_text(json_array_get(tensors, i), "name"), dim, size);
-                return false;
-            }
-        }
-        if (same_text(size, "1") && !(rows && d == 0))
-            continue;
-        if (g->n && g->have[g->n - 1] == have && !(rows && g->n == 1)) {
-            g->size[g->n - 1] = times(&b->arena, factor(&b->arena, size), g->size[g->n - 1]);
-        } else {
-            g->size[g->n] = factor(&b->arena, size);
-            g->have[g->n++] = have;
-        }
-    }
-    if (!g->n) {
-        g->size[0] = "1";
-        g->have[g->n++] = (1u << n) - 1;
-    }
-    return true;
-}
-
-/* An input's strides over the groups: what it has of them is contiguous, the others stand still. */
-static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
-{
-    struct strbuf step = STRBUF_INIT(256);
-    for (uint32_t k = 0; k < g->n; k++) {
-        bool have = g->have[k] >> input & 1;
-        strbuf_adds(out, k ? ", " : "");
-        if (!have)
-            strbuf_adds(out, "_0{}");
-        else if (!step.len)
-            strbuf_adds(out, "_1{}");
-        else
-            strbuf_addf(out, "I(%s)", step.buf);
-        if (have)
-            strbuf_addf(&step, "%sd%u", step.len ? " * " : "", k);
-    }
-    strbuf_release(&step);
-}
-
-static void bind_dims(struct pb_binding *b, const struct groups *g)
-{
-    static const char *const forms[] = {"dims:args", "dims:params", "dims:names", "dims:shape"};
-    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
-        struct strbuf sb = STRBUF_INIT(4096);
-        for (uint32_t k = 0; k < g->n; k++) {
-            strbuf_adds(&sb, k ? ", " : "");
-            if (f == 0)
-                strbuf_addf(&sb, "\"%s\"", g->size[k]);
-            else
-                strbuf_addf(&sb, "%sd%u%s",
-                            f == 1   ? "int64_t "
-                            : f == 3 ? "I("
-                                     : "",
-                            k, f == 3 ? ")" : "");
-        }
-        bind_text(b, forms[f], sb.buf);
-        strbuf_release(&sb);
-    }
-    bind_text(b, "dims:inner", arena_printf(&b->arena, "(%s)", g->size[0]));
-}
-
-/*
- * Inputs whose shapes broadcast to the output's, each of its own dtype. A task whose inputs are all
- * like the output, and that has no scalars, needs none of this: it is left to simpler playbooks.
- */
-static bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
-                           size_t n, const json_t *op, struct strbuf *why)
-{
-    const json_t *tensors = json_object_get(task, "tensors"), *out = json_array_get(tensors, n);
-    const json_t *names = json_object_get(op, "args");
-    struct groups g = {0};
-    char key[80];
-    bool rows = role->rank > 1, alike = json_object_size(json_object_get(task, "scalars")) == 0;
-    if (!find_groups(b, tensors, n, rows, &g, why))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        alike = alike &&
-                same_shape(json_object_get(json_array_get(tensors, i), "shape"),
-                           json_object_get(out, "shape")) &&
-                str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
-    if (rows) /* an expression is reason enough */
-        alike = alike && str_eq(bound(b, "expr", 4), "(v0)");
-    if (alike) {
-        strbuf_adds(why, "its inputs are all like its output: it needs no broadcasting");
-        return false;
-    }
-    bind_dims(b, &g);
-    struct strbuf typed = STRBUF_INIT(4096), views = STRBUF_INIT(8192), align = STRBUF_INIT(4096);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *t = json_array_get(tensors, i);
-        enum dtype d = dtype_from_name(facts_text(t, "dtype"));
-        const char *comma = i ? ", " : "", *name = names
-                                                       ? json_string_value(json_array_get(names, i))
-                                                       : arena_printf(&b->arena, "v%zu", i);
-        b->elem = MAX(b->elem, (int64_t)dtype_bytes(d));
-        strbuf_addf(&typed, "%sconst %s *__restrict__ %s", comma, c_type(d), name ? name : "");
-        strbuf_addf(&views, "%sview(%s, make_stride(", comma, name ? name : "");
-        add_strides(&g, i, &views);
-        strbuf_adds(&views, "))");
-        if (g.have[0] >> i & 1)
-            strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
-        else
-            strbuf_addf(&align, "%s256", comma); /* read one by one */
-    }
-    const struct {
-        const char *form, *text;
-    } forms[] = {{"typed", typed.buf}, {"views", views.buf}, {"align", align.buf}};
-    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
-        snprintf(key, sizeof key, "%s:%s", role->role, forms[f].form);
-        bind_text(b, key, forms[f].text);
-    }
-    strbuf_release(&typed);
-    strbuf_release(&views);
-    strbuf_release(&align);
-    return true;
-}
-
 /* Have the first n tensors one shape and one dtype? */
 static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
 {
@@ -701,7 +546,7 @@ static bool bind_task(const struct playbook *pb, const json_t *task, struct pb_b
         ok = op.say != NULL;
         if (ok)
             bind_op(out, op.say);
-        if (ok && !bound(out, "expr:type", 9))
+        if (ok && !bound_text(out, "expr:type", 9))
             bind_text(out, "expr:type", "float");
         ok = ok && bind_tensors(&op, out, as, why) &&
              bind_scalars(op.sig, out, json_object_get(as, "scalars"), values_of(task).inputs, why);
@@ -749,7 +594,7 @@ static const char *placeholder(const struct playbook *pb, const struct pb_bindin
             return number;
         }
     }
-    return bound(b, key, len);
+    return bound_text(b, key, len);
 }
 
 /* "part:NAME": what several templates have in common, playbooks/parts/NAME.cu. */

@@ -7,6 +7,8 @@
 #include "base/dtype.h"
 
 void bind_text(struct pb_binding *b, const char *key, const char *value);
+/* What the key, of that length, stands for; NULL if it is not bound. */
+const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
 /* The same expression, but for blanks? */
 bool same_text(const char *a, const char *b);
 bool same_shape(const json_t *a, const json_t *b);
@@ -15,6 +17,18 @@ const struct pb_op *op_named(const struct playbook *pb, const char *name);
 /* Dimensions [from, to) of a shape as one, "(A) * (B)", without those that are 1; "1" if there are
  * no others. In the arena. */
 const char *dims_product(struct arena *a, const json_t *shape, size_t from, size_t to);
+
+/* A dimension as a factor, in brackets; a product of two, where one that is 1 is left out. */
+const char *dim_factor(struct arena *a, const char *dim);
+const char *dims_times(struct arena *a, const char *left, const char *right);
+
+/*
+ * The first n tensors of the task: inputs whose shapes broadcast to the output's, each of its own
+ * dtype. A task whose inputs are all like the output, and that has no scalars, needs none of this:
+ * it is left to simpler playbooks.
+ */
+bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
+                    size_t n, const json_t *op, struct strbuf *why);
 
 /* The names an expression may use, as v0, v1, ...: the task's inputs, then its scalars. */
 struct values {

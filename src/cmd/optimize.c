@@ -43,18 +43,14 @@ static int pick(const char *given, const char *what, const char *const *names, s
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
 {
-    static const char *const dialects[] = {"cute", "cuda"};
-    static const char *const profiles[] = {"never", "always", "delayed"};
-    static const char *const contexts[] = {"flat", "dynamic"};
-    static const char *const selects[] = {"greedy", "eps"};
     /* Astra's profiler measures from the first round on. */
     const char *profile = w->profile                    ? w->profile
                           : str_eq(w->strategy, "team") ? "always"
                                                         : "delayed";
-    int d = pick(w->dialect, "dialect", dialects, 2, err);
-    int p = d < 0 ? -1 : pick(profile, "profile", profiles, 3, err);
-    int x = p < 0 ? -1 : pick(w->context, "context", contexts, 2, err);
-    int s = x < 0 ? -1 : pick(w->select, "select", selects, 2, err);
+    int d = pick(w->dialect, "dialect", dialect_names, DIALECTS, err);
+    int p = d < 0 ? -1 : pick(profile, "profile", profile_names, PROFILE_MODES, err);
+    int x = p < 0 ? -1 : pick(w->context, "context", context_names, CONTEXT_MODES, err);
+    int s = x < 0 ? -1 : pick(w->select, "select", select_names, SELECT_MODES, err);
     if (s < 0)
         return -1;
     if (!strategy_find(w->strategy)) {
