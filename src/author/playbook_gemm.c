@@ -103,7 +103,8 @@ static void place_values(const struct epilogue *e, const struct values *v, const
             if (i >= v->inputs)
                 strbuf_addf(out, "e.v%zu", i);
             else
-                strbuf_addf(out, "float(e.v%zu[%s])", i, place_of(task, e, i));
+                strbuf_addf(out, "%s(e.v%zu[%s])", torch_value_type(v->types[i]), i,
+                            place_of(task, e, i));
             s = end;
         }
     }
@@ -126,7 +127,7 @@ bool bind_epilogue(struct pb_binding *b, const json_t *task, const struct epilog
         bool in = i < v.inputs;
         enum dtype d = v.types[i];
         const char *type = !in ? torch_value_type(d) : c_type(d) ? c_type(d) : "";
-        ok = !in || (dtype_is_float(d) && *type && place_of(task, e, i) && !is_output(task, i));
+        ok = !in || (*type && place_of(task, e, i) && !is_output(task, i));
         if (!ok)
             strbuf_addf(why, "'%s' is no input like the result, nor one value for each %s",
                         v.names[i], e->rows ? "column" : "channel");
