@@ -48,6 +48,7 @@ judge reduce_over column_stats
 judge reduce_row squared_error
 judge gemm_sm80 batch_product
 judge gemm_sm90 linear_silu
+judge gemm_f32 linear_f32 vec=4
 judge permute heads_first vec=8
 judge transpose channels_last swizzle=1 vec=4
 judge cumsum suffix_sum cluster=4 threads=128

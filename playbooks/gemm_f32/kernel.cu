@@ -2,19 +2,19 @@
 { "launches": [
     { "kernel": "gemm_vec",
       "when": "@{K} % @{vec} == 0 && @{N} % @{vec} == 0 && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 4*@{vec}",
-      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})"], "block": ["@{bm}*@{bn}/64"],
-      "args": ["@{A}", "@{B}", "@{C}", "@{M}", "@{N}", "@{K}"] },
+      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}"], "block": ["@{bm}*@{bn}/64"],
+      "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_one",
       "when": "@{K} % @{vec} != 0 || @{N} % @{vec} != 0 || min(alignof(@{A}), alignof(@{B}), alignof(@{C})) < 4*@{vec}",
-      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})"], "block": ["@{bm}*@{bn}/64"],
-      "args": ["@{A}", "@{B}", "@{C}", "@{M}", "@{N}", "@{K}"] } ] }
+      "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}"], "block": ["@{bm}*@{bn}/64"],
+      "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ] }
 */
-// C = A * B, all row-major, in fp32.
+// C = epilogue(A * B) or epilogue(A * B^T), for each matrix of a batch, all row-major, in fp32.
 //
 // A block makes a tile of C, a thread 8x8 of it: four quarters of 4x4, so that what a warp reads of
 // a row in shared memory lies side by side. A tile of A is turned on its way in, since the products
-// need a column of it at a time; its rows there are padded to spread the turned stores over the
-// banks. While the products of one tile run, the next is on its way into registers. Outside the
+// need a column of it at a time, and so is one of a B that has N rows; their rows there are padded
+// to spread the turned stores over the banks. While the products of one tile run, the next is on its way into registers. Outside the
 // matrices there are zeros.
 #include <cute/tensor.hpp>
 
@@ -28,12 +28,16 @@ constexpr int kBuffers = @{buffers};
 constexpr int kBlocks = @{blocks};
 constexpr int kGroup = @{group};
 constexpr int kThreads = kBM * kBN / 64;
+constexpr bool kTurned = @{turned}; // B has N rows, not K
+constexpr int kRowB = kBN + (kTurned ? 4 : 0);
 
 using Vec4 = Copy_Atom<UniversalCopy<uint128_t>, float>;
 using SmemA = Layout<Shape<Int<kBK>, Int<kBM>, Int<kBuffers>>,
                      Stride<Int<kBM + 4>, _1, Int<kBK *(kBM + 4)>>>;
 using SmemB =
-    Layout<Shape<Int<kBK>, Int<kBN>, Int<kBuffers>>, Stride<Int<kBN>, _1, Int<kBK * kBN>>>;
+    Layout<Shape<Int<kBK>, Int<kBN>, Int<kBuffers>>, Stride<Int<kRowB>, _1, Int<kBK * kRowB>>>;
+
+@{part:epilogue}
 
 // This block's tile (m, n): walks down kGroup tiles before the next column.
 __device__ int2 tile_of_block(int M, int N)
@@ -45,7 +49,8 @@ __device__ int2 tile_of_block(int M, int N)
 }
 
 template <int kWidth>
-__device__ void gemm(const float *A, const float *B, float *C, int M, int N, int K)
+__device__ void gemm(const float *A, const float *B, float *C, const Extra &extra, int M, int N,
+                     int K)
 {
     using V = uint_bit_t<32 * kWidth>;
     using Atom = Copy_Atom<UniversalCopy<V>, float>;
@@ -54,9 +59,14 @@ __device__ void gemm(const float *A, const float *B, float *C, int M, int N, int
     Tensor sA = make_tensor(make_smem_ptr(smem_a), SmemA{}); // (k, m, buffer)
     Tensor sB = make_tensor(make_smem_ptr(smem_b), SmemB{}); // (k, n, buffer)
     int2 tile = tile_of_block(M, N);
-    Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(M, K), make_stride(int64_t(K), _1{}));
-    Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(K, N), make_stride(int64_t(N), _1{}));
-    Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(M, N), make_stride(int64_t(N), _1{}));
+    int64_t z = blockIdx.y, first = z * M * N;
+    int rowsB = kTurned ? N : K, colsB = kTurned ? K : N;
+    Tensor mA = make_tensor(make_gmem_ptr(A + z * M * K), make_shape(M, K),
+                            make_stride(int64_t(K), _1{}));
+    Tensor mB = make_tensor(make_gmem_ptr(B + z * N * K), make_shape(rowsB, colsB),
+                            make_stride(int64_t(colsB), _1{}));
+    Tensor mC = make_tensor(make_gmem_ptr(C + first), make_shape(M, N),
+                            make_stride(int64_t(N), _1{}));
     // In vectors along the rows: (1, kWidth, rows, vectors).
     Tensor vA = local_tile(mA, Shape<_1, Int<kWidth>>{}, make_coord(_, _));
     Tensor vB = local_tile(mB, Shape<_1, Int<kWidth>>{}, make_coord(_, _));
@@ -81,9 +91,9 @@ __device__ void gemm(const float *A, const float *B, float *C, int M, int N, int
         }
         CUTE_UNROLL
         for (int i = 0; i < kLoadsB; i++) {
-            auto [k, n] = place(i, kBN);
-            int row = k0 + k, col = tile.y * kBN + n;
-            if (row < K && col < N)
+            auto [r, c] = place(i, kTurned ? kBK : kBN);
+            int row = kTurned ? tile.y * kBN + r : k0 + r, col = kTurned ? k0 + c : tile.y * kBN + c;
+            if (row < rowsB && col < colsB)
                 copy(Atom{}, vB(0, _, row, col / kWidth), rB(_, i));
             else
                 clear(rB(_, i));
@@ -99,8 +109,13 @@ __device__ void gemm(const float *A, const float *B, float *C, int M, int N, int
         }
         CUTE_UNROLL
         for (int i = 0; i < kLoadsB; i++) {
-            auto [k, n] = place(i, kBN);
-            copy(Atom{}, rB(_, i), make_tensor(&sB(k, n, buffer), Layout<Int<kWidth>>{}));
+            auto [r, c] = place(i, kTurned ? kBK : kBN);
+            if constexpr (kTurned)
+                CUTE_UNROLL
+                for (int j = 0; j < kWidth; j++)
+                    sB(c + j, r, buffer) = rB(j, i);
+            else
+                copy(Atom{}, rB(_, i), make_tensor(&sB(r, c, buffer), Layout<Int<kWidth>>{}));
         }
     };
 
@@ -156,7 +171,7 @@ __device__ void gemm(const float *A, const float *B, float *C, int M, int N, int
             Tensor out = make_tensor<float>(Shape<Int<kWidth>>{});
             CUTE_UNROLL
             for (int v = 0; v < kWidth; v++)
-                out(v) = acc(i, j + v);
+                out(v) = finish(acc(i, j + v), extra, first, row, col + v, M, N);
             if (row < M && col < N)
                 copy(Atom{}, out, make_tensor(make_gmem_ptr(&mC(row, col)), Layout<Int<kWidth>>{}));
         }
@@ -164,15 +179,15 @@ __device__ void gemm(const float *A, const float *B, float *C, int M, int N, int
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    gemm_vec(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, int M,
-             int N, int K)
+    gemm_vec(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C,
+             @{params}int M, int N, int K)
 {
-    gemm<kVec>(A, B, C, M, N, K);
+    gemm<kVec>(A, B, C, Extra{@{data}}, M, N, K);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gemm_one(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, int M,
-             int N, int K)
+    gemm_one(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C,
+             @{params}int M, int N, int K)
 {
-    gemm<1>(A, B, C, M, N, K);
+    gemm<1>(A, B, C, Extra{@{data}}, M, N, K);
 }

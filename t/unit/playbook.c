@@ -767,8 +767,9 @@ static void test_odd_tasks(void **state)
         {"cumsum", "", "torch.cumsum(x.int(), -1)", "x float32 R,C; y float32 R,C out",
          "does not know"},
         {"cumsum", "scan", "", "x float32 R,C; y float32 R,C out", NULL},
-        {"gemm_f32", "gemm", "a @ b + 1", "a float32 M,K; b float32 K,N; c float32 M,N out",
-         "no form of 'gemm'"},
+        {"gemm_f32", "gemm", "a @ b + 1", "a float32 M,K; b float32 K,N; c float32 M,N out", NULL},
+        {"gemm_f32", "gemm", "(a + 1) @ b", "a float32 M,K; b float32 K,N; c float32 M,N out",
+         "cannot write"},
         {"gather", "gather", "table[idx]", "table int64 V,D; idx int32 N; y int64 N,D out", NULL},
         /* the first input has fewer axes than the others */
         {"reduce_row", "", "(w * x).sum()", "w float32 C; x float32 R,C; y float32 1 out",
