@@ -194,7 +194,10 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         fixed--;
     const char *name = facts_text(t, "name");
     if (in != role->in || out != role->out) {
-        strbuf_addf(why, "'%s' is where it has %s '%s'", name,
+        strbuf_addf(why, "'%s' is %s where it has %s '%s'", name,
+                    in && out ? "updated in place"
+                    : in      ? "an input"
+                              : "an output",
                     role->in && role->out ? "the updated"
                     : role->in            ? "the input"
                                           : "the output",

@@ -23,7 +23,7 @@ static bool take_name(const char **s, const struct values *v, size_t *out)
     text_take(s, "");
     size_t n = text_word(*s);
     for (size_t i = 0; i < v->inputs; i++)
-        if (strlen(v->names[i]) == n && memcmp(v->names[i], *s, n) == 0) {
+        if (text_is(*s, n, v->names[i])) {
             *s += n;
             *out = i;
             while (text_take(s, ".float()") || text_take(s, ".contiguous()"))
@@ -181,7 +181,7 @@ static bool mentions_name(const char *from, const char *to, const char *name)
 {
     for (const char *s = from; s < to; s++) {
         size_t n = text_word(s);
-        if (n && n == strlen(name) && memcmp(s, name, n) == 0)
+        if (n && text_is(s, n, name))
             return true;
         s += n ? n - 1 : 0;
     }

@@ -20,7 +20,7 @@ static size_t word(const char *s)
 static int find(const char *const *names, size_t n, const char *name, size_t len)
 {
     for (size_t i = 0; i < n; i++)
-        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+        if (text_is(name, len, names[i]))
             return (int)i;
     return -1;
 }

@@ -6,121 +6,12 @@
 #include <string.h>
 
 #include "author/playbook_bind.h"
+#include "author/playbook_functions.h"
 #include "base/util.h"
 
-enum { MAX_DEPTH = 64, MAX_ARGS = 4 };
+enum { MAX_DEPTH = 64, MAX_ARGS = TORCH_MAX_ARGS };
 
-#define INFINITE "__int_as_float(0x7f800000)"
-
-/* $0, $1, ... are the arguments; absent ones take the defaults, in order. max_nan and min_nan
- * (playbooks/parts/values.cu) keep a NaN, as PyTorch does. */
-struct function {
-    const char *name;
-    unsigned least, most;
-    const char *c;
-    const char *defaults[MAX_ARGS];
-};
-
-/* Of floats; what is not one becomes one. */
-static const struct function real_functions[] = {
-    {"abs", 1, 1, "fabsf($0)", {0}},
-    {"acos", 1, 1, "acosf($0)", {0}},
-    {"asin", 1, 1, "asinf($0)", {0}},
-    {"atan", 1, 1, "atanf($0)", {0}},
-    {"atan2", 2, 2, "atan2f($0, $1)", {0}},
-    {"ceil", 1, 1, "ceilf($0)", {0}},
-    {"clamp", 2, 3, "min_nan(max_nan($0, $1), $2)", {0, 0, INFINITE}},
-    {"clamp_max", 2, 2, "min_nan($0, $1)", {0}},
-    {"clamp_min", 2, 2, "max_nan($0, $1)", {0}},
-    {"cos", 1, 1, "cosf($0)", {0}},
-    {"cosh", 1, 1, "coshf($0)", {0}},
-    {"elu", 1, 2, "($0 > 0.f ? $0 : $1 * expm1f($0))", {0, "1.f"}},
-    {"erf", 1, 1, "erff($0)", {0}},
-    {"erfc", 1, 1, "erfcf($0)", {0}},
-    {"exp", 1, 1, "expf($0)", {0}},
-    {"exp2", 1, 1, "exp2f($0)", {0}},
-    {"expm1", 1, 1, "expm1f($0)", {0}},
-    {"floor", 1, 1, "floorf($0)", {0}},
-    {"gelu", 1, 1, "(0.5f * $0 * (1.f + erff(0.70710678118654752f * $0)))", {0}},
-    {"gelu_tanh",
-     1,
-     1,
-     "(0.5f * $0 * (1.f + tanhf(0.79788456080286536f * ($0 + 0.044715f * $0 * $0 * $0))))",
-     {0}},
-    {"hardsigmoid", 1, 1, "min_nan(max_nan($0 / 6.f + 0.5f, 0.f), 1.f)", {0}},
-    {"hardswish", 1, 1, "($0 * fminf(fmaxf($0 + 3.f, 0.f), 6.f) / 6.f)", {0}},
-    {"hardtanh", 1, 3, "min_nan(max_nan($0, $1), $2)", {0, "-1.f", "1.f"}},
-    {"leaky_relu", 1, 2, "($0 > 0.f ? $0 : $1 * $0)", {0, "0.01f"}},
-    {"lerp", 3, 3, "($0 + $2 * ($1 - $0))", {0}},
-    {"log", 1, 1, "logf($0)", {0}},
-    {"log10", 1, 1, "log10f($0)", {0}},
-    {"log1p", 1, 1, "log1pf($0)", {0}},
-    {"log2", 1, 1, "log2f($0)", {0}},
-    {"logsigmoid", 1, 1, "(fminf($0, 0.f) - log1pf(expf(-fabsf($0))))", {0}},
-    {"maximum", 2, 2, "max_nan($0, $1)", {0}},
-    {"minimum", 2, 2, "min_nan($0, $1)", {0}},
-    {"mish", 1, 1, "($0 * tanhf($0 > 20.f ? $0 : log1pf(expf($0))))", {0}},
-    {"neg", 1, 1, "(-$0)", {0}},
-    {"pow", 2, 2, "powf($0, $1)", {0}},
-    {"reciprocal", 1, 1, "(1.f / $0)", {0}},
-    {"relu", 1, 1, "($0 > 0.f ? $0 : ($0 == $0 ? 0.f : $0))", {0}},
-    {"relu6", 1, 1, "min_nan(max_nan($0, 0.f), 6.f)", {0}},
-    {"round", 1, 1, "rintf($0)", {0}},
-    {"rsqrt", 1, 1, "rsqrtf($0)", {0}},
-    {"selu",
-     1,
-     1,
-     "(1.0507009873554805f * ($0 > 0.f ? $0 : 1.6732632423543772f * expm1f($0)))",
-     {0}},
-    {"sigmoid", 1, 1, "(1.f / (1.f + expf(-$0)))", {0}},
-    {"sign", 1, 1, "(float($0 > 0.f) - float($0 < 0.f))", {0}},
-    {"silu", 1, 1, "($0 / (1.f + expf(-$0)))", {0}},
-    {"sin", 1, 1, "sinf($0)", {0}},
-    {"sinh", 1, 1, "sinhf($0)", {0}},
-    {"softplus", 1, 1, "($0 > 20.f ? $0 : log1pf(expf($0)))", {0}},
-    {"softsign", 1, 1, "($0 / (1.f + fabsf($0)))", {0}},
-    {"sqrt", 1, 1, "sqrtf($0)", {0}},
-    {"square", 1, 1, "($0 * $0)", {0}},
-    {"tan", 1, 1, "tanf($0)", {0}},
-    {"tanh", 1, 1, "tanhf($0)", {0}},
-    {"trunc", 1, 1, "truncf($0)", {0}},
-};
-
-/* Those that stay integers where all arguments are. */
-static const struct function whole_functions[] = {
-    {"abs", 1, 1, "($0 < 0 ? -$0 : $0)", {0}},
-    {"clamp", 2, 3, "($0 < $1 ? $1 : $0 > $2 ? $2 : $0)", {0, 0, "0x7fffffffffffffff"}},
-    {"clamp_max", 2, 2, "($0 > $1 ? $1 : $0)", {0}},
-    {"clamp_min", 2, 2, "($0 < $1 ? $1 : $0)", {0}},
-    {"maximum", 2, 2, "($0 > $1 ? $0 : $1)", {0}},
-    {"minimum", 2, 2, "($0 < $1 ? $0 : $1)", {0}},
-    {"neg", 1, 1, "(0 - uint64_t($0))", {0}},
-    {"relu", 1, 1, "($0 > 0 ? $0 : 0)", {0}},
-    {"sign", 1, 1, "(($0 > 0) - ($0 < 0))", {0}},
-    {"square", 1, 1, "(uint64_t($0) * uint64_t($0))", {0}},
-};
-
-/* Those that say yes or no, of whatever type. */
-static const struct function test_functions[] = {
-    {"isfinite", 1, 1, "(fabsf($0) < " INFINITE ")", {0}},
-    {"isinf", 1, 1, "(fabsf($0) == " INFINITE ")", {0}},
-    {"isnan", 1, 1, "($0 != $0)", {0}},
-    {"logical_and", 2, 2, "($0 && $1)", {0}},
-    {"logical_not", 1, 1, "(!$0)", {0}},
-    {"logical_or", 2, 2, "($0 || $1)", {0}},
-    {"logical_xor", 2, 2, "(!$0 != !$1)", {0}},
-};
-
-/* Functions that are operators by another name. */
-static const struct {
-    const char *name, *op;
-} operator_functions[] = {
-    {"add", "+"},         {"sub", "-"},           {"mul", "*"},         {"div", "/"},
-    {"eq", "=="},         {"ne", "!="},           {"lt", "<"},          {"le", "<="},
-    {"gt", ">"},          {"ge", ">="},           {"bitwise_and", "&"}, {"bitwise_or", "|"},
-    {"bitwise_xor", "^"}, {"subtract", "-"},      {"multiply", "*"},    {"divide", "/"},
-    {"true_divide", "/"}, {"less", "<"},          {"less_equal", "<="}, {"greater", ">"},
-    {"not_equal", "!="},  {"greater_equal", ">="}};
+#define INFINITE TORCH_INFINITE
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -166,7 +57,7 @@ bool reader_ends(struct reader *r)
     return !*r->s || reader_refuse(r, "something unexpected at", r->s, strlen(r->s));
 }
 
-static bool is_text(const char *at, size_t len, const char *text)
+bool text_is(const char *at, size_t len, const char *text)
 {
     return strlen(text) == len && memcmp(at, text, len) == 0;
 }
@@ -192,7 +83,7 @@ enum dtype torch_dtype(const char *name, size_t len)
 {
     char text[24];
     for (size_t i = 0; i < ARRAY_LEN(short_names); i++)
-        if (is_text(name, len, short_names[i].name))
+        if (text_is(name, len, short_names[i].name))
             return short_names[i].t;
     snprintf(text, sizeof text, "%.*s", (int)MIN(len, sizeof text - 1), name);
     return dtype_from_name(text);
@@ -201,10 +92,10 @@ enum dtype torch_dtype(const char *name, size_t len)
 enum dtype torch_cast_method(const char *name, size_t len)
 {
     for (size_t i = 0; i < ARRAY_LEN(short_names); i++)
-        if (is_text(name, len, short_names[i].name))
+        if (text_is(name, len, short_names[i].name))
             return short_names[i].t;
-    return is_text(name, len, "bfloat16") ? DT_BF16
-           : is_text(name, len, "bool")   ? DT_BOOL
+    return text_is(name, len, "bfloat16") ? DT_BF16
+           : text_is(name, len, "bool")   ? DT_BOOL
                                           : DT_NONE;
 }
 
@@ -330,7 +221,7 @@ struct call {
 
 static bool is_called(const struct call *c, const char *name)
 {
-    return is_text(c->name, c->len, name);
+    return text_is(c->name, c->len, name);
 }
 
 /* NAME=VALUE, at the place where the value may also stand without its name. */
@@ -342,12 +233,12 @@ static bool keyword(struct reader *r, struct call *c, const char *key, size_t le
     } keys[] = {{"min", 1},   {"max", 2},   {"min_val", 1},  {"max_val", 2}, {"alpha", 1},
                 {"other", 1}, {"value", 2}, {"exponent", 1}, {"mask", 1},    {"negative_slope", 1},
                 {"end", 1},   {"weight", 2}};
-    if (is_text(key, len, "max") && c->n == 1 && is_called(c, "clamp")) {
+    if (text_is(key, len, "max") && c->n == 1 && is_called(c, "clamp")) {
         c->max_only = true;
         return true;
     }
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (is_text(key, len, keys[i].name) && keys[i].place == c->n)
+        if (text_is(key, len, keys[i].name) && keys[i].place == c->n)
             return true;
     return reader_refuse(r, "the option", key, len);
 }
@@ -355,9 +246,9 @@ static bool keyword(struct reader *r, struct call *c, const char *key, size_t le
 /* An option that is no value. */
 static bool option(struct reader *r, struct call *c, const char *key, size_t len)
 {
-    if (is_text(key, len, "inplace"))
+    if (text_is(key, len, "inplace"))
         return reader_take(r, "True") || reader_take(r, "False");
-    if (!is_text(key, len, "approximate") || !is_called(c, "gelu"))
+    if (!text_is(key, len, "approximate") || !is_called(c, "gelu"))
         return false;
     c->tanh = reader_take(r, "'tanh'") || reader_take(r, "\"tanh\"");
     return c->tanh || reader_take(r, "'none'") || reader_take(r, "\"none\"");
@@ -401,15 +292,6 @@ static void fill(const char *c, const struct strbuf *args, struct strbuf *out)
     }
 }
 
-static const struct function *find_function(const struct function *table, size_t n,
-                                            const struct call *c)
-{
-    for (size_t i = 0; i < n; i++)
-        if (is_called(c, table[i].name) && c->n >= table[i].least && c->n <= table[i].most)
-            return &table[i];
-    return NULL;
-}
-
 static void make_real(struct call *c)
 {
     for (unsigned i = 0; i < c->n; i++) {
@@ -426,13 +308,13 @@ static bool call_table(struct reader *r, struct call *c, struct strbuf *out)
     struct value_type all = c->n ? c->types[0] : type_of(DT_F32, true);
     for (unsigned i = 1; i < c->n; i++)
         all = promoted(all, c->types[i]);
-    const struct function *f = NULL;
+    const struct torch_function *f = NULL;
     if (all.kind != VALUE_REAL)
-        f = find_function(whole_functions, ARRAY_LEN(whole_functions), c);
+        f = torch_function(OF_WHOLES, c->name, c->len, c->n);
     bool whole = f;
-    if (!f && (f = find_function(test_functions, ARRAY_LEN(test_functions), c)))
+    if (!f && (f = torch_function(TESTS, c->name, c->len, c->n)))
         all = type_of(DT_BOOL, false);
-    if (!f && (f = find_function(real_functions, ARRAY_LEN(real_functions), c))) {
+    if (!f && (f = torch_function(OF_REALS, c->name, c->len, c->n))) {
         make_real(c);
         all = type_of(DT_F32, all.weak);
     }
@@ -467,11 +349,10 @@ static bool call_by_name(struct reader *r, struct call *c, struct strbuf *out)
         c->name = "gelu_tanh", c->len = strlen(c->name);
     if (c->max_only)
         c->name = "clamp_max", c->len = strlen(c->name);
-    for (size_t i = 0; c->n == 2 && i < ARRAY_LEN(operator_functions); i++)
-        if (is_called(c, operator_functions[i].name))
-            return operate(r, operator_functions[i].op,
-                           (struct operand){c->args[0].buf, c->types[0]},
-                           (struct operand){c->args[1].buf, c->types[1]}, out);
+    const char *op = c->n == 2 ? torch_operator(c->name, c->len) : NULL;
+    if (op)
+        return operate(r, op, (struct operand){c->args[0].buf, c->types[0]},
+                       (struct operand){c->args[1].buf, c->types[1]}, out);
     if (c->n == 3 && (is_called(c, "where") || is_called(c, "masked_fill")))
         return call_choice(r, c, out);
     return call_table(r, c, out);
@@ -499,7 +380,7 @@ static bool method_to(struct reader *r, const char *self, struct strbuf *out)
         reader_blanks(r);
         size_t n = text_word(r->s);
         for (size_t i = 0; i < r->names->tensors && !ok; i++)
-            if (is_text(r->s, n, r->names->names[i])) {
+            if (text_is(r->s, n, r->names->names[i])) {
                 t = type_at(r->names, i);
                 ok = true;
             }
@@ -521,15 +402,18 @@ static bool call(struct reader *r, const char *name, size_t len, const char *sel
                  struct strbuf *out)
 {
     struct call c = {.name = name, .len = len, .method = self != NULL};
-    if (self && is_text(name, len, "to"))
+    if (self && text_is(name, len, "to"))
         return method_to(r, self, out);
     if (self && torch_cast_method(name, len) != DT_NONE)
         return reader_take(r, ")") ? cast(r, self, torch_cast_method(name, len), out)
                                    : reader_refuse(r, "the function", name, len);
-    if (self && is_text(name, len, "contiguous") && reader_take(r, ")")) {
+    if (self && text_is(name, len, "contiguous") && reader_take(r, ")")) {
         strbuf_adds(out, self);
         return true;
     }
+    /* Of a function that is not known, the arguments say nothing. */
+    if (!torch_knows(name, len) && !is_called(&c, "where") && !is_called(&c, "masked_fill"))
+        return reader_refuse(r, "the function", name, len);
     for (unsigned i = 0; i < MAX_ARGS; i++)
         strbuf_init(&c.args[i], MAX_C);
     if (self) {
@@ -586,7 +470,7 @@ static bool name_or_call(struct reader *r, struct strbuf *out)
     size_t n = text_word(r->s);
     const char *at = r->s;
     for (size_t i = 0; i < r->names->n; i++)
-        if (is_text(at, n, r->names->names[i])) {
+        if (text_is(at, n, r->names->names[i])) {
             r->s += n;
             r->type = type_of(type_at(r->names, i), i >= r->names->tensors);
             strbuf_addf(out, "v%zu", i);

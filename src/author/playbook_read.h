@@ -15,6 +15,7 @@ enum { MAX_C = 16 << 10 }; /* bytes of an expression in C */
 
 /* Takes the token, and blanks before it, if it is there. */
 bool text_take(const char **s, const char *token);
+bool text_is(const char *at, size_t len, const char *text); /* those bytes, and no more? */
 size_t text_word(const char *s); /* letters, digits and _, from a letter or _ on */
 
 /* A dtype by its name in torch., "int32" or "long"; DT_NONE if it is none. */

@@ -71,8 +71,7 @@ static bool matrix(struct reader *r, struct torch_gemm *g, size_t *input, bool *
     static const char *const casts[] = {".float()", ".half()", ".bfloat16()", ".contiguous()"};
     reader_blanks(r);
     size_t n = text_word(r->s), i = 0;
-    while (i < r->names->tensors &&
-           (strlen(r->names->names[i]) != n || memcmp(r->names->names[i], r->s, n) != 0))
+    while (i < r->names->tensors && !text_is(r->s, n, r->names->names[i]))
         i++;
     if (!n || i == r->names->tensors)
         return false;
@@ -176,7 +175,7 @@ static const struct reduction {
 static const struct reduction *find_reduction(const char *s, size_t len)
 {
     for (size_t i = 0; i < ARRAY_LEN(reductions); i++)
-        if (strlen(reductions[i].torch) == len && memcmp(reductions[i].torch, s, len) == 0)
+        if (text_is(s, len, reductions[i].torch))
             return &reductions[i];
     return NULL;
 }
@@ -437,7 +436,7 @@ bool torch_to_permutation(const char *text, const char *name, size_t rank, size_
     }
     reader_blanks(&r);
     size_t n = text_word(r.s);
-    ok = ok && n == strlen(name) && memcmp(r.s, name, n) == 0;
+    ok = ok && text_is(r.s, n, name);
     r.s += ok ? n : 0;
     if (ok && function)
         ok = reader_take(&r, ",") && permuted(&r, swaps, rank, perm);

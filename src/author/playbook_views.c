@@ -106,8 +106,7 @@ static json_t *tensor_named(const json_t *tensors, const char *name, size_t len)
     for (size_t i = 0; i < json_array_size(tensors); i++) {
         json_t *t = json_array_get(tensors, i);
         const char *n = facts_text(t, "name");
-        if (json_is_true(json_object_get(t, "input")) && strlen(n) == len &&
-            memcmp(n, name, len) == 0)
+        if (json_is_true(json_object_get(t, "input")) && text_is(name, len, n))
             return t;
     }
     return NULL;
