@@ -24,42 +24,63 @@ static size_t line_count(const char *s)
 
 /* ---- ANCHOR first-last: what ---------------------------------------------------------------- */
 
+static const char *skip(const char *s, const char *blanks)
+{
+    return s + strspn(s, blanks);
+}
+
+/* A number at *s, on the same line. */
+static bool take_number(const char **s, size_t *out)
+{
+    char *end;
+    *s = skip(*s, " ");
+    if (!isdigit((unsigned char)**s))
+        return false;
+    *out = strtoul(*s, &end, 10);
+    *s = end;
+    return true;
+}
+
+/* One line of a reply, if it is an anchor; *what is left at what it says. */
+static bool read_anchor(const char *line, struct anchor *a, const char **what)
+{
+    const char *s = skip(line, "-* `");
+    if (strncasecmp(s, "ANCHOR ", 7) != 0)
+        return false;
+    s += 7;
+    if (!take_number(&s, &a->first))
+        return false;
+    a->last = a->first;
+    if (*s == '-') {
+        s++;
+        if (!take_number(&s, &a->last))
+            return false;
+    }
+    s = skip(s, "*` ");
+    *what = *s == ':' ? skip(s + 1, " *") : NULL;
+    return *what;
+}
+
 static bool parse_numbered(const char *reply, size_t lines, struct anchor_vec *out,
                            struct strbuf *reason)
 {
-    for (const char *p = reply; *p;) {
-        const char *eol = p + strcspn(p, "\n"), *q = p;
-        while (q < eol && (*q == '-' || *q == '*' || *q == ' ' || *q == '`'))
-            q++;
-        if (eol - q > 7 && strncasecmp(q, "ANCHOR ", 7) == 0) {
-            char *end;
-            q += 7;
-            unsigned long a = strtoul(q, &end, 10), b = a;
-            if (end == q)
-                goto next;
-            if (*end == '-')
-                b = strtoul(end + 1, &end, 10);
-            while (*end == '*' || *end == '`' || *end == ' ')
-                end++;
-            if (*end != ':')
-                goto next;
-            if (a < 1 || b < a || b > lines) {
-                strbuf_addf(reason, "anchor %lu-%lu is not in the file of %zu lines", a, b, lines);
-                return false;
-            }
-            if (out->n == MAX_ANCHORS) {
-                strbuf_addf(reason, "more than %d anchors", MAX_ANCHORS);
-                return false;
-            }
-            struct anchor *n = vec_push(out);
-            n->first = a;
-            n->last = b;
-            for (end++; *end == ' ' || *end == '*';)
-                end++;
-            snprintf(n->what, sizeof n->what, "%.*s", (int)MIN((size_t)(eol - end), 399), end);
+    for (const char *p = reply, *eol; *p; p = eol + (*eol == '\n')) {
+        struct anchor a = {.first = 0};
+        const char *what;
+        eol = p + strcspn(p, "\n");
+        if (!read_anchor(p, &a, &what))
+            continue;
+        if (a.first < 1 || a.last < a.first || a.last > lines) {
+            strbuf_addf(reason, "anchor %zu-%zu is not in the file of %zu lines", a.first, a.last,
+                        lines);
+            return false;
         }
-    next:
-        p = eol + (*eol == '\n');
+        if (out->n == MAX_ANCHORS) {
+            strbuf_addf(reason, "more than %d anchors", MAX_ANCHORS);
+            return false;
+        }
+        snprintf(a.what, sizeof a.what, "%.*s", (int)MIN((size_t)(eol - what), 399), what);
+        *vec_push(out) = a;
     }
     return true;
 }

@@ -16,8 +16,7 @@
 #include "base/vec.h"
 
 struct anchor {
-    size_t first,
-        last; /* lines of the parent, from 1; first == last + 1 is a place between lines */
+    size_t first, last; /* lines of the parent, from 1; first == last + 1 is between lines */
     char what[400];
 };
 VEC_DECL(anchor_vec, struct anchor);

@@ -104,6 +104,9 @@ static void test_anchors(void **state)
     assert_false(check("ANCHOR 2-2: x\nANCHOR 5-6: y\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_non_null(strstr(why.buf, "left as it is"));
     assert_false(check("ANCHOR 5-9: x\n", six, &why));
+    strbuf_clear(&why);
+    assert_false(check("ANCHOR         \n2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_non_null(strstr(why.buf, "no anchor"));
     assert_false(check("no anchors\n", six, &why));
     /* a brace added at line 3 may as well have been added at line 4 */
     assert_true(check("ANCHOR 4-4: x\n", "one\ntwo\n}\n}\n}\nfive\nsix\n", &why));
