@@ -4,7 +4,7 @@
 # nobody needs is not tested. And no honest kernel may be accused, however close it comes to an
 # attack: atomics in any order, counters, queues, flags and locks in a workspace, barriers across the
 # grid and in clusters, clocks, in-place outputs; and, where they are timed, tiles far apart, a path of
-# their own for large sizes, provisional values.
+# their own for large sizes, provisional values, blocks of which one writes more than another.
 # DEVICE=cuda runs the same on a GPU; ATTACKS="name name" runs a few.
 . "$(dirname "$0")/lib.sh"
 device=${DEVICE:-emu}
@@ -51,7 +51,7 @@ for honest in t/cases/honest/splitk_atomics:matmul_f32 t/cases/honest/splitk_las
     t/cases/honest/{producer_leaves,nothing_past_the_end,peeled_vectors}:vector_add \
     t/cases/honest/lookback_scan:cumsum t/cases/honest/self_resetting_counter:vector_add:time \
     t/cases/honest/tile_edge:transpose t/cases/honest/padded_vectors:cumsum:check \
-    t/cases/honest/{large_path,cluster_exchange,peeled_vectors}:vector_add:time kernels/softmax:softmax:time \
+    t/cases/honest/{large_path,uneven_blocks,cluster_exchange,peeled_vectors}:vector_add:time kernels/softmax:softmax:time \
     kernels/fused_add_rmsnorm:fused_add_rmsnorm:time t/cases/honest/splitk_atomics:matmul_f32:time; do
     IFS=: read -r file task scope <<<"$honest"
     wanted "$(basename "$file")" || continue

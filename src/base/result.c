@@ -85,6 +85,7 @@ static void put_call(struct strbuf *o, const struct result_call *c)
     wire_put_u8(o, c->guards_intact);
     wire_put_u8(o, c->globals_intact);
     wire_put_u8(o, c->repeat_equal);
+    wire_put_f64(o, c->most_written);
     wire_put_str(o, c->damage);
     wire_put_u32(o, c->ncompares);
     for (uint32_t i = 0; i < c->ncompares; i++)
@@ -226,6 +227,7 @@ static void get_call(struct wire_reader *r, struct arena *a, struct result_call 
     c->guards_intact = wire_get_bool(r, "guards intact");
     c->globals_intact = wire_get_bool(r, "globals intact");
     c->repeat_equal = wire_get_bool(r, "repeat equal");
+    c->most_written = wire_get_f64(r, "most written");
     c->damage = get_text(r, a, "damage");
     c->ncompares = wire_get_array(r, JOB_MAX_BUFFERS, MIN_COMPARE, "compares");
     c->compares = arena_alloc(a, c->ncompares * sizeof *c->compares);

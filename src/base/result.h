@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
-#define RESULT_VERSION 3
+#define RESULT_VERSION 4
 #define RESULT_STATUS_AT 24 /* byte of the status: the watchdog rewrites it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -104,6 +104,7 @@ struct result_call {
     bool inputs_intact, guards_intact;
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal;   /* REPEAT calls: outputs bit-identical to the call before */
+    double most_written; /* SAMPLE calls: all blocks write at most this share of an output */
     const char *damage;  /* which buffer was hurt and where, "" if none */
     uint32_t ncompares;
     struct result_compare *compares;

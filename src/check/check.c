@@ -103,6 +103,9 @@ struct call_ctx {
  * all be of a few rows, whose errors go together. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
+/* The bound on what all blocks write is a generous one; it is drawn from a share of the pieces. */
+static const double WRITTEN_ENOUGH = 0.9;
+
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
     const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
@@ -282,6 +285,14 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
                     "the same input gave two different results on %s: a race or uninitialised data",
                     where(v, in, x->c));
     bool ok = true;
+    if ((r->flags & JOB_CALL_SAMPLE) && r->most_written < WRITTEN_ENOUGH) {
+        x->w->ok = ok = false;
+        check_blame(
+            v, in, V_MISMATCH, "check", "unwritten",
+            "wrong on %s: going by a sample of blocks, all of them together write %.3g%% of "
+            "an output",
+            where(v, in, x->c), 100 * r->most_written);
+    }
     for (uint32_t i = 0; i < r->ncompares; i++)
         ok = check_compare(v, x, &r->compares[i]) && ok;
     if (r->ncompares && !*verified) {

@@ -139,9 +139,10 @@ struct device_ops {
     /* ---- optional: NULL where a device has no such thing ---- */
 
     /* After a JOB_CALL_SAMPLE call: pieces of the buffer at addr in which it wrote something, drawn
-     * at random, at most `max`. None if blocks that did not run could have changed them. */
+     * at random, at most `max`; and of how much of the buffer all blocks would write, a bound that
+     * may be infinite. None if blocks that did not run could have changed them. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
-                   struct piece_vec *out, struct err *err);
+                   struct piece_vec *out, double *share, struct err *err);
 
     /* Truth on the device. open loads the oracle (after every candidate module is gone); compute
      * regenerates a call's inputs and runs the phases, on a sample of units if the case asks for

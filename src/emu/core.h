@@ -290,6 +290,7 @@ struct cluster {
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
     struct worker_state *ws; /* host thread */
+    uint64_t stored;         /* bytes to global memory, in counted launches */
     uint32_t nrunning;       /* warps */
     uint32_t nlive;          /* threads */
     uint32_t rounds_stuck;

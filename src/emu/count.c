@@ -128,6 +128,8 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
         sp = generic_space(addr[__builtin_ctz(w->active)]);
     if (sp == SP_GLOBAL) {
         uint32_t fresh = 0, lines = 0;
+        if (access & MEM_WRITE)
+            w->block->cluster->stored += (uint64_t)n * (uint32_t)__builtin_popcount(w->active);
         bool weak_load = (access & (MEM_READ | MEM_STRONG)) == MEM_READ;
         uint32_t all = sectors_of(w, addr, n, weak_load, &fresh, &lines);
         c->sectors += all;
@@ -242,6 +244,8 @@ void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, u
     struct insn_count *c = count_loose(w, pc);
     if (!c)
         return;
+    if (what == CB_GLOBAL_ST)
+        w->block->cluster->stored += bytes;
     if (what == CB_GLOBAL_LD || what == CB_GLOBAL_ST) {
         c->bytes += bytes;
         c->sectors += (bytes + 31) / 32;

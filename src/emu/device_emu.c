@@ -4,6 +4,7 @@
  * A launch runs to its end inside launch(); sync() has nothing to wait for and is where outputs
  * nobody wrote are looked for. Limits, seed, threads and the GPU to imagine come from the job.
  */
+#include <math.h>
 #include <unistd.h>
 
 #include "base/gen.h"
@@ -450,6 +451,18 @@ static void choose_sample(const struct code *c, struct launch *run)
     }
 }
 
+/* What all blocks store is so many times what the sample did, at most: four standard errors above
+ * what the sample says. Infinite, if it says little: few of them stored anything. */
+static double scale_of_sample(const struct launch *run)
+{
+    enum { ENOUGH = 16 };
+    double n = run->nsample, sum = run->stored.sum, squares = run->stored.squares;
+    if (squares <= 0 || sum * sum / squares < ENOUGH)
+        return INFINITY;
+    double error = sqrt(MAX(squares * n / (sum * sum) - 1, 0) / n);
+    return run->nclusters / n * (1 + 4 * error);
+}
+
 static enum result_status op_launch(struct device *d, struct device_module *m,
                                     const struct job_launch *l, void *const *args, struct err *err)
 {
@@ -504,6 +517,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_run(&run, e->nthreads, err);
+    if (run.nsample)
+        e->in_part_scale = scale_of_sample(&run);
     e->steps_last = run.steps;
     free(run.params);
     free(run.sample);
@@ -572,29 +587,43 @@ static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece
     return any;
 }
 
+static uint32_t count_written(const struct device_piece *p)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof p->written; i++)
+        n += (uint32_t)__builtin_popcount(p->written[i]);
+    return n;
+}
+
 static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
-                      struct piece_vec *out, struct err *err)
+                      struct piece_vec *out, double *share, struct err *err)
 {
     struct emu *e = emu_of(d);
     struct alloc *a = buffer_at(e, addr, 0, err);
     if (!a)
         return -1;
+    *share = INFINITY;
     if (!a->lazy || !stands_alone(e))
         return 0;
-    uint64_t *made = xmalloc((a->lazy->npieces + 1) * sizeof *made), n = 0, tries = 4ull * max;
+    uint64_t *made = xmalloc((a->lazy->npieces + 1) * sizeof *made), n = 0, tries = 4ull * max, i;
     for (uint64_t k = 0; k < a->lazy->npieces; k++)
         if (lazy_made(a->lazy, k))
             made[n++] = k;
-    for (uint64_t i = 0; i < n && max && tries; i++, tries--) {
+    double written = 0;
+    for (i = 0; i < n && i < tries; i++) {
         seed = poison_mix(seed);
         uint64_t at = i + seed % (n - i), k = made[at];
+        struct device_piece piece;
         made[at] = made[i];
-        struct device_piece *p = vec_push(out);
-        if (compare_piece(a, k, p))
-            max--;
-        else
-            out->n--;
+        if (!compare_piece(a, k, &piece))
+            continue;
+        written += count_written(&piece);
+        if (out->n < max)
+            *vec_push(out) = piece;
     }
+    if (i)
+        *share = written / (double)i * (double)n * (e->ran_in_part ? e->in_part_scale : 1) /
+                 ((double)(a->end - a->addr) / a->elem_bytes);
     free(made);
     return 0;
 }

@@ -249,6 +249,9 @@ struct launch {
     bool turned;                     /* clusters in another order than usual */
     uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
+    struct { /* of what each of them stored; under emu->lock */
+        double sum, squares;
+    } stored;
     struct insn_count *total; /* added up at the end */
     uint64_t diverged;
     struct reuse again[REUSE_BUCKETS]; /* atomic, and the next: see reuse.c */
@@ -297,6 +300,7 @@ struct emu {
     bool sanitize, counting, sampling, timing, turned;
     uint32_t ran, ran_in_part; /* launches of this call, and of these on a sample of blocks */
     bool in_part_alone;        /* a block of the latter saw nothing of the others */
+    double in_part_scale;      /* what it stored times this is what all blocks would, at most */
     double model_ns;
 };
 

@@ -241,6 +241,7 @@ static void cluster_start(struct cluster *c, uint32_t linear)
 {
     memset(&c->bar, 0, sizeof c->bar);
     c->stuck = false;
+    c->stored = 0;
     c->rounds_stuck = c->polls = 0;
     memset(&c->probe, 0, sizeof c->probe);
     c->probe.next = PROBE_EVERY;
@@ -558,6 +559,15 @@ static uint64_t turn_of(const struct launch *l, uint32_t held)
     return l->max_steps ? MIN(turn, MAX(l->max_steps / 4, 1000u)) : turn;
 }
 
+static void note_stored(struct launch *l, const struct cluster *c)
+{
+    double x = (double)c->stored;
+    pthread_mutex_lock(&l->emu->lock);
+    l->stored.sum += x;
+    l->stored.squares += x * x;
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
 static void *worker_main(void *arg)
 {
     struct worker_state *ws = arg;
@@ -586,6 +596,8 @@ static void *worker_main(void *arg)
             break;
         if (rc == 1) {
             held_changed(l, -1, held[at]);
+            if (l->nsample)
+                note_stored(l, held[at]);
             if (spare)
                 cluster_destroy(held[at]);
             else

@@ -34,9 +34,9 @@ void measure_times(struct verdict *v, const struct measure_input *in);
 
 /* The case in which the candidate beat the physical floor, or -1; *floor_ns is what it beat. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
-/* On the emulator, where nobody knows which elements a timed call did not write: the case in which
- * the candidate touched far less memory than the task must, or did far less arithmetic (*share of
- * which), or -1. */
+/* On the emulator, where not every timed call can be verified: the case in which the candidate
+ * touched far less memory than the task must, or did far less arithmetic (*share of which), or
+ * -1. */
 int measure_too_little(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

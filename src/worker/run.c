@@ -1,6 +1,7 @@
 #include "worker/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -444,9 +445,13 @@ static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         if (!is_output(&x->jc->buffers[i]) || !x->addr[i])
             continue;
-        if (ops->written(r->dev, x->addr[i], x->call->seed + i, MAX_PIECES, &k.pieces[i], err) < 0)
+        double share = INFINITY;
+        if (ops->written(r->dev, x->addr[i], x->call->seed + i, MAX_PIECES, &k.pieces[i], &share,
+                         err) < 0)
             return -1;
         n += k.pieces[i].n;
+        if (x->jc->buffers[i].role == JOB_OUTPUT)
+            x->out.most_written = MIN(x->out.most_written, share);
     }
     if (!n)
         run_drop_kept(r, r->kept.n - 1);
@@ -618,6 +623,7 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
                                  .guards_intact = true,
                                  .globals_intact = true,
                                  .repeat_equal = true,
+                                 .most_written = INFINITY,
                                  .damage = ""};
     if (x.ms->status != RESULT_OK) { /* a baseline that failed before */
         x.out.status = x.ms->status;

@@ -55,6 +55,7 @@ static void good(struct facts *f)
                                            .guards_intact = true,
                                            .globals_intact = true,
                                            .repeat_equal = true,
+                                           .most_written = 1,
                                            .damage = "",
                                            .ncompares = flags[k] & JOB_CALL_VERIFY ? 1 : 0,
                                            .compares = &f->cmp[k]};
@@ -430,6 +431,10 @@ static void samples_are_judged(void **state)
     v = judge(&f, NULL);
     assert_non_null(strstr(v.summary, "of 990 elements of 'y' that a sample of blocks wrote"));
     verdict_release(&v);
+    good(&f);
+    f.calls[0].flags |= JOB_CALL_SAMPLE;
+    f.calls[0].most_written = 0.89;
+    expect(&f, V_MISMATCH, "unwritten");
     good(&f);
     f.calls[0].flags |= JOB_CALL_SAMPLE;
     f.calls[0].ncompares = 0; /* not everything can be verified */

@@ -2,6 +2,7 @@
  * emu_sample.c - calls that run a sample of blocks: their data is there when it is touched, and
  * what they wrote is told, if it is certain that no other block has a part in it.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,6 +30,7 @@ struct sample {
     uint64_t x, y;
     struct piece_vec pieces;
     uint64_t written;
+    double share;
 };
 
 static struct job_buffer buffer(enum job_buffer_role role)
@@ -82,7 +84,8 @@ static void launch(struct sample *s, const char *ptx, uint32_t grid)
 static void look(struct sample *s)
 {
     struct job_buffer b = buffer(JOB_INPUT);
-    assert_int_equal(s->r.d->ops->written(s->r.d, s->y, 3, 1000000, &s->pieces, &s->r.err), 0);
+    assert_int_equal(
+        s->r.d->ops->written(s->r.d, s->y, 3, 1000000, &s->pieces, &s->share, &s->r.err), 0);
     vec_each (struct device_piece, p, &s->pieces)
         for (uint32_t i = 0; i < p->elems; i++) {
             float want, got;
@@ -110,8 +113,9 @@ static void written_elements_are_told(void **state)
         launch(&s, HEAD DOUBLED TAIL, BLOCKS);
         look(&s);
         assert_in_range(s.written, 48 * 32 - 5, 48 * 32);
+        assert_true(s.share > 0.99 && s.share < 1.01);
         struct piece_vec few = VEC_INIT;
-        assert_int_equal(s.r.d->ops->written(s.r.d, s.y, 3, 10, &few, &s.r.err), 0);
+        assert_int_equal(s.r.d->ops->written(s.r.d, s.y, 3, 10, &few, &s.share, &s.r.err), 0);
         assert_int_equal(few.n, 10);
         vec_release(&few);
         end(&s);
@@ -176,7 +180,35 @@ static void launches_that_build_on_each_other(void **state)
     launch(&s, HEAD DOUBLED TAIL, 90);
     look(&s);
     assert_int_equal(s.written, 90 * 32);
+    assert_true(fabs(s.share - 90.0 * 32 / N) < 1e-6);
     end(&s);
+}
+
+/* How much all blocks write is told from a sample of them; with room, where they are uneven. */
+static void shares(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double least, most;
+    } all[] = {
+        {"and.b32 %r4, %r2, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.499, 0.501},
+        {"setp.lt.u32 %p1, %r0, 4;\n@%p1 ret;\n", 0.87, 0.88},
+        /* a block writes or does not: the bound stays above what is true */
+        {"and.b32 %r4, %r1, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.501, 1.5},
+        {"setp.gt.u32 %p1, %r1, 700;\n@%p1 ret;\n", 0.2, INFINITY},
+        {"setp.gt.u32 %p1, %r1, 0;\n@%p1 ret;\n", INFINITY, INFINITY},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        char ptx[4096];
+        struct sample s;
+        snprintf(ptx, sizeof ptx, "%s%s%s%s", HEAD, all[i].text, DOUBLED, TAIL);
+        begin(&s, false);
+        launch(&s, ptx, BLOCKS);
+        look(&s);
+        assert_true(s.share >= all[i].least && s.share <= all[i].most);
+        end(&s);
+    }
 }
 
 /* Only a sampled call has lazy memory; afterwards all is as ever. */
@@ -211,6 +243,7 @@ int main(void)
         cmocka_unit_test(lanes_far_apart),
         cmocka_unit_test(blocks_that_look_at_each_other),
         cmocka_unit_test(launches_that_build_on_each_other),
+        cmocka_unit_test(shares),
         cmocka_unit_test(the_next_call_is_whole),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
