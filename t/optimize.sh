@@ -38,6 +38,12 @@ runs 0 "carried on with a budget" "$HONE" resume "$run" --budget-steps 77
 runs 0 "which the run keeps" "$HONE" log "$run" --export kept.jsonl
 ok "and its recording" grep -q '"steps":77' kept.jsonl
 
+cp "$rec/refine.jsonl" mine.jsonl
+runs 0 "a recording of one's own" "$HONE" optimize --author replay:mine.jsonl
+mkdir elsewhere
+runs 0 "is found again from elsewhere" env -C elsewhere "$HONE" resume last --store ../hone-out/hone.db
+out_has "and the run is as it was" "the same as the recording's lineage"
+
 # a recording that was changed arrives elsewhere
 sed 's/"fate":"regression"/"fate":"kept"/' "$rec/refine.jsonl" >other.jsonl
 runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:other.jsonl

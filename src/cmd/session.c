@@ -233,25 +233,36 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     return code;
 }
 
-/* A task in a file is kept by its full path: the run may be carried on from anywhere. */
-static void keep_full_path(struct run_config *c, const struct task *t, struct arena *mem)
+/* PREFIX and a path: the same with the full path, if there is such a file. */
+static const char *in_full(const char *text, const char *prefix, struct arena *mem)
 {
-    char *full = *t->dir ? realpath(c->task, NULL) : NULL;
+    char *full = str_starts(text, prefix) ? realpath(text + strlen(prefix), NULL) : NULL;
     if (full)
-        c->task = arena_strdup(mem, full);
+        text = arena_printf(mem, "%s%s", prefix, full);
     free(full);
+    return text;
+}
+
+/* A task, an author's directory or recording: the run may be carried on from anywhere. */
+static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
+{
+    static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
+    if (*t->dir)
+        c->task = in_full(c->task, "", mem);
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        for (size_t k = 0; c->authors[i] && k < ARRAY_LEN(schemes); k++)
+            c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
 static int begin_run(struct session *s, const struct task *t, struct arena *mem, struct err *err)
 {
     struct run_rec r;
-    const char *given = s->config->task;
-    keep_full_path(s->config, t, mem);
+    const char *given = s->config->task, *author = s->config->authors[AUTHOR_CODE];
+    keep_full_paths(s->config, t, mem);
     char number[32], *text = run_config_text(s->config, err);
     if (!text)
         return -1;
-    int rc = store_run_create(s->store, given, s->config->strategy, text,
-                              s->config->authors[AUTHOR_CODE], &s->run, err);
+    int rc = store_run_create(s->store, given, s->config->strategy, text, author, &s->run, err);
     free(text);
     snprintf(number, sizeof number, "%lld", (long long)s->run);
     if (rc < 0 || store_run_find(s->store, number, &r, mem, err) < 0)
