@@ -170,7 +170,9 @@ static const struct reduction {
                   {"argmin", "argmin", false},    {"var", "var", false},
                   {"std", "std", false},          {"logsumexp", "logsumexp", false},
                   {"softmax", "softmax", false},  {"log_softmax", "log_softmax", false},
-                  {"softmin", "softmin", false}};
+                  {"softmin", "softmin", false},  {"cumsum", "cumsum", false},
+                  {"cumprod", "cumprod", false},  {"cummax", "cummax", true},
+                  {"cummin", "cummin", true}};
 
 static const struct reduction *find_reduction(const char *s, size_t len)
 {
@@ -299,7 +301,7 @@ static bool reduction_ends(struct reader *r, const struct reduction *f, size_t r
         out->from = 0;
         out->to = rank;
     }
-    if (!x.dim && strstr(f->name, "softm"))
+    if (!x.dim && (strstr(f->name, "softm") || str_starts(f->name, "cum")))
         return reader_refuse(r, "no axis for", f->torch, strlen(f->torch));
     if (matrices && x.order && out->to - out->from != 1) /* the largest singular value */
         return reader_refuse(r, "a norm of matrices,", f->torch, strlen(f->torch));

@@ -52,8 +52,8 @@ bool torch_to_gemm(const char *text, const struct torch_names *names, struct tor
                    struct strbuf *why);
 
 /*
- * The same for what works along an axis, or several side by side, a reduction or a softmax, of an
- * elementwise expression:
+ * The same for what works along an axis, or several side by side, a reduction, a softmax or a scan,
+ * of an elementwise expression:
  *
  *     "(x * x).sum(dim=-1)"  ->  name "sum", expr "(v0 * v0)", from = rank - 1, to = rank
  *

@@ -579,6 +579,7 @@ static void test_torch_rows(void **state)
         {"F.softmax(k * x, dim=-1, dtype=torch.float32)", "softmax", "((v1) * (v0))"},
         {"torch.nn.functional.log_softmax(x, 1)", "log_softmax", "(v0)"},
         {"x.norm(2, 1)", "norm", "(v0)"},
+        {"torch.cummax(x, 1)[0]", "cummax", "(v0)"},
         {"torch.norm(x, dim=1, p=2)", "norm", "(v0)"},
         {"x.norm()", "norm", "(v0)"},
         {"x.sum(-1, True)", "sum", "(v0)"},
@@ -604,6 +605,7 @@ static void test_torch_rows(void **state)
         "torch.linalg.norm(x, 2)", /* of a matrix that is another */
         "x.std(dim=-1, correction=2)",
         "F.softmax(x)",
+        "torch.cumsum(x)",
         "torch.sum(torch.sum(x, -1), -1)",
         "y.sum(-1)",
         "x.median(dim=-1)",
