@@ -55,6 +55,7 @@ judge cumsum suffix_sum cluster=4 threads=128
 judge cumsum sum_before
 judge scan_over running_total vec=4
 judge gather token_rows
+judge scatter_add bucket_rows
 judge softmax_over column_probs vec=4
 judge elementwise pack_nibbles vec=8
 judge broadcast dequantize

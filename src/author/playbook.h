@@ -69,7 +69,8 @@ struct pb_op {
 struct playbook {
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch; /* least: 80, 90 */
+    uint32_t arch;  /* least: 80, 90 */
+    bool unordered; /* it adds floats in no fixed order */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;

@@ -141,7 +141,7 @@ static bool takes_form(const struct pb_op *op, const char *form, const json_t *t
     struct form_names names = {roles,   n,   v.names,
                                v.types, v.n, json_array_size(widest_shape(task))};
     if (!form_matches(form, facts_text(task, "torch"), &names, stands_for) || inputs != v.inputs ||
-        n != v.n)
+        n != v.n || json_array_size(json_object_get(task, "tensors")) != sig->n)
         return false;
     for (size_t i = 0; i < n; i++)
         if (stands_for[i] < 0 || ((size_t)stands_for[i] < v.inputs) != (i < inputs))

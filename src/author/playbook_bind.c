@@ -569,6 +569,10 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         strbuf_addf(why, "it needs sm_%u", pb->arch);
         return false;
     }
+    if (pb->unordered && !json_is_true(json_object_get(task, "nondeterministic_ok"))) {
+        strbuf_adds(why, "it adds in no fixed order, and the task has no flag nondeterministic_ok");
+        return false;
+    }
     json_t *plain = without_views(task);
     bool ok = bind_task(pb, plain, out, why);
     json_decref(plain);

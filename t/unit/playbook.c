@@ -772,6 +772,8 @@ static void test_odd_tasks(void **state)
         {"gemm_f32", "gemm", "a @ b + 1", "a float32 M,K; b float32 K,N; c float32 M,N out", NULL},
         {"gemm_f32", "gemm", "(a + 1) @ b", "a float32 M,K; b float32 K,N; c float32 M,N out",
          "cannot write"},
+        {"scatter_add", "", "t.index_add(0, i, x)",
+         "t float32 V,D; i int64 N; x float32 N,D; y float32 V,D out", "no fixed order"},
         {"gather", "gather", "table[idx]", "table int64 V,D; idx int32 N; y int64 N,D out", NULL},
         /* the first input has fewer axes than the others */
         {"reduce_row", "", "(w * x).sum()", "w float32 C; x float32 R,C; y float32 1 out",
