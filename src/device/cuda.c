@@ -239,9 +239,7 @@ static int open_context(struct cuda *d, struct err *err)
         (size_t)MAX((uint64_t)PRINTF_MIN, MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX));
     d->cu->CtxSetLimit(CU_LIMIT_PRINTF_FIFO, fifo);
     d->cu->CtxSetLimit(CU_LIMIT_MALLOC_HEAP, HEAP_BYTES);
-    for (int i = 0; i < CUDA_STREAMS; i++)
-        CUDA_TRY(d, d->cu->StreamCreate(&d->streams[i], CU_STREAM_NOBLOCK), err, "making a stream");
-    d->stream = d->streams[0];
+    CUDA_TRY(d, d->cu->StreamCreate(&d->stream, CU_STREAM_NOBLOCK), err, "making a stream");
     CUDA_TRY(d, d->cu->EventCreate(&d->begin, 0), err, "making an event");
     CUDA_TRY(d, d->cu->EventCreate(&d->end, 0), err, "making an event");
     CUDA_TRY(d, d->cu->EventCreate(&d->done, 0), err, "making an event");
@@ -293,8 +291,8 @@ static void cuda_close(struct device *dev)
         for (size_t i = 0; i < ARRAY_LEN(events); i++)
             if (events[i])
                 d->cu->EventDestroy(events[i]);
-        for (int i = 0; i < CUDA_STREAMS && d->streams[i]; i++)
-            d->cu->StreamDestroy(d->streams[i]);
+        if (d->stream)
+            d->cu->StreamDestroy(d->stream);
         d->cu->PrimaryCtxRelease(d->device);
     }
     nvml_close(d->nvml);

@@ -8,8 +8,8 @@
  *   cuda_lib.c    cuBLASLt as a baseline
  *   cuda_peak.c   ceilings: what the device can do at most
  *
- * One context (the primary one), one stream at a time, one thread. Once a kernel has faulted or
- * hangs the context is lost: `lost` is set, and every operation after that fails with the reason.
+ * One context (the primary one), one stream, one thread. Once a kernel has faulted or hangs the
+ * context is lost: `lost` is set, and every operation after that fails with the reason.
  */
 #ifndef DEVICE_CUDA_H
 #define DEVICE_CUDA_H
@@ -20,7 +20,6 @@
 #include "device/device.h"
 
 #define CUDA_GUARD_BYTES 65536u
-#define CUDA_STREAMS 8
 
 /* Hone's own kernels, looked up when the service cubin is loaded. */
 #define CUDA_SERVICE(X) \
@@ -58,7 +57,7 @@ struct cuda {
     const struct job *job;
     cu_device device;
     cu_context ctx;
-    cu_stream stream, streams[CUDA_STREAMS]; /* the one in use; see cuda_time_begin */
+    cu_stream stream;
     cu_event begin, end, done;
     struct cuda_service svc;
     struct device_info info;

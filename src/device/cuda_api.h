@@ -144,7 +144,6 @@ struct cu_ipc_handle {
       (const struct cu_launch_config *, cu_function, void **, void **))                       \
     X(StreamCreate, "cuStreamCreate", (cu_stream *, unsigned))                                \
     X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream))                                       \
-    X(StreamWaitEvent, "cuStreamWaitEvent", (cu_stream, cu_event, unsigned))                  \
     X(StreamSynchronize, "cuStreamSynchronize", (cu_stream))                                  \
     X(EventCreate, "cuEventCreate", (cu_event *, unsigned))                                   \
     X(EventDestroy, "cuEventDestroy_v2", (cu_event))                                          \

@@ -447,25 +447,9 @@ enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err
     return r == CU_SUCCESS ? RESULT_OK : cuda_blame(d, r, err, "");
 }
 
-/* Times of one stream fall into groups 160 to 220 ns apart, and where they lie differs from stream
- * to stream: the median of a short kernel would be one of them, by accident. Any stream is as good:
- * work goes on in another one when what was queued before is done. */
-static int change_stream(struct cuda *d, struct err *err)
-{
-    cu_stream next = d->streams[cuda_random(d) % CUDA_STREAMS];
-    if (next == d->stream)
-        return 0;
-    CUDA_TRY(d, d->cu->EventRecord(d->done, d->stream), err, "recording an event");
-    CUDA_TRY(d, d->cu->StreamWaitEvent(next, d->done, 0), err, "changing streams");
-    d->stream = next;
-    return 0;
-}
-
 int cuda_time_begin(struct device *dev, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    if (change_stream(d, err) < 0)
-        return -1;
     uint64_t epoch = ++d->epoch, rest = REST_NS, limit = GATE_NS, gave_up = d->flags_dev + 8;
     void *args[] = {&d->flags_dev, &epoch, &rest, &limit, &gave_up};
     CUDA_TRY(d, d->cu->LaunchKernel(d->svc.gate, 1, 1, 1, 1, 1, 1, 0, d->stream, args, NULL), err,
