@@ -81,7 +81,7 @@ static cu_result new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return CU_SUCCESS;
 }
 
-/* Where a tensor lies costs or saves a short kernel some tenths of a microsecond. A time is that of
+/* Where its tensors lie costs or saves a short kernel some tens of nanoseconds. A time is that of
  * many places, not of those that one process happened to get: up to 64 MB of slabs of a size. */
 static unsigned slabs_wanted(uint64_t size)
 {
