@@ -505,16 +505,14 @@ static const struct pb_op *op_by_name(const struct playbook *pb, const json_t *t
     return NULL;
 }
 
-/* The op that the task asks for. Its PyTorch expression counts more than its name. *seen is the
- * task as the op's tensors see it, where that is another. */
+/* The op that the task asks for, by its PyTorch expression or else by its name. *seen is the task
+ * as the op's tensors see it, where that is another. */
 static const struct pb_op *choose_op(const struct playbook *pb, const json_t *task,
                                      struct pb_binding *b, json_t **seen, struct strbuf *why)
 {
-    const struct pb_op *any = op_named(pb, "*"), *known = op_by_form(pb, task, seen);
+    const struct pb_op *any = op_named(pb, "*");
     const char *from = any ? facts_text(any->say, "from") : "";
     bool torch = *facts_text(task, "torch");
-    if (known)
-        return known;
     if (torch && str_eq(from, "torch"))
         return any;
     if (torch && str_eq(from, "torch gemm"))
@@ -525,7 +523,7 @@ static const struct pb_op *choose_op(const struct playbook *pb, const json_t *ta
         return permute_op_from_torch(pb, task, seen, why);
     if (torch && str_starts(from, "torch "))
         return axis_op_from_torch(pb, task, str_eq(from, "torch rows"), b, seen, why);
-    known = op_by_name(pb, task, why);
+    const struct pb_op *known = op_by_name(pb, task, why);
     /* How several inputs make one value, only PyTorch says. */
     bool reads = str_starts(from, "torch ");
     if (known && reads && (known == any || values_of(task).inputs > MAX(known->sig->n, 2) - 1)) {
@@ -538,8 +536,12 @@ static const struct pb_op *choose_op(const struct playbook *pb, const json_t *ta
 static bool bind_task(const struct playbook *pb, const json_t *task, struct pb_binding *out,
                       struct strbuf *why)
 {
-    json_t *seen = NULL, *made = NULL;
-    const struct pb_op *known = choose_op(pb, task, out, &seen, why);
+    json_t *seen = NULL, *made = NULL, *full = NULL;
+    const struct pb_op *known = op_by_form(pb, task, &seen), *any = op_named(pb, "*");
+    if (!known && any && str_starts(facts_text(any->say, "from"), "torch"))
+        task = full = with_axes(task);
+    if (!known)
+        known = choose_op(pb, task, out, &seen, why);
     bool ok = known;
     if (ok) {
         struct pb_op op = *known;
@@ -558,6 +560,7 @@ static bool bind_task(const struct playbook *pb, const json_t *task, struct pb_b
     }
     json_decref(made);
     json_decref(seen);
+    json_decref(full);
     return ok;
 }
 

@@ -42,6 +42,8 @@ struct torch_names torch_names_of(const struct values *v); /* borrows from it */
 /* The task with its inputs in the shapes that its PyTorch expression sees them in, w[:, None], and
  * the expression without those; the task itself if there are none. A new reference. */
 json_t *without_views(const json_t *task);
+/* The task with the axes that its PyTorch expression names as scalars, too. A new reference. */
+json_t *with_axes(const json_t *task);
 
 /*
  * An op {"from": "torch rows"} or {"from": "torch axis"}: the task's PyTorch expression works along

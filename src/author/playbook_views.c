@@ -1,6 +1,8 @@
 /*
- * playbook_views.c - inputs seen with further axes of 1, as w.view(1, -1, 1, 1), w[:, None, None]
- * or mask.unsqueeze(1): the expression without them, and the tensors with those shapes.
+ * playbook_views.c - the task as its PyTorch expression sees it.
+ *
+ * Inputs with further axes of 1, as w.view(1, -1, 1, 1), w[:, None, None] or mask.unsqueeze(1): the
+ * expression without them, and the tensors with those shapes. And axes that are named: x / N.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -151,4 +153,30 @@ json_t *without_views(const json_t *task)
         return copy;
     json_decref(copy);
     return json_incref((json_t *)task);
+}
+
+/* Is the name a value in the text? Not as an attribute, x.N, nor as an option, N=1. */
+static bool has_value(const char *text, const char *name)
+{
+    for (const char *s = text; *s;) {
+        size_t n = text_word(s);
+        const char *after = s + n + strspn(s + n, " ");
+        bool option = *after == '=' && after[1] != '=';
+        if (n && text_is(s, n, name) && !option && (s == text || s[-1] != '.'))
+            return true;
+        s += n ? n : 1;
+    }
+    return false;
+}
+
+json_t *with_axes(const json_t *task)
+{
+    json_t *copy = json_deep_copy(task), *scalars = json_object_get(copy, "scalars");
+    const json_t *axes = json_object_get(task, "axes");
+    for (size_t i = 0; i < json_array_size(axes); i++) {
+        const char *name = facts_text(json_array_get(axes, i), "name");
+        if (has_value(facts_text(task, "torch"), name))
+            json_object_set_new(scalars, name, json_pack("{s:s}", "dtype", "int64"));
+    }
+    return copy;
 }

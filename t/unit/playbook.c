@@ -791,6 +791,10 @@ static void test_odd_tasks(void **state)
         {"elementwise", "", "x * 2", "x int32 N; y int32 N out", NULL},
         {"broadcast", "", "x > 0", "x float32 N; y bool N out", NULL},
         {"elementwise", "add", "", "x int32 N; z int32 N; y int32 N out", "'x' is int32"},
+        /* axes are numbers in an expression; elementwise takes no scalars */
+        {"broadcast", "", "x / K3", "x float32 K3; y float32 K3 out", NULL},
+        {"elementwise", "", "x / K3", "x float32 K3; y float32 K3 out", "1 scalars, not 0"},
+        {"broadcast", "", "x.K3", "x float32 K3; y float32 K3 out", "the attribute"},
         /* convolutions */
         {"dwconv_any", "", "F.conv1d(x, w, groups=C) + conv",
          "x float32 B,C,L; w float32 C,1,3; conv float32 B,C,M; y float32 B,C,M out", NULL},
