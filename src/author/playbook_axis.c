@@ -125,6 +125,15 @@ static json_t *in_order(const json_t *task, const struct pb_signature *sig, cons
     return copy;
 }
 
+static const char *dim_of(const void *task, size_t i, long axis)
+{
+    const json_t *t = json_array_get(json_object_get(task, "tensors"), i);
+    const json_t *shape = json_object_get(t, "shape");
+    long rank = (long)json_array_size(shape);
+    axis += axis < 0 ? rank : 0;
+    return axis < 0 ? NULL : json_string_value(json_array_get(shape, (size_t)axis));
+}
+
 /* Does the op's form say what the task's PyTorch expression says, with each input and scalar at one
  * place? */
 static bool takes_form(const struct pb_op *op, const char *form, const json_t *task, json_t **seen)
@@ -138,8 +147,8 @@ static bool takes_form(const struct pb_op *op, const char *form, const json_t *t
         roles[inputs] = sig->tensors[inputs].role, inputs++;
     for (n = inputs; n < inputs + sig->nscalars; n++)
         roles[n] = sig->scalars[n - inputs];
-    struct form_names names = {roles,   n,   v.names,
-                               v.types, v.n, json_array_size(widest_shape(task))};
+    struct form_names names = {
+        roles, n, v.names, v.types, v.n, json_array_size(widest_shape(task)), dim_of, task};
     if (!form_matches(form, facts_text(task, "torch"), &names, stands_for) || inputs != v.inputs ||
         n != v.n || json_array_size(json_object_get(task, "tensors")) != sig->n)
         return false;

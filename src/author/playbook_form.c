@@ -2,6 +2,7 @@
 #include "author/playbook_form.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "author/playbook_read.h"
@@ -94,6 +95,18 @@ static const char *token(const char *s, const struct form_names *v, const char *
     return s + n;
 }
 
+/* Is the token what the form has here, ROLE.shape[AXIS], from the dot on? *form moves past it. */
+static bool is_dim(const char **form, const char *tok, const struct form_names *v, int name)
+{
+    char *end;
+    if (name < 0 || !v->dim || !str_starts(*form, ".shape["))
+        return false;
+    long axis = strtol(*form + strlen(".shape["), &end, 10);
+    const char *dim = *end == ']' ? v->dim(v->ctx, (size_t)name, axis) : NULL;
+    *form = end + 1;
+    return dim && str_eq(dim, tok);
+}
+
 bool form_matches(const char *form, const char *text, const struct form_names *v, int *stands_for)
 {
     char f[MAX_TOKEN] = "", t[MAX_TOKEN] = "", next[MAX_TOKEN], last[24];
@@ -114,6 +127,8 @@ bool form_matches(const char *form, const char *text, const struct form_names *v
         int role = find(v->roles, v->nroles, f, strlen(f));
         if (role >= 0) {
             int name = find(v->names, v->n, t, strlen(t));
+            if (name < 0 && is_dim(&form, t, v, stands_for[role]))
+                continue;
             if (name < 0 || (stands_for[role] >= 0 && stands_for[role] != name))
                 return false;
             stands_for[role] = name;

@@ -780,6 +780,12 @@ static void test_odd_tasks(void **state)
          "does not broadcast"},
         {"reduce_over", "", "(w * x).sum(1)", "w float32 C; x float32 A,R,C; y float32 A,C out",
          "does not broadcast"},
+        {"rownorm", "", "F.rms_norm(x, (C,), w, eps)",
+         "x float32 R,C; w float32 C; y float32 R,C out", NULL},
+        {"rownorm", "", "F.rms_norm(x, (768,), w, eps)",
+         "x float32 R,768; w float32 768; y float32 R,768 out", NULL},
+        {"rownorm", "", "F.rms_norm(x, (R,), w, eps)",
+         "x float32 R,C; w float32 C; y float32 R,C out", "does not know"},
         {"rownorm", "", "x * rsqrt(x.pow(2).mean(0, keepdim=True) + x) * w",
          "w float32 C; x float32 R,C; y float32 R,C out", "does not know"},
         {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
@@ -825,6 +831,8 @@ static void test_odd_tasks(void **state)
         struct pb_binding b;
         struct strbuf why = STRBUF_INIT(400), out = STRBUF_INIT(1 << 20);
         json_t *task = task_of(cases[i].op, cases[i].torch, cases[i].tensors);
+        if (strstr(cases[i].torch, "eps"))
+            json_object_set_new(json_object_get(task, "scalars"), "eps", json_object());
         assert_non_null(pb);
         bool fits = playbook_bind(pb, task, 90, &b, &why);
         if (fits != !cases[i].why || (!fits && !strstr(why.buf, cases[i].why)))
@@ -932,7 +940,7 @@ static void test_forms(void **state)
 {
     const char *const roles[] = {"idx", "table", "eps"}, *const names[] = {"w", "ids", "e"};
     const enum dtype types[] = {DT_F32, DT_I32, DT_F32};
-    const struct form_names v = {roles, 3, names, types, 3, 3};
+    const struct form_names v = {roles, 3, names, types, 3, 3, NULL, NULL};
     const struct {
         const char *form, *text;
         int stands_for[3]; /* [0] = -2: it does not match */
