@@ -19,13 +19,26 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
 #define CHUNK_BLOCKS 64
 #define CHUNK (4 * CHUNK_BLOCKS)
 
-/* The words of elements 4*block .. 4*block + CHUNK - 1. */
+/* The words of elements 4*block .. 4*block + CHUNK - 1: gen_words, one round for all of the blocks
+ * after the other. */
 static void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, uint32_t *w)
 {
+    uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (unsigned b = 0; b < CHUNK_BLOCKS; b++) {
-        struct gen_block x = gen_words(seed, stream, 0, block + b);
-        memcpy(w + 4 * b, x.w, sizeof x.w);
+        c[0][b] = (uint32_t)(block + b);
+        c[1][b] = (uint32_t)((block + b) >> 32);
+        c[2][b] = stream;
+        c[3][b] = 0;
     }
+    for (int round = 0; round < GEN_ROUNDS; round++) {
+        for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
+            gen_philox_round(&c[0][b], &c[1][b], &c[2][b], &c[3][b], k0, k1);
+        k0 += GEN_KEY_STEP0;
+        k1 += GEN_KEY_STEP1;
+    }
+    for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
+        for (unsigned i = 0; i < 4; i++)
+            w[4 * b + i] = c[i][b];
 }
 
 static void store_bits(void *dst, size_t bytes, uint64_t v)
@@ -45,6 +58,21 @@ static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
             v[j] = a + (double)w[j] * k;
 }
 
+/* gen_encode to 16 bits, of values that are normal numbers of the type: false if one is not. */
+static bool chunk_halves(int type, const double *v, uint16_t *h)
+{
+    int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
+    uint64_t least = (uint64_t)(1024 - bias) << 52, past = (uint64_t)(1022 + bias) << 52, odd = 0;
+    for (unsigned j = 0; j < CHUNK; j++) {
+        uint64_t bits = gen_f64_bits(v[j]), a = bits & ~(UINT64_C(1) << 63);
+        uint64_t r = a + (UINT64_C(1) << (51 - mant)) - 1 + (a >> (52 - mant) & 1);
+        odd |= (uint64_t)(a < least) | (uint64_t)(a >= past);
+        h[j] =
+            (uint16_t)(bits >> 63 << 15 | ((r >> (52 - mant)) - ((uint64_t)(1023 - bias) << mant)));
+    }
+    return !odd;
+}
+
 /* Elements [from, to) of the chunk, which starts at element `base`. */
 static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t base, unsigned from,
                         unsigned to, char *dst)
@@ -61,8 +89,10 @@ static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t ba
         memcpy(dst, f + from, (to - from) * sizeof *f);
     } else if (bell && bytes == 2) {
         uint16_t h[CHUNK];
-        for (unsigned j = 0; j < CHUNK; j++)
-            h[j] = (uint16_t)gen_encode(p->type, v[j]);
+        bool floats = p->type == GEN_T_F16 || p->type == GEN_T_BF16;
+        if (!floats || !chunk_halves(p->type, v, h))
+            for (unsigned j = 0; j < CHUNK; j++)
+                h[j] = (uint16_t)gen_encode(p->type, v[j]);
         memcpy(dst, h + from, (to - from) * sizeof *h);
     } else if (bell) {
         for (unsigned j = from; j < to; j++)

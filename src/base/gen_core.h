@@ -89,18 +89,28 @@ struct gen_block {
     uint32_t w[4];
 };
 
+/* One of the ten rounds. */
+GEN_FN void gen_philox_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0,
+                             uint32_t k1)
+{
+    uint64_t p = (uint64_t)*c0 * 0xD2511F53u, q = (uint64_t)*c2 * 0xCD9E8D57u;
+    *c0 = (uint32_t)(q >> 32) ^ *c1 ^ k0;
+    *c2 = (uint32_t)(p >> 32) ^ *c3 ^ k1;
+    *c1 = (uint32_t)q;
+    *c3 = (uint32_t)p;
+}
+
+#define GEN_ROUNDS 10
+#define GEN_KEY_STEP0 0x9E3779B9u
+#define GEN_KEY_STEP1 0xBB67AE85u
+
 GEN_FN struct gen_block gen_philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0,
                                    uint32_t k1)
 {
-    for (int round = 0; round < 10; round++) {
-        uint64_t p = (uint64_t)c0 * 0xD2511F53u, q = (uint64_t)c2 * 0xCD9E8D57u;
-        uint32_t n0 = (uint32_t)(q >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)q;
-        c3 = (uint32_t)p;
-        c0 = n0;
-        c2 = n2;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    for (int round = 0; round < GEN_ROUNDS; round++) {
+        gen_philox_round(&c0, &c1, &c2, &c3, k0, k1);
+        k0 += GEN_KEY_STEP0;
+        k1 += GEN_KEY_STEP1;
     }
     struct gen_block b = {{c0, c1, c2, c3}};
     return b;

@@ -341,9 +341,33 @@ static void sequences_are_uniform_and_repeatable(void **state)
     assert_int_equal(rng_range(&a, 5, 5), 5);
 }
 
+/* The fast way over a range is the slow way of each element, at both ends of a type's range too. */
+static void ranges_of_every_size(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = {DT_F16, DT_BF16, DT_F32, DT_F8E4M3, DT_I16};
+    static const double sizes[] = {1e-9, 1e-5, 1e-3, 1, 1e3, 3e4, 7e4, 1e38};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+            for (int normal = 0; normal < 2; normal++) {
+                struct gen_spec g = {.dist = normal ? GEN_NORMAL : GEN_UNIFORM,
+                                     .a = normal ? sizes[k] / 3 : -sizes[k],
+                                     .b = sizes[k]};
+                uint64_t first = (UINT64_C(1) << 34) - 333, size = dtype_bytes(types[t]);
+                struct gen_plan p = gen_prepare(&g, (int)types[t], 5, 2);
+                char got[1000 * 4];
+                gen_fill(&g, types[t], 5, 2, first, 1000, got);
+                for (uint64_t i = 0; i < 1000; i++) {
+                    uint64_t want = gen_element(&p, first + i);
+                    assert_memory_equal(got + i * size, &want, size);
+                }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges_of_every_size),
         cmocka_unit_test(philox_gives_the_published_answers),
         cmocka_unit_test(an_element_alone_equals_the_fill),
         cmocka_unit_test(encoding_rounds_once_to_even),
