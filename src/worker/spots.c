@@ -13,7 +13,7 @@
 #include "worker/compare.h"
 
 /* What may be spent on a call, in operations of the task; about 0.1 s on two cores. */
-static const double budget_ops = 4e7;
+static const double budget_ops = 2e7;
 enum { MAX_ELEMS = 2048, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
 
 /* What an oracle that reads scratch nobody wrote comes to depends on these: arithmetic passes a NaN
@@ -30,11 +30,12 @@ struct spots {
     const struct piece_vec *pieces;
     unsigned nthreads;
     struct lazy in[JOB_MAX_BUFFERS], scratch;
-    double ops;                            /* of the whole call */
-    uint32_t level[JOB_MAX_BUFFERS];       /* see interval() */
-    bool unknown[JOB_MAX_BUFFERS];         /* no level will do */
-    struct unit_vec units[JOB_MAX_PHASES]; /* to run */
-    uint64_t *seen;                        /* hash table of where those begin, by phase */
+    uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* of an element's number: its piece's */
+    double ops;                                    /* of the whole call */
+    uint32_t level[JOB_MAX_BUFFERS];               /* see interval() */
+    bool unknown[JOB_MAX_BUFFERS];                 /* no level will do */
+    struct unit_vec units[JOB_MAX_PHASES];         /* to run */
+    uint64_t *seen;                                /* hash table of where those begin, by phase */
     uint32_t nseen;
     uint64_t rng;
 };
@@ -59,15 +60,20 @@ static void unreserve(const void *p, uint64_t bytes)
         munmap((void *)p, bytes + 1);
 }
 
+/* Elements have 1, 2, 4 or 8 bytes: none lies in two pieces. */
+static uint8_t piece_shift(uint64_t elem_bytes)
+{
+    return (uint8_t)__builtin_ctzll(LAZY_PIECE / elem_bytes);
+}
+
+/* Called for every element an oracle reads. */
 static void need(const struct ref_ctx *ctx, int tensor, int64_t i)
 {
     struct spots *s = (struct spots *)ctx;
-    if (tensor < 0)
-        lazy_need(&s->scratch, (uint64_t)i * sizeof(double), sizeof(double));
-    else {
-        uint64_t size = dtype_bytes(s->in[tensor].dtype);
-        lazy_need(&s->in[tensor], (uint64_t)i * size, size);
-    }
+    struct lazy *z = tensor < 0 ? &s->scratch : &s->in[tensor];
+    uint64_t piece = (uint64_t)i >> (tensor < 0 ? s->scratch_shift : s->shift[tensor]);
+    if (!lazy_made(z, piece))
+        lazy_make(z, piece);
 }
 
 static bool is_output(const struct job_buffer *b)
@@ -95,6 +101,7 @@ static int set_up(struct spots *s, const struct job_call *call, struct err *err)
                 return -1;
             s->ctx.in[i] = mem;
             lazy_init(&s->in[i], mem, b, LAZY_DATA, call->seed);
+            s->shift[i] = piece_shift(dtype_bytes(b->dtype));
         }
         if (is_output(b) && (!(s->ctx.out_value[i] = reserve(b->elems * 8, err)) ||
                              !(s->ctx.out_mag[i] = reserve(b->elems * 8, err))))
@@ -103,6 +110,7 @@ static int set_up(struct spots *s, const struct job_call *call, struct err *err)
     }
     if (!(s->ctx.scratch = reserve(s->c->scratch_elems * 8, err)))
         return -1;
+    s->scratch_shift = piece_shift(sizeof(double));
     s->seen = xcalloc(SEEN_SIZE, sizeof *s->seen);
     forget_results(s);
     return 0;
