@@ -1,6 +1,4 @@
-@{part:values}
-
-using Inputs = cute::array<const T *, kInputs>;
+@{part:inputs}
 
 struct State {
     @{state}
@@ -9,11 +7,6 @@ struct State {
 __device__ State unit()
 {
     return {@{unit}};
-}
-
-__device__ float value(@{x:values}@{scalars:params})
-{
-    return @{expr};
 }
 
 // v is the i-th value of its row.
@@ -31,11 +24,4 @@ __device__ State join(State a, State b)
 __device__ Out result(State s, float n)
 {
     return Out(@{result});
-}
-
-// The value of element v of vector u: of all inputs.
-template <class Loaded, int... kInput>
-__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
-{
-    return value(float(r(v, u, kInput))...@{scalars:names});
 }

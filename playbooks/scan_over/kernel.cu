@@ -24,25 +24,11 @@ constexpr int kUnroll = @{unroll};
 constexpr int kWarps = @{warps};
 constexpr int kInputs = @{x:n};
 
-@{part:values}
-
-using Inputs = cute::array<const T *, kInputs>;
-
-__device__ float op(@{x:values}@{scalars:params})
-{
-    return @{expr};
-}
+@{part:inputs}
 
 __device__ float join(float a, float b)
 {
     return @{join};
-}
-
-// The value of element v of vector u: of all inputs.
-template <class Loaded, int... kInput>
-__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
-{
-    return op(float(r(v, u, kInput))...@{scalars:names});
 }
 
 template <int kWidth>

@@ -27,23 +27,9 @@ constexpr bool kLog = @{log};
 
 #define MINUS_INF (-__int_as_float(0x7f800000))
 
-@{part:values}
+@{part:inputs}
 
 @{part:join_row}
-
-using Inputs = cute::array<const T *, kInputs>;
-
-__device__ float op(@{x:values}@{scalars:params})
-{
-    return @{sign}(@{expr});
-}
-
-// The value of element v of vector u: of all inputs.
-template <class Loaded, int... kInput>
-__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
-{
-    return op(float(r(v, u, kInput))...@{scalars:names});
-}
 
 // The greatest of some values, and the sum of their exponentials over its own.
 struct State {
@@ -86,7 +72,7 @@ __device__ void softmax(Inputs x, Out *y, int64_t as, int64_t rows, int64_t cols
                 CUTE_UNROLL
                 for (int v = 0; v < kWidth; v++)
                     e(v, u) = row + u * kWarps < rows
-                                  ? value_of(r, v, u, make_int_sequence<kInputs>{}@{scalars:names})
+                                  ? @{sign}value_of(r, v, u, make_int_sequence<kInputs>{}@{scalars:names})
                                   : MINUS_INF;
         };
 

@@ -618,7 +618,8 @@ static const char *shared_part(const char *key, size_t len)
     return a ? a->data : NULL;
 }
 
-/* Texts may hold placeholders themselves, one level deep: an op's expression, say. */
+/* Texts may hold placeholders themselves, one level deep: an op's expression, say. What stands in a
+ * part stands in the template. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)
@@ -634,15 +635,16 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
         const char *end = strchr(s, '}');
         size_t len = end ? (size_t)(end - s) - 2 : 0;
         const char *v = end ? placeholder(pb, b, p, s + 2, len, number) : NULL;
-        if (end && !v)
+        bool part = end && !v;
+        if (part)
             v = shared_part(s + 2, len);
         if (!v)
             return err_set(err, ERR_INPUT,
                            "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,
                            line, (int)MIN(len, 60), s + 2);
-        if (depth == 0)
+        if (depth == 0 && !part)
             strbuf_adds(out, v);
-        else if (expand_text(pb, b, p, v, depth - 1, out, err) < 0)
+        else if (expand_text(pb, b, p, v, part ? depth : depth - 1, out, err) < 0)
             return -1;
         s = end + 1;
     }
