@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/job.h"
+
 #define SAMPLE_MAX_RUNS 1024
 
 struct sample {
@@ -19,13 +21,12 @@ struct sample {
     uint64_t start[SAMPLE_MAX_RUNS];
 };
 
-/* Whether some of the units are left out. */
-static inline bool sample_is_partial(uint64_t units, uint64_t max)
-{
-    return max && units > max;
-}
-
 /* At most max units in all; 0 = all there are. */
 void sample_units(uint64_t units, uint64_t max, uint64_t seed, struct sample *out);
+
+/* Of a phase of a case: all units, but of the last phase at most the case's max_units. */
+void sample_phase(const struct job_case *c, uint32_t phase, uint64_t seed, struct sample *out);
+/* Whether that leaves some out. */
+bool sample_is_partial(const struct job_case *c);
 
 #endif

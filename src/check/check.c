@@ -268,7 +268,7 @@ static bool all_is_defined(const struct check_input *in)
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         const struct result_case *rc = &in->result->cases[c];
-        if (jc->nphases && sample_is_partial(jc->phases[jc->nphases - 1].units, jc->max_units))
+        if (sample_is_partial(jc))
             continue;
         for (uint32_t k = 0; k < rc->ncalls; k++)
             for (uint32_t i = 0; i < rc->calls[k].ncompares; i++)

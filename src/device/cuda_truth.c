@@ -117,7 +117,7 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
                       struct err *err)
 {
     struct cuda_truth *t = d->truth;
-    bool partial = c->nphases && sample_is_partial(c->phases[c->nphases - 1].units, c->max_units);
+    bool partial = sample_is_partial(c);
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         const struct job_buffer *b = &c->buffers[i];
         if (t->in[i] && b->elems && cuda_fill_gen(&d->dev, t->in[i], b, call->seed, err) < 0)
@@ -146,8 +146,7 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
 {
     cu_function f;
     struct sample sample;
-    uint64_t max = phase + 1 == c->nphases ? c->max_units : 0;
-    sample_units(c->phases[phase].units, max, sample_seed, &sample);
+    sample_phase(c, phase, sample_seed, &sample);
     CUDA_TRY(d, d->cu->ModuleGetFunction(&f, d->truth->mod, c->phases[phase].fn), err,
              "looking up a phase of the oracle");
     if (cuda_write(&d->dev, d->truth->starts, sample.start, sample.n * sizeof *sample.start, err) <

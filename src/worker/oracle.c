@@ -139,9 +139,8 @@ static int run_phases(struct oracle *o, const struct job_case *c, const struct r
         phase_fn fn = NULL;
         if (find_phase(o, c->phases[i].fn, &fn, err) < 0)
             return -1;
-        bool last = i + 1 == c->nphases;
         struct sample sample;
-        sample_units(c->phases[i].units, last ? c->max_units : 0, sample_seed, &sample);
+        sample_phase(c, i, sample_seed, &sample);
         struct crew w = {.work = work_phase,
                          .units = sample.n * sample.run,
                          .fn = fn,
@@ -165,7 +164,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err)
 {
     struct ref_ctx ctx = {.axis = c->axes, .scalar = c->scalars};
-    bool partial = c->nphases && sample_is_partial(c->phases[c->nphases - 1].units, c->max_units);
+    bool partial = sample_is_partial(c);
     *out = (struct truth){0};
     if (!fits_in_memory(c))
         return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);
