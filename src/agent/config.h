@@ -18,9 +18,10 @@ enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED, PROFILE_MODE
 enum context_mode { CONTEXT_FLAT, CONTEXT_DYNAMIC, CONTEXT_MODES };
 enum select_mode { SELECT_GREEDY, SELECT_EPS, SELECT_MODES };
 enum dialect { DIALECT_CUTE, DIALECT_CUDA, DIALECTS };
-extern const char *const profile_names[PROFILE_MODES], *const context_names[CONTEXT_MODES],
-                                                           *const select_names[SELECT_MODES],
-                                                               *const dialect_names[DIALECTS];
+extern const char *const profile_names[PROFILE_MODES];
+extern const char *const context_names[CONTEXT_MODES];
+extern const char *const select_names[SELECT_MODES];
+extern const char *const dialect_names[DIALECTS];
 
 /* The roles that may have an author of their own; "code" is the default of all. */
 enum author_role {
