@@ -235,6 +235,15 @@ void run_unload_kernels(struct run *r)
         }
 }
 
+void run_unload_all(struct run *r)
+{
+    for (uint32_t m = 0; m < r->job->nmodules; m++) {
+        if (r->mods[m].m)
+            r->dev->ops->unload(r->dev, r->mods[m].m);
+        r->mods[m].m = NULL;
+    }
+}
+
 /*
  * A fresh module for every call, so that nothing is carried over, unless the call asks to keep. A
  * timed call may use the one before it if all its variables are watched: one that changes any of
@@ -592,16 +601,19 @@ static void note_health(struct run *r, int slot)
     r->res.throttle |= h.throttle;
 }
 
-/* The first timed call of a job: clocks up, and what an empty launch costs. */
+/* The first timed call of a sitting: clocks up, and what an empty launch costs. */
 static void prepare_timing(struct run *r)
 {
     const struct device_ops *ops = r->dev->ops;
     struct err err = ERR_INIT;
+    double empty_ns = 0;
     if (r->timing_ready)
         return;
     r->timing_ready = true;
-    if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
+    r->sittings++;
+    if (ops->prepare_timing && ops->prepare_timing(r->dev, &empty_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
+    r->res.empty_launch_ns += (empty_ns - r->res.empty_launch_ns) / r->sittings; /* the mean */
     note_health(r, 0); /* under load, not idling */
 }
 
@@ -678,15 +690,12 @@ static enum result_status run_cases(struct run *r)
             note_health(r, 1);
         }
     }
-    return st;
+    return st == RESULT_OK ? run_more_sittings(r) : st;
 }
 
-static void unload_all(struct run *r)
+static void stop_sidecars(struct run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++) {
-        if (r->mods[m].m)
-            r->dev->ops->unload(r->dev, r->mods[m].m);
-        r->mods[m].m = NULL;
         sidecar_stop(r->mods[m].sidecar);
         r->mods[m].sidecar = NULL;
     }
@@ -723,7 +732,8 @@ static void run_phases(struct run *r, open_device_fn open_device)
     enum result_status st = run_cases(r);
     if (!r->timing_ready)
         note_health(r, 1);
-    unload_all(r);
+    run_unload_all(r);
+    stop_sidecars(r);
     uint64_t t2 = now_ns();
     r->res.setup_ns = t1 - t0;
     r->res.run_ns = t2 - t1;
@@ -768,8 +778,10 @@ static void run_release(struct run *r)
     while (r->kept.n)
         run_drop_kept(r, r->kept.n - 1);
     vec_release(&r->kept);
-    for (uint32_t c = 0; c < r->job->ncases; c++)
+    for (uint32_t c = 0; c < r->job->ncases; c++) {
         vec_release(&r->calls[c]);
+        rounds_free(r->timed[c]);
+    }
     vec_release(&r->findings);
     vec_release(&r->counters);
     strbuf_release(&r->bytes);

@@ -379,3 +379,22 @@ enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t
     }
     return rc < 0 ? RESULT_LOAD_FAILED : RESULT_OK;
 }
+
+void sidecar_forget(struct run *r)
+{
+    for (uint32_t m = 0; m < r->job->nmodules; m++) {
+        struct sidecar *s = r->mods[m].sidecar;
+        struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
+        struct err err = ERR_INIT;
+        char reply[REPLY_MAX];
+        if (!s || s->at_case == UINT32_MAX) /* it has seen none */
+            continue;
+        strbuf_adds(&sb, "{\"op\": \"forget\"}");
+        if (ask(s, &sb, 10 * SEC, reply, NULL, &err) == 0)
+            continue;
+        r->mods[m].status = r->res.modules[m].status = RESULT_LOAD_FAILED;
+        r->res.modules[m].message = arena_strdup(&r->arena, err.msg);
+        sidecar_stop(s);
+        r->mods[m].sidecar = NULL;
+    }
+}

@@ -4,11 +4,13 @@ Requests are JSON objects, one per line, on stdin:
     {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL, "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
+    {"op": "forget"}
 Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
 
 TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
 defines run(...). Its value is the output, or the outputs in order. Buffers are the worker's own
-device memory, opened by IPC handle: inputs are copied out of it, outputs into it.
+device memory, opened by IPC handle: inputs are copied out of it, outputs into it. The worker frees
+none of it before the answer to "forget".
 """
 import ast
 import ctypes
@@ -104,6 +106,12 @@ class Sidecar:
         ptr = self.bases[key] + where["offset"]
         return torch.as_tensor(View(ptr, n * size), device="cuda"), dtype
 
+    def forget(self, rq):
+        torch.cuda.synchronize()
+        for ptr in self.bases.values():
+            self.driver.cuIpcCloseMemHandle(ctypes.c_uint64(ptr))
+        self.bases.clear()
+
     def take(self, where, buf):
         raw, dtype = self.view(where, buf)
         return raw.clone().view(dtype).reshape(buf["shape"])
@@ -160,7 +168,8 @@ class Sidecar:
 def main():
     reply = os.fdopen(3, "w", buffering=1)
     sidecar = Sidecar()
-    ops = {"open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call}
+    ops = {"open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call,
+           "forget": sidecar.forget}
     for line in sys.stdin:
         try:
             rq = json.loads(line)
