@@ -91,7 +91,8 @@ struct agent {
     struct task *extended;
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
-    struct node *best; /* the fastest that passes, or NULL */
+    struct node *best;   /* the fastest that passes, or NULL */
+    struct node *beside; /* the first that passed with all baselines beside it, or NULL */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;

@@ -25,9 +25,10 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    bool model;         /* on the emulator, for its modelled time alone */
-    uint64_t index;     /* of this verdict in the run: what a recording is keyed by */
-    const char *parent; /* the source it was made from; NULL = none */
+    enum eval_baselines baselines; /* at most: the judge may have been told to do without */
+    bool model;                    /* on the emulator, for its modelled time alone */
+    uint64_t index;                /* of this verdict in the run: what a recording is keyed by */
+    const char *parent;            /* the source it was made from; NULL = none */
 };
 
 struct judge_ops {

@@ -17,7 +17,7 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     bool second = o->model && r->of[1];
     cfg.depth = o->depth;
     cfg.parent = o->parent;
-    cfg.baselines = r->baselines && !o->model;
+    cfg.baselines = r->baselines && !o->model ? o->baselines : BASELINES_NONE;
     int rc = eval_submit(r->of[second], o->task, o->source, o->len, &cfg, ticket, err);
     *ticket = *ticket * 2 + second;
     return rc;

@@ -147,7 +147,9 @@ static void feedback_slot(struct agent *a, struct slots *v, const struct situati
                     &(struct say_verdict){
                         .profile = profile_allowed(a, s->step),
                         .best = a->best ? &a->best->verdict : NULL,
-                        .parent = s->parent && s->parent->judged ? &s->parent->verdict : NULL},
+                        .parent = s->parent && s->parent->judged ? &s->parent->verdict : NULL,
+                        .beside = a->beside ? &a->beside->verdict : NULL,
+                        .beside_index = a->beside ? a->beside->index : 0},
                     &sb);
     slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
 }

@@ -454,6 +454,7 @@ static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 struct pending {
     struct node *n;
     uint64_t ticket;
+    enum eval_baselines baselines;
     unsigned tries;
     bool waiting;
 };
@@ -465,6 +466,7 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
         .source = p->n->source,
         .len = strlen(p->n->source),
         .depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME,
+        .baselines = p->baselines,
         .model = model,
         .index = (uint64_t)p->n->verdict_index,
         .parent = p->n->parent >= 0 ? a->nodes.items[p->n->parent]->source : NULL,
@@ -508,7 +510,8 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     return store_verdict(a, p->n, err);
 }
 
-/* Verdicts for all of them, from the store or from the judge. */
+/* Verdicts for all of them, from the store or from the judge. PyTorch stands beside one candidate
+ * at a time until one of these has passed; it does not change from candidate to candidate. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -521,6 +524,9 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
             rc = -1;
         else if (!found && (rc = may_go_on(a)) == 0) {
             list[i].n = nodes[i];
+            list[i].baselines = model                  ? BASELINES_NONE
+                                : !a->beside && i == 0 ? BASELINES_ALL
+                                                       : BASELINES_HERE;
             rc = submit(a, &list[i], model, err);
             fresh++;
         }
@@ -554,6 +560,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
+    if (rc == 0 && n && !a->beside && node_passes(nodes[0]))
+        a->beside = nodes[0];
     return rc;
 }
 

@@ -101,7 +101,7 @@ static int run(int argc, const char **argv)
     j.config.depth = EVAL_SMOKE;
     j.config.annotate = shown.annotate;
     j.config.sanitize = !no_sanitize;
-    j.config.baselines = false;
+    j.config.baselines = BASELINES_NONE;
     return judging_run(&j);
 }
 

@@ -65,7 +65,7 @@ static int run(int argc, const char **argv)
     j.file = argv[1];
     j.config.against = against.items;
     j.config.disabled_detectors = off.items;
-    j.config.baselines = !no_baselines;
+    j.config.baselines = no_baselines ? BASELINES_NONE : BASELINES_ALL;
     j.config.sanitize = !no_sanitize;
     j.config.depth = smoke ? EVAL_SMOKE : no_time ? EVAL_CHECK : EVAL_TIME;
     int rc = judging_run(&j);

@@ -100,7 +100,7 @@ static int run(int argc, const char **argv)
     j.task = argv[0];
     j.file = argv[1];
     j.config.depth = EVAL_PROFILE;
-    j.config.baselines = false;
+    j.config.baselines = BASELINES_NONE;
     return judging_run(&j);
 }
 

@@ -479,8 +479,10 @@ static void copy_counters(struct verdict *v, const struct case_set *cases, const
     }
 }
 
-/* Baselines that could not run, and whether a library stood beside the candidate at all. */
-static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r)
+/* Baselines that could not run, and whether a library stood beside the candidate at all: the
+ * emulator has none, a GPU only lacks one where PyTorch was asked for. */
+static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r,
+                           bool on_emu)
 {
     bool library = false, timed = false;
     for (uint32_t m = 1; m < r->nmodules && m < a->job.nmodules; m++) {
@@ -493,7 +495,8 @@ static void note_baselines(struct verdict *v, const struct attempt *a, const str
     }
     for (uint32_t c = 0; c < a->job.ncases; c++)
         timed = timed || a->job.cases[c].timing.max_calls;
-    if (a->cfg.baselines && timed && v->kind == V_PASS && !library)
+    bool asked = a->cfg.baselines == BASELINES_ALL || (a->cfg.baselines && on_emu);
+    if (asked && timed && v->kind == V_PASS && !library)
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) stood beside this kernel";
 }
 
@@ -550,7 +553,7 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         measure_times(v, &mi);
     copy_counters(v, &a->cases, r);
     a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
-    note_baselines(v, a, r);
+    note_baselines(v, a, r, !e->cuda);
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)

@@ -28,6 +28,10 @@ struct eval_options {
     const char *cache_dir;
 };
 
+/* Which of the task's own baselines stand beside a candidate. PyTorch's take a process each, which
+ * imports and compiles for many seconds before the first call. */
+enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL }; /* HERE: but for those */
+
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
@@ -35,18 +39,18 @@ struct eval_config {
     uint64_t seed;         /* 0 = unpredictable, recorded in the verdict */
     bool sanitize;
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
-    bool baselines;             /* the task's own */
-    uint64_t measure_ns;        /* time budget of measuring; 0 = 2 s */
-    uint64_t call_ns;           /* a longer call hangs; 0 = 5 s, on the emulator 20 s */
+    enum eval_baselines baselines;
+    uint64_t measure_ns;  /* time budget of measuring; 0 = 2 s */
+    uint64_t call_ns;     /* a longer call hangs; 0 = 5 s, on the emulator 20 s */
     const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
     bool annotate;        /* emulator: counters per source line */
     const char *ncu_csv;  /* EVAL_PROFILE: where to leave what ncu printed; NULL = nowhere */
     const char *const *disabled_detectors; /* hone-test only; NULL-terminated, or NULL */
     const char *parent; /* the source it was made from, whose types it shares; NULL = none */
 };
-#define EVAL_CONFIG_INIT                                        \
-    {                                                           \
-        .depth = EVAL_TIME, .sanitize = true, .baselines = true \
+#define EVAL_CONFIG_INIT                                                 \
+    {                                                                    \
+        .depth = EVAL_TIME, .sanitize = true, .baselines = BASELINES_ALL \
     }
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);

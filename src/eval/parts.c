@@ -144,15 +144,23 @@ static void add_library(struct parts *p, const struct parts_request *rq, const c
     arena_release(&a);
 }
 
+static bool wanted(const struct parts_request *rq, const char *name)
+{
+    return rq->cfg->baselines == BASELINES_ALL ||
+           (rq->cfg->baselines == BASELINES_HERE && !baseline_is_torch(name));
+}
+
 static int add_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
 {
     if (add_files(p, rq, err) < 0)
         return -1;
-    for (size_t i = 0; rq->cfg->baselines && i < rq->task->baselines.n; i++) {
+    for (size_t i = 0; i < rq->task->baselines.n; i++) {
         const char *name = rq->task->baselines.items[i];
+        if (!wanted(rq, name))
+            continue;
         if (str_eq(name, "naive"))
             add_naive(p, rq);
-        else if (!rq->emu && str_starts(name, "torch"))
+        else if (!rq->emu && baseline_is_torch(name))
             add_torch(p, rq, name);
         else if (!rq->emu)
             add_library(p, rq, name);

@@ -24,6 +24,8 @@ struct say_verdict {
     bool profile;               /* counters and the bottleneck may be told */
     const struct verdict *best; /* to compare its time with; NULL = none */
     const struct verdict *parent;
+    const struct verdict *beside; /* that PyTorch was timed beside; NULL = none */
+    uint64_t beside_index;
 };
 
 /* The whole of it: what failed and where, or how fast it is and what bounds it. */

@@ -141,7 +141,30 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
     }
 }
 
-static void say_times(const struct verdict *v, struct strbuf *out)
+static bool was_beside(const struct verdict *v, const struct verdict_time *t)
+{
+    vec_each (struct verdict_time, b, &v->times)
+        if (str_eq(b->who, t->who) && str_eq(b->workload, t->workload))
+            return true;
+    return false;
+}
+
+/* PyTorch's times, which were taken once: beside another candidate. */
+static void say_beside(const struct verdict *v, const struct say_verdict *o, const char *workload,
+                       struct strbuf *out)
+{
+    if (!o->beside || o->beside == v)
+        return;
+    vec_each (struct verdict_time, b, &o->beside->times) {
+        if (!baseline_is_torch(b->who) || !str_eq(b->workload, workload) || was_beside(v, b))
+            continue;
+        strbuf_addf(out, "; %s took ", b->who);
+        say_time(b->median_ns, out);
+        strbuf_addf(out, " beside candidate %llu", (unsigned long long)o->beside_index);
+    }
+}
+
+static void say_times(const struct verdict *v, const struct say_verdict *o, struct strbuf *out)
 {
     vec_each (struct verdict_time, t, &v->times) {
         if (!is_candidate(t))
@@ -154,6 +177,7 @@ static void say_times(const struct verdict *v, struct strbuf *out)
             if (!is_candidate(b) && str_eq(b->workload, t->workload) && b->ratio > 0)
                 strbuf_addf(out, "; %.2fx %s [%.2f, %.2f]", b->ratio, b->who, b->ratio_lo,
                             b->ratio_hi);
+        say_beside(v, o, t->workload, out);
         strbuf_addf(out, "%s\n", t->is_model ? " (modelled)" : "");
     }
 }
@@ -219,7 +243,7 @@ void say_verdict(const struct verdict *v, const struct say_verdict *o, struct st
         strbuf_addf(out, ". %s", v->summary);
     strbuf_addc(out, '\n');
     if (v->kind == V_PASS) {
-        say_times(v, out);
+        say_times(v, o, out);
         say_against(v, o->parent, "its parent", out);
         if (o->best != o->parent)
             say_against(v, o->best, "the best so far", out);

@@ -389,6 +389,11 @@ static void load_flags(struct loader *l)
     }
 }
 
+bool baseline_is_torch(const char *name)
+{
+    return str_starts(name, "torch");
+}
+
 static void load_baselines(struct loader *l)
 {
     static const char *const known[] = {"naive", "torch", "torch.compile", "cublaslt", "cudnn"};
@@ -400,7 +405,7 @@ static void load_baselines(struct loader *l)
         size_t which;
         if (!node_word(&c, known, ARRAY_LEN(known), &which))
             continue;
-        if (str_starts(known[which], "torch") && !l->t->torch_src && !l->t->reference_py)
+        if (baseline_is_torch(known[which]) && !l->t->torch_src && !l->t->reference_py)
             node_bad(&c, "baseline \"%s\" needs \"torch\", the expression to run", known[which]);
         *vec_push(&l->t->baselines) = known[which];
     }

@@ -166,6 +166,8 @@ size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
+/* One of PyTorch's, which runs in a process of its own? */
+bool baseline_is_torch(const char *name);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 
 /* Resolves a workload; held-out ranges are drawn from `seed`, satisfying the constraints and with a

@@ -1,0 +1,92 @@
+/* What candidates of a run are timed beside: PyTorch once, the rest always. */
+#include "agent_rig.h"
+
+static struct outcome run_on_gpu(const struct run_config *c, script_fn fn, struct fake *f)
+{
+    *f = (struct fake){.gpu = true};
+    new_store();
+    strbuf_clear(&prompts);
+    script = fn;
+    return carry_on(c, new_run(c), f);
+}
+
+static void test_first_pass_alone(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 3;
+    struct outcome o = run_on_gpu(&c, steady_script, &f);
+    assert_string_equal(f.orders, "ahhh");
+    summary_release(&o.m);
+}
+
+static char *late_script(const struct author_call *c)
+{
+    if (role_is(c, "diagnose"))
+        return xstrdup("CAUSE: line 5");
+    if (role_is(c, "repair"))
+        return edit_reply(c, "repair: it", c->index == 0 ? "unsafe" : "pass 100");
+    return c->index ? edit_reply(c, "tuning: more", "pass 90")
+                    : file_reply("first: broken", "mismatch");
+}
+
+/* PyTorch waits for a kernel that passes. */
+static void test_until_one_passes(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 1;
+    struct outcome o = run_on_gpu(&c, late_script, &f);
+    assert_string_equal(f.orders, "aaah");
+    summary_release(&o.m);
+}
+
+static char *wave_script(const struct author_call *c)
+{
+    static const char *const verdicts[] = {"mismatch", "pass 90", "pass 80", "pass 70",
+                                           "pass 60",  "pass 50", "pass 40", "pass 30"};
+    return file_reply("first: of many", verdicts[MIN(c->index, 7)]);
+}
+
+/* One of a wave at most; if that one fails, one of the next, whoever else passed. */
+static void test_waves(void **state)
+{
+    struct run_config c = config("sample");
+    struct fake f;
+    c.steps = 8;
+    c.wave = 3;
+    struct outcome o = run_on_gpu(&c, wave_script, &f);
+    assert_string_equal(f.orders, "ahhahhhh");
+    summary_release(&o.m);
+}
+
+/* Later steps are told PyTorch's times, and whose they are. */
+static void test_told_later(void **state)
+{
+    static const char *const told = "torch took 50.0 us beside candidate 0";
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 2;
+    struct outcome o = run_on_gpu(&c, steady_script, &f);
+    const char *first = strstr(prompts.buf, "@@ code 1"),
+               *second = strstr(prompts.buf, "@@ code 2");
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_non_null(strstr(first, "2.00x naive [1.98, 2.02]; 0.50x torch"));
+    const char *at = strstr(first, told);
+    assert_true(at > second);
+    assert_non_null(strstr(second, "2.11x naive"));
+    summary_release(&o.m);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_pass_alone),
+        cmocka_unit_test(test_until_one_passes),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_told_later),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
