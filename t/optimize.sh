@@ -23,8 +23,21 @@ out_has "has every role" "diagnose"
 runs 0 "one call" "$HONE" log "$run" code/1
 out_has "has its prompt" "The contract: device code plus a launch plan"
 out_has "and its reply" "======== reply ========"
+runs 0 "as JSON" "$HONE" log "$run" code/1 --json
+out_has "with both" '"reply"'
+for odd in code/ code/1x code/-1 code 1 ""; do
+    runs 1 "no call '$odd'" "$HONE" log "$run" "$odd"
+done
+for odd in -1 1x "" 99999999999999999999; do
+    runs 1 "no candidate '$odd'" "$HONE" show "$run" -- "$odd"
+    err_has "and how many there are" "it has"
+done
+runs 2 "a verdict is a candidate's" "$HONE" show "$run" --verdict
 runs 0 "a difference" "$HONE" diff "$run" best
 out_has "is unified" "@@ "
+runs 1 "the first candidate has no parent" "$HONE" diff "$run" 0
+err_has "to differ from" "made from none"
+runs 0 "but two may be named" "$HONE" diff "$run" 0 best
 runs 0 "a report" "$HONE" report "$run" -o page
 ok "has a page" grep -q '## Lineage' page/report.md
 ok "and a plot" grep -q '<svg' page/time.svg

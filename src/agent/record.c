@@ -25,9 +25,9 @@ static json_t *run_json(const struct run_rec *r, struct err *err)
     const char *from = json_string_value(json_object_get(config, "from"));
     if (from && *from && !strstr(from, "hone-plan"))
         json_object_set_new(config, "from", json_string(NOT_INCLUDED));
-    return json_pack("{s:i, s:{s:s, s:s, s:s, s:s, s:s, s:o}}", "hone-replay", REPLAY_VERSION,
-                     "run", "name", r->name, "task", r->task, "strategy", r->strategy, "state",
-                     r->state, "written_by", r->source, "config", config);
+    return json_pack("{s:i, s:{s:s, s:o, s:s, s:s, s:o, s:o}}", "hone-replay", REPLAY_VERSION,
+                     "run", "name", r->name, "task", json_text(r->task), "strategy", r->strategy,
+                     "state", r->state, "written_by", json_text(r->source), "config", config);
 }
 
 static int export_calls(struct store *s, int64_t run, struct strbuf *out, struct arena *a,
@@ -41,19 +41,16 @@ static int export_calls(struct store *s, int64_t run, struct strbuf *out, struct
             continue;
         if (*c->reply_sha)
             rc = store_blob_get(s, c->reply_sha, &reply, err);
-        json_t *j = json_pack("{s:{s:s, s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:I}}", "call",
-                              "role", c->role, "index", (json_int_t)c->index, "prompt_sha",
-                              c->prompt_sha, "model", c->model, "reply", reply.buf, "in_tokens",
-                              (json_int_t)c->in_tokens, "cached_tokens",
-                              (json_int_t)c->cached_tokens, "out_tokens", (json_int_t)c->out_tokens,
-                              "estimated", c->estimated, "latency_ns", (json_int_t)c->latency_ns);
-        if (!j)
-            rc = err_set(err, ERR_INPUT, "reply %s %llu is not UTF-8", c->role,
-                         (unsigned long long)c->index);
-        else if (!c->ok)
-            json_object_set_new(json_object_get(j, "call"), "error", json_string(c->error));
-        if (j)
-            add_line(out, j);
+        json_t *j =
+            json_pack("{s:{s:s, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:b, s:I}}", "call", "role",
+                      c->role, "index", (json_int_t)c->index, "prompt_sha", c->prompt_sha, "model",
+                      json_text(c->model), "reply", json_text(reply.buf), "in_tokens",
+                      (json_int_t)c->in_tokens, "cached_tokens", (json_int_t)c->cached_tokens,
+                      "out_tokens", (json_int_t)c->out_tokens, "estimated", c->estimated,
+                      "latency_ns", (json_int_t)c->latency_ns);
+        if (!c->ok)
+            json_object_set_new(json_object_get(j, "call"), "error", json_text(c->error));
+        add_line(out, j);
         strbuf_release(&reply);
     }
     vec_release(&calls);
@@ -83,10 +80,10 @@ static int export_verdicts(struct store *s, int64_t run, struct strbuf *out, str
 
 static json_t *node_json(const struct node_rec *n)
 {
-    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s}", "index", (json_int_t)n->index,
+    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:o}", "index", (json_int_t)n->index,
                      "parent", (json_int_t)n->parent, "verdict", (json_int_t)n->verdict,
                      "source_sha", n->source_sha, "role", n->role, "stage", n->stage, "kind",
-                     n->kind, "fate", n->fate, "move", n->move);
+                     n->kind, "fate", n->fate, "move", json_text(n->move));
 }
 
 static int export_nodes(struct store *s, int64_t run, struct strbuf *out, struct arena *a,

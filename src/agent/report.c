@@ -8,10 +8,17 @@
 #include "base/util.h"
 #include "sys/file.h"
 
+/* An author's words on one line of the page: as text, not as columns, tags or quotes of code. */
 static void cell(const char *t, struct strbuf *out)
 {
-    for (; *t; t++)
-        strbuf_addc(out, *t == '|' || (unsigned char)*t < 32 ? ' ' : *t);
+    for (; *t; t++) {
+        if (*t == '<')
+            strbuf_adds(out, "&lt;");
+        else if (*t == '&')
+            strbuf_adds(out, "&amp;");
+        else
+            strbuf_addc(out, *t == '|' || *t == '`' || (unsigned char)*t < 32 ? ' ' : *t);
+    }
 }
 
 static void candidates(const struct summary *m, struct strbuf *out)
@@ -41,7 +48,9 @@ static void ideas(const struct summary *m, struct strbuf *out)
 {
     strbuf_adds(out, "| kind | idea | outcome | gain |\n| --- | --- | --- | ---: |\n");
     vec_each (struct idea_rec, i, &m->ideas) {
-        strbuf_addf(out, "| %s | ", i->kind);
+        strbuf_adds(out, "| ");
+        cell(i->kind, out);
+        strbuf_adds(out, " | ");
         cell(i->text, out);
         strbuf_addf(out, " | %s | ", i->outcome);
         if (i->gain > 0)
@@ -86,8 +95,11 @@ static void page(const struct summary *m, const struct strbuf *best, struct strb
     struct tm tm;
     if (gmtime_r(&t, &tm))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &tm);
-    strbuf_addf(out, "# %s\n\n%s on `%s`, begun %s, written by `%s`.\n\n```\n", m->run.name,
-                m->run.strategy, m->run.task, when, m->run.source);
+    strbuf_addf(out, "# %s\n\n%s on ", m->run.name, m->run.strategy);
+    cell(m->run.task, out);
+    strbuf_addf(out, ", begun %s, written by ", when);
+    cell(m->run.source, out);
+    strbuf_adds(out, ".\n\n```\n");
     summary_print(m, out);
     if (best->len) {
         struct dialect_use use;
@@ -110,8 +122,11 @@ static void page(const struct summary *m, const struct strbuf *best, struct strb
     }
     if (m->events.n) {
         strbuf_adds(out, "\n## Notes\n\n");
-        vec_each (struct event_rec, e, &m->events)
-            strbuf_addf(out, "- %s: %s\n", e->kind, e->text);
+        vec_each (struct event_rec, e, &m->events) {
+            strbuf_addf(out, "- %s: ", e->kind);
+            cell(e->text, out);
+            strbuf_addc(out, '\n');
+        }
     }
     strbuf_addf(out, "\n## Configuration\n\n```json\n%s\n```\n", m->run.config);
 }

@@ -1,5 +1,7 @@
 #include "agent/summary.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +19,38 @@ static bool is_repair(const struct node_rec *n)
     return str_eq(n->role, "repair") || str_eq(n->role, "debug");
 }
 
+/* Where the candidate of this number stands; nodes.n if it does not. */
+static size_t position(const struct summary *m, int64_t index)
+{
+    size_t i = 0;
+    while (i < m->nodes.n && (int64_t)m->nodes.items[i].index != index)
+        i++;
+    return i;
+}
+
+const struct node_rec *summary_candidate(const struct summary *m, const char *which,
+                                         struct err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    int64_t index = str_eq(which, "best") ? m->run.best : strtoll(which, &end, 10);
+    bool number = !end || (isdigit((unsigned char)*which) && !*end && !errno);
+    size_t at = number && index >= 0 ? position(m, index) : m->nodes.n;
+    if (at < m->nodes.n)
+        return &m->nodes.items[at];
+    err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %u, of which %u pass)",
+            m->run.name, which, m->judged, m->passes);
+    return NULL;
+}
+
 /* Does a chain of repairs lead from node i to one that passes? Children follow their parents. */
 static bool repaired(const struct summary *m, const struct node_rec *of)
 {
     bool *chain = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *chain), found = false;
     for (size_t i = 0; i < m->nodes.n && !found; i++) {
         const struct node_rec *n = &m->nodes.items[i];
-        bool from = n->parent >= 0 && (n->parent == (int64_t)of->index || chain[n->parent]);
+        size_t parent = n->parent >= 0 ? position(m, n->parent) : m->nodes.n;
+        bool from = parent < i && (&m->nodes.items[parent] == of || chain[parent]);
         chain[i] = from && is_repair(n);
         found = chain[i] && passed(n);
     }
@@ -236,6 +263,8 @@ static void node_text(const struct summary *m, const struct node_rec *n, struct 
     strbuf_addc(out, '\n');
 }
 
+enum { DEEPEST = 60 }; /* what is deeper stands below each other */
+
 static void subtree(const struct summary *m, int64_t parent, char *indent, size_t depth,
                     struct strbuf *out)
 {
@@ -250,16 +279,15 @@ static void subtree(const struct summary *m, int64_t parent, char *indent, size_
         if (parent >= 0)
             strbuf_addf(out, "%.*s%s", (int)(depth * 3), indent, i == last ? "`- " : "|- ");
         node_text(m, n, out);
-        if (depth < 60) {
-            if (parent >= 0)
-                memcpy(indent + depth * 3, i == last ? "   " : "|  ", 3);
-            subtree(m, (int64_t)n->index, indent, parent >= 0 ? depth + 1 : depth, out);
-        }
+        bool deeper = parent >= 0 && depth < DEEPEST;
+        if (deeper)
+            memcpy(indent + depth * 3, i == last ? "   " : "|  ", 3);
+        subtree(m, (int64_t)n->index, indent, depth + deeper, out);
     }
 }
 
 void lineage_print(const struct summary *m, struct strbuf *out)
 {
-    char indent[256];
+    char indent[3 * DEEPEST];
     subtree(m, -1, indent, 0, out);
 }

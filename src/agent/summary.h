@@ -35,6 +35,10 @@ struct summary {
 
 int summary_load(struct summary *m, struct store *s, const char *which, struct err *err);
 void summary_release(struct summary *m);
+/* By its number, or "best"; NULL and an error if there is none. A run that was killed may lack a
+ * number in the middle until it is carried on. */
+const struct node_rec *summary_candidate(const struct summary *m, const char *which,
+                                         struct err *err);
 void summary_print(const struct summary *m, struct strbuf *out);
 json_t *summary_json(const struct summary *m);
 

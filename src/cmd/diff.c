@@ -1,7 +1,5 @@
 /* diff.c - `hone diff RUN A [B]`: what changed from one candidate to another. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/linediff.h"
 #include "agent/summary.h"
@@ -11,16 +9,16 @@
 #include "cmd/session.h"
 #include "sys/json.h"
 
-static const struct node_rec *find(const struct summary *m, const char *which, struct err *err)
+static const struct node_rec *parent_of(const struct summary *m, const struct node_rec *n,
+                                        struct err *err)
 {
-    char *end;
-    bool best = str_eq(which, "best");
-    long long n = best ? m->run.best : strtoll(which, &end, 10);
-    if ((!best && (end == which || *end)) || n < 0 || (size_t)n >= m->nodes.n) {
-        err_set(err, ERR_INPUT, "run %s has no candidate '%s'", m->run.name, which);
-        return NULL;
-    }
-    return &m->nodes.items[n];
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)n->parent);
+    if (n->parent >= 0)
+        return summary_candidate(m, number, err);
+    err_set(err, ERR_INPUT, "candidate %llu was made from none: name the other one too",
+            (unsigned long long)n->index);
+    return NULL;
 }
 
 static int print_diff(struct store *s, const struct node_rec *a, const struct node_rec *b,
@@ -44,7 +42,7 @@ static int print_diff(struct store *s, const struct node_rec *a, const struct no
         json_print(stdout, j);
         json_decref(j);
     } else if (rc == 0) {
-        fputs(out.buf, stdout);
+        cmd_print_foreign(out.buf, out.len);
     }
     strbuf_release(&x);
     strbuf_release(&y);
@@ -79,11 +77,11 @@ static int run(int argc, const char **argv)
         rc = cmd_fail(&err);
         goto out;
     }
-    const struct node_rec *a = find(&m, argv[1], &err), *b = a;
+    const struct node_rec *a = summary_candidate(&m, argv[1], &err), *b = a;
     if (a && argc == 3)
-        b = find(&m, argv[2], &err);
-    else if (a && a->parent >= 0)
-        a = &m.nodes.items[a->parent];
+        b = summary_candidate(&m, argv[2], &err);
+    else if (a)
+        a = parent_of(&m, a, &err);
     if (!a || !b || print_diff(s, a, b, json, &err) < 0)
         rc = cmd_fail(&err);
     summary_release(&m);

@@ -1,7 +1,6 @@
 /* log.c - `hone log RUN`: every call and note in order; one call in full; the run as a recording.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/record.h"
@@ -13,26 +12,27 @@
 #include "cmd/session.h"
 #include "sys/json.h"
 
-static void print_call(const struct call_rec *c)
+static void print_call(const struct call_rec *c, struct strbuf *out)
 {
-    printf("%-9s %3llu  %-8s %6llu in %6llu out%s  %6.1f s", c->role, (unsigned long long)c->index,
-           !c->ended ? "open"
-           : c->ok   ? "ok"
-                     : "unusable",
-           (unsigned long long)c->in_tokens, (unsigned long long)c->out_tokens,
-           c->estimated ? "~" : " ", (double)c->latency_ns / 1e9);
+    strbuf_addf(out, "%-9s %3llu  %-8s %6llu in %6llu out%s  %6.1f s", c->role,
+                (unsigned long long)c->index,
+                !c->ended ? "open"
+                : c->ok   ? "ok"
+                          : "unusable",
+                (unsigned long long)c->in_tokens, (unsigned long long)c->out_tokens,
+                c->estimated ? "~" : " ", (double)c->latency_ns / 1e9);
     if (c->usd > 0)
-        printf("  $%.3f", c->usd);
+        strbuf_addf(out, "  $%.3f", c->usd);
     if (c->requests > 1)
-        printf("  %u requests", c->requests);
+        strbuf_addf(out, "  %u requests", c->requests);
     if (c->drift)
-        printf("  drift");
+        strbuf_adds(out, "  drift");
     if (*c->error)
-        printf("  %s", c->error);
-    putchar('\n');
+        strbuf_addf(out, "  %s", c->error);
+    strbuf_addc(out, '\n');
     for (const char *p = c->notes; *p;) {
         size_t n = strcspn(p, "\n");
-        printf("            %.*s\n", (int)n, p);
+        strbuf_addf(out, "            %.*s\n", (int)n, p);
         p += n + (p[n] == '\n');
     }
 }
@@ -58,38 +58,56 @@ static int print_all(const struct summary *m, bool json)
         json_decref(j);
         return HONE_OK;
     }
+    struct strbuf sb = STRBUF_INIT(64u << 20);
     vec_each (struct call_rec, c, &m->calls)
-        print_call(c);
+        print_call(c, &sb);
     vec_each (struct event_rec, e, &m->events)
-        printf("note      %s: %s\n", e->kind, e->text);
+        strbuf_addf(&sb, "note      %s: %s\n", e->kind, e->text);
+    cmd_print_foreign(sb.buf, sb.len);
+    strbuf_release(&sb);
     return HONE_OK;
 }
 
-/* role/index, as `code/3`. */
-static int print_one(struct store *s, const struct summary *m, const char *which, struct err *err)
+/* `code/3`, as it is listed. */
+static const struct call_rec *find_call(const struct summary *m, const char *which)
 {
-    const char *slash = strrchr(which, '/');
-    struct strbuf sb = STRBUF_INIT(32u << 20);
     vec_each (struct call_rec, c, &m->calls) {
-        if (!slash || strlen(c->role) != (size_t)(slash - which) ||
-            memcmp(c->role, which, strlen(c->role)) != 0 ||
-            strtoull(slash + 1, NULL, 10) != c->index)
-            continue;
-        int rc = store_blob_get(s, c->stable_sha, &sb, err);
-        if (rc == 0)
-            rc = store_blob_get(s, c->turn_sha, &sb, err);
-        strbuf_adds(&sb, "\n\n======== reply ========\n\n");
-        if (rc == 0 && *c->reply_sha)
-            rc = store_blob_get(s, c->reply_sha, &sb, err);
-        if (rc == 0)
-            cmd_print_foreign(sb.buf, sb.len);
-        putchar('\n');
-        strbuf_release(&sb);
-        return rc;
+        char name[128];
+        snprintf(name, sizeof name, "%s/%llu", c->role, (unsigned long long)c->index);
+        if (str_eq(name, which))
+            return c;
     }
-    strbuf_release(&sb);
-    return err_set(err, ERR_INPUT, "run %s has no call '%s' (say ROLE/INDEX, as code/0)",
-                   m->run.name, which);
+    return NULL;
+}
+
+static int print_one(struct store *s, const struct summary *m, const char *which, bool json,
+                     struct err *err)
+{
+    const struct call_rec *c = find_call(m, which);
+    if (!c)
+        return err_set(err, ERR_INPUT, "run %s has no call '%s' (say ROLE/INDEX, as code/0)",
+                       m->run.name, which);
+    struct strbuf prompt = STRBUF_INIT(32u << 20), reply = STRBUF_INIT(AUTHOR_MAX_REPLY);
+    int rc = store_blob_get(s, c->stable_sha, &prompt, err);
+    if (rc == 0)
+        rc = store_blob_get(s, c->turn_sha, &prompt, err);
+    if (rc == 0 && *c->reply_sha)
+        rc = store_blob_get(s, c->reply_sha, &reply, err);
+    if (rc == 0 && json) {
+        json_t *j = call_json(c);
+        json_object_set_new(j, "prompt", json_text(prompt.buf));
+        json_object_set_new(j, "reply", json_text(reply.buf));
+        json_print(stdout, j);
+        json_decref(j);
+    } else if (rc == 0) {
+        cmd_print_foreign(prompt.buf, prompt.len);
+        fputs("\n\n======== reply ========\n\n", stdout);
+        cmd_print_foreign(reply.buf, reply.len);
+        putchar('\n');
+    }
+    strbuf_release(&prompt);
+    strbuf_release(&reply);
+    return rc;
 }
 
 static int run(int argc, const char **argv)
@@ -123,7 +141,7 @@ static int run(int argc, const char **argv)
         if (export)
             rc = record_export(s, m.run.name, export, &err) < 0 ? cmd_fail(&err) : HONE_OK;
         else if (argc == 2)
-            rc = print_one(s, &m, argv[1], &err) < 0 ? cmd_fail(&err) : HONE_OK;
+            rc = print_one(s, &m, argv[1], json, &err) < 0 ? cmd_fail(&err) : HONE_OK;
         else
             rc = print_all(&m, json);
         summary_release(&m);

@@ -1,7 +1,5 @@
 /* show.c - `hone show RUN [CANDIDATE]`: a run's summary and lineage, or one candidate. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/summary.h"
 #include "base/util.h"
@@ -22,36 +20,37 @@ static int show_run(const struct summary *m, bool json)
     summary_print(m, &sb);
     strbuf_addc(&sb, '\n');
     lineage_print(m, &sb);
-    fputs(sb.buf, stdout);
+    cmd_print_foreign(sb.buf, sb.len);
     strbuf_release(&sb);
     return HONE_OK;
 }
 
+/* Its source, or its verdict's JSON. */
 static int show_candidate(struct store *s, const struct summary *m, const char *which, bool verdict,
                           struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);
     struct arena mem = ARENA_INIT;
     struct verdict_rec v;
-    char *end;
-    bool best = str_eq(which, "best");
-    long long n = best ? m->run.best : strtoll(which, &end, 10);
-    int rc = -1;
-    if ((!best && (end == which || *end)) || n < 0 || (size_t)n >= m->nodes.n) {
-        err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %zu)", m->run.name, which,
-                m->nodes.n);
-    } else if (!verdict) {
-        rc = store_blob_get(s, m->nodes.items[n].source_sha, &sb, err);
-    } else if ((rc = store_verdict_get(s, m->run.id, (uint64_t)m->nodes.items[n].verdict, &v, &mem,
-                                       err)) == 1) {
-        rc = store_blob_get(s, v.json_sha, &sb, err);
+    const struct node_rec *n = summary_candidate(m, which, err);
+    int rc = n ? 0 : -1;
+    if (n && verdict) {
+        int found = n->verdict < 0
+                        ? 0
+                        : store_verdict_get(s, m->run.id, (uint64_t)n->verdict, &v, &mem, err);
+        rc = found == 1   ? store_blob_get(s, v.json_sha, &sb, err)
+             : found == 0 ? err_set(err, ERR_INPUT, "candidate %llu has no verdict",
+                                    (unsigned long long)n->index)
+                          : -1;
         strbuf_addc(&sb, '\n');
+    } else if (n) {
+        rc = store_blob_get(s, n->source_sha, &sb, err);
     }
-    if (rc >= 0)
+    if (rc == 0)
         cmd_print_foreign(sb.buf, sb.len);
     strbuf_release(&sb);
     arena_release(&mem);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 static int run(int argc, const char **argv)
@@ -78,6 +77,8 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps a CANDIDATE");
+    if (verdict && argc == 1)
+        return cmd_usage(&spec, "--verdict is a candidate's: give a CANDIDATE");
     int rc;
     if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);

@@ -1,0 +1,244 @@
+/* report.c - what is told of a run, of odd runs too: none judged, one, a deep tree, a tree with a
+ * gap, times that are no numbers, words with markup and broken characters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/record.h"
+#include "agent/report.h"
+#include "agent/summary.h"
+#include "base/util.h"
+#include "store/sql.h"
+#include "sys/file.h"
+
+static struct temp_dir tmp;
+static struct store *s;
+static int64_t run;
+static struct err err;
+static char sha[STORE_SHA];
+
+#define OK(e)                                \
+    do {                                     \
+        err_clear(&err);                     \
+        if ((e) < 0)                         \
+            fail_msg("%s: %s", #e, err.msg); \
+    } while (0)
+
+static int set_up(void **state)
+{
+    char path[600];
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0); /* many small synced writes */
+    tmp = (struct temp_dir)TEMP_DIR_INIT;
+    if (temp_dir_make(&tmp, NULL) < 0)
+        return -1;
+    snprintf(path, sizeof path, "%s/hone.db", tmp.path);
+    if (store_open(&s, path, &err) < 0 ||
+        store_run_create(s, "a<b>|c", "refine", "{}", "exec:`x` <y>", &run, &err) < 0)
+        return -1;
+    return store_blob_put(s, "kernel", 6, sha, &err);
+}
+
+static int tear_down(void **state)
+{
+    store_close(s);
+    temp_dir_release(&tmp);
+    return 0;
+}
+
+static void put(uint64_t index, int64_t parent, const char *role, const char *kind, double time_ns,
+                const char *move)
+{
+    struct node_rec n = {.index = index,
+                         .parent = parent,
+                         .verdict = -1,
+                         .source_sha = sha,
+                         .role = role,
+                         .stage = "first",
+                         .move = move,
+                         .fate = "kept",
+                         .kind = kind,
+                         .time_ns = time_ns};
+    OK(store_node_put(s, run, &n, &err));
+}
+
+static void load(struct summary *m)
+{
+    OK(summary_load(m, s, "last", &err));
+}
+
+static char *report(const struct summary *m, const char *file)
+{
+    char path[700];
+    struct strbuf sb = STRBUF_INIT(4 << 20);
+    snprintf(path, sizeof path, "%s/out", tmp.path);
+    OK(report_write(m, s, path, &err));
+    snprintf(path, sizeof path, "%s/out/%s", tmp.path, file);
+    OK(file_read(path, 4 << 20, &sb, &err));
+    return strbuf_detach(&sb, NULL);
+}
+
+static void must_have(const char *text, const char *want)
+{
+    if (!strstr(text, want))
+        fail_msg("no '%s' in: %.2000s", want, text);
+}
+
+static void must_lack(const char *text, const char *bad)
+{
+    if (strstr(text, bad))
+        fail_msg("'%s' is in: %.2000s", bad, text);
+}
+
+static void test_plots(void **state)
+{
+    struct summary m;
+    load(&m);
+    char *svg = report(&m, "time.svg");
+    must_lack(svg, "<circle");
+    must_lack(svg, "nan");
+    free(svg);
+    summary_release(&m);
+
+    put(0, -1, "code", "pass", 5000, "a <b> & \"c\"");
+    load(&m);
+    svg = report(&m, "time.svg");
+    must_have(svg, "a &lt;b&gt; &amp; &quot;c&quot;");
+    must_lack(svg, "nan");
+    free(svg);
+    summary_release(&m);
+
+    /* Another program's store: Hone writes neither infinities nor tags in a kind. */
+    OK(sql_exec(s, "UPDATE node SET time_ns = 9e999, kind = '<k>'", &err));
+    put(1, 0, "code", "pass", 4000, "");
+    load(&m);
+    svg = report(&m, "time.svg");
+    must_lack(svg, "nan");
+    must_lack(svg, "inf");
+    must_lack(svg, "<k>");
+    must_have(svg, "4.40 us"); /* the axis is that of the candidate that has a time */
+    free(svg);
+    summary_release(&m);
+}
+
+static void test_markup(void **state)
+{
+    struct summary m;
+    put(0, -1, "code", "pass", 5000, "Layout<Shape<_8>> | `x`");
+    OK(store_event_put(s, run, "1", "refused", "two\n# lines <i>", &err));
+    load(&m);
+    char *page = report(&m, "report.md");
+    must_have(page, "refine on a&lt;b> c, begun");
+    must_have(page, "Layout&lt;Shape&lt;_8>>    x  | pass");
+    must_have(page, "- refused: two # lines &lt;i>\n");
+    free(page);
+    summary_release(&m);
+}
+
+static void test_deep_tree(void **state)
+{
+    struct summary m;
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    for (int i = 0; i < 80; i++)
+        put((uint64_t)i, i - 1, "code", "pass", 5000, "");
+    load(&m);
+    lineage_print(&m, &sb);
+    must_have(sb.buf, " 79 pass");
+    unsigned lines = 0;
+    for (const char *p = sb.buf; (p = strchr(p, '\n')); p++)
+        lines++;
+    assert_int_equal(lines, 80);
+    strbuf_release(&sb);
+    summary_release(&m);
+}
+
+/* Of a wave that was killed the last candidate may be stored and the first not yet. */
+static void test_gap(void **state)
+{
+    struct summary m;
+    put(0, -1, "code", "mismatch", 0, "");
+    put(2, 0, "repair", "fault", 0, "second");
+    put(3, 2, "repair", "pass", 7000, "third");
+    OK(store_run_progress(s, run, 1, 3, &err));
+    load(&m);
+    assert_int_equal(m.failures_entered, 1);
+    assert_int_equal(m.failures_repaired, 1);
+    const struct node_rec *n = summary_candidate(&m, "2", &err);
+    assert_non_null(n);
+    assert_string_equal(n->move, "second");
+    assert_ptr_equal(summary_candidate(&m, "best", &err), m.best);
+    static const char *const none[] = {"1", "4", "-1", "", "2x", " 2", "99999999999999999999"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        err_clear(&err);
+        assert_null(summary_candidate(&m, none[i], &err));
+        must_have(err.msg, "it has 3, of which 1 pass");
+    }
+    summary_release(&m);
+}
+
+/* A parent after its child, and one that is not there: nothing is read outside the list. */
+static void test_impossible_tree(void **state)
+{
+    struct summary m;
+    OK(sql_exec(s, "PRAGMA foreign_keys = OFF", &err));
+    put(0, 1, "repair", "fault", 0, "");
+    put(1, 1000000000, "repair", "fault", 0, "");
+    put(2, -1, "code", "fault", 0, "");
+    load(&m);
+    assert_int_equal(m.failures_entered, 1);
+    assert_int_equal(m.failures_repaired, 0);
+    summary_release(&m);
+}
+
+/* A recording takes whatever is in the store; what is no text is replaced, not lost. */
+static void test_export(void **state)
+{
+    char path[700], reply[STORE_SHA];
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    put(0, -1, "code", "pass", 5000, "16 bytes \xe2\x80");
+    OK(store_blob_put(s,
+                      "a\xff"
+                      "b",
+                      3, reply, &err));
+    struct call_rec c = {.role = "code",
+                         .author = "exec:x",
+                         .prompt_sha = sha,
+                         .stable_sha = sha,
+                         .turn_sha = sha,
+                         .reply_sha = reply,
+                         .ended = true,
+                         .ok = true};
+    OK(store_call_begin(s, run, &c, &err));
+    OK(store_call_end(s, run, &c, &err));
+    snprintf(path, sizeof path, "%s/run.jsonl", tmp.path);
+    OK(record_export(s, "last", path, &err));
+    struct replay *r = NULL;
+    OK(replay_load(&r, path, &err));
+    assert_string_equal(json_string_value(json_object_get(replay_call(r, "code", 0), "reply")),
+                        "a\xef\xbf\xbd"
+                        "b");
+    assert_int_equal(replay_nodes(r), 1);
+    OK(record_compare(s, run, r, &sb, &err));
+    assert_string_equal(sb.buf, "");
+    strbuf_release(&sb);
+    replay_free(r);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_plots), TEST(test_markup),          TEST(test_deep_tree),
+        TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
