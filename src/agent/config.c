@@ -21,6 +21,7 @@ void run_config_init(struct run_config *c)
         .gpu = "h200",
         .device = "",
         .on = "local",
+        .compiler = "",
         .dialect = DIALECT_CUTE,
         .profile = PROFILE_DELAYED,
         .context = CONTEXT_DYNAMIC,
@@ -114,6 +115,7 @@ json_t *run_config_to_json(const struct run_config *c)
     }
     json_object_update(j, more);
     json_decref(more);
+    json_object_set_new(j, "compiler", json_string(c->compiler));
     json_object_set_new(j, "baselines", json_boolean(c->baselines));
     json_object_set_new(j, "proposals", json_integer(c->proposals));
     return j;
@@ -185,6 +187,8 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->gpu = get_str(&r, "gpu");
     c->device = get_str(&r, "device");
     c->on = get_str(&r, "on");
+    if (json_object_get(j, "compiler"))
+        c->compiler = get_str(&r, "compiler");
     c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, DIALECTS);
     c->profile = (enum profile_mode)get_name(&r, "profile", profile_names, PROFILE_MODES);
     c->context = (enum context_mode)get_name(&r, "context", context_names, CONTEXT_MODES);

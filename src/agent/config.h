@@ -42,6 +42,7 @@ struct run_config {
     const char *gpu;                   /* "h200": whose roofline */
     const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
     const char *on;                    /* "local", "spool:DIR" */
+    const char *compiler;              /* "nvrtc", "nvcc"; "" = what there is */
     const char *authors[AUTHOR_ROLES]; /* specs; NULL = the coder's */
     enum dialect dialect;
     enum profile_mode profile;

@@ -99,6 +99,7 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     c->rejudge = rejudge;
     c->device = given.device;
     c->on = given.on;
+    c->compiler = given.compiler;
     if (task)
         c->task = task;
     return 0;
@@ -197,7 +198,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "on", &c.on, "PLACE", "local (default) or spool:DIR"),
         OPT_STR(0, "gpu", &c.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
-        OPT_STR(0, "compiler", &s.compiler, "NAME", "nvrtc or nvcc"),
+        OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
         OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
         OPT_FLAG(0, "rejudge", &w.rejudge, "replay: judge again instead of taking the verdicts"),
         OPT_GROUP("Ablations"),

@@ -175,7 +175,7 @@ static int open_judge(struct parts *p, const struct session *s, struct err *err)
                              .on = str_eq(c->on, "local") ? NULL : c->on,
                              .gpu = c->gpu,
                              .arch = c->arch,
-                             .compiler = s->compiler};
+                             .compiler = *c->compiler ? c->compiler : NULL};
     if (evaluator_open(&p->eval, &o, err) < 0)
         return -1;
     if (c->proposals > 1 && !str_eq(evaluator_device(p->eval), "emu")) {

@@ -26,7 +26,6 @@ struct session {
     struct run_config *config;
     struct author_config author;
     const char *out_dir; /* NULL = hone-out/RUN */
-    const char *compiler;
     uint64_t prior_wall_ns;
     bool resumed;
     bool json, quiet;

@@ -112,11 +112,16 @@ static void test_config_json(void **state)
     c.anchors = false;
     c.select = SELECT_GREEDY;
     c.from = "source";
+    c.compiler = "nvcc"; /* another one is another kernel */
     json_t *j = run_config_to_json(&c), *k;
     if (run_config_from_json(&d, j, &mem, &err) < 0)
         fail_with("run_config_from_json", &err);
     k = run_config_to_json(&d);
     assert_true(json_equal(j, k));
+    assert_string_equal(d.compiler, "nvcc");
+    json_object_del(k, "compiler"); /* of before it was kept */
+    assert_int_equal(run_config_from_json(&d, k, &mem, &err), 0);
+    assert_string_equal(d.compiler, "");
     json_object_set_new(k, "wave", json_integer(-1));
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), -1);
     json_decref(j);
@@ -130,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unjudged),    cmocka_unit_test(test_prepare),
         cmocka_unit_test(test_secrets),     cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_config_json),
+        cmocka_unit_test(test_config_json), cmocka_unit_test(test_mended_call),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
