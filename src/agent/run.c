@@ -133,15 +133,23 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
+/* What attempts at a call cost that failed in a way that can be mended: they are part of it. */
+struct prior {
+    uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
+    uint32_t requests;
+    double usd; /* <0 = unknown */
+    bool estimated;
+};
+
 /* Takes the reply from the store: 1 if it was there, 0 if the author must be asked. */
-static int ask_recorded(struct agent *a, struct ask *q, bool *begun, uint64_t *in, uint64_t *out,
+static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prior *prior,
                         struct err *err)
 {
     struct arena mem = ARENA_INIT;
     struct call_rec c;
     int rc = store_call_get(a->in.store, a->in.run, q->role, q->index, &c, &mem, err);
     *begun = rc == 1;
-    *in = *out = 0;
+    *prior = (struct prior){0};
     if (rc == 1 && c.ended) {
         struct strbuf sb = STRBUF_INIT(AUTHOR_MAX_REPLY);
         if (*c.reply_sha && store_blob_get(a->in.store, c.reply_sha, &sb, err) < 0)
@@ -152,8 +160,13 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, uint64_t *i
         count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, c.usd);
         a->recorded++;
     } else if (rc == 1) {
-        *in = c.in_tokens; /* what a failed attempt cost before */
-        *out = c.out_tokens;
+        *prior = (struct prior){.in_tokens = c.in_tokens,
+                                .cached_tokens = c.cached_tokens,
+                                .cache_write_tokens = c.cache_write_tokens,
+                                .out_tokens = c.out_tokens,
+                                .requests = c.requests,
+                                .usd = *c.finish ? c.usd : 0, /* begun alone costs nothing */
+                                .estimated = c.estimated};
         rc = 0;
     }
     arena_release(&mem);
@@ -210,8 +223,8 @@ static bool is_unusable(const struct author_reply *r)
     return !r->ok && r->err.kind == ERR_LIMIT;
 }
 
-static int end_call(struct agent *a, struct ask *q, const struct author_reply *r, uint64_t prior_in,
-                    uint64_t prior_out, struct err *err)
+static int end_call(struct agent *a, struct ask *q, const struct author_reply *r,
+                    const struct prior *prior, struct err *err)
 {
     if (!r->ok && str_eq(r->err.msg, REPLAY_END))
         return agent_stop(a, REPLAY_END);
@@ -219,9 +232,10 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
     struct price price;
     char sha[STORE_SHA] = "";
     double usd = -1;
-    if (a->in.prices && prices_find(a->in.prices, author_scheme(au), author_model(au), &price))
-        usd =
-            price_of(&price, r->in_tokens, r->cached_tokens, r->cache_write_tokens, r->out_tokens);
+    if (prior->usd >= 0 && a->in.prices &&
+        prices_find(a->in.prices, author_scheme(au), author_model(au), &price))
+        usd = prior->usd + price_of(&price, r->in_tokens, r->cached_tokens, r->cache_write_tokens,
+                                    r->out_tokens);
     if (r->text.len && store_blob_put(a->in.store, r->text.buf, r->text.len, sha, err) < 0)
         return -1;
     struct call_rec c = {.role = q->role,
@@ -230,15 +244,15 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
                          .ok = r->ok,
                          .model = r->model,
                          .reply_sha = sha,
-                         .in_tokens = r->in_tokens + prior_in,
-                         .cached_tokens = r->cached_tokens,
-                         .cache_write_tokens = r->cache_write_tokens,
-                         .out_tokens = r->out_tokens + prior_out,
-                         .estimated = r->estimated,
+                         .in_tokens = r->in_tokens + prior->in_tokens,
+                         .cached_tokens = r->cached_tokens + prior->cached_tokens,
+                         .cache_write_tokens = r->cache_write_tokens + prior->cache_write_tokens,
+                         .out_tokens = r->out_tokens + prior->out_tokens,
+                         .estimated = r->estimated || prior->estimated,
                          .drift = r->drift,
                          .usd = usd,
                          .latency_ns = r->latency_ns,
-                         .requests = r->requests,
+                         .requests = r->requests + prior->requests,
                          .continued = r->continued,
                          .finish = is_unusable(r) ? "unusable" : r->finish,
                          .error = r->ok ? "" : r->err.msg,
@@ -257,7 +271,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
 }
 
 static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call **calls,
-                          const uint64_t *prior, size_t n, struct err *err)
+                          const struct prior *prior, size_t n, struct err *err)
 {
     int rc = 0;
     for (;;) {
@@ -271,8 +285,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
                 pending++;
                 continue;
             }
-            int e =
-                end_call(a, &asks[i], author_reply(calls[i]), prior[2 * i], prior[2 * i + 1], err);
+            int e = end_call(a, &asks[i], author_reply(calls[i]), &prior[i], err);
             author_call_free(calls[i]);
             calls[i] = NULL;
             if (e < 0)
@@ -290,12 +303,12 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err)
 {
     struct author_call **calls = xcalloc(n, sizeof(struct author_call *));
-    uint64_t *prior = xcalloc(n, 2 * sizeof *prior);
+    struct prior *prior = xcalloc(n, sizeof *prior);
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         bool begun;
         asks[i].index = next_index(a, asks[i].role);
-        int found = ask_recorded(a, &asks[i], &begun, &prior[2 * i], &prior[2 * i + 1], err);
+        int found = ask_recorded(a, &asks[i], &begun, &prior[i], err);
         if (found < 0)
             rc = -1;
         else if (!found && (rc = may_go_on(a)) == 0)

@@ -35,7 +35,8 @@
 
 /* ---- a scripted author ---------------------------------------------------------------------- */
 
-typedef char *(*script_fn)(const struct author_call *c); /* the reply; caller frees */
+/* The reply, which the caller frees; NULL = the call fails in a way that can be mended. */
+typedef char *(*script_fn)(const struct author_call *c);
 
 static script_fn script;
 static unsigned asked;
@@ -59,10 +60,16 @@ static inline int s_start(struct author_call *c, struct err *err)
     strbuf_addf(&prompts, "\n@facts %s\n", facts);
     free(facts);
     char *text = script(c);
-    strbuf_adds(&c->reply.text, text);
     c->reply.in_tokens = 100;
+    c->reply.cached_tokens = 30;
     c->reply.out_tokens = 10;
-    author_succeed(c, "stop");
+    c->reply.requests = 1;
+    if (text) {
+        strbuf_adds(&c->reply.text, text);
+        author_succeed(c, "stop");
+    } else {
+        author_fail(c, ERR_ENV, "the model is away");
+    }
     free(text);
     return 0;
 }
@@ -258,6 +265,7 @@ static struct temp_dir tmp;
 static struct task *task;
 static struct store *store;
 static unsigned db_number;
+static struct prices *prices; /* NULL = no price is known */
 
 static inline void fail_with(const char *what, const struct err *err)
 {
@@ -329,7 +337,8 @@ static inline struct outcome carry_on(const struct run_config *c, int64_t run, s
                              .task = task,
                              .config = c,
                              .authors = {[AUTHOR_CODE] = &author},
-                             .judge = &j};
+                             .judge = &j,
+                             .prices = prices};
     if (agent_open(&a, &in, &err) < 0)
         fail_with("agent_open", &err);
     o.rc = agent_run(a, &err);

@@ -102,6 +102,46 @@ static void test_switches(void **state)
     summary_release(&o.m);
 }
 
+static char *away(const struct author_call *c)
+{
+    return NULL;
+}
+
+/* What a failed attempt cost stays part of the call that is asked again. */
+static void test_mended_call(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f = {.judged = 0};
+    struct err err = ERR_INIT;
+    c.steps = 1;
+    new_store();
+    assert_int_equal(prices_load(&prices, &err), 0);
+    script = away;
+    int64_t id = new_run(&c);
+    struct outcome o = carry_on(&c, id, &f);
+    assert_string_equal(o.m.run.state, "failed");
+    assert_non_null(strstr(o.stop, "the model is away"));
+    struct call_rec paid = o.m.calls.items[0];
+    paid.usd = 0.5;
+    assert_int_equal(store_call_end(store, id, &paid, &err), 0);
+    summary_release(&o.m);
+
+    script = steady_script;
+    f = (struct fake){.judged = 0};
+    o = carry_on(&c, id, &f);
+    assert_string_equal(o.m.run.state, "done");
+    const struct call_rec *r = &o.m.calls.items[0];
+    assert_true(r->ended && r->ok);
+    assert_int_equal(r->in_tokens, 200);
+    assert_int_equal(r->cached_tokens, 60);
+    assert_int_equal(r->out_tokens, 20);
+    assert_int_equal(r->requests, 2);
+    assert_float_equal(r->usd, 0.5, 1e-9);
+    summary_release(&o.m);
+    prices_free(prices);
+    prices = NULL;
+}
+
 static void test_config_json(void **state)
 {
     struct arena mem = ARENA_INIT;
