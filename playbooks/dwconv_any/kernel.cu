@@ -46,6 +46,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
                             make_stride(width, _1{}));
     Tensor pY = make_tensor(make_gmem_ptr(y + plane * out_height * out_width),
                             make_shape(out_height, out_width), make_stride(out_width, _1{}));
+    // This thread's piece; at the edges it reaches beyond the plane.
+    Tensor gY = local_tile(pY, Shape<Int<kRows>, Int<kCols>>{},
+                           make_coord(in_plane / across, in_plane % across));
     Tensor weight = make_tensor<float>(Shape<Int<kHigh>, Int<kWide>>{}, LayoutRight{});
     CUTE_UNROLL
     for (int i = 0; i < kHigh * kWide; i++)
@@ -75,12 +78,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         }
     }
     Extra extra{@{data}};
+    Tensor out = make_tensor<Out>(shape(sum));
+    auto inside = [&](int i) {
+        return row + i % kRows < out_height && col + i / kRows < out_width;
+    };
     CUTE_UNROLL
     for (int r = 0; r < kRows; r++)
         CUTE_UNROLL
         for (int c = 0; c < kCols; c++)
-            if (row + r < out_height && col + c < out_width) {
+            if (inside(c * kRows + r)) {
                 int64_t place = (plane * out_height + row + r) * out_width + col + c;
-                pY(row + r, col + c) = Out(epilogue(sum(r, c), extra, place, channel));
+                out(r, c) = Out(epilogue(sum(r, c), extra, place, channel));
             }
+    copy_if(inside, out, gY);
 }

@@ -37,8 +37,8 @@ __device__ void permute(const T *x, T *y, int64_t Z, int64_t M, int64_t N, int64
         make_gmem_ptr(x),
         make_layout(places, make_stride(_1{}, make_stride(Int<kWidth>{}, int64_t(N * D), int64_t(D),
                                                           int64_t(M * N * D)))));
-    Tensor gY = make_tensor(make_gmem_ptr(y), make_shape(Int<kWidth>{}, all),
-                            make_stride(_1{}, Int<kWidth>{}));
+    Tensor gY = local_tile(make_tensor(make_gmem_ptr(y), make_shape(all * kWidth)),
+                           Shape<Int<kWidth>>{}, make_coord(_));
     I first = I(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
     Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
     CUTE_UNROLL

@@ -71,9 +71,9 @@ __device__ void reduce(Inputs x, Out *y, State *part, int64_t rows, int64_t cols
     auto load = [&](int u, int64_t i) {
         CUTE_UNROLL
         for (int k = 0; k < kInputs; k++) {
-            Tensor gX = make_tensor(make_gmem_ptr(x[k] + (there ? row : 0) * cols),
-                                    make_shape(Int<kWidth>{}, cols / kWidth));
-            copy(Load{}, gX(_, i), r(_, u, k));
+            Tensor mX = make_tensor(make_gmem_ptr(x[k] + (there ? row : 0) * cols),
+                                    make_shape(cols));
+            copy(Load{}, local_tile(mX, Shape<Int<kWidth>>{}, make_coord(i)), r(_, u, k));
         }
     };
     State s[kWidth];

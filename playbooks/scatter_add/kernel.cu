@@ -27,15 +27,17 @@ __device__ int64_t element(int i)
 extern "C" __global__ void __launch_bounds__(kThreads)
     copy_table(const T *table, T *y, int64_t n)
 {
-    T v[kUnroll];
-    CUTE_UNROLL
-    for (int i = 0; i < kUnroll; i++)
-        if (element(i) < n)
-            v[i] = table[element(i)];
-    CUTE_UNROLL
-    for (int i = 0; i < kUnroll; i++)
-        if (element(i) < n)
-            y[element(i)] = v[i];
+    auto mine = [&](auto *p) {
+        Tensor all = make_tensor(make_gmem_ptr(p), make_shape(n));
+        Tensor tile = local_tile(all, Shape<Int<kThreads * kUnroll>>{}, make_coord(blockIdx.x));
+        return local_partition(tile, Layout<Int<kThreads>>{}, threadIdx.x);
+    };
+    Tensor v = make_tensor<T>(Shape<Int<kUnroll>>{});
+    Tensor from = mine(table);
+    Tensor to = mine(y);
+    auto inside = [&](int i) { return element(i) < n; };
+    copy_if(inside, from, v);
+    copy_if(inside, v, to);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)

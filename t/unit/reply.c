@@ -160,6 +160,23 @@ static void test_linediff(void **state)
     }
 }
 
+/* What the built-in author writes must not be refused: every template is CuTe by itself. */
+static void test_playbooks_are_cute(void **state)
+{
+    size_t n = 0;
+    for (const struct asset *a = asset_first("playbooks/");
+         a && a < assets + nassets && str_starts(a->path, "playbooks/"); a++) {
+        struct strbuf why = STRBUF_INIT(512);
+        if (!str_ends(a->path, "/kernel.cu"))
+            continue;
+        if (!dialect_is_cute(a->data, a->len, &why))
+            fail_msg("%s: %s", a->path, why.buf);
+        strbuf_release(&why);
+        n++;
+    }
+    assert_true(n > 20);
+}
+
 static void test_dialect(void **state)
 {
     struct strbuf why = STRBUF_INIT(512);
@@ -226,9 +243,13 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extract),   cmocka_unit_test(test_move),
-        cmocka_unit_test(test_anchors),   cmocka_unit_test(test_linediff),
-        cmocka_unit_test(test_dialect),   cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_extract),
+        cmocka_unit_test(test_move),
+        cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_linediff),
+        cmocka_unit_test(test_playbooks_are_cute),
+        cmocka_unit_test(test_dialect),
+        cmocka_unit_test(test_fold),
         cmocka_unit_test(test_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
