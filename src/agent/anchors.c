@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/linediff.h"
+#include "base/utf8.h"
 #include "base/util.h"
 
 #define MAX_ANCHORS 32
@@ -51,11 +52,11 @@ static bool read_anchor(const char *line, struct anchor *a, const char **what)
     if (!take_number(&s, &a->first))
         return false;
     a->last = a->first;
-    if (*s == '-') {
-        s++;
-        if (!take_number(&s, &a->last))
-            return false;
-    }
+    s = skip(s, " ");
+    size_t dash = *s == '-' ? 1 : str_starts(s, "\xe2\x80\x93") ? 3 : 0; /* or an en dash */
+    s += dash;
+    if (dash && !take_number(&s, &a->last))
+        return false;
     s = skip(s, "*` ");
     *what = *s == ':' ? skip(s + 1, " *") : NULL;
     return *what;
@@ -80,6 +81,7 @@ static bool parse_numbered(const char *reply, size_t lines, struct anchor_vec *o
             return false;
         }
         snprintf(a.what, sizeof a.what, "%.*s", (int)MIN((size_t)(eol - what), 399), what);
+        utf8_trim(a.what);
         *vec_push(out) = a;
     }
     return true;
@@ -124,6 +126,7 @@ static bool parse_marked(const char *reply, const char *source, struct anchor_ve
                 what++;
             snprintf(open->what, sizeof open->what, "%.*s", (int)MIN((size_t)(p + n - what), 399),
                      what);
+            utf8_trim(open->what);
             char *tail = strstr(open->what, ">>>");
             if (tail)
                 memmove(tail, tail + 3, strlen(tail + 3) + 1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 
 struct span {
@@ -67,6 +68,7 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
             if ((unsigned char)*v >= ' ' && *v != 0x7f) /* it is shown on terminals */
                 out[m++] = *v;
         out[m] = '\0';
+        utf8_trim(out);
         return;
     }
 }
@@ -88,6 +90,7 @@ static void find_move(struct extract *x, const char *reply)
         if (*rest)
             snprintf(x->move, sizeof x->move, "%.159s", rest);
     }
+    utf8_trim(x->move);
 }
 
 /* ---- edits ---------------------------------------------------------------------------------- */
@@ -186,6 +189,9 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
         return;
     }
     strbuf_adds(&x->source, parent);
+    if (!str_ends(parent, "\n")) /* its last line is a line, too */
+        strbuf_addc(&x->source, '\n');
+    char *before = xstrdup(x->source.buf);
     for (const char *p = reply, *end = reply + len; p < end;) {
         if (!line_is(next_line(&p, end), "<<<<<<< SEARCH"))
             continue;
@@ -200,11 +206,12 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
             goto out;
     }
     x->ok = true;
-    if (strcmp(x->source.buf, parent) == 0) {
+    if (str_eq(x->source.buf, before)) {
         x->ok = false;
         snprintf(x->reason, sizeof x->reason, "the edits change nothing");
     }
 out:
+    free(before);
     strbuf_release(&search);
     strbuf_release(&replace);
 }

@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/dialect.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "prompt/say.h"
 #include "sys/hash.h"
@@ -355,6 +356,7 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
     n->depth = parent ? parent->depth + 1 : 0;
     snprintf(n->kind, sizeof n->kind, "%s", kind);
     snprintf(n->move, sizeof n->move, "%s", move);
+    utf8_trim(n->move);
     if (parent)
         parent->children++;
     *vec_push(&a->nodes) = n;

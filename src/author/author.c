@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/util.h"
 
 const struct author_ops *const author_table[] = {
@@ -167,8 +168,21 @@ static void finish(struct author_call *c)
              (double)r->latency_ns / 1e9);
 }
 
+/* Others' words in an error or a note: one line of text, for terminals, the store and reports. */
+static void plain_line(char *s)
+{
+    utf8_trim(s); /* what a limit cut in two */
+    utf8_clean(s, strlen(s));
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = ' ';
+}
+
 void author_succeed(struct author_call *c, const char *how)
 {
+    size_t bad = utf8_clean(c->reply.text.buf, c->reply.text.len);
+    if (bad)
+        author_note(c, "%zu bytes of the reply were no UTF-8 text and became '?'", bad);
     c->reply.ok = true;
     snprintf(c->reply.finish, sizeof c->reply.finish, "%s", how);
     finish(c);
@@ -181,6 +195,7 @@ void author_fail(struct author_call *c, enum err_kind kind, const char *fmt, ...
     va_start(ap, fmt);
     vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
+    plain_line(e->msg);
     e->kind = kind;
     c->reply.ok = false;
     snprintf(c->reply.finish, sizeof c->reply.finish, "failed");
@@ -194,6 +209,7 @@ void author_note(struct author_call *c, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    plain_line(line);
     strbuf_addf(&c->reply.notes, "%s\n", line);
     log_info("author", "%s %s %llu: %s", c->author->spec, c->role, (unsigned long long)c->index,
              line);

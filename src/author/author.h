@@ -59,10 +59,10 @@ struct author_request {
 
 struct author_reply {
     bool ok;
-    struct strbuf text;
-    struct err err;  /* when !ok */
-    char model[128]; /* as the provider names it */
-    char finish[32]; /* "stop", "cap", ... */
+    struct strbuf text; /* UTF-8, whatever came */
+    struct err err;     /* when !ok; one line */
+    char model[128];    /* as the provider names it */
+    char finish[32];    /* "stop", "cap", ... */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated;    /* some of them are Hone's estimate, not the provider's count */
     uint32_t requests; /* sent over the network */

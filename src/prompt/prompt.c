@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/tokens.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "prompt/fold.h"
 #include "sys/asset.h"
@@ -222,6 +223,9 @@ int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *
         rc = err_set(err, ERR_INTERNAL, "prompt '%s' has no line '<!-- turn -->'", name);
     if (rc == 0 && (p->stable.truncated || p->turn.truncated))
         rc = err_set(err, ERR_LIMIT, "prompt '%s' is larger than %u bytes", name, PROMPT_MAX_BYTES);
+    /* A limit may have cut a word of an author's in the middle of a character. */
+    utf8_clean(p->stable.buf, p->stable.len);
+    utf8_clean(p->turn.buf, p->turn.len);
     vec_each (struct prompt_section, s, &p->sections)
         p->tokens += s->tokens;
     free(text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 #include "sys/file.h"
 
@@ -260,24 +261,6 @@ void json_add_text(struct strbuf *sb, const json_t *j, bool pretty)
         strbuf_addc(sb, '\n');
 }
 
-/* The length of the UTF-8 character at p: 1 to 4, or 0 if there is none. */
-static size_t utf8_length(const unsigned char *p)
-{
-    if (*p < 0x80)
-        return 1;
-    if (*p < 0xc0 || *p > 0xf4)
-        return 0;
-    size_t n = *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-    uint32_t c = *p & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
-}
-
 json_t *json_text(const char *s)
 {
     s = s ? s : "";
@@ -285,8 +268,9 @@ json_t *json_text(const char *s)
     if (j)
         return j;
     struct strbuf clean = STRBUF_INIT(3 * strlen(s) + 1);
-    for (size_t n; *s; s += MAX(n, 1)) {
-        n = utf8_length((const unsigned char *)s);
+    const char *end = s + strlen(s);
+    for (size_t n; s < end; s += MAX(n, 1)) {
+        n = utf8_length(s, (size_t)(end - s));
         strbuf_add(&clean, n ? s : "\xef\xbf\xbd", n ? n : 3);
     }
     j = json_string(clean.buf);

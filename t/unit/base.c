@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/sample.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "base/wire.h"
@@ -212,6 +213,39 @@ static void test_wire_caps(void **state)
     strbuf_release(&sb);
 }
 
+static void test_utf8(void **state)
+{
+    static const struct {
+        const char *in, *clean, *trimmed;
+    } cases[] = {
+        {"", "", ""},
+        {"plain", "plain", "plain"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82",
+         "\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82"},
+        {"a\xc3", "a?", "a"},
+        {"a\xe2\x82", "a??", "a"},
+        {"a\xf0\x9f\x99", "a???", "a"},
+        {"\xe2", "?", ""},
+        {"\x80z", "?z", "\x80z"},
+        {"\xc0\xaf \xed\xa0\x80 \xf5", "?? ??? ?", "\xc0\xaf \xed\xa0\x80 "}, /* none */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char *a = xstrdup(cases[i].in), *b = xstrdup(cases[i].in);
+        size_t bad = utf8_clean(a, strlen(a)), marks = 0;
+        for (const char *p = cases[i].clean; (p = strchr(p, '?')); p++)
+            marks++;
+        assert_string_equal(a, cases[i].clean);
+        assert_int_equal(bad, marks);
+        utf8_trim(b);
+        assert_string_equal(b, cases[i].trimmed);
+        free(a);
+        free(b);
+    }
+    char nul[] = {'a', 0, 'b', 0};
+    assert_int_equal(utf8_clean(nul, 3), 1);
+    assert_string_equal(nul, "a?b");
+}
+
 static void test_strings(void **state)
 {
     assert_true(str_starts("kernel.cu", "kernel"));
@@ -290,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_wire_round_trip),
         cmocka_unit_test(test_wire_caps),
         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_gpu_lock),
         cmocka_unit_test(test_sample),
     };

@@ -14,8 +14,10 @@
 #include "agent/dialect.h"
 #include "agent/extract.h"
 #include "agent/linediff.h"
+#include "agent/testing.h"
 #include "base/rng.h"
 #include "base/tokens.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "prompt/fold.h"
 #include "prompt/prompt.h"
@@ -94,11 +96,49 @@ static bool check(const char *plan, const char *after, struct strbuf *why)
     return ok;
 }
 
+/* A move is as long as its field, and no half of a character is at its end. */
+static void test_move_is_text(void **state)
+{
+    for (size_t shift = 0; shift < 4; shift++) {
+        struct strbuf reply = STRBUF_INIT(2048);
+        struct extract x;
+        strbuf_addf(&reply, "MOVE: tiling: %.*s", (int)shift, "abcd");
+        for (int i = 0; i < 100; i++)
+            strbuf_adds(&reply, "\xe2\x82\xac");
+        extract_reply(&x, reply.buf, reply.len, parent);
+        assert_in_range(strlen(x.move), 157, 159);
+        assert_int_equal(utf8_clean(x.move, strlen(x.move)), 0);
+        extract_release(&x);
+        strbuf_release(&reply);
+    }
+}
+
+/* The last line of a file that does not end in a newline can be edited, too. */
+static void test_last_line(void **state)
+{
+    static const char reply[] = "<<<<<<< SEARCH\nend\n=======\nEND\n>>>>>>> REPLACE\n";
+    static const char same[] = "<<<<<<< SEARCH\nend\n=======\nend\n>>>>>>> REPLACE\n";
+    struct extract x;
+    extract_reply(&x, reply, strlen(reply), "/* hone-plan */\nend");
+    assert_true(x.ok);
+    assert_string_equal(x.source.buf, "/* hone-plan */\nEND\n");
+    extract_release(&x);
+    extract_reply(&x, same, strlen(same), "/* hone-plan */\nend");
+    assert_non_null(strstr(x.reason, "change nothing"));
+    extract_release(&x);
+}
+
 static void test_anchors(void **state)
 {
     struct strbuf why = STRBUF_INIT(1024);
     assert_true(check("ANCHOR 2-2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_true(check("- ANCHOR 2: x\n", "one\nTWO\nand more\n}\n}\nfive\nsix\n", &why));
+    assert_true(check("ANCHOR 1 - 2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_true(check("ANCHOR 1\xe2\x80\x93"
+                      "2: x\n",
+                      "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_false(check("ANCHOR 2 -: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    strbuf_clear(&why);
     assert_false(check("ANCHOR 2-2: x\n", "one\nTWO\n}\n}\nFIVE\nsix\n", &why));
     assert_non_null(strstr(why.buf, "lines 5-5"));
     assert_false(check("ANCHOR 2-2: x\nANCHOR 5-6: y\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
@@ -121,6 +161,55 @@ static void test_anchors(void **state)
 }
 
 /* Applying the hunks to the first text gives the second, whatever the texts. */
+/* Whatever a tester says: shapes that the loader takes count, the rest is told and left out. */
+static void test_tester(void **state)
+{
+    static const struct {
+        const char *reply, *says;
+        size_t taken;
+    } cases[] = {
+        {"none", "holds no cases", 0},
+        {"{\"cases\": 3}", "", 0},
+        {"so: {} {\"cases\": [{\"axes\": {\"R\": 3, \"C\": 7}}]} and {", "taken: {\"R\":3,\"C\":7}",
+         1},
+        {"{\"cases\": [null, [], {\"axes\": []}, {\"axes\": {\"R\": 3}}]}", "left out: ? (give", 0},
+        {"{\"cases\": [{\"axes\": {\"R\": -3, \"C\": 7}}]}", "left out", 0},
+        {"{\"cases\": [{\"axes\": {\"R\": 9223372036854775807, \"C\": 9}}]}", "left out", 0},
+        {"{\"cases\": [{\"axes\": {\"R\": 4096, \"C\": 4096}}]}", "more than", 0},
+        {"{\"cases\": [{\"axes\": {\"R\": 3, \"C\": 7, \"Z\": 1}}]}", "left out", 0},
+    };
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find("softmax", &problems);
+    assert_non_null(t);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf notes = STRBUF_INIT(16 << 10);
+        struct task *x = extend_task(t, cases[i].reply, &notes);
+        assert_int_equal(x ? x->workloads.n - t->workloads.n : 0, cases[i].taken);
+        if (!strstr(notes.buf, cases[i].says))
+            fail_msg("case %zu: no '%s' in: %s", i, cases[i].says, notes.buf);
+        task_free(x);
+        strbuf_release(&notes);
+    }
+    /* Braces that nest for a megabyte, and cases without end, are looked at in seconds. */
+    struct strbuf deep = STRBUF_INIT(4 << 20), many = STRBUF_INIT(4 << 20);
+    struct strbuf notes = STRBUF_INIT(16 << 10);
+    while (deep.len < 1 << 20)
+        strbuf_adds(&deep, "{\"a\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"b\":");
+    strbuf_adds(&many, "{\"cases\": [0");
+    while (many.len < 1 << 20)
+        strbuf_adds(&many, ",{\"axes\": {\"R\": 1, \"C\": 0}}");
+    strbuf_adds(&many, "]}");
+    uint64_t begun = now_ns();
+    assert_null(extend_task(t, deep.buf, &notes));
+    assert_null(extend_task(t, many.buf, &notes));
+    assert_true(now_ns() - begun < 10000000000u);
+    assert_non_null(strstr(notes.buf, "all after the first"));
+    strbuf_release(&deep);
+    strbuf_release(&many);
+    strbuf_release(&notes);
+    task_free(t);
+}
+
 static void test_linediff(void **state)
 {
     struct rng r = rng_of(3, 1);
@@ -243,13 +332,11 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extract),
-        cmocka_unit_test(test_move),
-        cmocka_unit_test(test_anchors),
-        cmocka_unit_test(test_linediff),
-        cmocka_unit_test(test_playbooks_are_cute),
-        cmocka_unit_test(test_dialect),
-        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_extract),      cmocka_unit_test(test_move),
+        cmocka_unit_test(test_tester),       cmocka_unit_test(test_last_line),
+        cmocka_unit_test(test_move_is_text), cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_linediff),     cmocka_unit_test(test_playbooks_are_cute),
+        cmocka_unit_test(test_dialect),      cmocka_unit_test(test_fold),
         cmocka_unit_test(test_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
