@@ -8,6 +8,7 @@
 
 #include "author/remote.h"
 #include "base/util.h"
+#include "sys/json.h"
 
 static void headers(const char *key, char *const lines[4], size_t n)
 {
@@ -15,33 +16,26 @@ static void headers(const char *key, char *const lines[4], size_t n)
     snprintf(lines[1], n, "anthropic-version: 2023-06-01");
 }
 
-static json_t *message(const char *role, const char *text)
-{
-    return json_pack("{s:s, s:s}", "role", role, "content", text);
-}
-
 static json_t *body(const struct author_call *c, const struct remote_quirks *q, const char *partial)
 {
     json_t *messages = json_array();
-    json_array_append_new(messages, message("user", *c->turn ? c->turn : "Go on."));
+    remote_add_message(messages, "user", *c->turn ? c->turn : "Go on.");
     if (partial) {
         /* The API refuses an assistant's text that ends in white space. */
         size_t n = strlen(partial);
         while (n && strchr(" \n\r\t", partial[n - 1]))
             n--;
         char *trimmed = xstrndup(partial, n);
-        json_array_append_new(messages, message("assistant", trimmed));
+        remote_add_message(messages, "assistant", trimmed);
         free(trimmed);
-        json_array_append_new(
-            messages, message("user", "Your reply was cut off. Go on exactly where it stopped, "
-                                      "repeating nothing and adding no remark."));
+        remote_add_message(messages, "user", REMOTE_GO_ON);
     }
     json_t *j = json_pack("{s:s, s:i, s:o, s:b}", "model", c->author->model, "max_tokens",
-                          (int)c->max_tokens, "messages", messages, "stream", 1);
+                          (int)remote_max_tokens(c, q), "messages", messages, "stream", 1);
     if (!j)
         return NULL;
     if (*c->stable) {
-        json_t *block = json_pack("{s:s, s:s}", "type", "text", "text", c->stable);
+        json_t *block = json_pack("{s:s, s:o}", "type", "text", "text", json_text(c->stable));
         if (!q->no_cache_control)
             json_object_set_new(block, "cache_control", json_pack("{s:s}", "type", "ephemeral"));
         json_object_set_new(j, "system", json_pack("[o]", block));
@@ -106,14 +100,13 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
     } else if (str_eq(type, "message_delta")) {
         stop_reason(a, remote_str(json_object_get(j, "delta"), "stop_reason"));
         usage(a, json_object_get(j, "usage"));
-    } else if (str_eq(type, "message_stop")) {
-        a->ended = true;
     } else if (str_eq(type, "error")) {
         remote_set_error(a, json_object_get(j, "error"));
     } else if (!*type) {
         a->malformed++;
     }
-    /* ping, content_block_start, content_block_stop and what is not yet invented pass by */
+    /* ping, content_block_start, content_block_stop, message_stop and what is not yet invented pass
+     * by */
 }
 
 static void whole(struct remote_answer *a, const json_t *j)

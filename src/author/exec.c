@@ -83,8 +83,6 @@ static void judge(struct author_call *c, struct command *x)
         size_t n = MIN(end, 600);
         author_fail(c, ERR_ENV, "the command ended with %s%s%.*s", how.buf, n ? "; it said: " : "",
                     (int)n, p->err.buf + end - n);
-    } else if (p->out.len > AUTHOR_MAX_REPLY || p->out.truncated) {
-        author_fail(c, ERR_LIMIT, "the command printed more than %u bytes", AUTHOR_MAX_REPLY);
     } else if (strspn(p->out.buf, " \t\r\n") == p->out.len) {
         author_fail(c, ERR_LIMIT, "the command printed nothing");
     } else {
@@ -102,7 +100,9 @@ static void step(struct author_call *c)
     struct command *x = c->priv;
     if (!x->ended)
         loop_step(c->author->priv, 0, NULL);
-    if (x->ended)
+    if (x->child.out.len > AUTHOR_MAX_REPLY) /* whatever else it has to say; end() ends it */
+        author_fail(c, ERR_LIMIT, "the command printed more than %u bytes", AUTHOR_MAX_REPLY);
+    else if (x->ended)
         judge(c, x);
 }
 

@@ -47,14 +47,14 @@ static void close_mailbox(struct author *a)
     free(a->priv);
 }
 
-/* The number of NNNN.prompt.md, or -1. */
-static long prompt_number(const char *name)
+/* The number of NNNN.prompt.md, or of NNNN.reply.md; else -1. */
+static long letter_number(const char *name, const char *suffix)
 {
     char *end;
     if (name[0] < '0' || name[0] > '9')
         return -1;
     long n = strtol(name, &end, 10);
-    return str_eq(end, ".prompt.md") && n >= 0 && n < 100000000 ? n : -1;
+    return str_eq(end, suffix) && n >= 0 && n < 100000000 ? n : -1;
 }
 
 static void first_line(const struct author_call *c, char *out, size_t n)
@@ -67,21 +67,24 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
 {
     char path[4096], line[512] = "";
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "re");
-    if (!f)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* should it be a pipe */
+    if (fd < 0)
         return false;
-    bool same = fgets(line, sizeof line, f) && strncmp(line, want, strlen(want)) == 0;
-    fclose(f);
-    return same;
+    ssize_t n = read(fd, line, sizeof line - 1);
+    close(fd);
+    return n > 0 && str_starts(line, want);
 }
 
-/* The highest number in use, or with `want` the one whose first line that is; -1 if none. */
+/* The highest number in use, or with `want` the one whose first line that is; -1 if none. A reply
+ * whose prompt was cleared away uses its number, too: it answers something else. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
-        long n = prompt_number(e->d_name);
+        long n = letter_number(e->d_name, ".prompt.md");
+        if (n < 0 && !want)
+            n = letter_number(e->d_name, ".reply.md");
         if (n > best && (!want || has_first_line(dir, e->d_name, want)))
             best = n;
     }

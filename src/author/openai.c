@@ -21,27 +21,20 @@ static bool is_reasoning(const char *model)
     return (model[0] == 'o' && model[1] >= '1' && model[1] <= '9') || str_starts(model, "gpt-5");
 }
 
-static json_t *message(const char *role, const char *text)
-{
-    return json_pack("{s:s, s:s}", "role", role, "content", text);
-}
-
 static json_t *body(const struct author_call *c, const struct remote_quirks *q, const char *partial)
 {
     json_t *messages = json_array();
     if (q->no_system || !*c->stable) {
         char *both = xasprintf("%s%s", c->stable, c->turn);
-        json_array_append_new(messages, message("user", both));
+        remote_add_message(messages, "user", both);
         free(both);
     } else {
-        json_array_append_new(messages, message("system", c->stable));
-        json_array_append_new(messages, message("user", c->turn));
+        remote_add_message(messages, "system", c->stable);
+        remote_add_message(messages, "user", c->turn);
     }
     if (partial) {
-        json_array_append_new(messages, message("assistant", partial));
-        json_array_append_new(
-            messages, message("user", "Your reply was cut off. Go on exactly where it stopped, "
-                                      "repeating nothing and adding no remark."));
+        remote_add_message(messages, "assistant", partial);
+        remote_add_message(messages, "user", REMOTE_GO_ON);
     }
     json_t *j =
         json_pack("{s:s, s:o, s:b}", "model", c->author->model, "messages", messages, "stream", 1);
@@ -49,7 +42,7 @@ static json_t *body(const struct author_call *c, const struct remote_quirks *q, 
         return NULL;
     if (!q->no_max_tokens)
         json_object_set_new(j, q->legacy_max_tokens ? "max_tokens" : "max_completion_tokens",
-                            json_integer(c->max_tokens));
+                            json_integer(remote_max_tokens(c, q)));
     if (!q->no_stream_options)
         json_object_set_new(j, "stream_options", json_pack("{s:b}", "include_usage", 1));
     if (c->temperature >= 0 && !q->no_temperature && !is_reasoning(c->author->model))

@@ -13,6 +13,7 @@
 #include "base/tokens.h"
 #include "base/util.h"
 #include "sys/http.h"
+#include "sys/json.h"
 
 #define MAX_EMPTY 2
 #define MAX_ADAPT 6
@@ -50,6 +51,17 @@ bool remote_uint(const json_t *obj, const char *key, uint64_t *out)
         return false;
     *out = (uint64_t)json_integer_value(v);
     return true;
+}
+
+void remote_add_message(json_t *messages, const char *role, const char *text)
+{
+    json_array_append_new(messages,
+                          json_pack("{s:s, s:o}", "role", role, "content", json_text(text)));
+}
+
+uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q)
+{
+    return q->most_tokens ? MIN(q->most_tokens, c->max_tokens) : c->max_tokens;
 }
 
 void remote_set_error(struct remote_answer *a, const json_t *e)
@@ -112,10 +124,8 @@ static void on_event(void *ctx, const char *event, const char *data, size_t len)
     struct remote_call *rc = c->priv;
     struct remote *r = c->author->priv;
     struct remote_answer *a = &rc->answer;
-    if (len == 6 && memcmp(data, "[DONE]", 6) == 0) {
-        a->ended = true;
+    if (len == 6 && memcmp(data, "[DONE]", 6) == 0)
         return;
-    }
     json_t *j = json_loadb(data, len, 0, NULL);
     if (!json_is_object(j))
         a->malformed++;
@@ -139,7 +149,7 @@ static int send_request(struct author_call *c, struct err *err)
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     if (!text)
-        return err_set(err, ERR_INPUT, "the prompt is not valid UTF-8 and cannot be sent");
+        return err_set(err, ERR_INPUT, "the request cannot be written as JSON");
     char lines[4][4352];
     char *const slots[4] = {lines[0], lines[1], lines[2], lines[3]};
     for (int i = 0; i < 4; i++)
@@ -307,7 +317,35 @@ static bool names(const char *text, const char *word)
     return strcasestr(text, word) != NULL;
 }
 
-/* A 400 that blames one parameter: leave it out and say so. Returns false if it does not. */
+/* The model's own limit in "max_tokens is too large: 32000. This model supports at most 16384 ...":
+ * the largest number below what was asked for; 0 if the message is about something else. */
+static uint32_t token_limit_in(const char *m, uint32_t asked)
+{
+    uint32_t most = 0;
+    if (!names(m, "max_tokens") && !names(m, "max_completion_tokens"))
+        return 0;
+    if (!names(m, "too large") && !names(m, "at most") && !names(m, "maximum") &&
+        !names(m, "less than"))
+        return 0;
+    for (const char *p = m; *p;) {
+        if (!isdigit((unsigned char)*p)) {
+            bool word = isalnum((unsigned char)*p); /* of a model's name: gpt-4o-2024 */
+            for (p++; word && (isalnum((unsigned char)*p) || *p == '-' || *p == '_'); p++)
+                ;
+            continue;
+        }
+        uint64_t n = 0;
+        for (; isdigit((unsigned char)*p) || (*p == ',' && isdigit((unsigned char)p[1])); p++)
+            if (*p != ',' && n <= UINT32_MAX) /* 16,384 */
+                n = n * 10 + (uint64_t)(*p - '0');
+        if (n < asked && n > most)
+            most = (uint32_t)n;
+    }
+    return most >= 256 ? most : 0;
+}
+
+/* A 400 that blames one parameter: change it or leave it out, and say so. Returns false if it does
+ * not. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -316,7 +354,10 @@ static bool adapt(struct author_call *c)
     struct remote_quirks before = r->quirks, *q = &r->quirks;
     if (rc->adapted++ >= MAX_ADAPT)
         return false;
-    if (names(m, "max_completion_tokens") && !names(m, "instead") && !q->legacy_max_tokens)
+    uint32_t most = token_limit_in(m, remote_max_tokens(c, q));
+    if (most)
+        q->most_tokens = most;
+    else if (names(m, "max_completion_tokens") && !names(m, "instead") && !q->legacy_max_tokens)
         q->legacy_max_tokens = true;
     else if (names(m, "max_tokens") && names(m, "max_completion_tokens"))
         q->legacy_max_tokens = false;
@@ -332,7 +373,8 @@ static bool adapt(struct author_call *c)
         q->no_system = true;
     if (memcmp(&before, q, sizeof before) == 0)
         return false;
-    author_note(c, "the server refuses a parameter (%.200s); asking without it", m);
+    author_note(c, "the server refuses a parameter (%.200s); asking %s", m,
+                most ? "for fewer tokens" : "without it");
     rc->resume_ns = now_ns();
     return true;
 }
@@ -387,7 +429,7 @@ static void judge_error_event(struct author_call *c)
     snprintf(why, sizeof why, "the server broke off: %s%s%s", a->error_type,
              a->error_text[0] ? ": " : "", a->error_text);
     key_redact(why, strlen(why), r->key.buf);
-    bool got = a->text.len > 0;
+    bool got = a->text.len > 0 && !a->malformed && !rc->sse.dropped;
     take_answer(c, got);
     if (names(a->error_type, "authentication") || names(a->error_type, "permission") ||
         names(a->error_type, "invalid_api_key"))

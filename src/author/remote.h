@@ -23,6 +23,7 @@
 /* What one model turned out not to accept; remembered for the author's later calls. */
 struct remote_quirks {
     bool legacy_max_tokens; /* openai: max_tokens instead of max_completion_tokens */
+    uint32_t most_tokens;   /* of one reply; 0 = as many as are asked for */
     bool no_max_tokens;
     bool no_temperature;
     bool no_stream_options;
@@ -35,7 +36,6 @@ struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool have_usage;
-    bool ended;      /* the protocol's last event came */
     char finish[32]; /* "stop", "length", "refused", or "" */
     char model[128];
     bool error;
@@ -64,7 +64,15 @@ void remote_step(struct author_call *c);
 void remote_wait(struct author *a, uint64_t timeout_ns);
 void remote_end(struct author_call *c);
 
-/* Helpers for protocols: NULL-safe reads. */
+#define REMOTE_GO_ON                                                                        \
+    "Your reply was cut off. Go on exactly where it stopped, repeating nothing and adding " \
+    "no remark."
+
+/* Helpers for protocols. A text that is no UTF-8 loses its bad bytes, never the whole message. */
+void remote_add_message(json_t *messages, const char *role, const char *text);
+/* How many tokens a reply may have: what the call wants, or the model's own limit. */
+uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
+/* NULL-safe reads. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */
 bool remote_uint(const json_t *obj, const char *key, uint64_t *out);
 void remote_set_error(struct remote_answer *a, const json_t *error_object);

@@ -157,7 +157,7 @@ static void play(const char *file, const char *protocol)
     if (author_open(&a, spec, &cfg, &err) < 0)
         fail_msg("%s", err.msg);
     struct author_request rq = {
-        .role = "code", .stable = "Be brief.\n", .turn = "Write it.", .temperature = 0.5};
+        .role = "code", .stable = "Be \xff brief.\n", .turn = "Write \xff it.", .temperature = 0.5};
     struct author_call *c;
     uint64_t t0 = now_ns();
     assert_int_equal(author_start(a, &rq, &c, &err), 0);
@@ -225,7 +225,12 @@ static void test_anthropic(void **state)
     play_all("anthropic");
 }
 
-/* The body of the second request to a script, as the server saw it. */
+static const char *content(const json_t *message)
+{
+    return json_string_value(json_object_get(message, "content"));
+}
+
+/* The bodies of requests to a script, as the server saw them. */
 static void test_request_shape(void **state)
 {
     json_t *count = server_count("21-refused-parameter", "openai");
@@ -234,7 +239,22 @@ static void test_request_shape(void **state)
     assert_non_null(json_object_get(first, "temperature"));
     assert_null(json_object_get(second, "temperature"));
     assert_true(json_is_true(json_object_get(first, "stream")));
+    const json_t *asked = json_object_get(first, "messages");
+    assert_int_equal(json_array_size(asked), 2); /* a byte that is no text costs no message */
+    assert_string_equal(content(json_array_get(asked, 0)), "Be \xef\xbf\xbd brief.\n");
+    assert_string_equal(content(json_array_get(asked, 1)), "Write \xef\xbf\xbd it.");
     json_decref(count);
+    static const char *const limits[][2] = {{"openai", "max_completion_tokens"},
+                                            {"anthropic", "max_tokens"}};
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        count = server_count("37-too-many-tokens", limits[i][0]);
+        bodies = json_object_get(count, "bodies");
+        assert_int_equal(
+            json_integer_value(json_object_get(json_array_get(bodies, 0), limits[i][1])), 32000);
+        assert_int_equal(
+            json_integer_value(json_object_get(json_array_get(bodies, 1), limits[i][1])), 16384);
+        json_decref(count);
+    }
     count = server_count("11-token-limit", "anthropic");
     bodies = json_object_get(count, "bodies");
     const json_t *messages = json_object_get(json_array_get(bodies, 1), "messages");
@@ -243,6 +263,8 @@ static void test_request_shape(void **state)
     assert_string_equal(json_string_value(json_object_get(last, "role")), "user");
     const json_t *system = json_array_get(json_object_get(json_array_get(bodies, 0), "system"), 0);
     assert_non_null(json_object_get(system, "cache_control"));
+    assert_string_equal(json_string_value(json_object_get(system, "text")),
+                        "Be \xef\xbf\xbd brief.\n");
     json_decref(count);
 }
 

@@ -80,6 +80,8 @@ static void test_exec_failures(void **state)
         {"exec:true", "printed nothing"},
         {"exec:sleep 20", "time limit"},
         {"exec:head -c 5000000 /dev/zero | tr '\\0' x", "more than"},
+        {"exec:yes", "more than"}, /* long before its time is over */
+        {"exec:printf 'a\\033[2Jb\\nc\\377d' >&2; exit 1", "it said: a [2Jb c?d"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct author *a = must_open(cases[i].spec, (struct author_config){.total_ns = 1000000000});
@@ -91,6 +93,53 @@ static void test_exec_failures(void **state)
         author_call_free(c);
         author_close(a);
     }
+}
+
+/* What is no text does not reach the store, a prompt or a recording. */
+static void test_exec_bytes(void **state)
+{
+    struct author *a =
+        must_open("exec:printf 'a\\377b\\000c\\303\\251'", (struct author_config){0});
+    struct author_call *c = must_start(a, (struct author_request){.turn = "x"});
+    finish(a, c);
+    assert_true(author_reply(c)->ok);
+    assert_int_equal(author_reply(c)->text.len, 7);
+    assert_string_equal(author_reply(c)->text.buf, "a?b?c\xc3\xa9");
+    assert_non_null(strstr(author_reply(c)->notes.buf, "2 bytes"));
+    author_call_free(c);
+    author_close(a);
+}
+
+static void in_box(const char *name, const char *text)
+{
+    struct err err = ERR_INIT;
+    char path[600];
+    snprintf(path, sizeof path, "%s/odd/%s", tmp.path, name);
+    if (text)
+        assert_int_equal(file_write(path, text, strlen(text), &err), 0);
+    else
+        assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+/* A reply that was left there is not an answer to what is asked now; a pipe is no prompt. */
+static void test_mailbox_odd_files(void **state)
+{
+    char spec[512];
+    snprintf(spec, sizeof spec, "mailbox:%s/odd", tmp.path);
+    struct author *a = must_open(spec, (struct author_config){.wait_ns = 600000000});
+    in_box("0000.reply.md", "of long ago");
+    in_box("0003.prompt.md", NULL);
+    in_box("0007.reply.md", "of long ago");
+    in_box("x.prompt.md", "x");
+    in_box("99999999999999999999.prompt.md", "x");
+    struct author_call *c = must_start(a, (struct author_request){.run = "r", .handle = "?"});
+    assert_string_equal(author_call_handle(c), "0008");
+    in_box("0008.reply.md", NULL); /* nor is one a reply */
+    finish(a, c);
+    assert_false(author_reply(c)->ok);
+    assert_non_null(strstr(author_reply(c)->err.msg, "0008.reply.md"));
+    author_call_free(c);
+    author_close(a);
 }
 
 static void test_mailbox(void **state)
@@ -288,11 +337,17 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exec),       cmocka_unit_test(test_exec_failures),
-        cmocka_unit_test(test_mailbox),    cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_keys),       cmocka_unit_test(test_unknown_author),
-        cmocka_unit_test(test_prices),     cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_exec),
+        cmocka_unit_test(test_exec_failures),
+        cmocka_unit_test(test_mailbox),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_unknown_author),
+        cmocka_unit_test(test_prices),
+        cmocka_unit_test(test_budget),
         cmocka_unit_test(test_sse_pieces),
+        cmocka_unit_test(test_exec_bytes),
+        cmocka_unit_test(test_mailbox_odd_files),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
