@@ -16,6 +16,7 @@
  *                                            │no
  *                                            └─> budget left? ─> record, ask the author, record
  *
+ * When the strategy is done the best kernel is confirmed (confirm.h); no strategy sees that.
  * Budgets, the wall clock and Ctrl-C are looked at only before something new is done.
  */
 #ifndef AGENT_AGENT_H
@@ -49,7 +50,7 @@ struct node {
     int64_t verdict_index;    /* -1: refused before the judge saw it */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
-    const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned" */
+    const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned", ... */
     bool pruned;      /* search: not selected again */
     unsigned children, failed_children;
     unsigned depth; /* from its root */
@@ -68,6 +69,9 @@ struct agent_watch {
     void (*asking)(void *ctx, const struct agent *a, const char *role);
     void (*judging)(void *ctx, const struct agent *a, size_t n);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
+    void (*confirming)(void *ctx, const struct agent *a, const struct node *n);
+    void (*confirmed)(void *ctx, const struct agent *a, const struct node *n,
+                      const struct verdict *again);
     void *ctx;
 };
 
@@ -102,10 +106,11 @@ struct agent {
     })
     roles;
     uint64_t next_verdict;
-    struct strbuf stop; /* why it stopped; "" = it has not */
-    bool failed;        /* stopped by a failure rather than by its budget */
-    uint64_t recorded;  /* asks and judgings answered from the store */
-    uint32_t step;      /* for the live line and the profile's delay */
+    struct strbuf stop;        /* why it stopped; "" = it has not */
+    bool failed;               /* stopped by a failure rather than by its budget */
+    struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */
+    uint64_t recorded;         /* asks and judgings answered from the store */
+    uint32_t step;             /* for the live line and the profile's delay */
     uint64_t events;
 };
 
@@ -162,6 +167,13 @@ int agent_ledger(struct agent *a, const struct node *n, const struct node *again
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* For confirm.h: a second verdict of a node that passed, from the store (1 or 0) and from the
+ * judge, with all baselines beside it (1; 0 if there is none to be had, `why` says so). */
+int agent_again_recorded(struct agent *a, const struct node *n, struct verdict *out,
+                         struct err *err);
+int agent_judge_again(struct agent *a, const struct node *n, struct verdict *out,
+                      struct strbuf *why, struct err *err);
 
 bool node_passes(const struct node *n);
 /* The graded order: <0 if a is worth less than b. */

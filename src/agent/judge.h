@@ -32,7 +32,8 @@ struct judge_order {
 };
 
 struct judge_ops {
-    /* 0; 1 if there is no more to be had (a recording that was stopped); -1. */
+    /* 0; 1 if there is no such verdict (a recording that was stopped, or has no confirmation); -1.
+     */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* 1 with a verdict, 0 if none within timeout_ns, -1. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,

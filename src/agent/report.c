@@ -108,7 +108,9 @@ static void page(const struct summary *m, const struct strbuf *best, struct strb
         dialect_describe(&use, out);
         strbuf_addc(out, '\n');
     }
-    strbuf_adds(out, "```\n\n![time per candidate](time.svg)\n\n## Lineage\n\n```\n");
+    strbuf_adds(out, "```\n\n");
+    beside_markdown(m, out);
+    strbuf_adds(out, "![time per candidate](time.svg)\n\n## Lineage\n\n```\n");
     lineage_print(m, out);
     strbuf_adds(out, "```\n\n## Candidates\n\n");
     candidates(m, out);

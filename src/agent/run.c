@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/confirm.h"
 #include "agent/dialect.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -40,6 +41,7 @@ int agent_open(struct agent **out, const struct agent_setup *in, struct err *err
     a->rng = rng_of(in->config->seed, RNG_STREAM_AGENT);
     a->started_ns = now_ns();
     strbuf_init(&a->stop, 1024);
+    strbuf_init(&a->unconfirmed, 1024);
     *out = a;
     return 0;
 }
@@ -63,6 +65,7 @@ void agent_close(struct agent *a)
     vec_release(&a->ideas);
     vec_release(&a->roles);
     strbuf_release(&a->stop);
+    strbuf_release(&a->unconfirmed);
     task_free(a->extended);
     free(a);
 }
@@ -469,18 +472,20 @@ static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 struct pending {
     struct node *n;
     uint64_t ticket;
+    enum eval_depth depth;
     enum eval_baselines baselines;
     unsigned tries;
     bool waiting;
 };
 
-static int submit(struct agent *a, struct pending *p, bool model, struct err *err)
+/* 1 if the judge has no such verdict. */
+static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
         .task = a->task,
         .source = p->n->source,
         .len = strlen(p->n->source),
-        .depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME,
+        .depth = p->depth,
         .baselines = p->baselines,
         .model = model,
         .index = (uint64_t)p->n->verdict_index,
@@ -488,7 +493,12 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     };
     p->waiting = true;
     p->tries++;
-    int rc = a->in.judge->ops->submit(a->in.judge, &o, &p->ticket, err);
+    return a->in.judge->ops->submit(a->in.judge, &o, &p->ticket, err);
+}
+
+static int submit(struct agent *a, struct pending *p, bool model, struct err *err)
+{
+    int rc = hand_in(a, p, model, err);
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
@@ -539,6 +549,7 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
             rc = -1;
         else if (!found && (rc = may_go_on(a)) == 0) {
             list[i].n = nodes[i];
+            list[i].depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME;
             list[i].baselines = model                  ? BASELINES_NONE
                                 : !a->beside && i == 0 ? BASELINES_ALL
                                                        : BASELINES_HERE;
@@ -598,6 +609,67 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     }
     free(nodes);
     return rc;
+}
+
+/* The same candidate, under its confirmation's key. */
+static struct node second(const struct node *n)
+{
+    struct node s = *n;
+    s.verdict = (struct verdict){.kind = V_UNJUDGED};
+    s.verdict_index = (int64_t)(STORE_CONFIRM + n->index);
+    return s;
+}
+
+int agent_again_recorded(struct agent *a, const struct node *n, struct verdict *out,
+                         struct err *err)
+{
+    struct node s = second(n);
+    int rc = judge_recorded(a, &s, err);
+    *out = s.verdict;
+    return rc;
+}
+
+/* Waits for the verdict of p: 1, or 0 if none came (an error of the judge's is a reason, too). */
+static int wait_again(struct agent *a, const struct pending *p, struct verdict *out,
+                      struct strbuf *why)
+{
+    struct err err = ERR_INIT;
+    for (;;) {
+        uint64_t ticket;
+        int got = a->in.judge->ops->wait(a->in.judge, 250000000, &ticket, out, &err);
+        if (got > 0 && ticket == p->ticket)
+            return 1;
+        if (got > 0)
+            verdict_release(out); /* of a wave that was given up */
+        else if (got < 0 || interrupted()) {
+            strbuf_adds(why, got < 0 ? err.msg : "interrupted");
+            return 0;
+        }
+    }
+}
+
+int agent_judge_again(struct agent *a, const struct node *n, struct verdict *out,
+                      struct strbuf *why, struct err *err)
+{
+    struct node s = second(n);
+    struct pending p = {.n = &s, .depth = EVAL_TIME, .baselines = BASELINES_ALL};
+    struct err failed = ERR_INIT;
+    while (p.tries < UNJUDGED_TRIES) {
+        int rc = hand_in(a, &p, false, &failed);
+        if (rc)
+            strbuf_adds(why, rc < 0 ? failed.msg : "the recording does not have it");
+        if (rc || !wait_again(a, &p, out, why))
+            return 0;
+        if (out->kind != V_UNJUDGED) {
+            s.verdict = *out;
+            return store_verdict(a, &s, err) < 0 ? -1 : 1;
+        }
+        log_warn("agent", "candidate %llu could not be judged again: %s",
+                 (unsigned long long)n->index, out->summary);
+        verdict_release(out);
+    }
+    strbuf_addf(why, "the judge failed %d times", UNJUDGED_TRIES);
+    return 0;
 }
 
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
@@ -690,15 +762,24 @@ int agent_run(struct agent *a, struct err *err)
     if (!s)
         return err_set(err, ERR_INPUT, "there is no strategy '%s'", a->cfg->strategy);
     int rc = s->run(a, err);
-    if (rc < 0) {
+    const char *state = a->failed ? "failed" : rc == 1 && !near_roofline(a) ? "stopped" : "done";
+    int cut = rc < 0 ? -1 : agent_confirm(a, err);
+    if (cut < 0) {
         store_run_end(a->in.store, a->in.run, "failed", err ? err->msg : "", NULL);
         return -1;
     }
-    const char *state = a->failed ? "failed" : rc == 1 && !near_roofline(a) ? "stopped" : "done";
+    if (cut && rc == 0) {
+        rc = 1;
+        state = "stopped";
+    }
+    struct strbuf reason = STRBUF_INIT(4096);
+    strbuf_addf(&reason, "%s%s%s", a->stop.buf, a->stop.len && a->unconfirmed.len ? "; " : "",
+                a->unconfirmed.buf);
     if (store_run_progress(a->in.store, a->in.run, wall_ns(a),
                            a->best ? (int64_t)a->best->index : -1, err) < 0 ||
-        store_run_end(a->in.store, a->in.run, state, a->stop.buf, err) < 0)
-        return -1;
+        store_run_end(a->in.store, a->in.run, state, reason.buf, err) < 0)
+        rc = -1;
+    strbuf_release(&reason);
     a->spent.wall_ns = wall_ns(a);
     return rc;
 }

@@ -137,6 +137,10 @@ int summary_load(struct summary *m, struct store *s, const char *which, struct e
     count_nodes(m);
     count_moves(m);
     count_calls(m);
+    if (beside_load(m, s, err) < 0) {
+        summary_release(m);
+        return -1;
+    }
     return 0;
 }
 
@@ -147,6 +151,9 @@ void summary_release(struct summary *m)
     vec_release(&m->calls);
     vec_release(&m->events);
     vec_release(&m->moves);
+    vec_release(&m->unconfirmed);
+    if (m->has_beside)
+        verdict_release(&m->beside);
     arena_release(&m->arena);
 }
 
@@ -186,6 +193,11 @@ void summary_print(const struct summary *m, struct strbuf *out)
             strbuf_addf(out, ", %.0f%% of the roofline", m->best->roofline_pct);
         strbuf_addf(out, " (candidate %llu)\n", (unsigned long long)m->best->index);
     }
+    vec_each (struct unconfirmed, u, &m->unconfirmed)
+        strbuf_addf(out,
+                    "  NOT CONFIRMED: candidate %llu passed, and failed when it was judged again: "
+                    "%s: %.200s\n",
+                    (unsigned long long)u->node->index, u->kind, u->summary);
     for (size_t i = 0; i < m->moves.n; i++) {
         const struct move_gain *g = &m->moves.items[i];
         strbuf_addf(out, "  %-12s tried %u, gained %u, failed %u", g->kind, g->tried, g->gained,
@@ -238,6 +250,7 @@ json_t *summary_json(const struct summary *m)
     if (j && more)
         json_object_update(j, more);
     json_decref(more);
+    beside_json(m, j);
     return j;
 }
 
@@ -258,7 +271,7 @@ static void node_text(const struct summary *m, const struct node_rec *n, struct 
     if (m->best == n)
         strbuf_adds(out, "  <== best");
     else if (str_eq(n->fate, "regression") || str_eq(n->fate, "pruned") ||
-             str_eq(n->fate, "on trial"))
+             str_eq(n->fate, "on trial") || str_eq(n->fate, "unconfirmed"))
         strbuf_addf(out, "  (%s)", n->fate);
     strbuf_addc(out, '\n');
 }

@@ -221,7 +221,9 @@ static int run(int argc, const char **argv)
         .usage = "hone optimize [options] TASK",
         .about = "Writes, judges and refines kernels for a task until the budget or the roofline\n"
                  "ends it; leaves the best kernel and a report. Everything is recorded: a run\n"
-                 "that was interrupted is carried on by `hone resume`.",
+                 "that was interrupted is carried on by `hone resume`. On a GPU PyTorch is timed\n"
+                 "beside the first kernel that passes and, at the end, beside the best, which is\n"
+                 "judged once more for it.",
         .example = "hone optimize softmax --author anthropic:claude-sonnet-4-5 --budget-usd 2\n"
                    "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12",
         .opts = opts,

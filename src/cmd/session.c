@@ -75,26 +75,26 @@ static void add_ratio(const struct verdict *v, struct strbuf *sb)
     strbuf_addf(sb, " %s", who);
 }
 
-static void on_judged(void *ctx, const struct agent *a, const struct node *n)
+static void say_judged(struct live *l, const struct agent *a, const struct node *n,
+                       const char *stage, const struct verdict *v)
 {
-    struct live *l = ctx;
     struct strbuf sb = STRBUF_INIT(2048);
     if (l->quiet)
         return;
-    strbuf_addf(&sb, "%3llu %-10s %-13s ", (unsigned long long)n->index, n->stage,
-                verdict_kind_name(n->verdict.kind));
-    if (n->verdict.time_ns > 0) {
-        print_time(n->verdict.time_ns, n->verdict.time_is_model, &sb);
-        add_ratio(&n->verdict, &sb);
-        if (verdict_roofline(&n->verdict, NULL) > 0)
-            strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(&n->verdict, NULL));
+    strbuf_addf(&sb, "%3llu %-10s %-13s ", (unsigned long long)n->index, stage,
+                verdict_kind_name(v->kind));
+    if (v->time_ns > 0) {
+        print_time(v->time_ns, v->time_is_model, &sb);
+        add_ratio(v, &sb);
+        if (verdict_roofline(v, NULL) > 0)
+            strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(v, NULL));
     } else {
         size_t from = sb.len;
-        strbuf_adds(&sb, n->verdict.summary);
+        strbuf_adds(&sb, v->summary);
         term_clean(sb.buf + from, 60);
         sb.len = strlen(sb.buf);
     }
-    if (n == a->best)
+    if (n == a->best && v->kind == V_PASS)
         strbuf_adds(&sb, "  *best*");
     strbuf_addf(&sb, "  | %.0fk tokens%s", (double)(a->spent.in_tokens + a->spent.out_tokens) / 1e3,
                 a->spent.estimated ? "~" : "");
@@ -109,6 +109,25 @@ static void on_judged(void *ctx, const struct agent *a, const struct node *n)
     progress_say(&l->p, "%s", sb.buf);
     strbuf_release(&left);
     strbuf_release(&sb);
+}
+
+static void on_judged(void *ctx, const struct agent *a, const struct node *n)
+{
+    say_judged(ctx, a, n, n->stage, &n->verdict);
+}
+
+static void on_confirming(void *ctx, const struct agent *a, const struct node *n)
+{
+    struct live *l = ctx;
+    if (!l->quiet)
+        progress_show(&l->p, "judging candidate %llu once more, beside PyTorch ...",
+                      (unsigned long long)n->index);
+}
+
+static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
+                         const struct verdict *again)
+{
+    say_judged(ctx, a, n, "confirm", again);
 }
 
 /* ---- opening what a run needs --------------------------------------------------------------- */
@@ -211,6 +230,7 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
         json_decref(j);
     } else {
         summary_print(&m, &text);
+        beside_print(&m, &text);
         if (m.best)
             strbuf_addf(&text, "  kernel: %s/best.cu\n", dir);
         strbuf_addf(&text, "  report: %s/report.md\n", dir);
@@ -305,7 +325,12 @@ int session_run(struct session *s)
         .config = s->config,
         .judge = p.judge,
         .prices = p.prices,
-        .watch = {.asking = on_asking, .judging = on_judging, .judged = on_judged, .ctx = &live},
+        .watch = {.asking = on_asking,
+                  .judging = on_judging,
+                  .judged = on_judged,
+                  .confirming = on_confirming,
+                  .confirmed = on_confirmed,
+                  .ctx = &live},
         .prior_wall_ns = s->prior_wall_ns,
     };
     memcpy(in.authors, p.authors, sizeof in.authors);

@@ -18,6 +18,7 @@ static int show_run(const struct summary *m, bool json)
         return HONE_OK;
     }
     summary_print(m, &sb);
+    beside_print(m, &sb);
     strbuf_addc(&sb, '\n');
     lineage_print(m, &sb);
     cmd_print_foreign(sb.buf, sb.len);
@@ -27,21 +28,22 @@ static int show_run(const struct summary *m, bool json)
 
 /* Its source, or its verdict's JSON. */
 static int show_candidate(struct store *s, const struct summary *m, const char *which, bool verdict,
-                          struct err *err)
+                          bool again, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);
     struct arena mem = ARENA_INIT;
     struct verdict_rec v;
     const struct node_rec *n = summary_candidate(m, which, err);
     int rc = n ? 0 : -1;
-    if (n && verdict) {
-        int found = n->verdict < 0
-                        ? 0
-                        : store_verdict_get(s, m->run.id, (uint64_t)n->verdict, &v, &mem, err);
-        rc = found == 1   ? store_blob_get(s, v.json_sha, &sb, err)
-             : found == 0 ? err_set(err, ERR_INPUT, "candidate %llu has no verdict",
-                                    (unsigned long long)n->index)
-                          : -1;
+    if (n && (verdict || again)) {
+        uint64_t index = again ? STORE_CONFIRM + n->index : (uint64_t)n->verdict;
+        int found =
+            !again && n->verdict < 0 ? 0 : store_verdict_get(s, m->run.id, index, &v, &mem, err);
+        rc = found == 1 ? store_blob_get(s, v.json_sha, &sb, err)
+             : found == 0
+                 ? err_set(err, ERR_INPUT, "candidate %llu has no %s", (unsigned long long)n->index,
+                           again ? "confirmation" : "verdict")
+                 : -1;
         strbuf_addc(&sb, '\n');
     } else if (n) {
         rc = store_blob_get(s, n->source_sha, &sb, err);
@@ -59,9 +61,10 @@ static int run(int argc, const char **argv)
     struct store *s = NULL;
     struct summary m;
     const char *path = NULL;
-    bool json = false, verdict = false;
+    bool json = false, verdict = false, again = false;
     const struct option opts[] = {
         OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict (JSON) instead of its source"),
+        OPT_FLAG(0, "confirmation", &again, "that of its second judging, at the end of the run"),
         OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
@@ -86,7 +89,8 @@ static int run(int argc, const char **argv)
         if (argc == 1)
             rc = show_run(&m, json);
         else
-            rc = show_candidate(s, &m, argv[1], verdict, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+            rc =
+                show_candidate(s, &m, argv[1], verdict, again, &err) < 0 ? cmd_fail(&err) : HONE_OK;
         summary_release(&m);
     }
     store_close(s);

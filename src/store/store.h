@@ -123,6 +123,10 @@ struct verdict_rec {
 };
 VEC_DECL(verdict_vec, struct verdict_rec);
 
+/* Verdicts of a run are counted from 0; that of node n's confirmation, a second one of the same
+ * source, has the index STORE_CONFIRM + n. */
+#define STORE_CONFIRM (UINT64_C(1) << 32)
+
 int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err);
 int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdict_rec *out,
                       struct arena *a, struct err *err); /* 1 or 0 */

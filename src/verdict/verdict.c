@@ -92,6 +92,10 @@ void verdict_plain_text(struct verdict *v)
         make_plain(v, w);
     vec_each (struct verdict_workload, w, &v->workloads)
         make_plain(v, &w->note);
+    vec_each (struct verdict_time, t, &v->times) {
+        make_plain(v, &t->shape);
+        make_plain(v, &t->who);
+    }
     vec_each (struct verdict_finding, f, &v->findings) {
         make_plain(v, &f->text);
         make_plain(v, &f->kernel);

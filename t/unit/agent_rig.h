@@ -3,6 +3,7 @@
  * verdict off the candidate's own comment, and a store in a temporary directory.
  *
  *     // judge: pass 120        passes in 120 us        // judge: mismatch       fails
+ *     // judge: pass 120 0 again=unsafe                 passes, but not its confirmation
  *
  *     struct run_config c = config("refine");
  *     struct outcome o = run(&c, refine_script);
@@ -31,6 +32,7 @@
 #include "base/util.h"
 #include "sys/file.h"
 #include "sys/hash.h"
+#include "sys/interrupt.h"
 #include "sys/json.h"
 
 /* ---- a scripted author ---------------------------------------------------------------------- */
@@ -112,8 +114,8 @@ struct fake {
     VEC(struct {
         uint64_t ticket;
         char *source;
-        enum eval_depth depth;
         enum eval_baselines baselines;
+        bool again; /* the confirmation of one that passed */
     })
     queue;
     size_t done;
@@ -122,6 +124,10 @@ struct fake {
     unsigned prepared;       /* asked to get ready for children of a source */
     unsigned with_parent;    /* orders that named the source they were made from */
     bool gpu;                /* baselines asked for are timed: naive 200 us, torch 50 us */
+    enum eval_depth depth;   /* of the last order */
+    bool model;              /* times are modelled */
+    bool unjudged_again;     /* no confirmation is ever judged */
+    bool cut_again;          /* Ctrl-C comes while one is being judged */
     char orders[64];         /* what each was to be timed beside: n none, h here, a all */
 };
 
@@ -142,8 +148,9 @@ static inline int f_submit(struct judge *j, const struct judge_order *o, uint64_
     vec_push(&f->queue);
     f->queue.items[i].ticket = *ticket = 1000 + i;
     f->queue.items[i].source = xstrndup(o->source, o->len);
-    f->queue.items[i].depth = o->depth;
+    f->depth = o->depth;
     f->queue.items[i].baselines = o->baselines;
+    f->queue.items[i].again = o->index >= STORE_CONFIRM;
     if (strlen(f->orders) + 1 < sizeof f->orders)
         f->orders[strlen(f->orders)] = "nha"[o->baselines];
     f->with_parent += o->parent && strstr(o->parent, "// judge: ");
@@ -156,14 +163,16 @@ static inline void f_prepare(struct judge *j, const struct task *t, const char *
     f->prepared += strstr(parent, "// judge: ") != NULL;
 }
 
-static inline void fill_verdict(struct verdict *v, const char *source, enum eval_depth depth)
+static inline void fill_verdict(struct verdict *v, const char *source, bool again)
 {
-    const char *at = strstr(source, "// judge: ");
+    const char *at = strstr(source, "// judge: "), *second = strstr(source, "again=");
     char kind[32] = "compile_error";
     double us = 0, roof = 0;
     bool ok;
     if (at)
         sscanf(at + 10, "%31s %lf %lf", kind, &us, &roof);
+    if (again && second)
+        sscanf(second, "again=%31s", kind);
     v->kind = verdict_kind_from(kind, &ok);
     assert_true(ok);
     v->summary = v->kind == V_PASS ? "" : "made to fail";
@@ -237,12 +246,19 @@ static inline int f_wait(struct judge *j, uint64_t ns, uint64_t *ticket, struct 
         return 0;
     blank_verdict(out);
     *ticket = f->queue.items[f->done].ticket;
-    if (f->unjudged_first) {
-        f->unjudged_first--;
+    bool again = f->queue.items[f->done].again;
+    if (again && f->cut_again) {
+        if (!interrupted())
+            raise(SIGINT);
+        return 0;
+    }
+    if (f->unjudged_first || (again && f->unjudged_again)) {
+        f->unjudged_first -= f->unjudged_first > 0;
         out->kind = V_UNJUDGED;
         out->summary = "the device went away";
     } else {
-        fill_verdict(out, f->queue.items[f->done].source, f->queue.items[f->done].depth);
+        fill_verdict(out, f->queue.items[f->done].source, again);
+        out->time_is_model = f->model;
         if (f->gpu && f->queue.items[f->done].baselines)
             add_baseline(out, "naive", 200);
         if (f->gpu && f->queue.items[f->done].baselines == BASELINES_ALL)
@@ -370,6 +386,15 @@ static inline int64_t new_run(const struct run_config *c)
     free(text);
     json_decref(j);
     return run;
+}
+
+static inline struct outcome run_on_gpu(const struct run_config *c, script_fn fn, struct fake *f)
+{
+    *f = (struct fake){.gpu = true};
+    new_store();
+    strbuf_clear(&prompts);
+    script = fn;
+    return carry_on(c, new_run(c), f);
 }
 
 static inline struct outcome run(const struct run_config *c, script_fn fn)

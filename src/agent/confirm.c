@@ -1,0 +1,119 @@
+#include "agent/confirm.h"
+
+#include "base/util.h"
+#include "sys/interrupt.h"
+
+/* So many kernels may fail before the next is left unconfirmed. */
+enum { CONFIRM_TRIES = 3 };
+
+static bool beside_torch(const struct node *n)
+{
+    vec_each (struct verdict_time, t, &n->verdict.times)
+        if (baseline_is_torch(t->who))
+            return true;
+    return false;
+}
+
+static bool wants_torch(const struct agent *a)
+{
+    vec_each (const char *, name, &a->task->baselines)
+        if (baseline_is_torch(*name))
+            return a->cfg->baselines;
+    return false;
+}
+
+/* A modelled time is the emulator's, where no library runs. */
+static bool needs_it(const struct agent *a)
+{
+    const struct verdict *v = a->best ? &a->best->verdict : NULL;
+    return v && v->time_ns > 0 && !v->time_is_model && !beside_torch(a->best);
+}
+
+/* Why it cannot be had, or "". */
+static void obstacle(struct agent *a, struct strbuf *why)
+{
+    const struct budget time = {.wall_ns = a->cfg->budget.wall_ns};
+    if (a->beside && !beside_torch(a->beside))
+        strbuf_addf(why, "PyTorch did not run beside candidate %llu",
+                    (unsigned long long)a->beside->index);
+    else if (interrupted())
+        strbuf_adds(why, "interrupted");
+    else if (a->failed)
+        strbuf_adds(why, "the run failed");
+    else
+        budget_over(&time, &a->spent, why);
+}
+
+/* It passed and does not any more: the next best takes its place. */
+static int dethrone(struct agent *a, const struct verdict *v, struct err *err)
+{
+    struct node *old = a->best;
+    char key[40];
+    struct strbuf text = STRBUF_INIT(4096);
+    snprintf(key, sizeof key, "confirm-%06llu", (unsigned long long)old->index);
+    strbuf_addf(&text, "candidate %llu passed and failed when it was judged again: %s: %.1000s",
+                (unsigned long long)old->index, verdict_kind_name(v->kind), v->summary);
+    int rc = store_event_put(a->in.store, a->in.run, key, "confirm", text.buf, err);
+    strbuf_release(&text);
+    if (rc < 0 || agent_set_fate(a, old, "unconfirmed", err) < 0)
+        return -1;
+    a->best = NULL;
+    vec_each (struct node *, n, &a->nodes)
+        if (node_passes(*n) && !str_eq((*n)->fate, "unconfirmed") &&
+            (!a->best || node_cmp(*n, a->best) > 0))
+            a->best = *n;
+    return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
+}
+
+/* Only what is new may be in the way of something. */
+static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
+{
+    int rc = agent_again_recorded(a, a->best, v, err);
+    if (rc)
+        return rc;
+    obstacle(a, why);
+    if (why->len)
+        return 0;
+    if (a->in.watch.confirming)
+        a->in.watch.confirming(a->in.watch.ctx, a, a->best);
+    rc = agent_judge_again(a, a->best, v, why, err);
+    if (rc == 1 && a->in.watch.confirmed)
+        a->in.watch.confirmed(a->in.watch.ctx, a, a->best, v);
+    return rc;
+}
+
+static int confirm_best(struct agent *a, bool *passes, struct strbuf *why, struct err *err)
+{
+    struct verdict v;
+    int rc = judge_best(a, &v, why, err);
+    if (rc <= 0)
+        return rc;
+    *passes = v.kind == V_PASS;
+    if (!*passes && dethrone(a, &v, err) < 0)
+        rc = -1;
+    verdict_release(&v);
+    return rc;
+}
+
+int agent_confirm(struct agent *a, struct err *err)
+{
+    struct strbuf why = STRBUF_INIT(1024);
+    bool passes = !wants_torch(a);
+    int rc = 1;
+    for (unsigned n = 0; rc == 1 && !passes && needs_it(a); n++) {
+        rc = 0;
+        if (n == CONFIRM_TRIES)
+            strbuf_addf(&why, "%d before it failed", CONFIRM_TRIES);
+        else
+            rc = confirm_best(a, &passes, &why, err);
+    }
+    bool cut = why.len && interrupted();
+    if (cut)
+        agent_stop(a, "interrupted");
+    if (why.len)
+        strbuf_adds(&a->unconfirmed, "the best kernel is not confirmed");
+    if (why.len && !str_eq(why.buf, a->stop.buf))
+        strbuf_addf(&a->unconfirmed, ": %s", why.buf);
+    strbuf_release(&why);
+    return rc < 0 ? -1 : cut;
+}

@@ -1,0 +1,461 @@
+/* The best kernel judged once more at the end of a run, beside PyTorch. */
+#include "agent/report.h"
+#include "agent_rig.h"
+
+static bool recorded_again(const struct outcome *o, uint64_t node, char kind[32])
+{
+    struct arena mem = ARENA_INIT;
+    struct verdict_rec r;
+    struct err err = ERR_INIT;
+    int rc = store_verdict_get(store, o->m.run.id, STORE_CONFIRM + node, &r, &mem, &err);
+    if (rc < 0)
+        fail_with("store_verdict_get", &err);
+    if (rc)
+        snprintf(kind, 32, "%s", r.kind);
+    arena_release(&mem);
+    return rc == 1;
+}
+
+static void report_of(const struct outcome *o, struct strbuf *out)
+{
+    char dir[600], path[640];
+    struct err err = ERR_INIT;
+    snprintf(dir, sizeof dir, "%s/report", tmp.path);
+    snprintf(path, sizeof path, "%s/report.md", dir);
+    strbuf_clear(out);
+    if (report_write(&o->m, store, dir, &err) < 0 || file_read(path, 1 << 20, out, &err) < 0)
+        fail_with("report_write", &err);
+}
+
+static void test_confirmed(void **state)
+{
+    struct run_config c = config("refine");
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct fake f;
+    char kind[32];
+    c.steps = 3;
+    c.profile = PROFILE_ALWAYS;
+    struct outcome o = run_on_gpu(&c, steady_script, &f);
+    assert_string_equal(f.orders, "ahhha");
+    assert_int_equal(f.depth, EVAL_TIME); /* its counters are known */
+    assert_string_equal(o.m.run.state, "done");
+    assert_string_equal(o.m.run.reason, "");
+    assert_int_equal(o.m.run.best, 3);
+    assert_int_equal(o.m.nodes.n, 4); /* it is no candidate of its own */
+    assert_true(recorded_again(&o, 3, kind));
+    assert_string_equal(kind, "pass");
+    assert_true(o.m.has_beside && o.m.confirmed);
+    beside_print(&o.m, &sb);
+    assert_string_equal(sb.buf,
+                        "  candidate 3 beside its baselines, judged once more at the end of the "
+                        "run:\n"
+                        "    R=1\n"
+                        "      the kernel        85.0 us\n"
+                        "      naive            200.0 us  2.35x [2.33, 2.38]\n"
+                        "      torch             50.0 us  0.59x [0.58, 0.59]\n");
+    report_of(&o, &sb);
+    assert_non_null(strstr(sb.buf, "| shape | the kernel | naive | torch |\n"
+                                   "| --- | ---: | ---: | ---: |\n"
+                                   "| R=1 | 85.0 us | 200.0 us, 2.35x [2.33, 2.38] | 50.0 us, "
+                                   "0.59x [0.58, 0.59] |\n"));
+    json_t *j = summary_json(&o.m);
+    assert_true(json_is_true(json_object_get(j, "confirmed")));
+    assert_int_equal(json_array_size(json_object_get(j, "beside")), 3);
+    json_decref(j);
+    summary_release(&o.m);
+    strbuf_release(&sb);
+}
+
+static char *downhill_script(const struct author_call *c)
+{
+    return c->index ? edit_reply(c, "tuning: worse", c->index == 1 ? "pass 120" : "pass 130")
+                    : file_reply("first: x", "pass 90");
+}
+
+/* What was timed beside PyTorch already, or can never be, is not judged again. */
+static void test_nothing_to_confirm(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 2;
+    struct outcome o = run_on_gpu(&c, downhill_script, &f);
+    assert_string_equal(f.orders, "ahh");
+    assert_string_equal(o.m.run.reason, "");
+    assert_true(o.m.has_beside && !o.m.confirmed);
+    summary_release(&o.m);
+
+    new_store(); /* the emulator */
+    f = (struct fake){.model = true};
+    script = steady_script;
+    o = carry_on(&c, new_run(&c), &f);
+    assert_string_equal(f.orders, "ahh");
+    assert_string_equal(o.m.run.reason, "");
+    assert_false(o.m.has_beside);
+    summary_release(&o.m);
+
+    new_store(); /* no PyTorch there */
+    f = (struct fake){.judged = 0};
+    o = carry_on(&c, new_run(&c), &f);
+    assert_string_equal(f.orders, "ahh");
+    assert_string_equal(o.m.run.state, "done");
+    assert_string_equal(o.m.run.reason, "the best kernel is not confirmed: PyTorch did not run "
+                                        "beside candidate 0");
+    summary_release(&o.m);
+
+    c.baselines = false; /* not wanted */
+    o = run_on_gpu(&c, steady_script, &f);
+    assert_string_equal(f.orders, "ahh");
+    assert_string_equal(o.m.run.reason, "");
+    summary_release(&o.m);
+}
+
+/* 100 us, then 80 and 60 which pass only once, and 70. */
+static char *lucky_script(const struct author_call *c)
+{
+    static const char *const verdicts[] = {"pass 80 0 again=mismatch", "pass 70",
+                                           "pass 60 0 again=unsafe"};
+    return c->index ? edit_reply(c, "tuning: more", verdicts[MIN(c->index, 3) - 1])
+                    : file_reply("first: x", "pass 100");
+}
+
+/* A kernel that passed by luck is not the best; that it was taken for it is said aloud. */
+static void test_luck(void **state)
+{
+    static const char *const aloud = "NOT CONFIRMED: candidate 3 passed, and failed when it was "
+                                     "judged again: unsafe: made to fail";
+    struct run_config c = config("refine");
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct fake f;
+    char kind[32];
+    c.steps = 3;
+    struct outcome o = run_on_gpu(&c, lucky_script, &f);
+    assert_string_equal(f.orders, "ahhhaa");
+    assert_string_equal(o.m.run.state, "done");
+    assert_string_equal(o.m.run.reason, "");
+    assert_int_equal(o.m.run.best, 2);
+    assert_string_equal(node(&o, 3)->fate, "unconfirmed");
+    assert_string_equal(node(&o, 2)->fate, "best");
+    assert_true(recorded_again(&o, 3, kind));
+    assert_string_equal(kind, "unsafe");
+    assert_true(recorded_again(&o, 2, kind));
+    assert_true(o.m.confirmed);
+    summary_print(&o.m, &sb);
+    assert_non_null(strstr(sb.buf, aloud));
+    assert_non_null(strstr(sb.buf, "best: 70.0 us"));
+    report_of(&o, &sb);
+    assert_non_null(strstr(sb.buf, aloud));
+    assert_non_null(strstr(sb.buf, "- confirm: candidate 3 passed and failed"));
+    summary_release(&o.m);
+    strbuf_release(&sb);
+}
+
+static char *all_luck_script(const struct author_call *c)
+{
+    char judge[64];
+    snprintf(judge, sizeof judge, "pass %d 0 again=unsafe", 100 - (int)c->index * 5);
+    return c->index ? edit_reply(c, "tuning: more", judge) : file_reply("first: x", judge);
+}
+
+static void test_much_luck(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 2; /* down to the one PyTorch was timed beside */
+    struct outcome o = run_on_gpu(&c, all_luck_script, &f);
+    assert_string_equal(f.orders, "ahhaa");
+    assert_int_equal(o.m.run.best, 0);
+    assert_int_equal(o.m.unconfirmed.n, 2);
+    assert_string_equal(o.m.run.reason, "");
+    summary_release(&o.m);
+    c.steps = 5; /* not for ever */
+    o = run_on_gpu(&c, all_luck_script, &f);
+    assert_string_equal(f.orders, "ahhhhhaaa");
+    assert_int_equal(o.m.run.best, 2);
+    assert_int_equal(o.m.unconfirmed.n, 3);
+    assert_string_equal(o.m.run.reason, "the best kernel is not confirmed: 3 before it failed");
+    summary_release(&o.m);
+}
+
+/* A judge that cannot does not spoil the run. */
+static void test_unjudged(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f = {.gpu = true, .unjudged_again = true};
+    c.steps = 1;
+    new_store();
+    script = steady_script;
+    int64_t id = new_run(&c);
+    struct outcome o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "ahaaa");
+    assert_string_equal(o.m.run.state, "done");
+    assert_string_equal(o.m.run.reason,
+                        "the best kernel is not confirmed: the judge failed 3 times");
+    assert_int_equal(o.m.run.best, 1);
+    summary_release(&o.m);
+    f = (struct fake){.gpu = true};
+    o = carry_on(&c, id, &f); /* when it can again */
+    assert_string_equal(f.orders, "a");
+    assert_string_equal(o.m.run.reason, "");
+    assert_true(o.m.confirmed);
+    summary_release(&o.m);
+}
+
+static struct run_config hasty;
+
+static char *hasty_script(const struct author_call *c)
+{
+    if (c->index == 2)
+        hasty.budget.wall_ns = 1;
+    return steady_script(c);
+}
+
+/* Confirming is no step and asks no author; it does take time. */
+static void test_budgets(void **state)
+{
+    struct fake f;
+    hasty = config("refine");
+    hasty.budget.steps = 2;
+    struct outcome o = run_on_gpu(&hasty, steady_script, &f);
+    assert_string_equal(f.orders, "aha");
+    assert_string_equal(o.m.run.reason, "the budget of 2 judged candidates is used up");
+    assert_true(o.m.confirmed);
+    summary_release(&o.m);
+    hasty = config("refine");
+    o = run_on_gpu(&hasty, hasty_script, &f);
+    assert_string_equal(f.orders, "ah");
+    assert_string_equal(o.m.run.reason,
+                        "the budget of 0 s is used up; the best kernel is not confirmed");
+    assert_int_equal(o.m.run.best, 1);
+    summary_release(&o.m);
+}
+
+/* More steps after a confirmation: another best, confirmed in its turn; nothing done twice. */
+static void test_more_steps(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    char kind[32];
+    c.steps = 2;
+    struct outcome o = run_on_gpu(&c, lucky_script, &f);
+    int64_t id = o.m.run.id;
+    assert_string_equal(f.orders, "ahha");
+    summary_release(&o.m);
+    f = (struct fake){.gpu = true};
+    o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "");
+    assert_true(o.m.confirmed);
+    summary_release(&o.m);
+    c.steps = 3;
+    c.budget.wall_ns = 1; /* what is recorded counts whatever the time */
+    f = (struct fake){.gpu = true};
+    o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "");
+    assert_true(o.m.confirmed);
+    summary_release(&o.m);
+    c.budget.wall_ns = 0;
+    o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "ha"); /* its best failed: back to one that was confirmed */
+    assert_int_equal(o.m.run.best, 2);
+    assert_true(recorded_again(&o, 3, kind) && o.m.confirmed);
+    summary_release(&o.m);
+}
+
+/* ---- killed, interrupted, replayed ---------------------------------------------------------- */
+
+struct killer {
+    uint64_t at;
+    bool after;
+};
+
+static void kill_here(void *ctx, uint64_t n, bool after)
+{
+    struct killer *k = ctx;
+    if (n == k->at && after == k->after)
+        kill(getpid(), SIGKILL);
+}
+
+/* Runs it in a child that may die, and opens its store here. */
+static int run_in_child(const struct run_config *c, struct fake f, struct killer *k, int64_t *id)
+{
+    struct err err = ERR_INIT;
+    new_store();
+    *id = new_run(c);
+    char *path = xstrdup(store_path(store));
+    store_close(store);
+    store = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        interrupt_catch();
+        if (store_open(&store, path, &err) < 0)
+            _exit(3);
+        if (k)
+            store_set_hook(store, kill_here, k);
+        struct outcome o = carry_on(c, *id, &f);
+        summary_release(&o.m);
+        _exit(0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    if (store_open(&store, path, &err) < 0)
+        fail_with("store_open", &err);
+    free(path);
+    return status;
+}
+
+static size_t verdicts_of(int64_t id)
+{
+    struct verdict_vec list = VEC_INIT;
+    struct arena mem = ARENA_INIT;
+    struct err err = ERR_INIT;
+    if (store_verdict_list(store, id, &list, &mem, &err) < 0)
+        fail_with("store_verdict_list", &err);
+    size_t n = list.n;
+    vec_release(&list);
+    arena_release(&mem);
+    return n;
+}
+
+/* Whenever it is killed: the same best and the same tree, and no recorded verdict judged again. */
+static void test_killed(void **state)
+{
+    struct run_config c = config("refine");
+    struct strbuf want = STRBUF_INIT(1 << 20), got = STRBUF_INIT(1 << 20);
+    struct fake f;
+    int64_t id;
+    c.steps = 3;
+    struct outcome o = run_on_gpu(&c, lucky_script, &f);
+    lineage(&o, &want);
+    summary_print(&o.m, &got);
+    summary_release(&o.m);
+    unsigned killed = 0, while_confirming = 0;
+    bool more = true;
+    for (uint64_t n = 0; more; n++) {
+        struct killer k = {n, n % 2 == 1};
+        more = WIFSIGNALED(run_in_child(&c, (struct fake){.gpu = true}, &k, &id));
+        killed += more;
+        size_t before = verdicts_of(id);
+        while_confirming += before == 5;
+        f = (struct fake){.gpu = true};
+        o = carry_on(&c, id, &f);
+        if (before + strlen(f.orders) != 6)
+            fail_msg("killed at write %llu: %zu verdicts, then judged %s", (unsigned long long)n,
+                     before, f.orders);
+        lineage(&o, &got);
+        assert_string_equal(got.buf, want.buf);
+        assert_int_equal(o.m.run.best, 2);
+        assert_true(o.m.confirmed);
+        summary_release(&o.m);
+    }
+    assert_true(killed > 20);
+    assert_true(while_confirming > 2);
+    strbuf_release(&want);
+    strbuf_release(&got);
+}
+
+static void test_interrupted(void **state)
+{
+    struct run_config c = config("refine");
+    struct arena mem = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct run_rec r;
+    int64_t id;
+    c.steps = 1;
+    script = steady_script;
+    run_in_child(&c, (struct fake){.gpu = true, .cut_again = true}, NULL, &id);
+    assert_int_equal(store_run_find(store, "last", &r, &mem, &err), 0);
+    assert_string_equal(r.state, "stopped");
+    assert_string_equal(r.reason, "interrupted; the best kernel is not confirmed");
+    assert_int_equal(r.best, 1);
+    struct fake f = {.gpu = true};
+    struct outcome o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "a");
+    assert_string_equal(o.m.run.state, "done");
+    assert_true(o.m.confirmed);
+    summary_release(&o.m);
+    arena_release(&mem);
+}
+
+/* Replays a recording of the last run; returns how many candidates differ. */
+static int replay_last(const struct run_config *c, const char *path, struct summary *m)
+{
+    struct err err = ERR_INIT;
+    struct strbuf differ = STRBUF_INIT(1 << 20);
+    char spec[640];
+    struct replay *r;
+    struct author *replayer;
+    struct agent *a;
+    snprintf(spec, sizeof spec, "replay:%s", path);
+    if (replay_load(&r, path, &err) < 0 || author_open(&replayer, spec, NULL, &err) < 0)
+        fail_with(path, &err);
+    new_store();
+    struct judge *j = judge_replay(r);
+    int64_t id = new_run(c);
+    struct agent_setup in = {.store = store,
+                             .run = id,
+                             .run_name = "again",
+                             .task = task,
+                             .config = c,
+                             .authors = {[AUTHOR_CODE] = replayer},
+                             .judge = j};
+    assert_int_equal(agent_open(&a, &in, &err), 0);
+    if (agent_run(a, &err) != 0)
+        fail_with("agent_run", &err);
+    agent_close(a);
+    int differs = record_compare(store, id, r, &differ, &err);
+    if (summary_load(m, store, "last", &err) < 0)
+        fail_with("summary_load", &err);
+    judge_close(j);
+    author_close(replayer);
+    replay_free(r);
+    strbuf_release(&differ);
+    return differs;
+}
+
+static void test_replayed(void **state)
+{
+    struct run_config c = config("refine");
+    struct err err = ERR_INIT;
+    struct fake f;
+    struct summary m;
+    char path[600];
+    c.steps = 3;
+    snprintf(path, sizeof path, "%s/rec.jsonl", tmp.path);
+    struct outcome o = run_on_gpu(&c, lucky_script, &f);
+    if (record_export(store, "last", path, &err) < 0)
+        fail_with("record_export", &err);
+    summary_release(&o.m);
+    assert_int_equal(replay_last(&c, path, &m), 0);
+    assert_int_equal(m.drift, 0);
+    assert_int_equal(m.run.best, 2);
+    assert_int_equal(m.unconfirmed.n, 1);
+    assert_true(m.confirmed);
+    assert_string_equal(m.run.reason, "");
+    summary_release(&m);
+
+    /* a recording that has none */
+    new_store();
+    f = (struct fake){.gpu = true, .unjudged_again = true};
+    script = steady_script;
+    o = carry_on(&c, new_run(&c), &f);
+    if (record_export(store, "last", path, &err) < 0)
+        fail_with("record_export", &err);
+    summary_release(&o.m);
+    assert_int_equal(replay_last(&c, path, &m), 0);
+    assert_string_equal(m.run.state, "done");
+    assert_string_equal(m.run.reason,
+                        "the best kernel is not confirmed: the recording does not have it");
+    summary_release(&m);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_confirmed),   cmocka_unit_test(test_nothing_to_confirm),
+        cmocka_unit_test(test_luck),        cmocka_unit_test(test_much_luck),
+        cmocka_unit_test(test_unjudged),    cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_more_steps),  cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_replayed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
