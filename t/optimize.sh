@@ -57,6 +57,22 @@ mkdir elsewhere
 runs 0 "is found again from elsewhere" env -C elsewhere "$HONE" resume last --store ../hone-out/hone.db
 out_has "and the run is as it was" "the same as the recording's lineage"
 
+# a best kernel that fails when it is judged again
+runs 0 "an unconfirmed best" "$HONE" optimize --author "replay:$rec/confirm.jsonl" -o confirmed
+out_has "is replayed" "the same as the recording's lineage"
+out_has "is told of" "NOT CONFIRMED: candidate 3 passed, and failed when it was judged again: unsafe"
+out_has "and the next is the best" "best: 70.0 us"
+out_has "timed beside PyTorch" "      torch             50.0 us  0.71x [0.71, 0.72]"
+ok "the report has a table" grep -q '^| R=1 | 70.0 us | 200.0 us, 2.86x' confirmed/report.md
+ok "and the best kernel" grep -q 'pass 70' confirmed/best.cu
+runs 0 "its confirmation" "$HONE" show last best --confirmation
+out_has "is a verdict" '"who":"torch"'
+runs 1 "the others have none" "$HONE" show last 0 --confirmation
+err_has "and say so" "has no confirmation"
+runs 2 "which is a candidate's" "$HONE" show last --confirmation
+runs 0 "the tree" "$HONE" show last
+out_has "marks it" "(unconfirmed)"
+
 # a recording that was changed arrives elsewhere
 sed 's/"fate":"regression"/"fate":"kept"/' "$rec/refine.jsonl" >other.jsonl
 runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:other.jsonl

@@ -36,14 +36,13 @@ static int show_candidate(struct store *s, const struct summary *m, const char *
     const struct node_rec *n = summary_candidate(m, which, err);
     int rc = n ? 0 : -1;
     if (n && (verdict || again)) {
-        uint64_t index = again ? STORE_CONFIRM + n->index : (uint64_t)n->verdict;
-        int found =
-            !again && n->verdict < 0 ? 0 : store_verdict_get(s, m->run.id, index, &v, &mem, err);
-        rc = found == 1 ? store_blob_get(s, v.json_sha, &sb, err)
-             : found == 0
-                 ? err_set(err, ERR_INPUT, "candidate %llu has no %s", (unsigned long long)n->index,
-                           again ? "confirmation" : "verdict")
-                 : -1;
+        int64_t index = again ? (int64_t)(STORE_CONFIRM + n->index) : n->verdict;
+        rc = index < 0 ? 0 : store_verdict_get(s, m->run.id, (uint64_t)index, &v, &mem, err);
+        if (rc == 0)
+            rc = err_set(err, ERR_INPUT, "candidate %llu has no %s", (unsigned long long)n->index,
+                         again ? "confirmation" : "verdict");
+        else if (rc == 1)
+            rc = store_blob_get(s, v.json_sha, &sb, err);
         strbuf_addc(&sb, '\n');
     } else if (n) {
         rc = store_blob_get(s, n->source_sha, &sb, err);
@@ -80,8 +79,9 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps a CANDIDATE");
-    if (verdict && argc == 1)
-        return cmd_usage(&spec, "--verdict is a candidate's: give a CANDIDATE");
+    if ((verdict || again) && argc == 1)
+        return cmd_usage(&spec, "--%s is a candidate's: give a CANDIDATE",
+                         again ? "confirmation" : "verdict");
     int rc;
     if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);

@@ -411,6 +411,22 @@ static int replay_last(const struct run_config *c, const char *path, struct summ
     return differs;
 }
 
+/* HONE_EXPORT=DIR writes t/cases/replay/confirm.jsonl. */
+static void test_fixture(void **state)
+{
+    struct run_config c = config("refine");
+    struct err err = ERR_INIT;
+    struct fake f;
+    char path[600];
+    const char *dir = getenv("HONE_EXPORT");
+    c.steps = 3;
+    struct outcome o = run_on_gpu(&c, lucky_script, &f);
+    snprintf(path, sizeof path, "%s/confirm.jsonl", dir ? dir : tmp.path);
+    if (record_export(store, "last", path, &err) < 0)
+        fail_with("record_export", &err);
+    summary_release(&o.m);
+}
+
 static void test_replayed(void **state)
 {
     struct run_config c = config("refine");
@@ -456,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_unjudged),    cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_more_steps),  cmocka_unit_test(test_killed),
         cmocka_unit_test(test_interrupted), cmocka_unit_test(test_replayed),
+        cmocka_unit_test(test_fixture),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
