@@ -35,7 +35,7 @@
 #include "base/strbuf.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 4
+#define JOB_VERSION 5
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 256
 #define JOB_MAX_BUFFERS 64
@@ -219,6 +219,7 @@ struct job {
     uint64_t nonce;    /* echoed in the result: which run of the job it answers */
     uint64_t seed;     /* interleaving, sampling; data seeds are per call */
     uint32_t nthreads; /* emulator host threads; 0 = all */
+    uint32_t sittings; /* on a GPU: processes to time kernels under 20 us in; 0 and 1 = this one */
     struct job_limits limits;
     struct job_gpu gpu;
     const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */

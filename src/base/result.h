@@ -150,5 +150,8 @@ const char *result_status_name(enum result_status s);
 
 void result_write(const struct result *r, struct strbuf *out);
 int result_read(struct result *r, const void *data, size_t len, struct arena *a, struct err *err);
+/* A result from outside may name cases, programs and buffers the job never had. */
+struct job;
+int result_fits(const struct result *r, const struct job *j, struct err *err);
 
 #endif

@@ -246,13 +246,13 @@ static int open_context(struct cuda *d, struct err *err)
     return 0;
 }
 
-static int open_service(struct cuda *d, struct err *err)
+static int open_service(struct cuda *d, const char *dir, struct err *err)
 {
     char *data;
     size_t len;
     if (!*d->job->service)
         return err_set(err, ERR_INPUT, "a job for a GPU must name the service cubin");
-    if (cuda_read_file(d->dir, d->job->service, CUBIN_MAX, &data, &len, err) < 0)
+    if (cuda_read_file(dir, d->job->service, CUBIN_MAX, &data, &len, err) < 0)
         return -1;
     cu_result r = d->cu->ModuleLoadData(&d->svc.module, data);
     free(data);
@@ -276,55 +276,25 @@ static int open_flags(struct cuda *d, struct err *err)
     return 0;
 }
 
-/* The context and all that lives in it. */
-static int begin(struct cuda *d, struct err *err)
-{
-    if (open_context(d, err) < 0 || open_flags(d, err) < 0 || open_service(d, err) < 0)
-        return -1;
-    describe(d);
-    return cuda_mem_open(d, err);
-}
-
-static void end(struct cuda *d)
-{
-    if (!d->ctx || d->lost != RESULT_OK) /* a lost context is left to the end of the process */
-        return;
-    cuda_truth_close(d);
-    cuda_lib_close(d);
-    cuda_mem_close(d);
-    if (d->flags)
-        d->cu->MemFreeHost((void *)d->flags);
-    if (d->svc.module)
-        d->cu->ModuleUnload(d->svc.module);
-    cu_event *events[] = {&d->begin, &d->end, &d->done};
-    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
-        if (*events[i])
-            d->cu->EventDestroy(*events[i]);
-        *events[i] = NULL;
-    }
-    if (d->stream)
-        d->cu->StreamDestroy(d->stream);
-    d->cu->PrimaryCtxRelease(d->device);
-    d->flags = NULL;
-    d->svc.module = NULL;
-    d->stream = NULL;
-    d->ctx = NULL;
-}
-
-/* Where a library has taken hold of the context for itself (cuBLASLt), the same one comes back. */
-static int cuda_renew(struct device *dev, struct err *err)
-{
-    struct cuda *d = cuda_of(dev);
-    if (d->lost != RESULT_OK)
-        return err_set(err, ERR_ENV, "the device was lost before: %s", d->lost_why);
-    end(d);
-    return begin(d, err);
-}
-
 static void cuda_close(struct device *dev)
 {
     struct cuda *d = cuda_of(dev);
-    end(d);
+    if (d->ctx && d->lost == RESULT_OK) { /* a lost context is left to the end of the process */
+        cuda_truth_close(d);
+        cuda_lib_close(d);
+        cuda_mem_close(d);
+        if (d->flags)
+            d->cu->MemFreeHost((void *)d->flags);
+        if (d->svc.module)
+            d->cu->ModuleUnload(d->svc.module);
+        cu_event events[] = {d->begin, d->end, d->done};
+        for (size_t i = 0; i < ARRAY_LEN(events); i++)
+            if (events[i])
+                d->cu->EventDestroy(events[i]);
+        if (d->stream)
+            d->cu->StreamDestroy(d->stream);
+        d->cu->PrimaryCtxRelease(d->device);
+    }
     nvml_close(d->nvml);
     cuda_symbols_free(d);
     release_stdout(d);
@@ -395,7 +365,6 @@ static const struct device_ops cuda_ops = {
     .health = cuda_health,
     .profile = cuda_profile,
     .prepare_timing = cuda_prepare_timing,
-    .renew = cuda_renew,
 };
 
 int cuda_open(struct device **out, const struct job *job, const char *bundle_dir, struct err *err)
@@ -407,16 +376,21 @@ int cuda_open(struct device **out, const struct job *job, const char *bundle_dir
     d->dev.ops = &cuda_ops;
     d->cu = cu;
     d->job = job;
-    d->dir = bundle_dir;
     d->rng = job->seed ^ now_ns();
     capture_stdout(d);
-    if (begin(d, err) < 0) {
+    if (open_context(d, err) < 0 || open_flags(d, err) < 0 ||
+        open_service(d, bundle_dir, err) < 0) {
         cuda_close(&d->dev);
         return -1;
     }
+    describe(d);
     char pci[32] = "";
     if (cu->DeviceGetPCIBusId(pci, sizeof pci, d->device) == CU_SUCCESS)
         d->nvml = nvml_open(pci);
+    if (cuda_mem_open(d, err) < 0) {
+        cuda_close(&d->dev);
+        return -1;
+    }
     *out = &d->dev;
     return 0;
 }

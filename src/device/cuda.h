@@ -8,8 +8,8 @@
  *   cuda_lib.c    cuBLASLt as a baseline
  *   cuda_peak.c   ceilings: what the device can do at most
  *
- * One context (the primary one) at a time, one stream, one thread. Once a kernel has faulted or
- * hangs the context is lost: `lost` is set, and every operation after that fails with the reason.
+ * One context (the primary one), one stream, one thread. Once a kernel has faulted or hangs the
+ * context is lost: `lost` is set, and every operation after that fails with the reason.
  */
 #ifndef DEVICE_CUDA_H
 #define DEVICE_CUDA_H
@@ -55,7 +55,6 @@ struct cuda {
     struct device dev; /* first */
     const struct cuda_api *cu;
     const struct job *job;
-    const char *dir; /* the bundle's */
     cu_device device;
     cu_context ctx;
     cu_stream stream;

@@ -32,12 +32,10 @@ void cuda_mem_close(struct cuda *d)
     vec_each (struct cuda_slab, s, &d->slabs)
         d->cu->MemFree(s->base);
     d->slabs.n = 0;
-    d->slab_bytes = d->live_bytes = 0;
     if (d->slot)
         d->cu->MemFree(d->slot);
     if (d->flush)
         d->cu->MemFree(d->flush);
-    d->slot = d->flush = 0;
 }
 
 /* ---- slabs ----------------------------------------------------------------------------------- */

@@ -165,9 +165,6 @@ struct device_ops {
     void (*profile)(struct device *d, bool on);
     /* Before the first timed call: brings clocks up and measures an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);
-    /* Begins anew in another context; every module and buffer has been given back, and what was
-     * shared is no longer open elsewhere. */
-    int (*renew)(struct device *d, struct err *err);
 };
 
 struct device {

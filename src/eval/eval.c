@@ -368,6 +368,7 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->sanitize = on_emu && a->cfg.sanitize;
     j->annotate = on_emu && a->cfg.annotate;
     j->seed = a->cfg.seed;
+    j->sittings = a->stage == RUNNING ? 4 : 1;
     j->nonce = a->nonce;
     j->gpu = e->gpu;
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;

@@ -1,5 +1,6 @@
 #include "worker/bundle.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -100,4 +101,33 @@ out:
     free(tmp);
     free(path);
     return rc;
+}
+
+static void remove_tree(const char *path, int depth)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return;
+    if (!S_ISDIR(st.st_mode) || depth == 0) {
+        unlink(path);
+        return;
+    }
+    DIR *d = opendir(path);
+    struct dirent *e;
+    while (d && (e = readdir(d))) {
+        if (str_eq(e->d_name, ".") || str_eq(e->d_name, ".."))
+            continue;
+        char *inside = bundle_path(path, e->d_name);
+        remove_tree(inside, depth - 1);
+        free(inside);
+    }
+    if (d)
+        closedir(d);
+    rmdir(path);
+}
+
+void bundle_remove(const char *dir)
+{
+    enum { DEPTH = 4 };
+    remove_tree(dir, DEPTH);
 }

@@ -21,6 +21,8 @@ int bundle_read(const char *dir, const char *name, size_t max, char **data, size
 /* Atomic; durable too if it is to survive a crash of the machine. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
+/* With all that is in it; links are removed, never followed. */
+void bundle_remove(const char *dir);
 /* "dir/name"; the caller frees. */
 char *bundle_path(const char *dir, const char *name);
 

@@ -8,10 +8,9 @@
  * seven rounds all are unloaded, and the order of the next round, the other way around than that of
  * seven rounds before, is the order they are loaded in.
  *
- * And so does where a context has what it needs itself: a kernel of 4 us takes the same time in one
- * context for as long as it lives, and 50 ns more or less in the next (standard deviation). So
- * short kernels are measured in several sittings, each in a context of its own, with as many rounds
- * each.
+ * And so does what a process has from the driver, page tables for one: a kernel of 4 us takes the
+ * same time for as long as the process lives, and 100 ns more or less in the next. So short kernels
+ * are timed as often again in two further processes (again.c).
  *
  * Which candidate calls are verified is decided when each is over (reservoir sampling), among those
  * no slower than the median so far: neither the candidate nor the job knows beforehand, and a
@@ -24,12 +23,8 @@
 #include "base/stats.h"
 #include "base/util.h"
 #include "worker/run.h"
-#include "worker/sidecar.h"
 
-enum { MOVE_ROUNDS = 7, SITTINGS = 3 }; /* MOVE_ROUNDS is odd: see above */
-
-/* What a context makes of a time is below half a percent from here on. */
-static const double SHORT_NS = 20e3;
+enum { MOVE_ROUNDS = 7 }; /* odd: see above */
 
 struct rounds {
     struct run *r;
@@ -37,7 +32,7 @@ struct rounds {
     const struct job_case *jc;
     const struct job_timing *t;
     uint64_t rng;
-    uint32_t rounds; /* of the first sitting */
+    uint64_t end_ns;
     uint32_t nfast;  /* candidate calls so far that could have been sampled */
     size_t *sampled; /* result indices of the reservoir */
     uint32_t nsampled;
@@ -53,25 +48,15 @@ static uint64_t draw(struct rounds *s)
     return s->rng = poison_mix(s->rng);
 }
 
-/* The times of one program, in order; the caller frees. */
-static double *times_of(const struct rounds *s, uint32_t program, size_t *n)
+double *run_times(const struct run *r, uint32_t c, uint32_t program, size_t *n)
 {
-    const struct call_vec *v = &s->r->calls[s->c];
+    const struct call_vec *v = &r->calls[c];
     double *t = xmalloc((v->n + 2) * sizeof *t);
     *n = 0;
     for (size_t i = 0; i < v->n; i++)
         if (v->items[i].program == program && v->items[i].time_ns > 0)
             t[(*n)++] = v->items[i].time_ns;
     return t;
-}
-
-/* So far, by the median of the candidate's calls. */
-static bool is_short(const struct rounds *s)
-{
-    size_t n;
-    double *t = times_of(s, 0, &n), median = stats_median(t, n);
-    free(t);
-    return s->r->dev->ops->renew && !s->is_model && n && median < SHORT_NS;
 }
 
 static void drop_sample(struct rounds *s, uint32_t slot)
@@ -89,7 +74,7 @@ bool rounds_sample(struct rounds *s, double time_ns)
     size_t n;
     if (!s->t->verify || !(time_ns > 0))
         return false;
-    double *t = times_of(s, 0, &n);
+    double *t = run_times(s->r, s->c, 0, &n);
     t[n++] = time_ns;
     double median = stats_median(t, n);
     free(t);
@@ -149,7 +134,7 @@ static bool known_well(const struct rounds *s)
         size_t n;
         if (s->r->mods[s->jc->programs[p].module].status != RESULT_OK || s->once[p])
             continue;
-        double *t = times_of(s, p, &n);
+        double *t = run_times(s->r, s->c, p, &n);
         bool good = n >= 3 && stats_summary(t, n, s->t->seed).rel <= s->t->target_rel;
         free(t);
         if (!good)
@@ -162,89 +147,41 @@ static bool known_well(const struct rounds *s)
  * three calls of a kernel that takes a second are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
-static bool out_of_wall_time(const struct run *r)
-{
-    uint64_t limit = r->job->limits.wall_ns;
-    return limit && now_ns() > r->start_ns + limit / 10 * 7;
-}
-
-/* Every program once, this way around or the other. */
-static enum result_status one_round(struct rounds *s, uint32_t round)
-{
-    enum result_status st = RESULT_OK;
-    uint32_t n = s->jc->nprograms;
-    if (round % MOVE_ROUNDS == 0)
-        run_unload_kernels(s->r);
-    for (uint32_t i = 0; i < n && st == RESULT_OK; i++) {
-        uint32_t p = round % 2 ? n - 1 - i : i;
-        st = s->once[p] ? RESULT_OK : one_call(s, p);
-    }
-    return st;
-}
-
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)
 {
-    struct rounds *s = r->timed[c] = xcalloc(1, sizeof *s);
-    *s = (struct rounds){.r = r,
-                         .c = c,
-                         .jc = &r->job->cases[c],
-                         .t = &r->job->cases[c].timing,
-                         .rng = r->job->cases[c].timing.seed};
-    s->sampled = xcalloc(s->t->verify, sizeof *s->sampled);
-    enum result_status st = r->job->device == JOB_CUDA ? warm_up(s) : RESULT_OK;
+    struct rounds s = {.r = r,
+                       .c = c,
+                       .jc = &r->job->cases[c],
+                       .t = &r->job->cases[c].timing,
+                       .rng = r->job->cases[c].timing.seed};
+    uint64_t wall_end = r->job->limits.wall_ns ? r->start_ns + r->job->limits.wall_ns / 10 * 7 : 0;
+    enum result_status st = r->job->device == JOB_CUDA ? warm_up(&s) : RESULT_OK;
     uint64_t begin = now_ns(); /* what warming up took (PyTorch compiles) is not measuring */
-    uint32_t round = 0, check_at = MAX(s->t->min_calls, 4u);
-    for (; round < s->t->max_calls && st == RESULT_OK; round++) {
-        uint64_t took = now_ns() - begin;
-        bool last = out_of_wall_time(r), far = took > budget_ns + MAX(2 * budget_ns, PATIENCE_NS);
-        bool late = took > budget_ns || (took > budget_ns / SITTINGS && is_short(s));
-        if ((round >= s->t->min_calls && (late || last || s->is_model)) ||
-            (round >= 3 && (far || last)))
+    s.end_ns = begin + budget_ns;
+    uint32_t round = 0, n = s.jc->nprograms, check_at = MAX(s.t->min_calls, 4u);
+    s.sampled = xcalloc(s.t->verify, sizeof *s.sampled);
+    for (; round < s.t->max_calls && st == RESULT_OK; round++) {
+        uint64_t now = now_ns();
+        bool late = now > s.end_ns, far = now > s.end_ns + MAX(2 * budget_ns, PATIENCE_NS);
+        if (r->job->sittings > 1 && now > begin + budget_ns / r->job->sittings)
+            late |= run_is_short(r, c); /* the other sittings want their share */
+        if (wall_end && now > wall_end)
+            late = far = true;
+        if ((round >= s.t->min_calls && (late || s.is_model)) || (round >= 3 && far))
             break;
         if (round >= check_at) {
-            if (known_well(s))
+            if (known_well(&s))
                 break;
             check_at = round + MAX(round / 8, 2u);
         }
-        st = one_round(s, round);
+        if (round % MOVE_ROUNDS == 0)
+            run_unload_kernels(r);
+        for (uint32_t i = 0; i < n && st == RESULT_OK; i++) {
+            uint32_t p = round % 2 ? n - 1 - i : i;
+            st = s.once[p] ? RESULT_OK : one_call(&s, p);
+        }
     }
-    s->rounds = round;
+    free(s.sampled);
     *spent_ns += now_ns() - begin;
-    return st;
-}
-
-void rounds_free(struct rounds *s)
-{
-    if (s)
-        free(s->sampled);
-    free(s);
-}
-
-static enum result_status sit_again(struct rounds *s)
-{
-    enum result_status st = warm_up(s);
-    for (uint32_t i = 0; i < s->rounds && st == RESULT_OK; i++)
-        st = one_round(s, i);
-    return st;
-}
-
-enum result_status run_more_sittings(struct run *r)
-{
-    struct rounds *todo[JOB_MAX_CASES];
-    size_t n = 0;
-    enum result_status st = RESULT_OK;
-    struct err err = ERR_INIT;
-    for (uint32_t c = 0; c < r->job->ncases; c++)
-        if (r->timed[c] && is_short(r->timed[c]))
-            todo[n++] = r->timed[c];
-    for (uint32_t i = 1; i < SITTINGS && n && st == RESULT_OK && !out_of_wall_time(r); i++) {
-        run_unload_all(r);
-        sidecar_forget(r);
-        if (r->dev->ops->renew(r->dev, &err) < 0)
-            return run_fail(r, RESULT_MACHINE, 0, 0, "%s", err.msg);
-        r->timing_ready = false;
-        for (size_t k = 0; k < n && st == RESULT_OK; k++)
-            st = sit_again(todo[k]);
-    }
     return st;
 }

@@ -235,15 +235,6 @@ void run_unload_kernels(struct run *r)
         }
 }
 
-void run_unload_all(struct run *r)
-{
-    for (uint32_t m = 0; m < r->job->nmodules; m++) {
-        if (r->mods[m].m)
-            r->dev->ops->unload(r->dev, r->mods[m].m);
-        r->mods[m].m = NULL;
-    }
-}
-
 /*
  * A fresh module for every call, so that nothing is carried over, unless the call asks to keep. A
  * timed call may use the one before it if all its variables are watched: one that changes any of
@@ -601,19 +592,16 @@ static void note_health(struct run *r, int slot)
     r->res.throttle |= h.throttle;
 }
 
-/* The first timed call of a sitting: clocks up, and what an empty launch costs. */
+/* The first timed call of a job: clocks up, and what an empty launch costs. */
 static void prepare_timing(struct run *r)
 {
     const struct device_ops *ops = r->dev->ops;
     struct err err = ERR_INIT;
-    double empty_ns = 0;
     if (r->timing_ready)
         return;
     r->timing_ready = true;
-    r->sittings++;
-    if (ops->prepare_timing && ops->prepare_timing(r->dev, &empty_ns, &err) < 0)
+    if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
-    r->res.empty_launch_ns += (empty_ns - r->res.empty_launch_ns) / r->sittings; /* the mean */
     note_health(r, 0); /* under load, not idling */
 }
 
@@ -690,12 +678,15 @@ static enum result_status run_cases(struct run *r)
             note_health(r, 1);
         }
     }
-    return st == RESULT_OK ? run_more_sittings(r) : st;
+    return st;
 }
 
-static void stop_sidecars(struct run *r)
+static void unload_all(struct run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++) {
+        if (r->mods[m].m)
+            r->dev->ops->unload(r->dev, r->mods[m].m);
+        r->mods[m].m = NULL;
         sidecar_stop(r->mods[m].sidecar);
         r->mods[m].sidecar = NULL;
     }
@@ -732,8 +723,7 @@ static void run_phases(struct run *r, open_device_fn open_device)
     enum result_status st = run_cases(r);
     if (!r->timing_ready)
         note_health(r, 1);
-    run_unload_all(r);
-    stop_sidecars(r);
+    unload_all(r);
     uint64_t t2 = now_ns();
     r->res.setup_ns = t1 - t0;
     r->res.run_ns = t2 - t1;
@@ -778,10 +768,8 @@ static void run_release(struct run *r)
     while (r->kept.n)
         run_drop_kept(r, r->kept.n - 1);
     vec_release(&r->kept);
-    for (uint32_t c = 0; c < r->job->ncases; c++) {
+    for (uint32_t c = 0; c < r->job->ncases; c++)
         vec_release(&r->calls[c]);
-        rounds_free(r->timed[c]);
-    }
     vec_release(&r->findings);
     vec_release(&r->counters);
     strbuf_release(&r->bytes);
@@ -804,6 +792,7 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
         run_init(r, dir, &job, hash);
     if (rc == 0 && (rc = watchdog_start(&r->dog, dir, job.limits.wall_ns, err)) == 0) {
         run_phases(r, open_device);
+        run_again(r);
         watchdog_stop(r->dog);
         serialize(r);
         rc = bundle_write(dir, "result.bin", r->bytes.buf, r->bytes.len, true, err);

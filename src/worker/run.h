@@ -60,11 +60,9 @@ struct run {
     uint64_t start_ns, told_ns;
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
-    } spent;                             /* where the time of calls went, for the log */
-    struct rounds *timed[JOB_MAX_CASES]; /* NULL: not timed so far */
+    } spent;               /* where the time of calls went, for the log */
     struct rounds *rounds; /* the candidate's call is one of these: it may be sampled */
     bool timing_ready;
-    uint32_t sittings;
 };
 
 /* How a job's device is opened; main.c knows the real ones, tests bring their own. */
@@ -81,19 +79,21 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
 enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call);
 /* The adaptive rounds of a case (rounds.c); adds what measuring took to *spent_ns. */
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns);
-/* As many rounds again for every case whose kernel is short, in other contexts (rounds.c). */
-enum result_status run_more_sittings(struct run *r);
-void rounds_free(struct rounds *s);
+/* The times of a program so far, in order; the caller frees. */
+double *run_times(const struct run *r, uint32_t c, uint32_t program, size_t *n);
+/* Further sittings (again.c): is the candidate so short here that one process is not enough? */
+bool run_is_short(const struct run *r, uint32_t c);
+/* Times all such cases again in processes of their own; the device is closed for that. Their calls
+ * join the others. */
+void run_again(struct run *r);
 /* A timed call of the candidate is over: is it to be kept and verified? Makes room if so. */
 bool rounds_sample(struct rounds *s, double time_ns);
 /* Loads the oracle and compares all that was kept (verify.c). */
 int run_verify(struct run *r, struct err *err);
 /* Forgets a kept call (the sample of timed calls is drawn as it goes). */
 void run_drop_kept(struct run *r, size_t index);
-/* Unloads the modules of kernels, or all: the next call of each loads it anew, in the order they
- * come. */
+/* Unloads the modules of kernels: the next call of each loads it anew, in the order they come. */
 void run_unload_kernels(struct run *r);
-void run_unload_all(struct run *r);
 /* Ends the job: status, message, place. Returns the status. */
 enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, uint32_t k,
                             const char *fmt, ...) __attribute__((format(printf, 5, 6)));

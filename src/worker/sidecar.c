@@ -258,10 +258,19 @@ static int begin(struct run *r, struct module_state *ms, struct err *err)
     return rc;
 }
 
+static bool is_called(const struct job *j, uint32_t module)
+{
+    for (uint32_t c = 0; c < j->ncases; c++)
+        for (uint32_t p = 0; p < j->cases[c].nprograms; p++)
+            if (j->cases[c].programs[p].module == module)
+                return true;
+    return false;
+}
+
 void sidecar_prepare(struct run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules && r->dev->ops->share; m++)
-        if (r->job->modules[m].kind == JOB_MODULE_TORCH)
+        if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
             begin(r, &r->mods[m], NULL); /* what fails here fails again when it is needed */
 }
 
@@ -378,23 +387,4 @@ enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t
         ms->sidecar = NULL;
     }
     return rc < 0 ? RESULT_LOAD_FAILED : RESULT_OK;
-}
-
-void sidecar_forget(struct run *r)
-{
-    for (uint32_t m = 0; m < r->job->nmodules; m++) {
-        struct sidecar *s = r->mods[m].sidecar;
-        struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
-        struct err err = ERR_INIT;
-        char reply[REPLY_MAX];
-        if (!s || s->at_case == UINT32_MAX) /* it has seen none */
-            continue;
-        strbuf_adds(&sb, "{\"op\": \"forget\"}");
-        if (ask(s, &sb, 10 * SEC, reply, NULL, &err) == 0)
-            continue;
-        r->mods[m].status = r->res.modules[m].status = RESULT_LOAD_FAILED;
-        r->res.modules[m].message = arena_strdup(&r->arena, err.msg);
-        sidecar_stop(s);
-        r->mods[m].sidecar = NULL;
-    }
 }

@@ -18,8 +18,6 @@ void sidecar_prepare(struct run *r);
 enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
                                 struct err *err);
-/* All of them close the worker's memory, which is about to go. */
-void sidecar_forget(struct run *r);
 void sidecar_stop(struct sidecar *s); /* NULL is fine */
 
 #endif

@@ -24,7 +24,7 @@
 #include "worker/bundle.h"
 #include "worker/tar.h"
 
-enum { POLL_MS = 200, BEAT_MS = 2000, MAX_TRIES = 3, LEASE_S = 30, TREE_DEPTH = 4 };
+enum { POLL_MS = 200, BEAT_MS = 2000, MAX_TRIES = 3, LEASE_S = 30 };
 
 static volatile sig_atomic_t asked_to_stop;
 
@@ -76,30 +76,6 @@ static struct name_vec list(const char *dir, const char *sub)
     if (v.n)
         qsort(v.items, v.n, sizeof *v.items, by_name);
     return v;
-}
-
-/* Removes a tree of plain files and directories; links are removed, never followed. */
-static void remove_tree(const char *path, int depth)
-{
-    struct stat st;
-    if (lstat(path, &st) < 0)
-        return;
-    if (!S_ISDIR(st.st_mode) || depth == 0) {
-        unlink(path);
-        return;
-    }
-    DIR *d = opendir(path);
-    struct dirent *e;
-    while (d && (e = readdir(d))) {
-        if (str_eq(e->d_name, ".") || str_eq(e->d_name, ".."))
-            continue;
-        char *inside = bundle_path(path, e->d_name);
-        remove_tree(inside, depth - 1);
-        free(inside);
-    }
-    if (d)
-        closedir(d);
-    rmdir(path);
 }
 
 static int make_dirs(const char *dir, struct err *err)
@@ -278,7 +254,7 @@ static void finish(const struct spool *s, const char *bundle, const char *id)
     if (rename(bundle, done) < 0 && errno != ENOENT) {
         char *junk = xasprintf("%s/tmp/%s.%s", s->dir, id, s->who);
         if (rename(bundle, junk) == 0)
-            remove_tree(junk, TREE_DEPTH);
+            bundle_remove(junk);
         free(junk);
     }
     free(done);
@@ -427,7 +403,7 @@ int spool_tar(const char *in, const char *out, struct err *err)
     if (make_dirs(dir, err) == 0 && tar_unpack(in, dir, err) == 0 &&
         spool_serve(dir, true, err) == 0)
         rc = asked_to_stop ? err_set(err, ERR_SYSTEM, "interrupted") : pack_results(dir, out, err);
-    remove_tree(dir, TREE_DEPTH);
+    bundle_remove(dir);
     free(dir);
     return rc;
 }
