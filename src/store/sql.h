@@ -19,6 +19,7 @@
 struct store {
     sqlite3 *db;
     char *path;
+    int64_t schema; /* of the file, when it was last looked at */
     int lock_fd;
     uint64_t writes;
     void (*hook)(void *ctx, uint64_t n, bool after);

@@ -14,40 +14,63 @@
 #include "sys/file.h"
 #include "sys/hash.h"
 
+enum { BUSY_MS = 30000 }; /* how long a process waits for another */
+
 _Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
 
-static int schema_version(struct store *s, int64_t *out, struct err *err)
+/* The schema of the file; only Hone's own are taken: an empty one, or one with a table of runs. */
+static int look(struct store *s, struct err *err)
 {
+    int64_t v = 0, things = 0, runs = 0;
     struct stmt q = sql_begin(s, "PRAGMA user_version", err);
-    *out = sql_row(&q) ? sql_get_int(&q, 0) : 0;
-    return sql_end(&q);
+    if (sql_row(&q))
+        v = sql_get_int(&q, 0);
+    if (sql_end(&q) < 0)
+        return -1;
+    q = sql_begin(s,
+                  "SELECT count(*), coalesce(sum(name = 'run' AND type = 'table'), 0) "
+                  "FROM sqlite_master",
+                  err);
+    if (sql_row(&q)) {
+        things = sql_get_int(&q, 0);
+        runs = sql_get_int(&q, 1);
+    }
+    if (sql_end(&q) < 0)
+        return -1;
+    if (v < 0 || (v == 0 ? things : !runs))
+        return err_set(err, ERR_INPUT,
+                       "'%s' is a database of another program, not a store of Hone's", s->path);
+    if (v > STORE_SCHEMA)
+        return err_set(err, ERR_INPUT,
+                       "store '%s' was written by a newer Hone (schema %lld, this one knows %d)",
+                       s->path, (long long)v, STORE_SCHEMA);
+    s->schema = v;
+    return 0;
+}
+
+/* With the lock `begin` takes, so that no other process migrates between two looks. */
+static int locked(struct store *s, const char *begin, int (*what)(struct store *, struct err *),
+                  struct err *err)
+{
+    if (sql_exec(s, begin, err) < 0)
+        return -1;
+    if (what(s, err) == 0)
+        return sql_exec(s, "COMMIT", err);
+    sql_exec(s, "ROLLBACK", NULL);
+    return -1;
 }
 
 static int migrate(struct store *s, struct err *err)
 {
-    int64_t v = 0;
-    if (schema_version(s, &v, err) < 0)
+    if (look(s, err) < 0)
         return -1;
-    if (v == STORE_SCHEMA)
-        return 0;
-    /* Another process may be migrating: look again with the write lock held. */
-    if (sql_exec(s, "BEGIN IMMEDIATE", err) < 0 || schema_version(s, &v, err) < 0)
-        return -1;
-    if (v > STORE_SCHEMA) {
-        sql_exec(s, "ROLLBACK", NULL);
-        return err_set(err, ERR_INPUT,
-                       "store '%s' was written by a newer Hone (schema %lld, this one knows %d)",
-                       s->path, (long long)v, STORE_SCHEMA);
-    }
-    for (; v < STORE_SCHEMA; v++) {
+    for (; s->schema < STORE_SCHEMA; s->schema++) {
         char pragma[64];
-        snprintf(pragma, sizeof pragma, "PRAGMA user_version = %lld", (long long)v + 1);
-        if (sql_exec(s, schema_steps[v], err) < 0 || sql_exec(s, pragma, err) < 0) {
-            sql_exec(s, "ROLLBACK", NULL);
+        snprintf(pragma, sizeof pragma, "PRAGMA user_version = %lld", (long long)s->schema + 1);
+        if (sql_exec(s, schema_steps[s->schema], err) < 0 || sql_exec(s, pragma, err) < 0)
             return -1;
-        }
     }
-    return sql_exec(s, "COMMIT", err);
+    return 0;
 }
 
 /* A store one may not write, or in a directory one may not: to look at. Without a log beside it
@@ -69,11 +92,30 @@ static int open_to_read(struct store *s)
 
 static int open_db(struct store *s, const char *dir, bool *writable)
 {
-    *writable = access(dir, W_OK) == 0 && (access(s->path, W_OK) == 0 || !file_exists(s->path));
-    if (!*writable && file_exists(s->path))
+    bool there = true;
+    *writable = access(dir, W_OK) == 0;
+    if (access(s->path, W_OK) < 0) {
+        there = errno != ENOENT; /* asked once: another process may be making it */
+        *writable &= !there;
+    }
+    if (!*writable && there)
         return open_to_read(s);
     return sqlite3_open_v2(s->path, &s->db,
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+}
+
+/* Of several processes that make a store at once, SQLite turns those away that come to this step
+ * while another takes it, without the wait it grants elsewhere. */
+static int use_wal(struct store *s, struct err *err)
+{
+    for (uint64_t begun = now_ns(); now_ns() - begun < 1000000ull * BUSY_MS; usleep(10000)) {
+        int rc = sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (rc == SQLITE_OK)
+            return 0;
+        if (rc != SQLITE_BUSY)
+            break;
+    }
+    return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
 int store_open(struct store **out, const char *path, struct err *err)
@@ -91,12 +133,12 @@ int store_open(struct store **out, const char *path, struct err *err)
                 s->db ? sqlite3_errmsg(s->db) : "out of memory");
         goto fail;
     }
-    sqlite3_busy_timeout(s->db, 30000);
-    if ((writable && sql_exec(s, "PRAGMA journal_mode = WAL", err) < 0) ||
-        sql_exec(s,
-                 "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF",
-                 err) < 0 ||
-        migrate(s, err) < 0)
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    /* Nothing is changed before it is known to be a store, and then only what is out of date. */
+    if (sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err) < 0 ||
+        locked(s, "BEGIN", look, err) < 0 || (writable && use_wal(s, err) < 0) ||
+        sql_exec(s, "PRAGMA synchronous = FULL", err) < 0 ||
+        (s->schema < STORE_SCHEMA && locked(s, "BEGIN IMMEDIATE", migrate, err) < 0))
         goto fail;
     free(dir);
     *out = s;
@@ -305,11 +347,15 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
 {
     bool last = str_eq(which, "last");
     size_t found = 0;
+    char number[32];
+    if (!*which)
+        return err_set(err, ERR_INPUT, "a run has a name; `hone runs` lists them");
     struct stmt q = sql_begin(s,
                               last ? RUN_COLUMNS "ORDER BY r.id DESC LIMIT 1"
                                    : RUN_COLUMNS "WHERE r.name = ?1 OR cast(r.id AS TEXT) = ?1 OR "
                                                  "substr(r.name, 1, length(?1)) = ?1 "
-                                                 "ORDER BY r.name != ?1 LIMIT 2",
+                                                 "ORDER BY r.name != ?1, "
+                                                 "cast(r.id AS TEXT) != ?1 LIMIT 2",
                               err);
     if (!last)
         sql_text(&q, which);
@@ -318,8 +364,9 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
         read_run(&q, &r, a);
         if (found++ == 0)
             *out = r;
-        else if (str_eq(out->name, which))
-            found = 1; /* an exact name beats longer ones that begin with it */
+        snprintf(number, sizeof number, "%lld", (long long)out->id);
+        if (str_eq(out->name, which) || str_eq(number, which))
+            found = 1; /* one's own name or number beats longer names that begin with it */
     }
     if (sql_end(&q) < 0)
         return -1;

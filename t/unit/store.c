@@ -152,6 +152,12 @@ static void test_find(void **state)
     assert_int_equal(store_run_find(s, "softmax-", &q, &a, &err), -1);
     assert_non_null(strstr(err.msg, "several"));
     assert_int_equal(store_run_find(s, "nothing", &q, &a, &err), -1);
+    assert_int_equal(store_run_find(s, "", &q, &a, &err), -1);
+    OK(store_run_create(s, "1x1conv", "refine", "{}", "", &run, &err)); /* begins with a number */
+    OK(store_run_find(s, "1", &q, &a, &err));
+    assert_true(q.id == 1);
+    OK(store_run_find(s, "1x", &q, &a, &err));
+    assert_true(q.id == run);
     arena_release(&a);
     store_close(s);
 }
@@ -170,23 +176,24 @@ static void test_lock(void **state)
     store_close(t);
 }
 
-/* Four processes write at once; nothing is lost and nobody is turned away. */
-static void test_two_processes(void **state)
+/* Four processes make a store and write at once; nothing is lost and nobody is turned away. */
+static void share_a_store(void)
 {
-    store_close(must_open());
     pid_t pids[4];
     for (int p = 0; p < 4; p++) {
         pids[p] = fork();
         if (pids[p] == 0) {
             struct store *s = NULL;
             int64_t run = 0;
-            bool ok = store_open(&s, path, NULL) == 0 &&
-                      store_run_create(s, "t", "x", "{}", "", &run, NULL) == 0;
+            bool ok = store_open(&s, path, &err) == 0 &&
+                      store_run_create(s, "t", "x", "{}", "", &run, &err) == 0;
             for (int i = 0; ok && i < 25; i++) {
                 char key[32];
                 snprintf(key, sizeof key, "%d", i);
-                ok = store_event_put(s, run, key, "k", "", NULL) == 0;
+                ok = store_event_put(s, run, key, "k", "", &err) == 0;
             }
+            if (!ok)
+                fprintf(stderr, "# %s\n", err.msg);
             _exit(ok ? 0 : 1);
         }
     }
@@ -201,6 +208,49 @@ static void test_two_processes(void **state)
     assert_int_equal(sql_get_int(&q, 0), 100);
     sql_end(&q);
     store_close(s);
+}
+
+static void test_two_processes(void **state)
+{
+    char usual[sizeof path];
+    memcpy(usual, path, sizeof path);
+    for (int round = 0; round < 20; round++) {
+        snprintf(path, sizeof path, "%s/shared%d/hone.db", tmp.path, round);
+        share_a_store();
+    }
+    memcpy(path, usual, sizeof path);
+}
+
+/* Another program's database is refused, and left as it was. */
+static void test_not_a_store(void **state)
+{
+    static const char *const made[] = {
+        "PRAGMA user_version = -5",
+        "CREATE TABLE bookmarks(url TEXT)",
+        "CREATE TABLE bookmarks(url TEXT); PRAGMA user_version = 1",
+        "CREATE TABLE bookmarks(url TEXT); PRAGMA user_version = 4",
+        "CREATE VIEW run AS SELECT 1; PRAGMA user_version = 1",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        char other[700];
+        sqlite3 *db;
+        struct strbuf before = STRBUF_INIT(1 << 20), after = STRBUF_INIT(1 << 20);
+        snprintf(other, sizeof other, "%s/other%zu.db", tmp.path, i);
+        assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, made[i], NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        OK(file_read(other, 1 << 20, &before, &err));
+        struct store *s;
+        if (store_open(&s, other, &err) == 0)
+            fail_msg("taken: %s", made[i]);
+        if (!strstr(err.msg, "another program"))
+            fail_msg("%s: %s", made[i], err.msg);
+        OK(file_read(other, 1 << 20, &after, &err));
+        assert_int_equal(before.len, after.len);
+        assert_memory_equal(before.buf, after.buf, before.len);
+        strbuf_release(&before);
+        strbuf_release(&after);
+    }
 }
 
 static void test_newer_and_damaged(void **state)
@@ -223,11 +273,9 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_two_processes),
-        cmocka_unit_test(test_newer_and_damaged),
+        cmocka_unit_test(test_records),     cmocka_unit_test(test_find),
+        cmocka_unit_test(test_lock),        cmocka_unit_test(test_two_processes),
+        cmocka_unit_test(test_not_a_store), cmocka_unit_test(test_newer_and_damaged),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
