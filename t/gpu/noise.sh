@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # How well a time repeats. Each kernel runs in 40 processes, each time against itself: 20 pairs of
 # processes give the difference between two measurements, 40 trials the ratio of a kernel to itself.
-#   HONE=bin/hone OUT=results t/gpu/noise.sh [RUNS [MEASURE_TIME]]
+#   HONE=bin/hone OUT=results [KERNELS=NAME:TASK:ROLE:N...] t/gpu/noise.sh [RUNS [MEASURE_TIME]]
 # Exits 77 where there is no GPU, 1 if a goal is missed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} runs=${1:-40} time=${2:-300ms}
 [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 mkdir -p "$OUT/noise"
-kernels="softmax.cute:softmax:time:0 gelu_tanh.cute:gelu_tanh:time:0 silu_and_mul:silu_and_mul:time:0"
+kernels=${KERNELS:-"softmax.cute:softmax:time:0 gelu_tanh.cute:gelu_tanh:time:0 silu_and_mul:silu_and_mul:time:0"}
 for k in $kernels; do
     IFS=: read -r name task role n <<<"$k"
     for ((i = 0; i < runs; i++)); do
