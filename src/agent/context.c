@@ -77,10 +77,13 @@ static void leaderboard(const struct agent *a, const struct node *n, struct strb
 
 static void root_line(const struct agent *a, const struct node *n, struct strbuf *out)
 {
-    if (n->index == 0)
+    const struct node *root = n;
+    while (root->parent >= 0)
+        root = a->nodes.items[root->parent];
+    if (root == n)
         return;
     strbuf_adds(out, "The root of the tree:\n");
-    node_line(a, a->nodes.items[0], out);
+    node_line(a, root, out);
 }
 
 void context_text(const struct agent *a, const struct node *n, enum context_role role,

@@ -5,7 +5,7 @@
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * Root: the given kernel, the task's simple kernel, or a first one the coder writes. A node:
+ * Root: the given kernel, or its port, or a first one the coder writes. A node:
  *  - the root is not selected once it has n_root children;
  *  - a node with more than n_child children that all failed is pruned, as is a broken one whose
  *    n_child repairs all failed;
@@ -23,53 +23,63 @@
 #include "agent/roles.h"
 #include "base/util.h"
 
-static bool eligible(const struct agent *a, const struct node *n)
+/* What nodes are chosen from: those that were not taken for this wave. */
+struct choice {
+    struct agent *a;
+    const struct node *root; /* not always the first candidate: tries before it may have failed */
+    bool *taken;
+};
+
+static bool eligible(const struct choice *c, size_t i)
 {
-    if (!n->judged || !n->source[0] || n->pruned)
+    const struct node *n = c->a->nodes.items[i];
+    if (c->taken[i] || !n->judged || !n->source[0] || n->pruned)
         return false;
-    return n->index != 0 || n->children < a->cfg->n_root;
+    return n != c->root || n->children < c->a->cfg->n_root;
 }
 
-static int prune(struct agent *a, struct node *n, struct err *err)
+static int prune(struct agent *a, struct node *n, const struct node *root, struct err *err)
 {
     unsigned limit = node_passes(n) ? a->cfg->n_child + 1 : a->cfg->n_child;
-    if (n->index == 0 || n->children < limit || n->failed_children < n->children)
+    if (n == root || n->children < limit || n->failed_children < n->children)
         return 0;
     n->pruned = true;
     return n == a->best ? 0 : agent_set_fate(a, n, "pruned", err);
 }
 
-static struct node *pick_leaf(struct agent *a, const bool *taken)
+static struct node *pick_leaf(const struct choice *c)
 {
+    struct agent *a = c->a;
     size_t n = 0;
     for (size_t i = 0; i < a->nodes.n; i++)
-        n += !taken[i] && eligible(a, a->nodes.items[i]) && !a->nodes.items[i]->children;
+        n += eligible(c, i) && !a->nodes.items[i]->children;
     if (!n)
         return NULL;
     size_t k = rng_below(&a->rng, n);
     for (size_t i = 0; i < a->nodes.n; i++)
-        if (!taken[i] && eligible(a, a->nodes.items[i]) && !a->nodes.items[i]->children && k-- == 0)
+        if (eligible(c, i) && !a->nodes.items[i]->children && k-- == 0)
             return a->nodes.items[i];
     return NULL;
 }
 
-static struct node *pick_best(struct agent *a, const bool *taken)
+static struct node *pick_best(const struct choice *c)
 {
     struct node *best = NULL;
-    for (size_t i = 0; i < a->nodes.n; i++) {
-        struct node *n = a->nodes.items[i];
-        if (!taken[i] && eligible(a, n) && (!best || node_cmp(n, best) > 0))
+    for (size_t i = 0; i < c->a->nodes.n; i++) {
+        struct node *n = c->a->nodes.items[i];
+        if (eligible(c, i) && (!best || node_cmp(n, best) > 0))
             best = n;
     }
     return best;
 }
 
-static struct node *pick(struct agent *a, const bool *taken)
+static struct node *pick(const struct choice *c)
 {
+    struct agent *a = c->a;
     struct node *n = NULL;
     if (a->cfg->select == SELECT_EPS && rng_unit(&a->rng) < a->cfg->eps)
-        n = pick_leaf(a, taken);
-    return n ? n : pick_best(a, taken);
+        n = pick_leaf(c);
+    return n ? n : pick_best(c);
 }
 
 /* ---- expanding ------------------------------------------------------------------------------ */
@@ -154,18 +164,20 @@ static int plans(struct agent *a, struct expansion *x, size_t n, struct err *err
     return rc;
 }
 
-static int settle_child(struct agent *a, struct expansion *x, struct node *child, struct err *err)
+static int settle_child(struct agent *a, struct expansion *x, struct node *child,
+                        const struct node *root, struct err *err)
 {
     if (agent_ledger(a, child, x->node, child->kind, child->move, err) < 0)
         return -1;
     if (node_passes(child) && child != a->best && node_passes(x->node) &&
         node_cmp(child, x->node) < 0 && agent_set_fate(a, child, "regression", err) < 0)
         return -1;
-    return prune(a, x->node, err);
+    return prune(a, x->node, root, err);
 }
 
 /* Expands n different nodes together. */
-static int expand(struct agent *a, struct expansion *x, size_t n, struct err *err)
+static int expand(struct agent *a, struct expansion *x, size_t n, const struct node *root,
+                  struct err *err)
 {
     struct writing *w = xcalloc(n, sizeof *w);
     struct node **out = xcalloc(n, sizeof *out);
@@ -176,7 +188,7 @@ static int expand(struct agent *a, struct expansion *x, size_t n, struct err *er
     if (rc == 0)
         rc = writings_try(a, w, n, "search", out, err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = settle_child(a, &x[i], out[i], err);
+        rc = settle_child(a, &x[i], out[i], root, err);
     for (size_t i = 0; i < made; i++)
         writing_release(&w[i]);
     free(w);
@@ -184,26 +196,26 @@ static int expand(struct agent *a, struct expansion *x, size_t n, struct err *er
     return rc;
 }
 
-static int plant_root(struct agent *a, struct err *err)
+static int plant_root(struct agent *a, struct node **root, struct err *err)
 {
-    struct node *root = NULL;
+    *root = NULL;
     if (*a->cfg->from && !strstr(a->cfg->from, "hone-plan")) {
-        int rc = given_kernel(a, &root, err);
-        if (rc || root)
+        int rc = given_kernel(a, root, err);
+        if (rc || *root)
             return rc;
     } else if (*a->cfg->from) {
-        root = agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
-        return agent_judge(a, &root, 1, err);
+        *root = agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
+        return agent_judge(a, root, 1, err);
     }
     for (uint32_t t = 0; t < a->cfg->tries; t++) {
         struct writing w;
         struct situation s = {.step = 0};
         int rc = role_write(a, &w, AUTHOR_CODE, "code", "first", &s, NULL, -1, err);
         if (rc == 0) {
-            rc = writings_try(a, &w, 1, "first", &root, err);
+            rc = writings_try(a, &w, 1, "first", root, err);
             writing_release(&w);
         }
-        if (rc || root->source[0])
+        if (rc || (*root)->source[0])
             return rc;
     }
     return agent_stop(a, "no first kernel could be read in %u tries", a->cfg->tries);
@@ -211,28 +223,29 @@ static int plant_root(struct agent *a, struct err *err)
 
 static int run_search(struct agent *a, struct err *err)
 {
-    int rc = plant_root(a, err);
+    struct node *root;
+    int rc = plant_root(a, &root, err);
     while (rc == 0 && a->nodes.n < a->cfg->steps) {
         if (near_roofline(a))
             return 1;
         size_t want = MIN(MAX(a->cfg->wave, 1), a->cfg->steps - a->nodes.n), n = 0;
         struct expansion *x = xcalloc(want, sizeof *x);
-        bool *taken = xcalloc(a->nodes.n, sizeof *taken);
-        for (struct node *pickd; n < want && (pickd = pick(a, taken)); n++) {
-            taken[pickd->index] = true;
-            x[n].node = pickd;
-            x[n].debug = !node_passes(pickd);
+        struct choice c = {a, root, xcalloc(a->nodes.n, sizeof *c.taken)};
+        for (struct node *picked; n < want && (picked = pick(&c)); n++) {
+            c.taken[picked->index] = true;
+            x[n].node = picked;
+            x[n].debug = !node_passes(picked);
             strbuf_init(&x[n].context, 256 << 10);
         }
         a->step = (uint32_t)a->nodes.n;
         if (n)
-            rc = expand(a, x, n, err);
+            rc = expand(a, x, n, root, err);
         else
             rc = agent_stop(a, "every branch of the tree is exhausted");
         for (size_t i = 0; i < n; i++)
             expansion_release(&x[i]);
         free(x);
-        free(taken);
+        free(c.taken);
     }
     return rc;
 }

@@ -76,6 +76,43 @@ static void test_search_prunes(void **state)
     summary_release(&o.m);
 }
 
+/* The root is the first kernel that could be read, whatever its number: it is not chosen more than
+ * n_root times, and not pruned when its children fail. */
+static char *late_root_script(const struct author_call *c)
+{
+    if (role_is(c, "plan"))
+        return xstrdup("PLAN: p\nKIND: tiling\nANCHOR 5-5: x\n");
+    if (role_is(c, "debug"))
+        return xstrdup("I give up");
+    if (c->index < 2) /* the first try, and what it is asked again */
+        return xstrdup("no kernel");
+    if (c->index == 2)
+        return file_reply("first: root", "pass 100");
+    return edit_reply(c, "", "compile_error");
+}
+
+static void test_late_root(void **state)
+{
+    struct run_config c = config("search");
+    c.steps = 30;
+    c.select = SELECT_GREEDY;
+    c.n_child = 1;
+    c.n_root = 4;
+    strbuf_clear(&prompts);
+    struct outcome o = run(&c, late_root_script);
+    unsigned children = 0;
+    vec_each (struct node_rec, n, &o.m.nodes)
+        children += n->parent == 1;
+    assert_string_equal(node(&o, 0)->kind, "no_code");
+    assert_int_equal(o.m.run.best, 1);
+    assert_int_equal(children, 4);
+    assert_string_equal(node(&o, 1)->fate, "best");
+    assert_non_null(strstr(o.stop, "exhausted"));
+    assert_non_null(strstr(prompts.buf, "The root of the tree:\n- candidate 1,"));
+    assert_null(strstr(prompts.buf, "The root of the tree:\n- candidate 0"));
+    summary_release(&o.m);
+}
+
 /* The coder leaves the anchor: refused, asked again, then rejected. */
 static char *stray_script(const struct author_call *c)
 {
@@ -107,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_search_prunes),
         cmocka_unit_test(test_anchors_hold),
+        cmocka_unit_test(test_late_root),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
