@@ -150,7 +150,7 @@ static bool wanted(const struct parts_request *rq, const char *name)
            (rq->cfg->baselines == BASELINES_HERE && !baseline_is_torch(name));
 }
 
-static int add_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
+int parts_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
 {
     if (add_files(p, rq, err) < 0)
         return -1;
@@ -257,7 +257,7 @@ int parts_gather(struct parts *p, const struct parts_request *rq, const char *bu
                        rq->task->name);
     if (add_oracle(p, rq, bundle_dir, err) < 0 || add_service(p, rq, bundle_dir, err) < 0)
         return -1;
-    return rq->baselines ? add_baselines(p, rq, err) : 0;
+    return rq->baselines ? parts_baselines(p, rq, err) : 0;
 }
 
 void parts_contender(const struct parts *p, size_t i, struct contender *who, struct pack_part *file)

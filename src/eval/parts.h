@@ -45,6 +45,8 @@ struct parts_request {
 const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a);
 /* Hone's own device code, compiled for rq->arch, into dir/service.cubin. */
 int parts_service(const struct parts_request *rq, const char *dir, struct err *err);
+/* The baselines alone; adds to p. */
+int parts_baselines(struct parts *p, const struct parts_request *rq, struct err *err);
 int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
                  struct err *err);
 void parts_contender(const struct parts *p, size_t i, struct contender *who,

@@ -382,7 +382,7 @@ static int replay_last(const struct run_config *c, const char *path, struct summ
     struct strbuf differ = STRBUF_INIT(1 << 20);
     char spec[640];
     struct replay *r;
-    struct author *replayer;
+    struct author *replayer = NULL;
     struct agent *a;
     snprintf(spec, sizeof spec, "replay:%s", path);
     if (replay_load(&r, path, &err) < 0 || author_open(&replayer, spec, NULL, &err) < 0)

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
+#include "base/util.h"
 #include "eval/library.h"
+#include "eval/parts.h"
 
 static struct task *find(const char *name)
 {
@@ -78,12 +80,44 @@ static void a_product_at_a_shape(void **state)
     task_free(t);
 }
 
+static void gathers(const struct task *t, enum eval_baselines which, bool emu, const char *want)
+{
+    struct eval_config cfg = EVAL_CONFIG_INIT;
+    struct strbuf source = STRBUF_INIT(1 << 20), got = STRBUF_INIT(256);
+    struct parts p = {.items = NULL};
+    struct err err = ERR_INIT;
+    cfg.baselines = which;
+    assert_int_equal(task_simple_kernel(t, &source, &err), 0); /* so "naive" is the same text */
+    struct parts_request rq = {.task = t, .cfg = &cfg, .source = source.buf, .emu = emu};
+    if (parts_baselines(&p, &rq, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < p.n; i++)
+        strbuf_addf(&got, "%s ", p.items[i].name);
+    assert_string_equal(got.buf, want);
+    assert_int_equal(p.notes.n, 0);
+    parts_release(&p);
+    strbuf_release(&source);
+    strbuf_release(&got);
+}
+
+static void processes_of_their_own_are_asked_for(void **state)
+{
+    (void)state;
+    struct task *t = find("matmul_f16");
+    gathers(t, BASELINES_ALL, false, "torch torch.compile cublaslt ");
+    gathers(t, BASELINES_HERE, false, "cublaslt ");
+    gathers(t, BASELINES_NONE, false, "");
+    gathers(t, BASELINES_ALL, true, "");
+    task_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_recognised_by_their_axes),
         cmocka_unit_test(torch_programs_know_their_names),
         cmocka_unit_test(a_product_at_a_shape),
+        cmocka_unit_test(processes_of_their_own_are_asked_for),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
