@@ -96,7 +96,7 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best;   /* the fastest that passes, or NULL */
-    struct node *beside; /* the first that passed with all baselines beside it, or NULL */
+    struct node *beside; /* the first that passed on a GPU beside all baselines, or NULL */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;

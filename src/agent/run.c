@@ -586,7 +586,9 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    if (rc == 0 && n && !a->beside && node_passes(nodes[0]))
+    /* On the emulator all baselines are those of the worker: nothing to save, and the run may be
+     * carried on on a GPU. */
+    if (rc == 0 && n && !a->beside && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
         a->beside = nodes[0];
     return rc;
 }

@@ -480,10 +480,9 @@ static void copy_counters(struct verdict *v, const struct case_set *cases, const
     }
 }
 
-/* Baselines that could not run, and whether a library stood beside the candidate at all: the
- * emulator has none, a GPU only lacks one where PyTorch was asked for. */
-static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r,
-                           bool on_emu)
+/* Baselines that could not run, and whether any library stood beside the candidate, if all of them
+ * were to. */
+static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r)
 {
     bool library = false, timed = false;
     for (uint32_t m = 1; m < r->nmodules && m < a->job.nmodules; m++) {
@@ -496,8 +495,7 @@ static void note_baselines(struct verdict *v, const struct attempt *a, const str
     }
     for (uint32_t c = 0; c < a->job.ncases; c++)
         timed = timed || a->job.cases[c].timing.max_calls;
-    bool asked = a->cfg.baselines == BASELINES_ALL || (a->cfg.baselines && on_emu);
-    if (asked && timed && v->kind == V_PASS && !library)
+    if (a->cfg.baselines == BASELINES_ALL && timed && v->kind == V_PASS && !library)
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) stood beside this kernel";
 }
 
@@ -554,7 +552,7 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         measure_times(v, &mi);
     copy_counters(v, &a->cases, r);
     a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
-    note_baselines(v, a, r, !e->cuda);
+    note_baselines(v, a, r);
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)

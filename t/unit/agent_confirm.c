@@ -87,11 +87,19 @@ static void test_nothing_to_confirm(void **state)
     new_store(); /* the emulator */
     f = (struct fake){.model = true};
     script = steady_script;
-    o = carry_on(&c, new_run(&c), &f);
-    assert_string_equal(f.orders, "ahh");
+    int64_t id = new_run(&c);
+    o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "aaa"); /* which is the same as "here" there */
     assert_string_equal(o.m.run.reason, "");
     assert_false(o.m.has_beside);
     summary_release(&o.m);
+    c.steps = 4; /* carried on on a GPU */
+    f = (struct fake){.gpu = true};
+    o = carry_on(&c, id, &f);
+    assert_string_equal(f.orders, "aha");
+    assert_true(o.m.confirmed);
+    summary_release(&o.m);
+    c.steps = 2;
 
     new_store(); /* no PyTorch there */
     f = (struct fake){.judged = 0};
