@@ -56,6 +56,12 @@ runs 0 "a recording of one's own" "$HONE" optimize --author replay:mine.jsonl
 mkdir elsewhere
 runs 0 "is found again from elsewhere" env -C elsewhere "$HONE" resume last --store ../hone-out/hone.db
 out_has "and the run is as it was" "the same as the recording's lineage"
+cp mine.jsonl elsewhere/
+runs 0 "what resume is told is kept in full" env -C elsewhere "$HONE" resume last --store ../hone-out/hone.db --author replay:mine.jsonl
+runs 0 "so it is found" "$HONE" resume last
+runs 3 "a report that cannot be written" "$HONE" report last -o /dev/null/page
+runs 3 "of a run that is carried on" "$HONE" resume last -o /dev/null/page
+out_lacks "is not pointed to" "report.md"
 
 # a best kernel that fails when it is judged again
 runs 0 "an unconfirmed best" "$HONE" optimize --author "replay:$rec/confirm.jsonl" -o confirmed
@@ -79,6 +85,10 @@ runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:o
 out_has "and says where" "differs in"
 
 runs 2 "no task is a usage error" "$HONE" optimize
+runs 0 "but a recording brings its own" env HONE_AUTHOR="replay:$rec/refine.jsonl" "$HONE" optimize
+for none in openai: exec: mailbox: replay:; do
+    runs 2 "nothing after '$none' is a usage error" "$HONE" optimize softmax --author "$none"
+done
 runs 3 "an unknown task" "$HONE" optimize no_such_task --author exec:true
 runs 2 "an unknown strategy" "$HONE" optimize softmax -s magic --author exec:true
 runs 2 "a budget of nothing is no budget at all" "$HONE" optimize softmax --budget-usd 0

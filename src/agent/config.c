@@ -90,9 +90,11 @@ json_t *run_config_to_json(const struct run_config *c)
     for (int i = 0; i < AUTHOR_ROLES; i++)
         if (c->authors[i])
             json_object_set_new(authors, author_role_names[i], json_string(c->authors[i]));
-    json_t *budget = json_pack("{s:I, s:f, s:I, s:I}", "tokens", (json_int_t)c->budget.tokens,
-                               "usd", c->budget.usd, "wall_ns", (json_int_t)c->budget.wall_ns,
-                               "steps", (json_int_t)c->budget.steps);
+    const struct budget *b = &c->budget; /* what JSON cannot count to is no limit either */
+    json_t *budget =
+        json_pack("{s:I, s:f, s:I, s:I}", "tokens", (json_int_t)MIN(b->tokens, INT64_MAX), "usd",
+                  b->usd, "wall_ns", (json_int_t)MIN(b->wall_ns, INT64_MAX), "steps",
+                  (json_int_t)MIN(b->steps, INT64_MAX));
     json_t *j = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:I}",
         "strategy", c->strategy, "task", c->task, "arch", c->arch, "gpu", c->gpu, "device",
@@ -200,7 +202,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->baselines = !json_is_false(json_object_get(j, "baselines"));
     c->proposals = (uint32_t)json_integer_value(json_object_get(j, "proposals"));
     c->proposals = MIN(MAX(c->proposals, 1), 64);
-    c->seed = (uint64_t)get_int(&r, "seed", 0, INT64_MAX);
+    c->seed = (uint64_t)get_int(&r, "seed", INT64_MIN, INT64_MAX);
     c->steps = (uint32_t)get_int(&r, "steps", 0, 100000);
     c->repairs = (int32_t)get_int(&r, "repairs", 0, 1000);
     c->tries = (uint32_t)get_int(&r, "tries", 0, 1000);

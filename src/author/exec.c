@@ -27,7 +27,7 @@ struct command {
 static int open_exec(struct author *a, const char *arg, struct err *err)
 {
     if (!*arg)
-        return err_set(err, ERR_INPUT, "name a command, as in exec:'my-model --flag'");
+        return err_set(err, ERR_USAGE, "name a command, as in exec:'my-model --flag'");
     a->priv = loop_new();
     return 0;
 }

@@ -35,7 +35,7 @@ struct letter {
 static int open_mailbox(struct author *a, const char *arg, struct err *err)
 {
     if (!*arg)
-        return err_set(err, ERR_INPUT, "name a directory, as in mailbox:DIR");
+        return err_set(err, ERR_USAGE, "name a directory, as in mailbox:DIR");
     if (dir_make(arg, err) < 0)
         return -1;
     a->priv = xstrdup(arg);

@@ -80,11 +80,11 @@ int remote_open(struct author *a, const char *model, const struct remote_protoco
                 struct err *err)
 {
     if (!*model || strlen(model) > 100)
-        return err_set(err, ERR_INPUT, "name a model after the colon, as in %s:MODEL",
+        return err_set(err, ERR_USAGE, "name a model after the colon, as in %s:MODEL",
                        a->ops->scheme);
     for (const char *s = model; *s; s++)
         if (!isgraph((unsigned char)*s))
-            return err_set(err, ERR_INPUT, "a model's name has no blanks or control characters");
+            return err_set(err, ERR_USAGE, "a model's name has no blanks or control characters");
     struct remote *r = xcalloc(1, sizeof *r);
     r->p = p;
     strbuf_init(&r->key, 4096);
@@ -457,6 +457,28 @@ static void judge_empty(struct author_call *c, const char *why)
     }
 }
 
+static void too_big(struct author_call *c)
+{
+    author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes: not a kernel", AUTHOR_MAX_REPLY);
+}
+
+/* Text came, and is part of the reply now: is it all? */
+static void judge_text(struct author_call *c)
+{
+    struct remote_call *rc = c->priv;
+    const char *finish = rc->answer.finish;
+    if (c->reply.text.truncated)
+        too_big(c);
+    else if (str_eq(finish, "stop"))
+        author_succeed(c, "stop");
+    else if (str_eq(finish, "length"))
+        continue_reply(c, "cut off at the token limit");
+    else if (http_outcome(rc->t) == HTTP_COMPLETE)
+        continue_reply(c, "the stream ended without its last event");
+    else
+        continue_reply(c, http_outcome_text(rc->t));
+}
+
 static void judge_stream(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -468,8 +490,7 @@ static void judge_stream(struct author_call *c)
         judge_error_event(c);
     } else if (a->text.truncated || o == HTTP_TOO_BIG) {
         take_answer(c, false);
-        author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes: not a kernel",
-                    AUTHOR_MAX_REPLY);
+        too_big(c);
     } else if (strcmp(a->finish, "refused") == 0) {
         take_answer(c, false);
         author_fail(c, ERR_LIMIT, "the model refused to answer (content filter or refusal)");
@@ -489,16 +510,9 @@ static void judge_stream(struct author_call *c)
                      o == HTTP_COMPLETE ? "" : ": ", http_outcome_text(rc->t));
             pause_and_retry(c, why, "");
         }
-    } else if (strcmp(a->finish, "stop") == 0) {
-        take_answer(c, true);
-        author_succeed(c, "stop");
     } else {
         take_answer(c, true);
-        snprintf(why, sizeof why, "%s",
-                 strcmp(a->finish, "length") == 0 ? "cut off at the token limit"
-                 : o == HTTP_COMPLETE             ? "the stream ended without its last event"
-                                                  : http_outcome_text(rc->t));
-        continue_reply(c, why);
+        judge_text(c);
     }
 }
 

@@ -77,11 +77,13 @@ static int parse(struct replay *r, const char *path, const char *text, size_t le
         }
         p = eol ? eol + 1 : end;
     }
-    return r->run ? 0 : err_set(err, ERR_INPUT, "%s is empty", path);
+    return r->run ? 0 : err_set(err, ERR_INPUT, "%s has no first line: not a replay file", path);
 }
 
 int replay_load(struct replay **out, const char *path, struct err *err)
 {
+    if (!*path)
+        return err_set(err, ERR_USAGE, "name a recording, as in replay:FILE");
     struct strbuf sb = STRBUF_INIT(REPLAY_MAX_BYTES);
     struct replay *r = xcalloc(1, sizeof *r);
     r->calls = json_object();
@@ -162,8 +164,6 @@ void replay_prompt_sha(const char *stable, const char *turn, char hex[65])
 
 static int open_replay(struct author *a, const char *arg, struct err *err)
 {
-    if (!*arg)
-        return err_set(err, ERR_INPUT, "name a recording, as in replay:FILE");
     struct replay *r;
     if (replay_load(&r, arg, err) < 0)
         return -1;

@@ -118,8 +118,7 @@ static int prepare(struct session *s, const struct wishes *w, const char *task,
                    struct strbuf *source, struct arena *mem, struct err *err)
 {
     struct run_config *c = s->config;
-    const char *author = w->author[AUTHOR_CODE], *env = getenv("HONE_AUTHOR");
-    author = author ? author : env && *env ? env : "playbook";
+    const char *author = w->author[AUTHOR_CODE];
     if (choose(w, c, err) < 0)
         return -1;
     if (str_starts(author, "replay:"))
@@ -229,7 +228,10 @@ static int run(int argc, const char **argv)
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
-    bool replay = w.author[AUTHOR_CODE] && str_starts(w.author[AUTHOR_CODE], "replay:");
+    const char *env = getenv("HONE_AUTHOR");
+    if (!w.author[AUTHOR_CODE])
+        w.author[AUTHOR_CODE] = env && *env ? env : "playbook";
+    bool replay = str_starts(w.author[AUTHOR_CODE], "replay:");
     if (argc != 1 && !(replay && argc == 0))
         return cmd_usage(&spec, "give one TASK");
     int rc;

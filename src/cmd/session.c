@@ -231,9 +231,10 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     } else {
         summary_print(&m, &text);
         beside_print(&m, &text);
-        if (m.best)
+        if (m.best && code == HONE_OK)
             strbuf_addf(&text, "  kernel: %s/best.cu\n", dir);
-        strbuf_addf(&text, "  report: %s/report.md\n", dir);
+        if (code == HONE_OK)
+            strbuf_addf(&text, "  report: %s/report.md\n", dir);
         if (p->replay && !s->config->rejudge)
             strbuf_addf(&text, "  %s the recording's lineage\n%s",
                         other ? "NOT the same as" : "the same as", differ.buf);
@@ -263,12 +264,13 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
     return text;
 }
 
-/* A task, an author's directory or recording: the run may be carried on from anywhere. */
+/* A task, an author's directory or recording, a spool: the run may be carried on from anywhere. */
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
     if (*t->dir)
         c->task = in_full(c->task, "", mem);
+    c->on = in_full(c->on, "spool:", mem);
     for (int i = 0; i < AUTHOR_ROLES; i++)
         for (size_t k = 0; c->authors[i] && k < ARRAY_LEN(schemes); k++)
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
@@ -292,8 +294,10 @@ static int begin_run(struct session *s, const struct task *t, struct arena *mem,
 }
 
 /* What `hone resume` was told counts for the run from here on, and for its recording. */
-static int keep_config(const struct session *s, struct err *err)
+static int keep_config(const struct session *s, const struct task *t, struct arena *mem,
+                       struct err *err)
 {
+    keep_full_paths(s->config, t, mem);
     char *text = run_config_text(s->config, err);
     int rc = text ? store_run_configure(s->store, s->run, text, err) : -1;
     free(text);
@@ -314,7 +318,8 @@ int session_run(struct session *s)
     /* An author or a device that cannot be had leaves no run behind, and a run as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
-        store_run_lock(s->store, s->run, &err) < 0 || (s->resumed && keep_config(s, &err) < 0))
+        store_run_lock(s->store, s->run, &err) < 0 ||
+        (s->resumed && keep_config(s, p.task, &mem, &err) < 0))
         goto out;
     progress_init(&live.p, stderr);
     struct agent_setup in = {

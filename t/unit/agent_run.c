@@ -149,6 +149,8 @@ static void test_config_json(void **state)
     struct run_config c = config("search"), d;
     c.authors[AUTHOR_PLAN] = "exec:planner";
     c.budget.usd = 1.5;
+    c.budget.tokens = UINT64_MAX; /* as good as none, and kept */
+    c.seed = UINT64_MAX;
     c.anchors = false;
     c.select = SELECT_GREEDY;
     c.from = "source";
@@ -159,6 +161,7 @@ static void test_config_json(void **state)
     k = run_config_to_json(&d);
     assert_true(json_equal(j, k));
     assert_string_equal(d.compiler, "nvcc");
+    assert_true(d.seed == UINT64_MAX && d.budget.tokens == INT64_MAX);
     json_object_del(k, "compiler"); /* of before it was kept */
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), 0);
     assert_string_equal(d.compiler, "");
