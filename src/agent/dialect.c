@@ -53,7 +53,8 @@ static unsigned count(const char *text, const char *word)
     bool prefix = word[n - 1] == '*';
     unsigned found = 0;
     n -= prefix;
-    for (const char *p = text; (p = memmem(p, strlen(p), word, n)); p += n)
+    const char *end = text + strlen(text);
+    for (const char *p = text; (p = memmem(p, (size_t)(end - p), word, n)); p += n)
         if ((p == text || !word_char(p[-1])) && (prefix || !word_char(p[n])))
             found++;
     return found;

@@ -93,13 +93,16 @@ static void find_move(struct extract *x, const char *reply)
     utf8_trim(x->move);
 }
 
+enum { MAX_EDITS = 200 };
+
 /* ---- edits ---------------------------------------------------------------------------------- */
 
+/* Up to 100: a file of one letter holds a long line of it at every place. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
     *first = NULL;
-    for (const char *p = hay; (p = strstr(p, needle)); p++) {
+    for (const char *p = hay; n < 100 && (p = strstr(p, needle)); p++) {
         if (n++ == 0)
             *first = p;
     }
@@ -200,6 +203,12 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
             !collect(&p, end, ">>>>>>> REPLACE", &replace)) {
             snprintf(x->reason, sizeof x->reason,
                      "edit %u is not complete: SEARCH, =======, REPLACE, each on its own line", n);
+            goto out;
+        }
+        if (n > MAX_EDITS || search.truncated || replace.truncated) {
+            snprintf(x->reason, sizeof x->reason,
+                     "more than %d edits, or one over %u bytes: send the whole file", MAX_EDITS,
+                     EXTRACT_MAX_SOURCE);
             goto out;
         }
         if (!apply_edit(x, search.buf, replace.buf, n))

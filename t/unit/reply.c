@@ -128,6 +128,51 @@ static void test_last_line(void **state)
     extract_release(&x);
 }
 
+/* Replies made to take long, or to be cut: told, within seconds. */
+static void test_huge_replies(void **state)
+{
+    struct strbuf source = STRBUF_INIT(1 << 20), reply = STRBUF_INIT(8 << 20);
+    struct extract x;
+    uint64_t begun = now_ns();
+    strbuf_adds(&source, "/* hone-plan */ __global__\n");
+    while (source.len < 500000)
+        strbuf_adds(&source, "a\n");
+    strbuf_adds(&reply, "<<<<<<< SEARCH\n");
+    strbuf_add(&reply, source.buf + source.len - 250000, 250000);
+    strbuf_adds(&reply, "=======\nb\n>>>>>>> REPLACE\n");
+    extract_reply(&x, reply.buf, reply.len, source.buf);
+    assert_false(x.ok);
+    assert_non_null(strstr(x.reason, "occurs"));
+    extract_release(&x);
+
+    strbuf_clear(&reply);
+    strbuf_adds(&reply, "<<<<<<< SEARCH\n/* hone-plan */ __global__\n=======\n/* hone-plan */\n");
+    for (int i = 0; i < 60000; i++)
+        strbuf_adds(&reply, "int cut;\n");
+    strbuf_adds(&reply, ">>>>>>> REPLACE\n");
+    extract_reply(&x, reply.buf, reply.len, "/* hone-plan */ __global__\n");
+    assert_false(x.ok);
+    assert_non_null(strstr(x.reason, "one over"));
+    extract_release(&x);
+
+    strbuf_clear(&reply);
+    for (int i = 0; i < 50000; i++)
+        strbuf_adds(&reply, "<<<<<<< SEARCH\n/* hone-plan */ __global__\n=======\n"
+                            "/* hone-plan */ __global__\n>>>>>>> REPLACE\n");
+    extract_reply(&x, reply.buf, reply.len, source.buf);
+    assert_false(x.ok);
+    assert_non_null(strstr(x.reason, "edits"));
+    extract_release(&x);
+
+    strbuf_clear(&source);
+    while (source.len < 500000)
+        strbuf_adds(&source, "copy ");
+    dialect_is_cute(source.buf, source.len, NULL);
+    assert_true(now_ns() - begun < 5000000000u);
+    strbuf_release(&source);
+    strbuf_release(&reply);
+}
+
 static void test_anchors(void **state)
 {
     struct strbuf why = STRBUF_INIT(1024);
@@ -332,11 +377,17 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extract),      cmocka_unit_test(test_move),
-        cmocka_unit_test(test_tester),       cmocka_unit_test(test_last_line),
-        cmocka_unit_test(test_move_is_text), cmocka_unit_test(test_anchors),
-        cmocka_unit_test(test_linediff),     cmocka_unit_test(test_playbooks_are_cute),
-        cmocka_unit_test(test_dialect),      cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_extract),
+        cmocka_unit_test(test_move),
+        cmocka_unit_test(test_tester),
+        cmocka_unit_test(test_huge_replies),
+        cmocka_unit_test(test_last_line),
+        cmocka_unit_test(test_move_is_text),
+        cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_linediff),
+        cmocka_unit_test(test_playbooks_are_cute),
+        cmocka_unit_test(test_dialect),
+        cmocka_unit_test(test_fold),
         cmocka_unit_test(test_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
