@@ -344,6 +344,14 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
     return most >= 256 ? most : 0;
 }
 
+static bool same_quirks(const struct remote_quirks *a, const struct remote_quirks *b)
+{
+    return a->legacy_max_tokens == b->legacy_max_tokens && a->most_tokens == b->most_tokens &&
+           a->no_max_tokens == b->no_max_tokens && a->no_temperature == b->no_temperature &&
+           a->no_stream_options == b->no_stream_options &&
+           a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
+}
+
 /* A 400 that blames one parameter: change it or leave it out, and say so. Returns false if it does
  * not. */
 static bool adapt(struct author_call *c)
@@ -371,7 +379,7 @@ static bool adapt(struct author_call *c)
         q->no_cache_control = true;
     else if (names(m, "system") && names(m, "role"))
         q->no_system = true;
-    if (memcmp(&before, q, sizeof before) == 0)
+    if (same_quirks(&before, q))
         return false;
     author_note(c, "the server refuses a parameter (%.200s); asking %s", m,
                 most ? "for fewer tokens" : "without it");
