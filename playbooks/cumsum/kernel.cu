@@ -41,6 +41,8 @@ __device__ float unit()
     return @{unit};
 }
 
+@{part:values}
+
 __device__ float join(float a, float b)
 {
     return @{join};

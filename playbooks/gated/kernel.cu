@@ -28,7 +28,9 @@ constexpr int kSmall = @{small};
 constexpr int kUnroll = @{unroll};
 constexpr bool kStream = @{stream};
 
-__device__ float op(float g, float v)
+@{part:values}
+
+__device__ float op(float v0, float v1)
 {
     return @{expr};
 }

@@ -1,11 +1,11 @@
 /* hone-plan
 { "launches": [
     { "kernel": "rows_vec", "when": "@{D} % @{vec} == 0 && min(alignof(@{a}), alignof(@{p}), alignof(@{n})) >= @{vec}*4", "grid": ["@{B}*(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)"],
-      "block": [@{threads}], "args": ["@{a}", "@{p}", "@{n}", "part", "@{B}", "@{D}", "(@{split} ? @{split} : @{D})", "(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)", "@{eps}"] },
+      "block": [@{threads}], "args": ["@{a}", "@{p}", "@{n}", "part", "@{B}", "@{D}", "(@{split} ? @{split} : @{D})", "(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)"@{eps:arg}] },
     { "kernel": "rows_one", "when": "!(@{D} % @{vec} == 0 && min(alignof(@{a}), alignof(@{p}), alignof(@{n})) >= @{vec}*4)", "grid": ["@{B}*(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)"],
-      "block": [@{threads}], "args": ["@{a}", "@{p}", "@{n}", "part", "@{B}", "@{D}", "(@{split} ? @{split} : @{D})", "(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)", "@{eps}"] },
+      "block": [@{threads}], "args": ["@{a}", "@{p}", "@{n}", "part", "@{B}", "@{D}", "(@{split} ? @{split} : @{D})", "(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)"@{eps:arg}] },
     { "kernel": "mean", "grid": [1], "block": [1024],
-      "args": ["part", "@{loss}", "@{B}", "(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)", "@{margin}"] } ],
+      "args": ["part", "@{loss}", "@{B}", "(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)"@{margin:arg}] } ],
   "workspace": { "part": { "bytes": "8*@{B}*(@{split} ? cdiv(@{D}, @{split} ? @{split} : 1) : 1)", "init": "none" } } }
 */
 // loss = mean over rows of max(0, margin + |a - p + eps| - |a - n + eps|).
@@ -89,21 +89,20 @@ __device__ void distances(const float *a, const float *p, const float *n, float2
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     rows_vec(const float *__restrict__ a, const float *__restrict__ p, const float *__restrict__ n,
-             float2 *__restrict__ part, int rows, int cols, int split, int splits, float eps)
+             float2 *__restrict__ part, int rows, int cols, int split, int splits@{eps:param})
 {
-    distances<kVec>(a, p, n, part, rows, cols, split, splits, eps);
+    distances<kVec>(a, p, n, part, rows, cols, split, splits, @{eps:value});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     rows_one(const float *__restrict__ a, const float *__restrict__ p, const float *__restrict__ n,
-             float2 *__restrict__ part, int rows, int cols, int split, int splits, float eps)
+             float2 *__restrict__ part, int rows, int cols, int split, int splits@{eps:param})
 {
-    distances<1>(a, p, n, part, rows, cols, split, splits, eps);
+    distances<1>(a, p, n, part, rows, cols, split, splits, @{eps:value});
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
-    mean(const float2 *__restrict__ part, float *__restrict__ loss, int rows, int splits,
-         float margin)
+    mean(const float2 *__restrict__ part, float *__restrict__ loss, int rows, int splits@{margin:param})
 {
     float sum = 0;
 #pragma unroll 4
@@ -114,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(1024)
             pos += v.x;
             neg += v.y;
         }
-        sum += fmaxf(0.f, margin + sqrtf(pos) - sqrtf(neg));
+        sum += fmaxf(0.f, @{margin:value} + sqrtf(pos) - sqrtf(neg));
     }
     sum = block_sum<32>(sum);
     if (threadIdx.x == 0)

@@ -45,6 +45,8 @@ constexpr bool kStream = @{stream};
 
 #define INIT (@{init})
 
+@{part:values}
+
 __device__ float join(float a, float b)
 {
     return @{join};

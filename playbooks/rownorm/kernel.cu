@@ -4,21 +4,21 @@
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R}*cdiv(@{C}, @{vec}*@{few}) <= 131072 || @{C}*@{elem} <= @{short}) && @{C} <= @{threads}*@{vec}*@{few}",
       "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32)))"],
       "block": ["align(cdiv(@{C}, @{vec}*@{few}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32))"],
-      "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+      "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_block",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && !((@{R}*cdiv(@{C}, @{vec}*@{few}) <= 131072 || @{C}*@{elem} <= @{short}) && @{C} <= @{threads}*@{vec}*@{few}) && @{C} <= @{threads}*@{vec}*@{per}",
       "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
       "block": ["align(cdiv(@{C}, @{vec}*@{per}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32))"],
-      "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+      "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_cluster",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
       "grid": ["@{cluster}*@{R}"], "block": ["align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32)"], "cluster": [@{cluster}],
-      "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+      "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_long",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
-      "grid": ["@{R}"], "block": [1024], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] },
+      "grid": ["@{R}"], "block": [1024], "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_any", "when": "@{C} % @{vec} != 0 || @{aligned} < @{vec}*@{elem}",
-      "grid": ["@{R}"], "block": ["min(1024, align(cdiv(@{C}, 4), 32))"], "args": [@{pass}, "@{R}", "@{C}", "@{eps}"] } ] }
+      "grid": ["@{R}"], "block": ["min(1024, align(cdiv(@{C}, 4), 32))"], "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] } ] }
 */
 // y = (v - mean) / sqrt(mean((v - mean)^2) + eps) * w + b for each row v of x; without `center` the
 // mean is taken as 0 and there is no b; with `residual` v is x + r, which also replaces r.
@@ -333,31 +333,31 @@ __device__ void norm_passes(const T *x, const T *res, const T *w, const T *b, T 
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    norm_few(@{params}, int rows, int cols, float eps)
+    norm_few(@{params}, int rows, int cols@{eps:param})
 {
-    norm_registers<1, kFew, true>(@{data}, rows, cols, eps);
+    norm_registers<1, kFew, true>(@{data}, rows, cols, @{eps:value});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, kResident)
-    norm_block(@{params}, int rows, int cols, float eps)
+    norm_block(@{params}, int rows, int cols@{eps:param})
 {
-    norm_registers<1, kPer, kEarly>(@{data}, rows, cols, eps);
+    norm_registers<1, kPer, kEarly>(@{data}, rows, cols, @{eps:value});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, kResident)
-    norm_cluster(@{params}, int rows, int cols, float eps)
+    norm_cluster(@{params}, int rows, int cols@{eps:param})
 {
-    norm_registers<kCluster, kPer, kEarly>(@{data}, rows, cols, eps);
+    norm_registers<kCluster, kPer, kEarly>(@{data}, rows, cols, @{eps:value});
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
-    norm_long(@{params}, int rows, int cols, float eps)
+    norm_long(@{params}, int rows, int cols@{eps:param})
 {
-    norm_passes<kVec>(@{data}, rows, cols, eps);
+    norm_passes<kVec>(@{data}, rows, cols, @{eps:value});
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
-    norm_any(@{params}, int rows, int cols, float eps)
+    norm_any(@{params}, int rows, int cols@{eps:param})
 {
-    norm_passes<1>(@{data}, rows, cols, eps);
+    norm_passes<1>(@{data}, rows, cols, @{eps:value});
 }

@@ -101,37 +101,68 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
     return found;
 }
 
+/* What an op's roles stand for in a task: places among its values, or numbers. */
+struct places {
+    int at[2 * PB_MAX_TENSORS];
+    double numbers[2 * PB_MAX_TENSORS];
+};
+
 /* The task with its inputs and scalars in the order of the op's roles. A new reference. */
 static json_t *in_order(const json_t *task, const struct pb_signature *sig, const struct values *v,
-                        const int *stands_for, size_t inputs)
+                        const struct places *p, size_t inputs)
 {
     json_t *copy = json_deep_copy(task), *tensors = json_array(), *scalars = json_object(), *t;
     const json_t *old = json_object_get(task, "tensors"),
                  *values = json_object_get(task, "scalars");
     size_t i;
     for (i = 0; i < inputs; i++)
-        json_array_append(tensors, json_array_get(old, (size_t)stands_for[i]));
+        json_array_append(tensors, json_array_get(old, (size_t)p->at[i]));
     json_array_foreach(old, i, t)
     {
         if (!json_is_true(json_object_get(t, "input")))
             json_array_append(tensors, t);
     }
     for (i = 0; i < sig->nscalars; i++) {
-        const char *name = v->names[stands_for[inputs + i]];
-        json_object_set(scalars, name, json_object_get(values, name));
+        int at = p->at[inputs + i];
+        if (at == FORM_NUMBER)
+            json_object_set_new(scalars, sig->scalars[i],
+                                json_pack("{s:f}", "number", p->numbers[inputs + i]));
+        else
+            json_object_set(scalars, v->names[at], json_object_get(values, v->names[at]));
     }
     json_object_set_new(copy, "tensors", tensors);
     json_object_set_new(copy, "scalars", scalars);
     return copy;
 }
 
-static const char *dim_of(const void *task, size_t i, long axis)
+/* The place among the inputs of the task's k-th output; -1 if that is no input. */
+static int updated(const json_t *task, size_t k)
 {
-    const json_t *t = json_array_get(json_object_get(task, "tensors"), i);
-    const json_t *shape = json_object_get(t, "shape");
-    long rank = (long)json_array_size(shape);
-    axis += axis < 0 ? rank : 0;
-    return axis < 0 ? NULL : json_string_value(json_array_get(shape, (size_t)axis));
+    const json_t *tensors = json_object_get(task, "tensors");
+    int input = 0;
+    for (size_t i = 0; i < json_array_size(tensors); i++) {
+        const json_t *t = json_array_get(tensors, i);
+        bool in = json_is_true(json_object_get(t, "input"));
+        if (json_is_true(json_object_get(t, "output")) && k-- == 0)
+            return in ? input : -1;
+        input += in;
+    }
+    return -1;
+}
+
+/* What is updated in place is told by the order of the results. */
+static bool place_results(const struct pb_signature *sig, const json_t *task, struct places *p)
+{
+    size_t outputs = 0;
+    for (size_t i = 0; i < ARRAY_LEN(p->at); i++)
+        p->at[i] = FORM_LACKS;
+    for (size_t i = 0; i < sig->n; i++) {
+        const struct pb_tensor *t = &sig->tensors[i];
+        if (t->in && t->out && (p->at[i] = updated(task, outputs)) < 0)
+            return false;
+        outputs += t->out;
+    }
+    return true;
 }
 
 /* Does the op's form say what the task's PyTorch expression says, with each input and scalar at one
@@ -141,21 +172,27 @@ static bool takes_form(const struct pb_op *op, const char *form, const json_t *t
     struct values v = values_of(task);
     const struct pb_signature *sig = op->sig;
     const char *roles[2 * PB_MAX_TENSORS];
-    int stands_for[2 * PB_MAX_TENSORS];
-    size_t inputs = 0, n;
+    struct places p;
+    size_t inputs = 0, n, numbers = 0;
     while (inputs < sig->n && sig->tensors[inputs].in)
         roles[inputs] = sig->tensors[inputs].role, inputs++;
     for (n = inputs; n < inputs + sig->nscalars; n++)
         roles[n] = sig->scalars[n - inputs];
+    const json_t *tensors = json_object_get(task, "tensors");
     struct form_names names = {
-        roles, n, v.names, v.types, v.n, json_array_size(widest_shape(task)), dim_of, task};
-    if (!form_matches(form, facts_text(task, "torch"), &names, stands_for) || inputs != v.inputs ||
-        n != v.n || json_array_size(json_object_get(task, "tensors")) != sig->n)
+        roles, inputs, n, v.names, v.types, v.n, json_array_size(widest_shape(task)), tensors};
+    if (inputs != v.inputs || json_array_size(tensors) != sig->n || !place_results(sig, task, &p) ||
+        !form_matches(form, facts_text(task, "torch"), &names, p.at, p.numbers))
         return false;
-    for (size_t i = 0; i < n; i++)
-        if (stands_for[i] < 0 || ((size_t)stands_for[i] < v.inputs) != (i < inputs))
+    for (size_t i = 0; i < n; i++) {
+        bool number = p.at[i] == FORM_NUMBER;
+        numbers += number;
+        if (!number && (p.at[i] < 0 || ((size_t)p.at[i] < v.inputs) != (i < inputs)))
             return false;
-    *seen = in_order(task, sig, &v, stands_for, inputs);
+    }
+    if (n - numbers != v.n)
+        return false;
+    *seen = in_order(task, sig, &v, &p, inputs);
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "author/playbook_bind.h"
 #include "author/playbook_torch.h"
+#include "author/playbook_tree.h"
 #include "base/util.h"
 #include "sys/asset.h"
 
@@ -470,6 +471,25 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     return ok;
 }
 
+/* A scalar of the op: one of the task's, or a number that its PyTorch expression has there. */
+static void bind_scalar(struct pb_binding *b, const char *role, const char *name, const json_t *v)
+{
+    const json_t *number = json_object_get(v, "number");
+    const char *const texts[][2] = {
+        {"arg", arena_printf(&b->arena, ", \"%s\"", name)},
+        {"param", arena_printf(&b->arena, ", %s %s", value_type(v), role)},
+        {"value", role},
+    };
+    char value[48], key[80];
+    snprintf(value, sizeof value, "float(%.9e)", json_number_value(number));
+    if (!number)
+        bind_text(b, role, name);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        snprintf(key, sizeof key, "%s:%s", role, texts[i][0]);
+        bind_text(b, key, !number ? texts[i][1] : str_eq(texts[i][0], "value") ? value : "");
+    }
+}
+
 static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
                          const json_t *scalars, size_t inputs, struct strbuf *why)
 {
@@ -484,7 +504,7 @@ static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
     }
     json_object_foreach((json_t *)scalars, key, v)
     {
-        bind_text(b, sig->scalars[i++], key);
+        bind_scalar(b, sig->scalars[i++], key, v);
     }
     return true;
 }
@@ -521,6 +541,8 @@ static const struct pb_op *choose_op(const struct playbook *pb, const json_t *ta
         return conv_op_from_torch(pb, task, b, seen, why);
     if (torch && str_eq(from, "torch permute"))
         return permute_op_from_torch(pb, task, seen, why);
+    if (torch && str_eq(from, "torch halves"))
+        return halves_from_torch(task, b, why) ? any : NULL;
     if (torch && str_starts(from, "torch "))
         return axis_op_from_torch(pb, task, str_eq(from, "torch rows"), b, seen, why);
     const struct pb_op *known = op_by_name(pb, task, why);
@@ -564,6 +586,24 @@ static bool bind_task(const struct playbook *pb, const json_t *task, struct pb_b
     return ok;
 }
 
+/* The task with its PyTorch expression in normal form, where it has one. A new reference. */
+static json_t *in_normal_form(const json_t *task)
+{
+    struct arena mem = ARENA_INIT;
+    struct strbuf text = STRBUF_INIT(TORCH_MAX_TEXT);
+    struct tree_facts facts = {json_object_get(task, "tensors")};
+    struct tree *t = tree_parse(&mem, facts_text(task, "torch"));
+    json_t *usual = json_incref((json_t *)task);
+    if (t && (t = tree_normal(&mem, t, &facts)) && tree_print(t, &text)) {
+        json_decref(usual);
+        usual = json_copy((json_t *)task);
+        json_object_set_new(usual, "torch", json_string(text.buf));
+    }
+    strbuf_release(&text);
+    arena_release(&mem);
+    return usual;
+}
+
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
@@ -576,9 +616,10 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         strbuf_adds(why, "it adds in no fixed order, and the task has no flag nondeterministic_ok");
         return false;
     }
-    json_t *plain = without_views(task);
+    json_t *usual = in_normal_form(task), *plain = without_views(usual);
     bool ok = bind_task(pb, plain, out, why);
     json_decref(plain);
+    json_decref(usual);
     if (!ok)
         pb_binding_release(out);
     return ok;

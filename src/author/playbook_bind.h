@@ -90,6 +90,12 @@ const struct pb_op *conv_op_from_torch(const struct playbook *pb, const json_t *
                                        struct pb_binding *b, json_t **made, struct strbuf *why);
 
 /*
+ * An op {"from": "torch halves"}: the task's PyTorch expression is an elementwise one of the two
+ * halves of its input's rows, which are v0 and v1 in `expr`.
+ */
+bool halves_from_torch(const json_t *task, struct pb_binding *b, struct strbuf *why);
+
+/*
  * An op {"from": "torch permute"}: the task permutes the axes of its input. Axes that stay together
  * are one; what is left must be the op "permute_zmn", [Z, M, N] -> [Z, N, M], or "permute_rows",
  * [Z, M, N, D] -> [Z, N, M, D], with a Z of 1 where no axis stays in front.

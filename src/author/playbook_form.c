@@ -1,140 +1,170 @@
 /* playbook_form.c - is a task's PyTorch expression one of the forms an op is written in? */
 #include "author/playbook_form.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "author/playbook_bind.h"
 #include "author/playbook_read.h"
+#include "author/playbook_tree.h"
 #include "base/util.h"
 
-enum { MAX_TOKEN = 64 };
+enum { MAX_ROLES = 2 * PB_MAX_TENSORS, FORM_STEPS = 50000 };
 
-static size_t word(const char *s)
-{
-    size_t n = 0;
-    while (isalnum((unsigned char)s[n]) || s[n] == '_')
-        n++;
-    return n;
-}
+struct matching {
+    const struct form_names *v;
+    struct arena *mem;
+    int *stands_for;
+    double *numbers;
+    int bound[MAX_ROLES]; /* roles in the order they were bound */
+    size_t nbound;
+};
 
-static int find(const char *const *names, size_t n, const char *name, size_t len)
+static int find(const char *const *names, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
-        if (text_is(name, len, names[i]))
+        if (str_eq(name, names[i]))
             return (int)i;
     return -1;
 }
 
-/* What .to(...) makes of a value, at what follows "(". */
-static enum dtype target(const char *s, const struct form_names *v)
+/* A number, with its sign. */
+static bool is_number(const struct tree *t, double *out)
 {
-    if (text_take(&s, "dtype"))
-        text_take(&s, "=");
-    if (text_take(&s, "torch."))
-        return torch_dtype(s, text_word(s));
-    int i = find(v->names, v->n, s, text_word(s));
-    return i >= 0 && str_starts(s + text_word(s), ".dtype") ? v->types[i] : DT_NONE;
-}
-
-/* The length of a cast that does not matter here; `whole`: of an integer. */
-static size_t idle_cast(const char *s, const struct form_names *v, bool whole)
-{
-    size_t n = *s == '.' ? text_word(s + 1) : 0, close = n ? 1 + n + strcspn(s + 1 + n, ")") : 0;
-    if (!n || s[1 + n] != '(' || !s[close])
-        return 0;
-    if (str_starts(s, ".contiguous()"))
-        return close + 1;
-    enum dtype t = str_starts(s, ".to(") ? target(s + 4, v) : torch_cast_method(s + 1, n);
-    bool idle = t == DT_I32 || t == DT_I64 ? whole : dtype_is_float(t) && dtype_bytes(t) > 1;
-    return idle ? close + 1 : 0;
-}
-
-/* The length of what does not matter here: blanks, modules, names of axis and eps arguments. */
-static size_t idle(const char *s, bool after_word)
-{
-    static const char *const modules[] = {"torch.nn.functional.", "torch.", "F."};
-    static const char *const keys[] = {"dim", "dims", "axis", "eps"};
-    if (isspace((unsigned char)*s))
-        return 1;
-    for (size_t i = 0; !after_word && i < ARRAY_LEN(modules); i++)
-        if (str_starts(s, modules[i]))
-            return strlen(modules[i]);
-    for (size_t i = 0; !after_word && i < ARRAY_LEN(keys); i++) {
-        size_t n = strlen(keys[i]);
-        if (str_starts(s, keys[i]) && s[n] == '=' && s[n + 1] != '=')
-            return n + 1;
+    if (t->kind == TREE_UNARY && str_eq(t->text, "-") && is_number(t->at[0], out)) {
+        *out = -*out;
+        return true;
     }
-    return 0;
+    *out = t->kind == TREE_NUMBER ? strtod(t->text, NULL) : 0;
+    return t->kind == TREE_NUMBER;
 }
 
-/* The next token after `before`: a word, a number with its sign, or one character; "" at the end.
- * An axis in brackets of its own is the axis. */
-static const char *token(const char *s, const struct form_names *v, const char *before,
-                         char out[MAX_TOKEN])
+static int bind_role(struct matching *m, int role, const struct tree *t)
 {
-    char last = *before ? before[strlen(before) - 1] : 0;
-    bool after_word = isalnum((unsigned char)last) || last == '_';
-    int name = find(v->names, v->n, before, strlen(before));
-    bool whole = name >= 0 && !dtype_is_float(v->types[name]);
-    for (size_t n; (n = idle(s, after_word)) || (n = idle_cast(s, v, whole)); s += n)
-        after_word = false;
-    size_t n = word(s), sign = *s == '-' && isdigit((unsigned char)s[1]) && !after_word &&
-                               last != ')' && last != ']';
-    if (sign)
-        n = 1 + word(s + 1);
-    if (*s == '[' && last && !after_word && last != ')') {
-        size_t k = s[1] == '-', digits = word(s + 1 + k);
-        if (digits && isdigit((unsigned char)s[1 + k]) && s[1 + k + digits] == ']') {
-            snprintf(out, MAX_TOKEN, "%.*s", (int)MIN(k + digits, MAX_TOKEN - 1), s + 1);
-            return s + k + digits + 2;
-        }
+    int name = t->kind == TREE_NAME ? find(m->v->names, m->v->n, t->text) : -1;
+    double number = 0;
+    if (name < 0) {
+        if ((size_t)role < m->v->ntensors || !is_number(t, &number))
+            return 0;
+        name = FORM_NUMBER;
     }
-    n = n ? n : *s ? 1 : 0;
-    snprintf(out, MAX_TOKEN, "%.*s", (int)MIN(n, MAX_TOKEN - 1), s);
-    return s + n;
+    if (m->stands_for[role] != FORM_LACKS)
+        return m->stands_for[role] == name && (name >= 0 || m->numbers[role] == number);
+    m->stands_for[role] = name;
+    m->numbers[role] = number;
+    m->bound[m->nbound++] = role;
+    return 1;
 }
 
-/* Is the token what the form has here, ROLE.shape[AXIS], from the dot on? *form moves past it. */
-static bool is_dim(const char **form, const char *tok, const struct form_names *v, int name)
+/* Is t the dimension that the form has as ROLE.shape[AXIS]? */
+static bool is_dim(struct matching *m, const struct tree *p, const struct tree *t)
 {
-    char *end;
-    if (name < 0 || !v->dim || !str_starts(*form, ".shape["))
+    long axis;
+    const struct tree *f = p->at[0];
+    if (!tree_is(f, TREE_FIELD, "shape") || f->at[0]->kind != TREE_NAME ||
+        !tree_whole(p->at[1], &axis))
         return false;
-    long axis = strtol(*form + strlen(".shape["), &end, 10);
-    const char *dim = *end == ']' ? v->dim(v->ctx, (size_t)name, axis) : NULL;
-    *form = end + 1;
-    return dim && str_eq(dim, tok);
+    int role = find(m->v->roles, m->v->nroles, f->at[0]->text);
+    if (role < 0 || m->stands_for[role] < 0)
+        return false;
+    const char *name = m->v->names[m->stands_for[role]];
+    for (size_t i = 0; i < json_array_size(m->v->tensors); i++) {
+        const json_t *one = json_array_get(m->v->tensors, i),
+                     *shape = json_object_get(one, "shape");
+        if (!str_eq(facts_text(one, "name"), name))
+            continue;
+        long rank = (long)json_array_size(shape);
+        axis += axis < 0 ? rank : 0;
+        const char *dim = axis >= 0 ? json_string_value(json_array_get(shape, (size_t)axis)) : NULL;
+        const struct tree *d = dim ? tree_parse(m->mem, dim) : NULL;
+        return d && tree_same(d, t);
+    }
+    return false;
 }
 
-bool form_matches(const char *form, const char *text, const struct form_names *v, int *stands_for)
+static int bind(void *ctx, const struct tree *p, const struct tree *t)
 {
-    char f[MAX_TOKEN] = "", t[MAX_TOKEN] = "", next[MAX_TOKEN], last[24];
-    snprintf(last, sizeof last, "%zu", v->rank ? v->rank - 1 : 0);
-    for (size_t i = 0; i < v->nroles; i++)
-        stands_for[i] = -1;
-    do {
-        form = token(form, v, f, next);
-        snprintf(f, sizeof f, "%s", next);
-        text = token(text, v, t, next);
-        snprintf(t, sizeof t, "%s", next);
-        if (str_eq(f, "$")) { /* $last */
-            form = token(form, v, "", f);
-            if (!str_eq(t, "-1") && !str_eq(t, last))
-                return false;
-            continue;
-        }
-        int role = find(v->roles, v->nroles, f, strlen(f));
-        if (role >= 0) {
-            int name = find(v->names, v->n, t, strlen(t));
-            if (name < 0 && is_dim(&form, t, v, stands_for[role]))
-                continue;
-            if (name < 0 || (stands_for[role] >= 0 && stands_for[role] != name))
-                return false;
-            stands_for[role] = name;
-        } else if (!str_eq(f, t)) {
-            return false;
-        }
-    } while (*f);
-    return true;
+    struct matching *m = ctx;
+    long axis;
+    if (p->kind == TREE_INDEX)
+        return is_dim(m, p, t) ? 1 : -1;
+    if (p->kind != TREE_NAME)
+        return -1;
+    if (str_eq(p->text, "$last"))
+        return tree_whole(t, &axis) && (axis == -1 || axis == (long)m->v->rank - 1);
+    int role = find(m->v->roles, m->v->nroles, p->text);
+    return role < 0 ? -1 : bind_role(m, role, t);
+}
+
+static size_t mark(void *ctx)
+{
+    return ((struct matching *)ctx)->nbound;
+}
+
+static void undo(void *ctx, size_t to)
+{
+    struct matching *m = ctx;
+    while (m->nbound > to)
+        m->stands_for[m->bound[--m->nbound]] = FORM_LACKS;
+}
+
+/* What a cast makes of a value; DT_NONE if it is no cast. */
+static enum dtype cast_to(const struct matching *m, const struct tree *t)
+{
+    if (!str_eq(t->text, "to"))
+        return t->n == 1 ? torch_cast_method(t->text, strlen(t->text)) : DT_NONE;
+    const struct tree *to = t->n == 2 ? t->at[1] : NULL;
+    if (!to || to->kind != TREE_FIELD || to->at[0]->kind != TREE_NAME)
+        return DT_NONE;
+    if (str_eq(to->at[0]->text, "torch"))
+        return torch_dtype(to->text, strlen(to->text));
+    int i = find(m->v->names, m->v->n, to->at[0]->text);
+    return i >= 0 && str_eq(to->text, "dtype") ? m->v->types[i] : DT_NONE;
+}
+
+/* A cast that does not matter here. */
+static bool is_idle(const struct matching *m, const struct tree *t)
+{
+    if (t->kind != TREE_CALL || t->module != TREE_METHOD || !t->n)
+        return false;
+    enum dtype to = cast_to(m, t);
+    const struct tree *of = t->at[0];
+    int name = of->kind == TREE_NAME ? find(m->v->names, m->v->n, of->text) : -1;
+    bool whole = name >= 0 && !dtype_is_float(m->v->types[name]);
+    return to == DT_I32 || to == DT_I64 ? whole : dtype_is_float(to) && dtype_bytes(to) > 1;
+}
+
+static struct tree *without_casts(struct matching *m, const struct tree *t, unsigned *left)
+{
+    if (!*left || !--*left)
+        return NULL;
+    if (is_idle(m, t))
+        return without_casts(m, t->at[0], left);
+    struct tree *c = tree_node(m->mem, t->kind, t->text, t->n);
+    c->module = t->module;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->at[i] && !(c->at[i] = without_casts(m, t->at[i], left)))
+            return NULL;
+    return c;
+}
+
+bool form_matches(const char *form, const char *text, const struct form_names *v, int *stands_for,
+                  double *numbers)
+{
+    struct arena mem = ARENA_INIT;
+    struct matching m = {.v = v, .mem = &mem, .stands_for = stands_for, .numbers = numbers};
+    struct tree_match how = {bind, mark, undo, &m, FORM_STEPS};
+    struct tree_facts facts = {v->tensors};
+    struct tree *f = tree_parse(&mem, form), *t = tree_parse(&mem, text);
+    f = f ? tree_normal(&mem, f, NULL) : NULL;
+    t = t ? tree_normal(&mem, t, &facts) : NULL;
+    unsigned left = FORM_STEPS;
+    t = t ? without_casts(&m, t, &left) : NULL;
+    f = f ? tree_reduced(&mem, f) : NULL;
+    t = t ? tree_reduced(&mem, t) : NULL;
+    bool ok = f && t && v->nroles <= MAX_ROLES && tree_matches(&how, f, t);
+    if (!ok)
+        undo(&m, 0);
+    arena_release(&mem);
+    return ok;
 }

@@ -513,9 +513,9 @@ static json_t *task_of(const char *op, const char *torch, const char *spec)
         for (char *d = strtok_r(dims, ",", &comma); d; d = strtok_r(NULL, ",", &comma))
             if (!str_eq(d, "-"))
                 json_array_append_new(shape, json_string(d));
-        json_array_append_new(tensors,
-                              json_pack("{s:s, s:s, s:o, s:b, s:b}", "name", name, "dtype", dtype,
-                                        "shape", shape, "input", !*out, "output", *out != 0));
+        json_array_append_new(
+            tensors, json_pack("{s:s, s:s, s:o, s:b, s:b}", "name", name, "dtype", dtype, "shape",
+                               shape, "input", !*out || str_eq(out, "inout"), "output", *out != 0));
     }
     free(all);
     return json_pack("{s:s, s:s, s:s, s:o, s:{}, s:[{s:s, s:i}]}", "name", "t", "op_type", op,
@@ -557,6 +557,31 @@ static void test_odd_tasks(void **state)
          "x float32 R,C; w float32 C; y float32 R,C out", "does not know"},
         {"rownorm", "", "x * rsqrt(x.pow(2).mean(0, keepdim=True) + x) * w",
          "w float32 C; x float32 R,C; y float32 R,C out", "does not know"},
+        {"rownorm", "", "F.layer_norm(z, weight=g, bias=c, normalized_shape=(z.size(-1),))",
+         "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", NULL},
+        {"rownorm", "layernorm", "F.layer_norm(z, (C,), g, c).relu()",
+         "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", "no form of"},
+        /* two results: which of them is updated how, their order says */
+        {"rownorm", "", "(t := h + q, (F.rms_norm(t, (C,), g, eps), t))[-1]",
+         "h float16 R,C inout; q float16 R,C inout; g float16 C", NULL},
+        {"rownorm", "", "(t := h + q, (t, F.rms_norm(t, (C,), g, eps)))[-1]",
+         "h float16 R,C inout; q float16 R,C inout; g float16 C", "does not know"},
+        {"rownorm", "fused_add_rmsnorm", "(t := h - q, (F.rms_norm(t, (C,), g, eps), t))[-1]",
+         "h float16 R,C inout; q float16 R,C inout; g float16 C", "no form of"},
+        {"merge", "merge_state", "(va * sa[..., None] + vb * sb[..., None], sa + sb)",
+         "va float16 N,H,D; sa float32 N,H; vb float16 N,H,D; sb float32 N,H;"
+         " v float16 N,H,D out; s float32 N,H out",
+         "no form of"},
+        {"gated", "", "F.silu(x[..., :D]) * x[..., D:]", "x float16 B,2*D; y float16 B,D out",
+         NULL},
+        {"gated", "silu_and_mul", "x[..., :D] - x[..., D:]", "x float16 B,2*D; y float16 B,D out",
+         NULL},
+        {"gated", "silu_and_mul", "F.silu(x[:, :D]) * x", "x float16 B,2*D; y float16 B,D out",
+         "the name 'x'"},
+        {"gated", "silu_and_mul", "F.silu(x)", "x float16 B,2*D; y float16 B,D out", "no half"},
+        {"reduce_mid", "reduce_max_dim1", "x.amin(1)", "x float32 A,R,C; y float32 A,C out", NULL},
+        {"reduce_mid", "reduce_max_dim1", "x.amax(2)", "x float32 A,R,C; y float32 A,R out",
+         "no form of"},
         {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
         {"softmax_over", "", "torch.softmax(x, 1)", "x float16 A,R,C; y float16 A,R,C out", NULL},
         {"softmax_over", "", "torch.softmax(x, 2)", "x float16 A,R,C; y float16 A,R,C out",
