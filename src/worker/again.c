@@ -59,7 +59,7 @@ static bool comes_along(const struct run *r, uint32_t c, uint32_t p)
                   n && median < LONG_NS);
 }
 
-static void add_case(struct run *r, struct sitting *s, uint32_t c, uint64_t salt)
+static void add_case(struct run *r, struct sitting *s, uint32_t c)
 {
     struct job_case *jc = &s->job.cases[s->job.ncases], *whole = &r->job->cases[c];
     size_t n;
@@ -67,7 +67,6 @@ static void add_case(struct run *r, struct sitting *s, uint32_t c, uint64_t salt
     *jc = *whole;
     jc->ncalls = 0;
     jc->timing.min_calls = jc->timing.max_calls = (uint32_t)n;
-    jc->timing.seed = poison_mix(whole->timing.seed + salt);
     jc->nprograms = 0;
     jc->programs = arena_alloc(&r->arena, whole->nprograms * sizeof *jc->programs);
     for (uint32_t p = 0; p < whole->nprograms; p++)
@@ -81,17 +80,23 @@ static void add_case(struct run *r, struct sitting *s, uint32_t c, uint64_t salt
 static struct sitting *plan_sitting(struct run *r)
 {
     struct sitting *s = xcalloc(1, sizeof *s);
-    uint64_t salt = now_ns();
     s->job = *r->job;
-    s->job.nonce = poison_mix(r->job->nonce + salt);
-    s->job.seed = poison_mix(r->job->seed + salt);
     s->job.sittings = 1;
     s->job.ncases = 0;
     s->job.cases = arena_alloc(&r->arena, r->job->ncases * sizeof *s->job.cases);
     for (uint32_t c = 0; c < r->job->ncases; c++)
         if (run_is_short(r, c))
-            add_case(r, s, c, salt);
+            add_case(r, s, c);
     return s;
+}
+
+/* Other data than in the sittings before; the same as in this one, when the job is run again. */
+static void reseed(const struct run *r, struct sitting *s, uint32_t number)
+{
+    s->job.nonce = poison_mix(r->job->nonce + number);
+    s->job.seed = poison_mix(r->job->seed + number);
+    for (uint32_t c = 0; c < s->job.ncases; c++)
+        s->job.cases[c].timing.seed = poison_mix(r->job->cases[s->cases[c]].timing.seed + number);
 }
 
 /* ---- its bundle and its process -------------------------------------------------------------- */
@@ -211,10 +216,21 @@ static void let_go_of_device(struct run *r)
     r->dev = NULL;
 }
 
+/* Nobody asks for the time of a kernel that is wrong. */
+static bool is_wrong(const struct run *r)
+{
+    for (uint32_t c = 0; c < r->job->ncases; c++)
+        vec_each (struct result_call, call, &r->calls[c])
+            for (uint32_t i = 0; i < call->ncompares; i++)
+                if (call->compares[i].bad)
+                    return true;
+    return false;
+}
+
 void run_again(struct run *r)
 {
     struct err err = ERR_INIT;
-    if (r->res.status != RESULT_OK || !r->dev)
+    if (r->res.status != RESULT_OK || !r->dev || is_wrong(r))
         return;
     struct sitting *s = plan_sitting(r);
     if (s->job.ncases)
@@ -222,6 +238,7 @@ void run_again(struct run *r)
     char *dir = bundle_path(r->dir, "again");
     for (uint32_t i = 1; i < r->job->sittings && s->job.ncases && r->res.status == RESULT_OK; i++) {
         run_tell(r, "did not finish: timing short kernels in other processes", true);
+        reseed(r, s, i);
         int rc = sit(r, s, dir, &err);
         bundle_remove(dir);
         if (rc < 0) {
