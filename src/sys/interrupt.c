@@ -9,22 +9,27 @@
 #include "base/util.h"
 
 enum { GRACE_S = 10 };
+#define SAME_NS 250000000ull /* timeout(1) signals a process, then its whole group */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* Process-wide by nature: signals are. */
 static volatile sig_atomic_t seen;
+static uint64_t first_ns; /* when that was; written once, before `seen` */
 static int wake_fd = -1;
 
 static void on_signal(int sig)
 {
     int saved = errno;
     uint64_t one = 1;
-    if (seen)
+    if (seen && now_ns() - first_ns > SAME_NS)
         _exit(INTERRUPT_EXIT);
-    seen = 1;
-    alarm(GRACE_S);
-    if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0)
+    if (!seen) {
+        first_ns = now_ns();
         seen = 1;
+        alarm(GRACE_S);
+        if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0)
+            errno = 0; /* a full counter wakes as well */
+    }
     errno = saved;
 }
 

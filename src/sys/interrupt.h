@@ -3,8 +3,8 @@
  *
  * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor; every
  * loop_step() returns -1 from then on, what is open is closed on the way out, and main exits with
- * 130. The second signal, or ten seconds without an end, exits with 130 at once: all that Hone
- * starts dies with it, and what it writes is whole at any instant.
+ * 130. A second signal (a quarter of a second later or more), or ten seconds without an end, exits
+ * with 130 at once: all that Hone starts dies with it, and what it writes is whole at any instant.
  */
 #ifndef SYS_INTERRUPT_H
 #define SYS_INTERRUPT_H
