@@ -38,6 +38,9 @@ static int read_key_file(const char *path, struct strbuf *out, struct err *err)
     char buf[KEY_MAX + 1];
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ELOOP)
+        return err_set(err, ERR_ENV, "key file '%s' is a symbolic link: name the file itself",
+                       path);
     if (fd < 0)
         return err_errno(err, "key file '%s'", path);
     int rc = -1;

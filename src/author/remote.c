@@ -598,10 +598,10 @@ static void feed(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
     const struct strbuf *body = http_body(rc->t);
-    if (http_status(rc->t) != 200 || rc->seen >= body->len)
+    if (http_status(rc->t) != 200)
         return;
     rc->streaming = str_starts(http_content_type(rc->t), "text/event-stream");
-    if (rc->streaming) {
+    if (rc->streaming && rc->seen < body->len) {
         size_t from = rc->seen;
         rc->seen = body->len;
         sse_feed(&rc->sse, body->buf + from, body->len - from);

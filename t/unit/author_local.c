@@ -254,6 +254,12 @@ static void test_keys(void **state)
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(key_find("T_API_KEY", &key, &err), 0);
     assert_string_equal(key.buf, "sk-secret");
+    char link[640];
+    snprintf(link, sizeof link, "%s/link", tmp.path);
+    assert_int_equal(symlink(path, link), 0);
+    setenv("T_API_KEY_FILE", link, 1);
+    assert_int_equal(key_find("T_API_KEY", &key, &err), -1);
+    assert_non_null(strstr(err.msg, "symbolic link"));
     setenv("T_API_KEY", "sk-a\r\nX-Evil: 1", 1);
     assert_int_equal(key_find("T_API_KEY", &key, &err), -1);
     char text[] = "the key sk-secret-1 and sk-secret-1 again";
