@@ -12,11 +12,6 @@ struct scale {
     size_t n;
 };
 
-static bool has_time(const struct node_rec *n)
-{
-    return n->time_ns > 0 && isfinite(n->time_ns);
-}
-
 static double y_of(const struct scale *s, double t)
 {
     double f =
@@ -33,7 +28,7 @@ static struct scale make_scale(const struct summary *m)
 {
     struct scale s = {.lo = INFINITY, .n = m->nodes.n};
     vec_each (struct node_rec, n, &m->nodes)
-        if (has_time(n)) {
+        if (n->time_ns > 0) {
             s.lo = MIN(s.lo, n->time_ns);
             s.hi = MAX(s.hi, n->time_ns);
         }
@@ -96,7 +91,7 @@ static void best_line(const struct summary *m, const struct scale *s, struct str
     for (size_t i = 0; i < m->nodes.n; i++) {
         const struct node_rec *n = &m->nodes.items[i];
         double t = n->time_ns;
-        if (has_time(n) && str_eq(n->kind, "pass") && (!best || t < best)) {
+        if (t > 0 && str_eq(n->kind, "pass") && (!best || t < best)) {
             if (begun)
                 strbuf_addf(out, "L%.1f %.1f ", x_of(s, i), y_of(s, best));
             best = t;
@@ -125,7 +120,7 @@ void report_svg(const struct summary *m, struct strbuf *out)
     }
     for (size_t i = 0; i < m->nodes.n; i++) {
         const struct node_rec *n = &m->nodes.items[i];
-        bool pass = any && has_time(n);
+        bool pass = any && n->time_ns > 0;
         strbuf_addf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\"><title>",
                     x_of(&s, i), pass ? y_of(&s, n->time_ns) : H - BOTTOM + 12.0, pass ? 4 : 3,
                     n == m->best ? "#2a7"

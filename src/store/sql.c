@@ -1,8 +1,10 @@
 #include "store/sql.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 
 static void fail(struct stmt *q, const char *doing)
@@ -103,13 +105,18 @@ int64_t sql_get_int(struct stmt *q, int col)
 
 double sql_get_real(struct stmt *q, int col)
 {
-    return sqlite3_column_double(q->st, col);
+    double v = sqlite3_column_double(q->st, col);
+    return isfinite(v) ? v : 0;
 }
 
 const char *sql_get_text(struct stmt *q, int col, struct arena *a)
 {
     const char *t = (const char *)sqlite3_column_text(q->st, col);
-    return t ? arena_strndup(a, t, (size_t)sqlite3_column_bytes(q->st, col)) : "";
+    if (!t)
+        return "";
+    char *copy = arena_strndup(a, t, (size_t)sqlite3_column_bytes(q->st, col));
+    utf8_clean(copy, strlen(copy));
+    return copy;
 }
 
 int sql_exec(struct store *s, const char *sql, struct err *err)

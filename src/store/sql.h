@@ -45,6 +45,8 @@ bool sql_row(struct stmt *q);
 int sql_end(struct stmt *q);   /* after the rows */
 int sql_write(struct stmt *q); /* runs a statement without rows, through the hook */
 
+/* Whatever is in the file, numbers are finite (else 0) and texts UTF-8 (else with '?'): JSON can
+ * hold them. */
 int64_t sql_get_int(struct stmt *q, int col);
 double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */

@@ -116,7 +116,10 @@ static void test_plots(void **state)
     summary_release(&m);
 
     /* Another program's store: Hone writes neither infinities nor tags in a kind. */
-    OK(sql_exec(s, "UPDATE node SET time_ns = 9e999, kind = '<k>'", &err));
+    OK(sql_exec(s,
+                "UPDATE node SET time_ns = 9e999, speedup = -9e999, kind = '<k>', "
+                "role = cast(x'41ff' AS TEXT)",
+                &err));
     put(1, 0, "code", "pass", 4000, "");
     load(&m);
     svg = report(&m, "time.svg");
@@ -124,6 +127,11 @@ static void test_plots(void **state)
     must_lack(svg, "inf");
     must_lack(svg, "<k>");
     must_have(svg, "4.40 us"); /* the axis is that of the candidate that has a time */
+    json_t *j = summary_json(&m);
+    const json_t *nodes = json_object_get(j, "nodes");
+    assert_int_equal(json_array_size(nodes), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(nodes, 0), "role")), "A?");
+    json_decref(j);
     free(svg);
     summary_release(&m);
 }
