@@ -433,22 +433,34 @@ static bool polls_blocks(const struct code *c)
 }
 
 /* The clusters of a sampled launch: one at random from each of as many equal parts of the grid, so
- * that no block can tell whether it is one; or, where blocks wait for those before, the first. */
+ * that no block can tell whether it is one, and in random order, so that the first of them are a
+ * sample too: where blocks run long (persistent ones, over a large problem) more are not begun once
+ * a quarter of the time is gone. Or, where blocks wait for those before, the first. */
 static void choose_sample(const struct code *c, struct launch *run)
 {
-    if (run->cooperative || run->nclusters <= 2 * SAMPLE_CLUSTERS)
+    if (run->cooperative)
         return;
-    bool prefix = may_wait_for_blocks(c);
-    run->emu->ran_in_part++;
-    run->emu->in_part_alone = !prefix;
-    run->nsample = SAMPLE_CLUSTERS;
+    bool few = run->nclusters <= 2 * SAMPLE_CLUSTERS, alone = !may_wait_for_blocks(c);
+    if (few && !alone)
+        return;
+    run->emu->in_part_alone = alone;
+    run->nsample = few ? run->nclusters : SAMPLE_CLUSTERS;
     run->sample = xcalloc(run->nsample, sizeof *run->sample);
     uint64_t n = run->nclusters, rng = run->seed + run->emu->launches;
     for (uint32_t i = 0; i < run->nsample; i++) {
         uint64_t from = n * i / run->nsample, to = n * (i + 1) / run->nsample;
         rng = poison_mix(rng);
-        run->sample[i] = prefix ? i : (uint32_t)(from + rng % (to - from));
+        run->sample[i] = alone ? (uint32_t)(from + rng % (to - from)) : i;
     }
+    for (uint32_t i = run->nsample; alone && i > 1; i--) {
+        rng = poison_mix(rng);
+        uint32_t j = (uint32_t)(rng % i), t = run->sample[j];
+        run->sample[j] = run->sample[i - 1];
+        run->sample[i - 1] = t;
+    }
+    uint64_t limit = run->emu->job->limits.call_ns;
+    if (alone)
+        run->enough_ns = limit ? now_ns() + limit / 4 : UINT64_MAX;
 }
 
 /* What all blocks store is so many times what the sample did, at most: four standard errors above
@@ -461,6 +473,17 @@ static double scale_of_sample(const struct launch *run)
         return INFINITY;
     double error = sqrt(MAX(squares * n / (sum * sum) - 1, 0) / n);
     return run->nclusters / n * (1 + 4 * error);
+}
+
+/* Once it ran: was it all of them, after all? */
+static void note_sample(struct launch *run)
+{
+    if (run->nsample == run->nclusters)
+        run->nsample = 0;
+    if (!run->nsample)
+        return;
+    run->emu->ran_in_part++;
+    run->emu->in_part_scale = scale_of_sample(run);
 }
 
 static enum result_status op_launch(struct device *d, struct device_module *m,
@@ -517,8 +540,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_run(&run, e->nthreads, err);
-    if (run.nsample)
-        e->in_part_scale = scale_of_sample(&run);
+    if (e->sampling)
+        note_sample(&run);
     e->steps_last = run.steps;
     free(run.params);
     free(run.sample);

@@ -14,6 +14,7 @@
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
+#define SAMPLE_LEAST 8u /* and where they run long, as many as there is time for */
 #define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
@@ -249,7 +250,9 @@ struct launch {
     bool turned;                     /* clusters in another order than usual */
     uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
-    struct { /* of what each of them stored; under emu->lock */
+    uint64_t enough_ns; /* when a sample of blocks on their own need not grow; 0: never */
+    uint32_t begun;     /* atomic: clusters of the sample */
+    struct {            /* of what each of them stored; under emu->lock */
         double sum, squares;
     } stored;
     struct insn_count *total; /* added up at the end */

@@ -528,10 +528,11 @@ static bool take(struct worker_state *ws, uint32_t *linear)
     struct launch *l = ws->l;
     uint32_t i = __atomic_fetch_add(&l->next_cluster, 1, __ATOMIC_RELAXED);
     uint32_t n = l->nsample ? l->nsample : l->nclusters;
-    if (i >= n) {
+    if (i >= n || (i >= SAMPLE_LEAST && l->enough_ns && now_ns() > l->enough_ns)) {
         __atomic_store_n(&l->next_cluster, n, __ATOMIC_RELAXED);
         return false;
     }
+    __atomic_add_fetch(&l->begun, 1, __ATOMIC_RELAXED);
     *linear = l->nsample ? l->sample[i] : l->turned ? turn_around(i, n) : i;
     return true;
 }
@@ -576,7 +577,7 @@ static void *worker_main(void *arg)
     uint32_t n = 0, linear, at = 0;
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
-        if (more && (n == 0 || (at == 0 && n < l->resident))) {
+        if (more && (n == 0 || (at == 0 && n < l->resident && !l->enough_ns))) {
             held_changed(l, 1, NULL); /* before others can see that none is left */
             if (!(more = take(ws, &linear))) {
                 held_changed(l, -1, NULL);
@@ -647,6 +648,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     free(t);
     if (l->sanitize)
         san_launch_end(l);
+    if (l->nsample)
+        l->nsample = l->begun;
     if (l->count && !l->stop)
         count_report(l);
     free(l->total);

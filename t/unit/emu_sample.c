@@ -211,6 +211,31 @@ static void shares(void **state)
     }
 }
 
+/* Blocks that run long, as those of a persistent kernel do: as many are run as there is time for.
+ */
+static void long_blocks(void **state)
+{
+    (void)state;
+    static const char ptx[] =
+        HEAD DOUBLED "mov.u32 %r5, 0;\nL: add.u32 %r5, %r5, 1;\nxor.b32 %r6, %r5, %r2;\n"
+                     "setp.lt.u32 %p1, %r5, 300000;\n@%p1 bra L;\n" TAIL;
+    static const uint32_t grids[] = {BLOCKS, 60}; /* 60 would all be run, were they short */
+    struct sample s;
+    begin(&s, false);
+    uint64_t start = now_ns();
+    launch(&s, ptx, 2); /* one on each of two threads */
+    uint64_t one = now_ns() - start;
+    end(&s);
+    for (size_t i = 0; i < ARRAY_LEN(grids); i++) {
+        begin(&s, false);
+        s.r.job.limits.call_ns = 10 * one;
+        launch(&s, ptx, grids[i]);
+        look(&s);
+        assert_in_range(s.written, 8 * 32 - 5, 40 * 32);
+        end(&s);
+    }
+}
+
 /* Only a sampled call has lazy memory; afterwards all is as ever. */
 static void the_next_call_is_whole(void **state)
 {
@@ -244,6 +269,7 @@ int main(void)
         cmocka_unit_test(blocks_that_look_at_each_other),
         cmocka_unit_test(launches_that_build_on_each_other),
         cmocka_unit_test(shares),
+        cmocka_unit_test(long_blocks),
         cmocka_unit_test(the_next_call_is_whole),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
