@@ -17,7 +17,8 @@
  *                                            └─> budget left? ─> record, ask the author, record
  *
  * When the strategy is done the best kernel is confirmed (confirm.h); no strategy sees that.
- * Budgets, the wall clock and Ctrl-C are looked at only before something new is done.
+ * Budgets, the wall clock and Ctrl-C are looked at before something new is done, and while a reply
+ * is waited for: Ctrl-C always, the clock where a later process can take the call up.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H

@@ -281,11 +281,13 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
     for (;;) {
         struct author *waiting = NULL;
         size_t pending = 0;
+        bool lasting = true; /* all that are pending can be taken up by a later process */
         for (size_t i = 0; i < n; i++) {
             if (!calls[i])
                 continue;
             if (!author_poll(calls[i])) {
                 waiting = author_for(a, asks[i].author);
+                lasting &= *author_call_handle(calls[i]) != '\0';
                 pending++;
                 continue;
             }
@@ -300,6 +302,8 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
             return rc;
         if (interrupted())
             return agent_stop(a, "interrupted");
+        if (lasting && a->cfg->budget.wall_ns && wall_ns(a) >= a->cfg->budget.wall_ns)
+            return may_go_on(a);
         author_wait(waiting, 100000000);
     }
 }
