@@ -36,7 +36,7 @@ __device__ @{expr:type} op(@{in:values}@{scalars:params})
 
 // I is wide enough for every index.
 template <class I, int kWidth>
-__device__ void tile(@{in:typed}, T *__restrict__ out, @{dims:params}@{scalars:params})
+__device__ void tile(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:params})
 {
     using V = Vector<T, kWidth>;
     using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
@@ -76,7 +76,7 @@ __device__ void tile(@{in:typed}, T *__restrict__ out, @{dims:params}@{scalars:p
 }
 
 template <int kWidth>
-__device__ void any_size(@{in:typed}, T *__restrict__ out, @{dims:params}@{scalars:params})
+__device__ void any_size(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:params})
 {
     if (size(make_shape(@{dims:names})) <= 1 << 30)
         tile<int, kWidth>(@{in:names}, out, @{dims:names}@{scalars:names});
@@ -85,13 +85,13 @@ __device__ void any_size(@{in:typed}, T *__restrict__ out, @{dims:params}@{scala
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    broadcast_vec(@{in:typed}, T *__restrict__ out, @{dims:params}@{scalars:params})
+    broadcast_vec(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:params})
 {
     any_size<kVec>(@{in:names}, out, @{dims:names}@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    broadcast_one(@{in:typed}, T *__restrict__ out, @{dims:params}@{scalars:params})
+    broadcast_one(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:params})
 {
     any_size<1>(@{in:names}, out, @{dims:names}@{scalars:names});
 }

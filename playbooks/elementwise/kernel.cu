@@ -84,13 +84,13 @@ __device__ void tile(T *out, int64_t n, const In *...ins)
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    elementwise_vec(@{in:params}, T *__restrict__ out, int64_t n)
+    elementwise_vec(@{in:params}, T *@{restrict}out, int64_t n)
 {
     tile<kVec>(out, n, @{in:names});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    elementwise_one(@{in:params}, T *__restrict__ out, int64_t n)
+    elementwise_one(@{in:params}, T *@{restrict}out, int64_t n)
 {
     tile<1>(out, n, @{in:names});
 }

@@ -2,14 +2,14 @@
 
 using Inputs = cute::array<const T *, kInputs>;
 
-__device__ float value(@{x:values}@{scalars:params})
+__device__ @{expr:type} value(@{x:values}@{scalars:params})
 {
     return @{expr};
 }
 
 // The value of element v of vector u: of all inputs.
 template <class Loaded, int... kInput>
-__device__ float value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
+__device__ @{expr:type} value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
 {
-    return value(float(r(v, u, kInput))...@{scalars:names});
+    return value(@{x:value}(r(v, u, kInput))...@{scalars:names});
 }

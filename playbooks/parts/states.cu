@@ -10,7 +10,7 @@ __device__ State unit()
 }
 
 // v is the i-th value of its row.
-__device__ State element(float v, int64_t i)
+__device__ State element(@{expr:type} v, int64_t i)
 {
     return {@{element}};
 }

@@ -12,3 +12,25 @@ __device__ float min_nan(float a, float b)
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
     return r;
 }
+
+// Python's // and %: the quotient is rounded down, and what is left has the divisor's sign.
+template <class T>
+__device__ T floor_mod(T a, T b)
+{
+    if constexpr (T(0.5) != T(0)) {
+        T r = fmodf(a, b);
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    } else {
+        T r = a % b;
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    }
+}
+
+template <class T>
+__device__ T floor_div(T a, T b)
+{
+    if constexpr (T(0.5) != T(0))
+        return b == 0 ? a / b : rintf((a - floor_mod<T>(a, b)) / b);
+    else
+        return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}

@@ -71,6 +71,7 @@ struct playbook {
     json_t *root;
     uint32_t arch;  /* least: 80, 90 */
     bool unordered; /* it adds floats in no fixed order */
+    bool in_place;  /* the output may be one of the inputs */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
@@ -94,11 +95,12 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    int64_t elem; /* bytes of the first output's elements; of the widest, where inputs broadcast */
+    int64_t elem;  /* bytes of the first output's elements; of the widest, where inputs broadcast */
+    bool in_place; /* the output is one of the inputs */
 };
-#define PB_BINDING_INIT         \
-    {                           \
-        ARENA_INIT, VEC_INIT, 0 \
+#define PB_BINDING_INIT                \
+    {                                  \
+        ARENA_INIT, VEC_INIT, 0, false \
     }
 /* Does it fit the task (as task_facts() tells it) on this architecture? If not, `why` says so. */
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,

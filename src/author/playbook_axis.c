@@ -71,6 +71,16 @@ static const json_t *widest_shape(const json_t *task)
     return widest;
 }
 
+/* The op of that name, or that for integers where its values are such. */
+#define WHOLE "whole_"
+static const struct pb_op *op_of_values(const struct playbook *pb, const struct torch_rows *r)
+{
+    char name[64];
+    snprintf(name, sizeof name, WHOLE "%s", r->name);
+    const struct pb_op *op = dtype_is_float(r->type) ? NULL : op_named(pb, name);
+    return op ? op : op_named(pb, r->name);
+}
+
 const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *task, bool rows,
                                        struct pb_binding *b, json_t **seen, struct strbuf *why)
 {
@@ -81,16 +91,18 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
     size_t rank = json_array_size(shape);
     struct torch_names names = torch_names_of(&v);
     if (torch_to_rows(facts_text(task, "torch"), &names, rank, &r, why)) {
-        found = op_named(pb, r.name);
+        found = op_of_values(pb, &r);
         if (rows != (r.to == rank)) {
             strbuf_addf(why, "it works along %s",
                         rows ? "the last axis" : "other axes than the last");
             found = NULL;
         } else if (!found)
             strbuf_addf(why, "it does not know '%s'", r.name);
-        else if (json_object_get(found->say, "expr"))
+        else if (json_object_get(found->say, "expr")) {
             bind_text(b, "expr", r.expr.buf);
-        else if (!str_eq(r.expr.buf, "(v0)")) {
+            if (str_starts(found->name, WHOLE))
+                bind_text(b, "expr:type", torch_value_type(r.type));
+        } else if (!str_eq(r.expr.buf, "(v0)")) {
             strbuf_addf(why, "it takes '%s' of the input only, not of an expression", r.name);
             found = NULL;
         }

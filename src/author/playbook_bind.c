@@ -352,6 +352,11 @@ static const char *value_type(const json_t *t)
     return torch_value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
+const char *restricted(const struct pb_binding *b)
+{
+    return b->in_place ? "" : "__restrict__ ";
+}
+
 /* Inputs that repeat: their list in the forms a template needs, under the op's own names. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
@@ -378,7 +383,7 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
             else if (str_eq(forms[f], "align"))
                 strbuf_addf(&sb, "alignof(%s)", of_task);
             else if (str_eq(forms[f], "params"))
-                strbuf_addf(&sb, "const T *__restrict__ %s", name);
+                strbuf_addf(&sb, "const T *%s%s", restricted(b), name);
             else if (str_eq(forms[f], "values"))
                 strbuf_addf(&sb, "%s %s", value_type(t), name);
             else
@@ -388,6 +393,8 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
         bind_text(b, key, sb.buf);
         strbuf_release(&sb);
     }
+    snprintf(key, sizeof key, "%s:value", role->role);
+    bind_text(b, key, value_type(json_array_get(tensors, 0)));
     snprintf(key, sizeof key, "%s:n", role->role);
     bind_number(b, key, (int64_t)n);
     return true;
@@ -604,6 +611,28 @@ static json_t *in_normal_form(const json_t *task)
     return usual;
 }
 
+/* The task with its only output, which is an input, too, as two tensors of one name; NULL if it is
+ * not so. A new reference. */
+static json_t *with_update_apart(const json_t *task)
+{
+    const json_t *tensors = json_object_get(task, "tensors");
+    size_t updated = 0, outputs = 0, n = json_array_size(tensors);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *t = json_array_get(tensors, i);
+        bool out = json_is_true(json_object_get(t, "output"));
+        outputs += out;
+        updated = out ? i : updated;
+    }
+    if (outputs != 1 || !json_is_true(json_object_get(json_array_get(tensors, updated), "input")))
+        return NULL;
+    json_t *copy = json_deep_copy(task), *own = json_object_get(copy, "tensors");
+    json_t *before = json_array_get(own, updated), *after = json_deep_copy(before);
+    json_object_set_new(before, "output", json_false());
+    json_object_set_new(after, "input", json_false());
+    json_array_append_new(own, after);
+    return copy;
+}
+
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
@@ -616,9 +645,13 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         strbuf_adds(why, "it adds in no fixed order, and the task has no flag nondeterministic_ok");
         return false;
     }
-    json_t *usual = in_normal_form(task), *plain = without_views(usual);
+    json_t *usual = in_normal_form(task), *apart = pb->in_place ? with_update_apart(usual) : NULL;
+    json_t *plain = without_views(apart ? apart : usual);
+    out->in_place = apart;
+    bind_text(out, "restrict", restricted(out));
     bool ok = bind_task(pb, plain, out, why);
     json_decref(plain);
+    json_decref(apart);
     json_decref(usual);
     if (!ok)
         pb_binding_release(out);

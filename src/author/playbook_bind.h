@@ -9,6 +9,8 @@
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 /* What the key, of that length, stands for; NULL if it is not bound. */
 const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
+/* "__restrict__ ", unless the output is one of the inputs. */
+const char *restricted(const struct pb_binding *b);
 /* The same expression, but for blanks? */
 bool same_text(const char *a, const char *b);
 bool same_shape(const json_t *a, const json_t *b);

@@ -137,7 +137,7 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                                                        ? json_string_value(json_array_get(names, i))
                                                        : arena_printf(&b->arena, "v%zu", i);
         b->elem = MAX(b->elem, (int64_t)dtype_bytes(d));
-        strbuf_addf(&typed, "%sconst %s *__restrict__ %s", comma, c_type(d), name ? name : "");
+        strbuf_addf(&typed, "%sconst %s *%s%s", comma, c_type(d), restricted(b), name ? name : "");
         strbuf_addf(&views, "%sview(%s, make_stride(", comma, name ? name : "");
         add_strides(&g, i, &views);
         strbuf_adds(&views, "))");

@@ -320,9 +320,9 @@ static int check_start(const struct loading *l)
 
 static int load_json(const struct loading *l)
 {
-    static const char *const keys[] = {"about",    "class",   "ops",  "share",
-                                       "tensors",  "scalars", "arch", "unordered",
-                                       "settings", "require", NULL};
+    static const char *const keys[] = {"about",    "class",    "ops",     "share",
+                                       "tensors",  "scalars",  "arch",    "unordered",
+                                       "in_place", "settings", "require", NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");
@@ -337,6 +337,7 @@ static int load_json(const struct loading *l)
     pb->class = text_of(l, class);
     pb->arch = (uint32_t)json_integer_value(arch);
     pb->unordered = json_is_true(json_object_get(root, "unordered"));
+    pb->in_place = json_is_true(json_object_get(root, "in_place"));
     if (json_array_size(settings) > PB_MAX_SETTINGS || !json_array_size(settings))
         return bad(l, "/settings", "a playbook has 1 to %d settings", PB_MAX_SETTINGS);
     for (size_t i = 0; i < json_array_size(settings); i++)

@@ -172,6 +172,8 @@ static void on_wholes(const char *type, const char *op, const char *a, const cha
 {
     if (strchr("+-*", *op))
         strbuf_addf(out, "%s(uint64_t(%s) %s uint64_t(%s))", type, a, op, b);
+    else if (*op == '/' || *op == '%')
+        strbuf_addf(out, "floor_%s<%s>(%s, %s)", *op == '/' ? "div" : "mod", type, a, b);
     else if (*op == '<')
         strbuf_addf(out, "%s(uint64_t(%s) << %s)", type, a, b);
     else
@@ -192,13 +194,16 @@ static bool operate(struct reader *r, const char *op, struct operand a, struct o
     if (is_comparison(op)) {
         r->type = type_of(DT_BOOL, false);
         strbuf_addf(out, "(%s %s %s)", a.c, op, b.c);
-    } else if (*op == '/' && t.kind != VALUE_REAL) {
+    } else if (str_eq(op, "/") && t.kind != VALUE_REAL) {
         r->type = type_of(DT_F32, false);
         strbuf_addf(out, "(float(%s) / float(%s))", a.c, b.c);
     } else if (t.kind == VALUE_REAL) {
         if (bits)
             return refuse_types(r, op);
-        strbuf_addf(out, "(%s %s %s)", a.c, op, b.c);
+        if (str_eq(op, "//") || *op == '%')
+            strbuf_addf(out, "floor_%s<float>(%s, %s)", *op == '/' ? "div" : "mod", a.c, b.c);
+        else
+            strbuf_addf(out, "(%s %s %s)", a.c, op, b.c);
     } else if (t.kind == VALUE_BOOL) {
         return on_bools(r, op, a.c, b.c, out);
     } else {
@@ -617,12 +622,12 @@ static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">",
                                               {"&", NULL},
                                               {"<<", ">>", NULL},
                                               {"+", "-", NULL},
-                                              {"*", "/", NULL}};
+                                              {"*", "//", "/", "%", NULL}};
 
 static const char *take_operator(struct reader *r, unsigned level)
 {
     reader_blanks(r);
-    if (str_starts(r->s, "**") || str_starts(r->s, "//"))
+    if (str_starts(r->s, "**"))
         return NULL;
     for (unsigned i = 0; levels[level][i]; i++)
         if (reader_take(r, levels[level][i]))

@@ -172,7 +172,8 @@ static const struct reduction {
                   {"softmax", "softmax", false},  {"log_softmax", "log_softmax", false},
                   {"softmin", "softmin", false},  {"cumsum", "cumsum", false},
                   {"cumprod", "cumprod", false},  {"cummax", "cummax", true},
-                  {"cummin", "cummin", true}};
+                  {"cummin", "cummin", true},     {"any", "any", false},
+                  {"all", "all", false}};
 
 static const struct reduction *find_reduction(const char *s, size_t len)
 {
@@ -324,6 +325,7 @@ static bool reduce_as_function(struct reader *r, size_t rank, struct torch_rows 
     r->s += n;
     if (!reader_take(r, "(") || !reader_expression(r, &out->expr))
         return reader_refuse(r, "something unexpected at", r->s, 16);
+    out->type = r->type.dtype;
     reader_take(r, ",");
     return reduction_ends(r, f, rank, linalg && str_eq(f->torch, "norm"), out);
 }
@@ -347,6 +349,7 @@ static bool reduce_as_method(struct reader *r, size_t rank, struct torch_rows *o
     struct reader inner = *r;
     inner.s = values;
     bool ok = reader_primary(&inner, &out->expr);
+    out->type = inner.type.dtype;
     reader_blanks(&inner);
     if (ok && *inner.s)
         ok = reader_refuse(r, "more than a reduction, at", inner.s, strlen(inner.s));

@@ -64,6 +64,7 @@ bool torch_to_gemm(const char *text, const struct torch_names *names, struct tor
 struct torch_rows {
     const char *name;
     struct strbuf expr;
+    enum dtype type; /* of its values: DT_F32 for all floats */
     size_t from, to; /* the axes, side by side; all of them where none is given */
     bool whole;      /* none is given */
 };

@@ -40,7 +40,6 @@ static void test_torch(void **state)
         "y + 1",
         "x +",
         "(x",
-        "x // 2",
         "x if gate else 1",
         "torch.exp",
         "torch.exp(x, x)",
@@ -122,16 +121,16 @@ static void test_torch_types(void **state)
         {"x.to(torch.float8_e4m3fn)", "(float(cute::float_e4m3_t{float(v3)}))", DT_F32},
         {"a.float() - b.to(x.dtype)", NULL, DT_F32},
         {"b ** 2", NULL, DT_I8},
+        {"a // 2", "floor_div<uint8_t>((v0), (2))", DT_U8},
+        {"b % k", "floor_mod<int8_t>((v1), (v4))", DT_I8},
+        {"x // 2", "floor_div<float>((v3), (2))", DT_F32},
+        {"x % b * 2", NULL, DT_F32},
     };
-    static const char *const bad[] = {"x & a",
-                                      "m - m",
-                                      "-m",
-                                      "a ** b",
-                                      "a // 2",
-                                      "b ** 7",
-                                      "a.masked_fill(m, 0.5)",
-                                      "x << 1",
-                                      "torch.where(a, x, x)"};
+    static const char *const bad[] = {"x & a",  "m - m",
+                                      "-m",     "a ** b",
+                                      "m // m", "m % 2 - m % m",
+                                      "b ** 7", "a.masked_fill(m, 0.5)",
+                                      "x << 1", "torch.where(a, x, x)"};
     for (size_t i = 0; i < ARRAY_LEN(good) + ARRAY_LEN(bad); i++) {
         struct strbuf out = STRBUF_INIT(4096), why = STRBUF_INIT(400);
         bool want = i < ARRAY_LEN(good);
