@@ -61,6 +61,26 @@ judge elementwise pack_nibbles vec=8
 judge broadcast dequantize
 judge reduce_row peak
 judge dwconv_any tap_bias cols=2
+judge rowwise row_scale
+judge rowwise row_scale vec=1 per=8
+judge elementwise bucket_ids
+judge broadcast add_in_place
+judge reduce_over count_rows
+
+# The same expression, spelt otherwise, under a name that says nothing; and a name that lies.
+respell() { # respell TASK NAME TORCH: the built-in task with another expression
+    mkdir -p "$2" && cp "$ROOT/tasks/$1/reference.c" "$2/"
+    sed -e "s|\"name\": \"$1\"|\"name\": \"$2\"|" -e "s|\"op_type\": \"[a-z_]*\"|\"op_type\": \"$2\"|" \
+        -e "s|\"torch\": \".*\"|\"torch\": \"$3\"|" "$ROOT/tasks/$1/task.json" >"$2/task.json"
+}
+respell rmsnorm thing 'w * (x / torch.sqrt(torch.mean(torch.square(x), dim=-1, keepdim=True) + eps))'
+runs 0 "a norm written out is served" "$HONE" playbook kernel rownorm ./thing
+respell silu_and_mul other '(h := x.size(-1) // 2, x[:, :h] * torch.sigmoid(x[:, :h]) * x[:, h:])[-1]'
+runs 0 "so is a gate in other words" "$HONE" playbook kernel gated ./other
+respell fused_add_rmsnorm fused_add_rmsnorm \
+    '(s := x.float() - r.float(), ((s * torch.rsqrt(s.square().mean(-1, keepdim=True) + eps) * w).to(x.dtype), s.to(x.dtype)))[-1]'
+runs 1 "a name does not make it the operation" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
+err_has "and it says so" "no form of 'fused_add_rmsnorm'"
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

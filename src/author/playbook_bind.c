@@ -516,6 +516,21 @@ static bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b,
     return true;
 }
 
+/* What it knows, where the task says what it wants in PyTorch. */
+static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
+{
+    const char *between = ": its PyTorch expression is none of ";
+    strbuf_adds(why, "it does not know the operation");
+    vec_each (struct pb_op, op, &pb->ops) {
+        const json_t *forms = json_object_get(op->say, "torch");
+        const char *first = json_string_value(json_array_get(forms, 0));
+        if (!torch || !first || why->len > 300)
+            continue;
+        strbuf_addf(why, "%s'%.60s%s'", between, first, strlen(first) > 60 ? "..." : "");
+        between = ", ";
+    }
+}
+
 /* An op with forms in PyTorch is known by those, not by its name, where the task has an expression:
  * torch.cumsum(x, dim=0) is no cumsum of rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const json_t *task,
@@ -524,7 +539,7 @@ static const struct pb_op *op_by_name(const struct playbook *pb, const json_t *t
     const struct pb_op *known = find_op(pb, task);
     bool forms = known && json_array_size(json_object_get(known->say, "torch"));
     if (!known)
-        strbuf_adds(why, "it does not know the operation");
+        say_forms(pb, *facts_text(task, "torch"), why);
     else if (forms && *facts_text(task, "torch"))
         strbuf_addf(why, "its PyTorch expression is no form of '%s' that it knows", known->name);
     else
@@ -548,6 +563,8 @@ static const struct pb_op *choose_op(const struct playbook *pb, const json_t *ta
         return conv_op_from_torch(pb, task, b, seen, why);
     if (torch && str_eq(from, "torch permute"))
         return permute_op_from_torch(pb, task, seen, why);
+    if (torch && str_eq(from, "torch chain"))
+        return chain_from_torch(task, b, why) ? any : NULL;
     if (torch && str_eq(from, "torch halves"))
         return halves_from_torch(task, b, why) ? any : NULL;
     if (torch && str_starts(from, "torch "))

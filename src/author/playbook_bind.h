@@ -92,6 +92,14 @@ const struct pb_op *conv_op_from_torch(const struct playbook *pb, const json_t *
                                        struct pb_binding *b, json_t **made, struct strbuf *why);
 
 /*
+ * An op {"from": "torch chain"}: the task's PyTorch expression is elementwise but for reductions
+ * along the last axis, which keep it. Binds `expr`, of the inputs, the scalars and the reductions
+ * as v0, v1, ..., and `passes`, which computes those in order: a line of `float v3 = reduce(UNIT,
+ * JOIN, TERM);` each.
+ */
+bool chain_from_torch(const json_t *task, struct pb_binding *b, struct strbuf *why);
+
+/*
  * An op {"from": "torch halves"}: the task's PyTorch expression is an elementwise one of the two
  * halves of its input's rows, which are v0 and v1 in `expr`.
  */

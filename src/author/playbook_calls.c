@@ -196,6 +196,9 @@ bool call_printed(const struct tree *call, struct call_print *out, size_t n)
     struct param params[MAX_PARAMS];
     if (!sig || read_params(sig, params) != n)
         return false;
+    for (size_t k = 0; k < n; k++)
+        if (call->at[k]->kind == TREE_KEY) /* it was not filled */
+            return false;
     struct arena mem = ARENA_INIT;
     bool last = true; /* of those by place */
     for (size_t k = n; k-- > 0;) {

@@ -25,7 +25,8 @@ struct normal {
     struct arena *mem;
     const struct tree_facts *facts;
     unsigned work; /* nodes looked at */
-    bool reduces;
+    struct tree *(*rules)(struct arena *a,
+                          struct tree *t); /* these only; NULL: all that is known */
 };
 
 static struct tree *normal(struct normal *x, struct tree *t);
@@ -296,10 +297,63 @@ static struct tree *of_pair(struct normal *x, struct tree *pair, bool indices, s
     return f;
 }
 
+/* Where a reduction has its axis and its keepdim; false if it is none. */
+static bool reduction_places(const struct tree *t, size_t *dim, size_t *keep)
+{
+    static const struct {
+        const char *name;
+        size_t dim, keep;
+    } places[] = {{"sum", 1, 2},  {"mean", 1, 2}, {"amax", 1, 2},  {"amin", 1, 2},
+                  {"prod", 1, 2}, {"any", 1, 2},  {"all", 1, 2},   {"logsumexp", 1, 2},
+                  {"var", 1, 3},  {"std", 1, 3},  {"norm", 2, 3},  {"argmax", 1, 2},
+                  {"max", 1, 2},  {"min", 1, 2},  {"argmin", 1, 2}};
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        if (tree_calls(t, places[i].name) && t->n > places[i].keep) {
+            *dim = places[i].dim;
+            *keep = places[i].keep;
+            return true;
+        }
+    return false;
+}
+
+/* A reduction along the last axis, which is put back: it was kept. NULL if it is no such. */
+static struct tree *kept(struct normal *x, const struct tree *t)
+{
+    size_t dim, keep;
+    long axis;
+    if (!reduction_places(t, &dim, &keep) || !tree_is(t->at[keep], TREE_NAME, "False") ||
+        !tree_whole(t->at[dim], &axis))
+        return NULL;
+    struct tree *shape = axis == -1 ? NULL : shape_of(x, t->at[0]);
+    if (axis != -1 && (!shape || axis_of(t->at[dim], shape->n) != (long)shape->n - 1))
+        return NULL;
+    struct tree *c = tree_call(x->mem, t->text, t->n);
+    memcpy(c->at, t->at, t->n * sizeof(struct tree *));
+    c->at[keep] = tree_name(x->mem, TREE_NAME, "True");
+    return c;
+}
+
+/* [..., None], or as many ":" as there are axes and a None? */
+static bool adds_last_axis(struct normal *x, const struct tree *t)
+{
+    const struct tree *i = t->at[1], *of = t->at[0];
+    struct tree *shape = of->n ? shape_of(x, of->at[0]) : NULL;
+    if (i->kind != TREE_TUPLE || i->n < 2 || !is_none(i->at[i->n - 1]))
+        return false;
+    if (i->n == 2 && tree_is(i->at[0], TREE_NAME, "..."))
+        return true;
+    for (size_t k = 0; k + 1 < i->n; k++)
+        if (i->at[k]->kind != TREE_SLICE || i->at[k]->at[0] || i->at[k]->at[1] || i->at[k]->at[2])
+            return false;
+    return shape && shape->n == i->n;
+}
+
 static struct tree *index_of(struct normal *x, struct tree *t)
 {
     struct tree *of = t->at[0], *i = t->at[1], *slice;
     long k;
+    if (adds_last_axis(x, t) && (slice = kept(x, of)))
+        return slice;
     if (of->kind == TREE_TUPLE && i->kind == TREE_SLICE && (slice = slice_of_tuple(x, of, i)))
         return slice;
     if (of->kind == TREE_TUPLE && axis_of(i, of->n) >= 0)
@@ -417,6 +471,9 @@ static struct tree *einsum(struct normal *x, struct tree *t)
     size_t n = 0, perm[MAX_AXES];
     if (t->n < 2 || t->at[0]->kind != TREE_STRING)
         return t;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->at[i]->kind == TREE_KEY)
+            return t;
     for (const char *s = t->at[0]->text; *s && n + 1 < sizeof spec; s++)
         if (*s != ' ')
             spec[n++] = *s;
@@ -460,9 +517,11 @@ static void gather_axes(struct normal *x, struct tree *t)
     bool takes = false;
     for (size_t i = 0; i < ARRAY_LEN(takers) && !takes; i++)
         takes = str_eq(t->text, takers[i]);
-    if (!takes || t->module != TREE_METHOD || t->n < 2 || t->at[1]->kind == TREE_TUPLE ||
-        t->at[1]->kind == TREE_KEY)
+    if (!takes || t->module != TREE_METHOD || t->n < 2 || t->at[1]->kind == TREE_TUPLE)
         return;
+    for (size_t i = 1; i < t->n; i++)
+        if (t->at[i]->kind == TREE_KEY)
+            return;
     struct tree *all = tree_node(x->mem, TREE_TUPLE, "", t->n - 1);
     memcpy(all->at, t->at + 1, all->n * sizeof(struct tree *));
     t->at[1] = all;
@@ -496,7 +555,7 @@ static struct tree *cast(struct normal *x, struct tree *t)
     c->at[1] = t->at[1]->kind == TREE_KEY ? t->at[1]->at[0] : t->at[1];
     if (str_eq(t->text, "type_as")) {
         struct tree *f = tree_node(x->mem, TREE_FIELD, "dtype", 1);
-        f->at[0] = t->at[1];
+        f->at[0] = c->at[1];
         c->at[1] = f;
     }
     c->normal = c;
@@ -599,25 +658,17 @@ static struct tree *axes_of(struct normal *x, struct tree *d)
     return t;
 }
 
-static bool is_reduction(const struct tree *t)
-{
-    static const char *const names[] = {"sum",  "mean", "amax", "amin", "max",       "min",
-                                        "prod", "var",  "std",  "any",  "logsumexp", "all"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (tree_calls(t, names[i]))
-            return true;
-    return false;
-}
-
 /* A call with all its arguments. */
 static struct tree *filled(struct normal *x, struct tree *t)
 {
     struct tree *d = t->n > 1 ? t->at[1] : NULL;
     bool pair = str_eq(t->text, "max") || str_eq(t->text, "min");
-    if (is_reduction(t) || str_eq(t->text, "flip"))
-        t->at[1] = d = axes_of(x, d);
-    if (str_eq(t->text, "norm"))
-        t->at[2] = axes_of(x, t->at[2]);
+    size_t dim, keep;
+    if (reduction_places(t, &dim, &keep))
+        t->at[dim] = axes_of(x, t->at[dim]);
+    else if (str_eq(t->text, "flip"))
+        t->at[1] = axes_of(x, t->at[1]);
+    d = t->n > 1 ? t->at[1] : NULL;
     if (pair && is_none(d)) {
         t->text = str_eq(t->text, "max") ? "amax" : "amin";
     } else if (pair && d->kind != TREE_NUMBER && d->kind != TREE_UNARY) { /* of two tensors */
@@ -630,6 +681,12 @@ static struct tree *filled(struct normal *x, struct tree *t)
         t->at[2] = d; /* x.var(False) */
         t->at[1] = tree_name(x->mem, TREE_NAME, "None");
     }
+    struct tree *whole_row = NULL;
+    long axis;
+    if (str_eq(t->text, "unsqueeze") && tree_whole(d, &axis) && axis == -1)
+        whole_row = kept(x, t->at[0]);
+    if (whole_row)
+        return whole_row;
     if (str_eq(t->text, "t"))
         return transposed(x, t->at[0], 0, 1);
     if (str_eq(t->text, "permute"))
@@ -690,9 +747,10 @@ static struct tree *call(struct normal *x, struct tree *t)
     if (str_eq(t->text, "Size") && t->n == 1)
         return t->at[0];
     t = without_key(x, t, "inplace");
-    if (!known || !(full = call_filled(x->mem, t)))
-        return t;
-    return filled(x, full);
+    if (!known || (full = call_filled(x->mem, t)))
+        return known ? filled(x, full) : t;
+    t->module = TREE_ODD;
+    return t;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -750,8 +808,8 @@ static bool same_call(const struct tree *a, const struct tree *b)
 static struct tree *step(struct normal *x, struct tree *t)
 {
     struct tree *made = t;
-    if (x->reduces) {
-        made = t->kind == TREE_CALL || t->kind == TREE_BINARY ? rules_reduce(x->mem, t) : NULL;
+    if (x->rules) {
+        made = t->kind == TREE_CALL || t->kind == TREE_BINARY ? x->rules(x->mem, t) : NULL;
         return made ? made : t;
     }
     switch (t->kind) {
@@ -918,11 +976,22 @@ static struct tree *unmarked(struct arena *a, const struct tree *t, unsigned *le
     return c;
 }
 
-struct tree *tree_reduced(struct arena *a, struct tree *t)
+static struct tree *by_rules(struct arena *a, struct tree *t,
+                             struct tree *(*rules)(struct arena *, struct tree *))
 {
-    struct normal x = {.mem = a, .reduces = true};
+    struct normal x = {.mem = a, .rules = rules};
     unsigned steps = MAX_WORK;
     struct tree *copy = unmarked(a, t, &steps);
     struct tree *n = copy ? normal(&x, copy) : NULL;
     return x.work > MAX_WORK ? NULL : n;
+}
+
+struct tree *tree_reduced(struct arena *a, struct tree *t)
+{
+    return by_rules(a, t, rules_reduce);
+}
+
+struct tree *tree_unfolded(struct arena *a, struct tree *t)
+{
+    return by_rules(a, t, rules_unfold);
 }

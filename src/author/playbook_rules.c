@@ -95,6 +95,33 @@ static const struct rule reductions[] = {
     {"maximum", "maximum($a, 0)", "relu($a)"},
 };
 
+/* What works along an axis, as sums and extremes of it; $n is its length. */
+static const struct rule unfoldings[] = {
+    {"mean", "mean($a, $b, $c, None)", "sum($a, $b, $c) / $n"},
+    {"var", "var($a, $b, False, $c, None)",
+     "sum(square($a - sum($a, $b, True) / $n), $b, $c) / $n"},
+    {"var", "var($a, $b, True, $c, None)",
+     "sum(square($a - sum($a, $b, True) / $n), $b, $c) / ($n - 1)"},
+    {"std", "std($a, $b, $c, $d, None)", "sqrt(var($a, $b, $c, $d))"},
+    {"norm", "norm($a, 2, $b, $c, None)", "sqrt(sum(square($a), $b, $c))"},
+    {"logsumexp", "logsumexp($a, $b, $c)",
+     "log(sum(exp($a - amax($a, $b, True)), $b, $c)) + amax($a, $b, $c)"},
+    {"softmax", "softmax($a, $b, $c)",
+     "exp($a - amax($a, $b, True)) / sum(exp($a - amax($a, $b, True)), $b, True)"},
+    {"log_softmax", "log_softmax($a, $b, $c)",
+     "$a - amax($a, $b, True) - log(sum(exp($a - amax($a, $b, True)), $b, True))"},
+    {"layer_norm", "layer_norm($a, ($s,), None, None, $e)",
+     "($a - mean($a, -1, True)) * rsqrt(var($a, -1, False, True) + $e)"},
+    {"layer_norm", "layer_norm($a, ($s,), $w, None, $e)",
+     "($a - mean($a, -1, True)) * rsqrt(var($a, -1, False, True) + $e) * $w"},
+    {"layer_norm", "layer_norm($a, ($s,), $w, $b, $e)",
+     "($a - mean($a, -1, True)) * rsqrt(var($a, -1, False, True) + $e) * $w + $b"},
+    {"rms_norm", "rms_norm($a, ($s,), None, $e)", "$a * rsqrt(mean(square($a), -1, True) + $e)"},
+    {"rms_norm", "rms_norm($a, ($s,), $w, $e)", "$a * rsqrt(mean(square($a), -1, True) + $e) * $w"},
+    {"normalize", "normalize($a, 2, $b, $e)", "$a / clamp_min(norm($a, 2, $b, True), $e)"},
+    {"normalize", "normalize($a, 1, $b, $e)", "$a / clamp_min(sum(abs($a), $b, True), $e)"},
+};
+
 struct bindings {
     const char *names[MAX_VARIABLES];
     const struct tree *is[MAX_VARIABLES];
@@ -106,6 +133,8 @@ static int bind(void *ctx, const struct tree *p, const struct tree *t)
     struct bindings *b = ctx;
     if (p->kind != TREE_NAME || p->text[0] != '$')
         return -1;
+    if (t->kind == TREE_KEY) /* of a call that is not understood */
+        return 0;
     for (size_t i = 0; i < b->n; i++)
         if (str_eq(b->names[i], p->text))
             return tree_same(b->is[i], t);
@@ -142,6 +171,15 @@ static struct tree *parsed(struct arena *a, const char *text)
     return of_torch(tree_parse(a, text));
 }
 
+/* Every call in it with all of its arguments. */
+static struct tree *fill_all(struct arena *a, struct tree *t)
+{
+    for (size_t i = 0; t && i < t->n; i++)
+        t->at[i] = t->at[i] ? fill_all(a, t->at[i]) : NULL;
+    struct tree *full = t->kind == TREE_CALL ? call_filled(a, t) : t;
+    return full ? full : t;
+}
+
 /* The tree of `to` with what the variables stand for. */
 static struct tree *built(struct arena *a, struct tree *to, const struct bindings *b)
 {
@@ -166,22 +204,13 @@ static struct tree *apply_to_factors(struct arena *a, const struct rule *r, stru
             struct tree *two = tree_binary(a, "*", (struct tree *)all[i], (struct tree *)all[k]);
             if (i == k || !tree_matches(&m, from, two))
                 continue;
-            struct tree *product = built(a, parsed(a, r->to), &b);
+            struct tree *product = built(a, fill_all(a, parsed(a, r->to)), &b);
             for (size_t j = 0; j < n; j++)
                 if (j != i && j != k)
                     product = tree_binary(a, "*", product, (struct tree *)all[j]);
             return product;
         }
     return NULL;
-}
-
-/* Every call in it with all of its arguments. */
-static struct tree *fill_all(struct arena *a, struct tree *t)
-{
-    for (size_t i = 0; t && i < t->n; i++)
-        t->at[i] = t->at[i] ? fill_all(a, t->at[i]) : NULL;
-    struct tree *full = t->kind == TREE_CALL ? call_filled(a, t) : t;
-    return full ? full : t;
 }
 
 static struct tree *apply(struct arena *a, const struct rule *rules, size_t n, struct tree *t)
@@ -193,7 +222,7 @@ static struct tree *apply(struct arena *a, const struct rule *rules, size_t n, s
         struct bindings b = {.n = 0};
         struct tree_match m = {bind, mark, undo, &b, RULE_STEPS};
         if (tree_matches(&m, from, t))
-            return built(a, parsed(a, rules[i].to), &b);
+            return built(a, fill_all(a, parsed(a, rules[i].to)), &b);
         struct tree *part =
             str_eq(rules[i].root, "*") ? apply_to_factors(a, &rules[i], from, t) : NULL;
         if (part)
@@ -205,6 +234,11 @@ static struct tree *apply(struct arena *a, const struct rule *rules, size_t n, s
 struct tree *rules_apply(struct arena *a, struct tree *t)
 {
     return apply(a, spellings, ARRAY_LEN(spellings), t);
+}
+
+struct tree *rules_unfold(struct arena *a, struct tree *t)
+{
+    return apply(a, unfoldings, ARRAY_LEN(unfoldings), t);
 }
 
 struct tree *rules_reduce(struct arena *a, struct tree *t)

@@ -232,7 +232,7 @@ static struct tree *called(struct parser *p, struct tree *f)
     struct tree *all[MAX_PARTS];
     enum tree_module module = TREE_METHOD;
     size_t n = 0;
-    bool comma, function = f->kind == TREE_NAME;
+    bool comma, function = f->kind == TREE_NAME && f->text[0] != '.';
     if (f->kind == TREE_FIELD) {
         function = module_of(f->at[0], &module);
         if (!function) {
@@ -326,7 +326,7 @@ static struct tree *unary(struct parser *p)
 }
 
 /* Python's operators from the loosest on; longer tokens first. */
-enum { LEVELS = 7, UNARY = LEVELS, POWER, PRIMARY };
+enum { LEVELS = 7, UNARY = LEVELS, POWER, PRIMARY, OBJECT };
 static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">", NULL},
                                               {"|", NULL},
                                               {"^", NULL},
@@ -404,7 +404,7 @@ static unsigned level_of(const struct tree *t)
     if (t->kind == TREE_UNARY)
         return UNARY;
     if (t->kind != TREE_BINARY)
-        return PRIMARY;
+        return t->kind == TREE_NUMBER ? PRIMARY : OBJECT; /* (2).sqrt() */
     for (unsigned l = 0; l < LEVELS; l++)
         for (unsigned i = 0; levels[l][i]; i++)
             if (str_eq(levels[l][i], t->text))
@@ -428,7 +428,7 @@ static bool prints_as_method(const struct tree *t)
     static const char *const names[] = {"transpose", "permute", "view", "reshape",
                                         "unsqueeze", "chunk",   "to",   "expand"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (tree_calls(t, names[i]) && t->n)
+        if (tree_calls(t, names[i]) && t->n && t->at[0]->kind != TREE_KEY)
             return true;
     return t->module == TREE_METHOD && t->n;
 }
@@ -439,10 +439,10 @@ static void print_call(const struct tree *t, struct strbuf *out)
     bool method = prints_as_method(t), any = false;
     call_printed(t, how, t->n);
     if (method)
-        print(t->at[0], PRIMARY, out);
+        print(t->at[0], OBJECT, out);
     else if (t->module == TREE_LINALG)
         strbuf_adds(out, "torch.linalg");
-    else if (t->module == TREE_TORCH)
+    else if (t->module == TREE_TORCH || t->module == TREE_ODD)
         strbuf_adds(out, str_eq(t->text, "linear") || str_eq(t->text, "pad") ? "F" : "torch");
     strbuf_addf(out, t->module == TREE_PYTHON ? "%s(" : ".%s(", t->text);
     for (size_t i = method; i < t->n; i++) {
@@ -488,7 +488,7 @@ static void print(const struct tree *t, unsigned least, struct strbuf *out)
         print(t->at[1], level == POWER ? UNARY : level + 1, out);
         break;
     case TREE_FIELD:
-        print(t->at[0], PRIMARY, out);
+        print(t->at[0], OBJECT, out);
         strbuf_addf(out, ".%s", t->text);
         break;
     case TREE_CALL:
@@ -499,7 +499,7 @@ static void print(const struct tree *t, unsigned least, struct strbuf *out)
         print(t->at[0], 0, out);
         break;
     case TREE_INDEX:
-        print(t->at[0], PRIMARY, out);
+        print(t->at[0], OBJECT, out);
         strbuf_addc(out, '[');
         if (t->at[1]->kind == TREE_TUPLE)
             print_parts(t->at[1]->at, t->at[1]->n, out);

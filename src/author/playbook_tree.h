@@ -35,8 +35,9 @@ enum tree_kind {
     TREE_SLICE,  /* at[0]:at[1]:at[2], each may be NULL */
 };
 
-/* Where a called function comes from; METHOD: at[0].text(...). */
-enum tree_module { TREE_TORCH, TREE_LINALG, TREE_PYTHON, TREE_METHOD };
+/* Where a called function comes from; METHOD: at[0].text(...). ODD: of PyTorch, with arguments that
+ * it has not. */
+enum tree_module { TREE_TORCH, TREE_LINALG, TREE_PYTHON, TREE_METHOD, TREE_ODD };
 
 struct tree {
     enum tree_kind kind;
@@ -73,6 +74,9 @@ struct tree_facts {
  * are, equivalent spellings as one (playbook_rules.c). Its printed text is what the readers read.
  */
 struct tree *tree_normal(struct arena *a, struct tree *t, const struct tree_facts *facts);
+/* What works along an axis, as sums and extremes: mean(x, -1) is sum(x, -1) / $n. Of a normal form.
+ */
+struct tree *tree_unfolded(struct arena *a, struct tree *t);
 /* Also what a reader must not do but a comparison may: quotients as products, and so on. */
 struct tree *tree_reduced(struct arena *a, struct tree *t);
 

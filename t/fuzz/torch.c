@@ -29,6 +29,29 @@ static void of_integers(json_t *task)
         json_object_set_new(json_array_get(tensors, i), "dtype", json_string(dtypes[i]));
 }
 
+/* One tensor, updated in place, whose rows have halves. */
+static void in_place(json_t *task)
+{
+    json_t *tensors = json_object_get(task, "tensors"), *x = json_array_get(tensors, 0);
+    for (size_t i = json_array_size(tensors); i > 1; i--)
+        json_array_remove(tensors, i - 1);
+    json_object_set_new(x, "output", json_true());
+    json_object_set_new(x, "shape", json_pack("[s, s]", "R", "2*D"));
+}
+
+/* The same with a result of half the rows' length. */
+static void halved(json_t *task)
+{
+    in_place(task);
+    json_t *tensors = json_object_get(task, "tensors"), *x = json_array_get(tensors, 0);
+    json_t *y = json_deep_copy(x);
+    json_object_set_new(x, "output", json_false());
+    json_object_set_new(y, "input", json_false());
+    json_object_set_new(y, "name", json_string("y"));
+    json_object_set_new(y, "shape", json_pack("[s, s]", "R", "D"));
+    json_array_append_new(tensors, y);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -36,11 +59,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = xstrndup((const char *)data, size);
     if (!shelf && playbooks_open(&shelf, NULL, NULL) < 0)
         abort();
-    for (size_t round = 0; round < 6; round++) { /* with three inputs, two, one; with integers */
+    for (size_t round = 0; round < 8; round++) { /* with three inputs, two, one; with integers */
         json_t *task = a_task(text);
-        if (round >= 3)
+        if (task && round >= 3 && round < 6)
             of_integers(task);
-        for (size_t i = 0; task && i < round % 3; i++)
+        if (task && round >= 6)
+            (round == 6 ? in_place : halved)(task);
+        for (size_t i = 0; task && round < 6 && i < round % 3; i++)
             json_array_remove(json_object_get(task, "tensors"), 2 - i);
         if (round == 2) /* the first has fewer axes than the next */
             json_array_insert_new(json_object_get(task, "tensors"), 0,

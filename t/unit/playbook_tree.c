@@ -96,6 +96,11 @@ static void test_normal(void **state)
          "keepdim=True)"},
         {"x - x.logsumexp(-1, True)", "torch.log_softmax(x, -1)"},
         {"x - x.logsumexp(-1)", "x - torch.logsumexp(x, -1)"},
+        {"x - x.mean(-1).unsqueeze(-1)", "x - torch.mean(x, -1, keepdim=True)"},
+        {"x - x.mean(1)[:, None]", "x - torch.mean(x, 1, keepdim=True)"},
+        {"x - x.std(-1)[..., None]", "x - torch.std(x, -1, keepdim=True)"},
+        {"x - x.mean(0)[:, None]", "x - torch.mean(x, 0)[:, None]"},
+        {"q - q.mean(-1)[:, None]", "q - torch.mean(q, -1)[:, None]"},
         {"F.adaptive_avg_pool2d(q, (1, 1))", "torch.mean(q, (-2, -1), keepdim=True)"},
         {"torch.finfo(x.dtype).min", "-65504"},
         /* halves */
