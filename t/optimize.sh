@@ -84,10 +84,14 @@ sed 's/"fate":"regression"/"fate":"kept"/' "$rec/refine.jsonl" >other.jsonl
 runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:other.jsonl
 out_has "and says where" "differs in"
 
-runs 1 "a mailbox nobody answers" timeout 60 "$HONE" optimize softmax --device emu --author mailbox:box --budget-time 1s
-err_has "is waited for as long as there is time" "the budget of 1 s is used up"
-runs 1 "and taken up again" timeout 60 "$HONE" resume last --budget-time 2s
-is "by its one prompt" "$(ls box)" 0000.prompt.md
+timeout 60 "$HONE" optimize softmax --device emu --author mailbox:box --budget-time 1s >"$T/out" 2>"$T/err"
+if [ $? = 3 ]; then
+    skip "a mailbox nobody answers" "$(head -1 "$T/err")" # no CUDA compiler to judge with
+else
+    err_has "a mailbox nobody answers is waited for as long as there is time" "the budget of 1 s is used up"
+    runs 1 "and taken up again" timeout 60 "$HONE" resume last --budget-time 2s
+    is "by its one prompt" "$(ls box)" 0000.prompt.md
+fi
 
 runs 2 "no task is a usage error" "$HONE" optimize
 runs 0 "but a recording brings its own" env HONE_AUTHOR="replay:$rec/refine.jsonl" "$HONE" optimize
