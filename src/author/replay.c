@@ -164,7 +164,7 @@ void replay_prompt_sha(const char *stable, const char *turn, char hex[65])
 
 static int open_replay(struct author *a, const char *arg, struct err *err)
 {
-    struct replay *r;
+    struct replay *r = NULL;
     if (replay_load(&r, arg, err) < 0)
         return -1;
     a->priv = r;
