@@ -8,6 +8,7 @@
 #include "compile/cubin.h"
 #include "compile/diag.h"
 #include "compile/ptx.h"
+#include "compile/ptxas.h"
 #include "compile/trailer.h"
 
 /*
@@ -60,11 +61,17 @@ static void add_kernel(const char *name, size_t n, void *ctx)
     find_usage(c->log, k);
 }
 
-void code_fail(struct compiled *out, const char *file, const char *failure, const char *message)
+static void fail_at(struct compiled *out, const char *file, unsigned long line, const char *failure,
+                    const char *message)
 {
     out->ok = false;
     out->failure = failure;
-    diag_add(&out->diags, &out->arena, file, 0, 0, message, "");
+    diag_add(&out->diags, &out->arena, file, (uint32_t)line, 0, message, "");
+}
+
+void code_fail(struct compiled *out, const char *file, const char *failure, const char *message)
+{
+    fail_at(out, file, 0, failure, message);
 }
 
 /* What the system provides and no call can leave anything in. The heap of malloc() outlives calls
@@ -111,12 +118,11 @@ void code_take(const struct job_result *r, const struct code_origin *o, struct c
     if (read_signatures(o, &plain, out, &e) < 0) {
         code_fail(out, o->file, "signature", arena_strdup(&out->arena, e.msg));
     } else if ((import = bad_import(out))) {
-        code_fail(
-            out, o->file, "forbidden call",
-            arena_printf(&out->arena,
-                         "%s() is not allowed: what it gives outlives the call; use the plan's "
-                         "workspace",
-                         import));
+        fail_at(out, o->file, ptxas_call_line(plain.buf, import, o->file), "forbidden call",
+                arena_printf(&out->arena,
+                             "%s() is not allowed: what it gives outlives the call; use the plan's "
+                             "workspace",
+                             import));
     } else {
         keep_ptx(o, r, &plain, out);
         ptx_entries(plain.buf, plain.len, add_kernel, out);

@@ -200,7 +200,7 @@ static bool read_host(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* ptxas and the linker know no source line. */
+/* What ptxas_places could not place, and the linker, know no source line. */
 static bool read_ptxas(struct parser *p, const char *s, size_t n)
 {
     if (n < 5 || strncmp(s, "ptxas", 5) != 0)
@@ -211,6 +211,8 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
     if (!m)
         return true;
     m += 10;
+    if (p->out->n && memmem(m, n - (size_t)(m - s), "aborted due to errors", 21))
+        return true; /* which were told */
     begin(p, "", 0, 0, DIAG_ERROR, m, n - (size_t)(m - s));
     if (p->cur)
         p->cur->message = arena_printf(p->a, "ptxas: %s", p->cur->message);

@@ -90,6 +90,11 @@ static const struct {
     {"identifier \"concept\"", NULL, "the language is C++17: use enable_if or static_assert"},
     {"identifier \"FLT_MAX\"", NULL, "#include <float.h>"},
     {"identifier \"convert_", NULL, "a helper of FlashAttention, not of CuTe: define it"},
+    {"identifier \"cuda", "undefined",
+     "of the runtime's calls device code has none: a candidate has no host code, launches and "
+     "memory belong into the hone-plan comment"},
+    {"identifier \"alloca", "undefined",
+     "take an array of fixed size, dynamic shared memory (\"smem\" in the plan) or workspace"},
     {"identifier \"__", "undefined",
      "no intrinsic of that name for this architecture, or its header is missing"},
     {"identifier \"_", "undefined",
@@ -104,10 +109,26 @@ static const struct {
     {"device-side kernel", NULL, "a candidate has no host code: use the hone-plan comment"},
     {"considered a host function", NULL, "mark it __device__"},
     {"__shfl", NULL, "shuffles take 4- and 8-byte scalars: shuffle a struct member by member"},
+    {"cannot open source file \"torch/", NULL,
+     "a candidate has no host code: keep the kernels, and give the launches as a hone-plan "
+     "comment"},
     {"cannot open source file", NULL,
      "only CUDA, CuTe/CUTLASS and libcu++ headers and a few standard ones (cstdint, cmath, ...) "
      "are "
      "there"},
+    {"256 bit wide load/store", NULL,
+     "16 bytes are the widest access of this architecture (v4.b32, v2.b64): two of them"},
+    {"ptxas: ", "requires .target",
+     "the architecture compiled for does not have this instruction, or this form of it"},
+    {"ptxas: ", "'a' suffix", "the instruction belongs to one architecture: compile for sm_90a"},
+    {"not_supported_before_SM", NULL,
+     "the architecture compiled for does not have this instruction"},
+    {"ptxas: Unresolved extern", NULL,
+     "declared and nowhere defined: a candidate is one file, and no library is linked to it"},
+    {"ptxas: Arguments mismatch", NULL,
+     "operands of the wrong size or number; the letters mean 16 (h), 32 (r), 64 bits (l), float "
+     "(f), double (d)"},
+    {"ptxas: ", NULL, "look the instruction up in the PTX manual: its form, types and operands"},
     {"asm operand", NULL, "the %N in the asm text and its operands do not agree in number"},
     {"too much shared data", NULL,
      "static shared memory ends at 48 KB: use extern __shared__ and \"smem\" in the plan"},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "compile/ptxas.h"
 #include "compile/service.h"
 
 enum { LOG_MAX = 1 << 20 };
@@ -133,6 +134,18 @@ static const char *get_log(program_t p, struct arena *a)
     return log;
 }
 
+/* The PTX is there even if the assembler refused it. */
+static void place_ptxas_errors(program_t p, const char *name, struct job_result *out,
+                               struct arena *a)
+{
+    size_t n = 0;
+    char *ptx = NULL;
+    if (strstr(out->log, "ptxas ") && api.ptx_size(p, &n) == 0 && (ptx = calloc(1, n + 1)) &&
+        api.ptx(p, ptx) == 0)
+        out->log = ptxas_places(out->log, ptx, name, a);
+    free(ptx);
+}
+
 void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
                struct arena *a)
 {
@@ -160,8 +173,10 @@ void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct
     out->log = get_log(p, a);
     out->used_pch = *spec->pch && strstr(out->log, ": using precompiled header file") != NULL;
     size_t size = 0;
-    if (!out->ok)
+    if (!out->ok) {
+        place_ptxas_errors(p, rq->name, out, a);
         return;
+    }
     char *ptx, *cubin;
     if (api.ptx_size(p, &size) != 0 || !(ptx = malloc(size + 1)) || api.ptx(p, ptx) != 0)
         goto bad;

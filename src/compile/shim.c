@@ -94,6 +94,15 @@ const struct shim shims[] = {
     {"utility", FROM_CUDA_STD("utility")},
     {"tuple", FROM_CUDA_STD("tuple")},
     {"array", FROM_CUDA_STD("array")},
+    {"initializer_list", FROM_CUDA_STD("initializer_list")},
+    {"functional", FROM_CUDA_STD("functional")},
+    {"numeric", FROM_CUDA_STD("numeric")},
+    {"iterator", FROM_CUDA_STD("iterator")},
+    {"complex", FROM_CUDA_STD("complex")},
+    {"optional", FROM_CUDA_STD("optional")},
+    {"variant", FROM_CUDA_STD("variant")},
+    {"bitset", FROM_CUDA_STD("bitset")},
+    {"new", EMPTY}, /* placement new is built in */
     {"cub/cub.cuh", CUB},
     {"algorithm",
      "#pragma once\n#include <cuda/std/__algorithm/min.h>\n#include <cuda/std/__algorithm/max.h>\n"

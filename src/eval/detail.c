@@ -24,8 +24,10 @@ static void add_source_line(struct strbuf *sb, const char *source, uint32_t n)
 static void add_diag(struct strbuf *sb, const struct diag *d, const char *source)
 {
     static const char *const names[] = {"error", "warning", "note"};
-    strbuf_addf(sb, "%s%s:%u: %s: %s", sb->len ? "\n" : "", d->file, d->line, names[d->severity],
-                d->message);
+    strbuf_addf(sb, "%s%s:", sb->len ? "\n" : "", d->file);
+    if (d->line)
+        strbuf_addf(sb, "%u:", d->line);
+    strbuf_addf(sb, " %s: %s", names[d->severity], d->message);
     if (d->frames.n)
         add_source_line(sb, source, d->frames.items[0].line);
     else if (d->file && !strchr(d->file, '/'))
