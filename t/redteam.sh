@@ -52,7 +52,8 @@ for honest in t/cases/honest/splitk_atomics:matmul_f32 t/cases/honest/splitk_las
     t/cases/honest/lookback_scan:cumsum t/cases/honest/self_resetting_counter:vector_add:time \
     t/cases/honest/tile_edge:transpose t/cases/honest/padded_vectors:cumsum:check \
     t/cases/honest/{large_path,uneven_blocks,cluster_exchange,peeled_vectors}:vector_add:time kernels/softmax:softmax:time \
-    kernels/fused_add_rmsnorm:fused_add_rmsnorm:time t/cases/honest/splitk_atomics:matmul_f32:time; do
+    kernels/fused_add_rmsnorm:fused_add_rmsnorm:time t/cases/honest/splitk_atomics:matmul_f32:time \
+    t/cases/honest/wmma_global:matmul_f16:time; do
     IFS=: read -r file task scope <<<"$honest"
     wanted "$(basename "$file")" || continue
     judge "$T/v.json" "$HONE" "${scope:-smoke}" "$task" "$ROOT/$file.cu"

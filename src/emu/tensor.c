@@ -105,6 +105,41 @@ struct wmma_insn {
     bool has_stride;
 };
 
+/* The addresses of element j of a register, in each lane. */
+static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsigned r, unsigned j,
+                           uint64_t *addr)
+{
+    for (unsigned lane = 0; lane < 32; lane++) {
+        unsigned row, col;
+        mma_layout(&m->op, m->which, lane, r, j, &row, &col);
+        addr[lane] = line[m->col ? col : row] + (m->col ? row : col) * tc_bits(m->type) / 8;
+    }
+}
+
+/* Each lane moves its own elements: a register at once where they are neighbours in memory. A
+ * register that holds what one before it holds is a copy of that. */
+static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
+{
+    const struct wmma_insn *m = in->aux;
+    uint32_t bits = tc_bits(m->type), per = bits >= 32 ? 1 : 32 / bits;
+    uint64_t addr[MMA_MAX_REGS][32], last[32];
+    for (unsigned r = 0; r < in->nv && r < MMA_MAX_REGS; r++) {
+        bool copy = false;
+        wmma_addresses(m, line, r, 0, addr[r]);
+        for (unsigned q = 0; q < r && !copy; q++)
+            copy = memcmp(addr[q], addr[r], sizeof addr[r]) == 0;
+        if (copy)
+            continue;
+        wmma_addresses(m, line, r, per - 1, last);
+        bool together = last[0] - addr[r][0] == (uint64_t)(per - 1) * bits / 8;
+        for (unsigned j = 0; j < (together ? 1 : per); j++) {
+            wmma_addresses(m, line, r, j, last);
+            count_access(w, in, m->space, last, together ? MAX(bits, 32u) / 8 : MAX(bits, 8u) / 8,
+                         access);
+        }
+    }
+}
+
 /* Pointers to the lines (rows, or columns if the memory is column-major) of the matrix. */
 static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
 {
@@ -121,12 +156,15 @@ static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
     if (addr % (bits < 8 ? 4 : bits / 8))
         return emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_MISALIGNED,
                          "misaligned matrix address 0x%llx", (unsigned long long)addr);
+    uint64_t at[128];
     for (uint32_t i = 0; i < lines; i++) {
-        uint64_t at = addr + (uint64_t)i * ld * bits / 8;
-        line[i] = mem_at(w, in, (lane + i) & 31, m->space, at, length * bits / 8, access);
+        at[i] = addr + (uint64_t)i * ld * bits / 8;
+        line[i] = mem_at(w, in, (lane + i) & 31, m->space, at[i], length * bits / 8, access);
         if (!line[i])
             return EX_FAULT;
     }
+    if (w->counts)
+        count_wmma(w, in, at, access);
     return EX_NEXT;
 }
 
@@ -245,7 +283,7 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->exec = exec_wmma_ldst;
     in->aux = m;
     in->flags |= INSN_ALIGNED;
-    in->kind = m->space == SP_GLOBAL ? (store ? CK_ST_GLOBAL : CK_LD_GLOBAL)
+    in->kind = m->space != SP_SHARED ? (store ? CK_ST_GLOBAL : CK_LD_GLOBAL)
                                      : (store ? CK_ST_SHARED : CK_LD_SHARED);
     return 0;
 }
