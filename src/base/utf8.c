@@ -37,6 +37,36 @@ size_t utf8_clean(char *s, size_t n)
     return bad;
 }
 
+bool utf8_commands(const char *s, size_t left)
+{
+    static const uint32_t ranges[][2] = {{0, 8},           {0x0b, 0x1f},     {0x7f, 0x9f},
+                                         {0x61c, 0x61c},   {0x200e, 0x200f}, {0x2028, 0x202e},
+                                         {0x2066, 0x2069}, {0xfff9, 0xfffb}};
+    const unsigned char *p = (const unsigned char *)s;
+    size_t n = utf8_length(s, left);
+    uint32_t c = n == 1 ? *p : n ? *p & (0xffu >> (n + 1)) : 0x80;
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | (p[i] & 0x3f);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1])
+            return true;
+    return false;
+}
+
+size_t utf8_plain(char *s, size_t n)
+{
+    size_t bad = 0;
+    for (size_t i = 0, k; i < n; i += k) {
+        k = utf8_length(s + i, n - i);
+        k = k ? k : 1;
+        if (!utf8_commands(s + i, n - i))
+            continue;
+        memset(s + i, '?', k);
+        bad += k;
+    }
+    return bad;
+}
+
 void utf8_trim(char *s)
 {
     size_t n = strlen(s), i = n;

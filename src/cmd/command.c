@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 #include "sys/file.h"
 
@@ -50,13 +51,13 @@ int cmd_read_source(const char *path, struct strbuf *out, struct err *err)
 
 void cmd_print_foreign(const char *text, size_t len)
 {
-    bool clean = isatty(STDOUT_FILENO);
-    for (size_t i = 0; clean && i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        putchar((c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : c);
+    char *clean = isatty(STDOUT_FILENO) ? xmalloc(len + 1) : NULL;
+    if (clean) {
+        memcpy(clean, text, len);
+        utf8_plain(clean, len);
     }
-    if (!clean)
-        fwrite(text, 1, len, stdout);
+    fwrite(clean ? clean : text, 1, len, stdout);
+    free(clean);
 }
 
 int cmd_fail(const struct err *err)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 
 /*
@@ -482,13 +483,20 @@ static void find_kernel(struct lexer *l, struct kernel_finder *k, const struct t
 
 /* ---- the whole -------------------------------------------------------------------------------*/
 
-/* U+202A..202E and U+2066..2069: what follows is shown in another order than it is read. */
-static bool turns_text_around(const struct lexer *l, size_t i)
+/* A character that a terminal obeys or that turns text around, and what an old terminal takes for
+ * one; letters of other character sets in comments are no harm. */
+static bool is_hostile(const struct lexer *l, size_t i)
 {
-    const unsigned char *s = (const unsigned char *)l->src + i;
-    return l->len - i >= 3 && s[0] == 0xe2 &&
-           ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
-            (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+    const char *p = l->src + i;
+    unsigned char c = (unsigned char)*p;
+    if (c < 0x80)
+        return false;
+    if (utf8_length(p, l->len - i))
+        return utf8_commands(p, l->len - i);
+    bool inside = false; /* a character's second to fourth byte */
+    for (size_t k = 1; k <= 3 && k <= i && c < 0xc0; k++)
+        inside |= utf8_length(p - k, l->len - i + k) > k;
+    return c < 0xa0 && !inside;
 }
 
 /* Source lines are shown to people and models: none may look like something else there. */
@@ -500,8 +508,9 @@ static void check_bytes(struct lexer *l)
             reject_at(l, i, "bad source", "a NUL byte");
         else if ((c > 0 && c < ' ' && !strchr("\t\n\v\f\r", c)) || c == 0x7f)
             reject_at(l, i, "bad source", "a control character (0x%02x)", (unsigned)c);
-        else if (turns_text_around(l, i))
-            reject_at(l, i, "bad source", "a character that turns the direction of text around");
+        else if (is_hostile(l, i))
+            reject_at(l, i, "bad source",
+                      "a character that steers a terminal or turns the direction of text around");
         else if (c == '\r' && (i + 1 == l->len || l->src[i + 1] != '\n'))
             reject_at(l, i, "bad source", "a carriage return without a newline");
         else if (c == '\\' && i + 1 < l->len && (l->src[i + 1] == ' ' || l->src[i + 1] == '\t')) {

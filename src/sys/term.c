@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 
 static const uint64_t tty_every_ns = 100000000, plain_every_ns = UINT64_C(10000000000);
@@ -30,9 +31,10 @@ void term_clean(char *s, unsigned width)
 {
     unsigned columns = 0;
     char *cut = s; /* where "..." would go */
+    utf8_plain(s, strlen(s));
     for (char *p = s; *p; p++) {
         unsigned char c = (unsigned char)*p;
-        if (c < 0x20 || c == 0x7f)
+        if (c < 0x20)
             *p = '?';
         bool begins = (c & 0xc0) != 0x80; /* not the middle of a UTF-8 character */
         if (!begins)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/util.h"
 
 static const char *const kind_names[] = {
@@ -65,22 +66,15 @@ void verdict_set_score(struct verdict *v)
     v->score = v->kind + part;
 }
 
-static bool is_control(unsigned char c)
-{
-    return (c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
-}
-
 static void make_plain(struct verdict *v, const char **text)
 {
     size_t n = *text ? strlen(*text) : 0, i = 0;
-    while (i < n && !is_control((unsigned char)(*text)[i]))
+    while (i < n && (*text)[i] >= ' ' && (*text)[i] < 0x7f)
         i++;
     if (i == n)
         return;
     char *s = arena_strdup(&v->arena, *text);
-    for (; i < n; i++)
-        if (is_control((unsigned char)s[i]))
-            s[i] = '?';
+    utf8_plain(s, n);
     *text = s;
 }
 

@@ -246,6 +246,13 @@ static void test_utf8(void **state)
     assert_string_equal(nul, "a?b");
 }
 
+static void test_utf8_plain(void **state)
+{
+    char text[] = "a\tb\n\xc3\xa9 \033[2J\x7f \xc2\x9b \x9b \xe2\x80\xae \xe2\x80\xa8 \xe2\x80\x94";
+    assert_int_equal(utf8_plain(text, strlen(text)), 11);
+    assert_string_equal(text, "a\tb\n\xc3\xa9 ?[2J? ?? ? ??? ??? \xe2\x80\x94");
+}
+
 static void test_strings(void **state)
 {
     assert_true(str_starts("kernel.cu", "kernel"));
@@ -325,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_wire_caps),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_utf8_plain),
         cmocka_unit_test(test_gpu_lock),
         cmocka_unit_test(test_sample),
     };
