@@ -182,7 +182,20 @@ void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct
         goto bad;
     out->ptx = ptx;
     out->ptx_len = (uint32_t)strnlen(ptx, size);
-    if (api.cubin_size(p, &size) != 0 || !(cubin = malloc(size + 1)) || api.cubin(p, cubin) != 0)
+    size_t ptx_size = size;
+    if (api.cubin_size(p, &size) != 0)
+        goto bad;
+    if (MAX(ptx_size, size) > JOB_MAX_OUTPUT) {
+        out->ok = false;
+        out->code = ERROR_COMPILATION;
+        out->ptx = NULL;
+        out->ptx_len = 0;
+        out->log = arena_printf(
+            a, "ptxas error   : %zu MB of code and initialised variables (%d MB at most)\n",
+            MAX(ptx_size, size) >> 20, JOB_MAX_OUTPUT >> 20);
+        return;
+    }
+    if (!(cubin = malloc(size + 1)) || api.cubin(p, cubin) != 0)
         goto bad;
     out->cubin = cubin;
     out->cubin_len = (uint32_t)size;

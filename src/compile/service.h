@@ -82,6 +82,8 @@ int job_request_read(const void *data, size_t len, struct job_request *rq, struc
 
 /* What it writes back into the result memfd. */
 enum { JOB_TOOL_FAILED = 100, JOB_TOOL_CRASHED, JOB_TOOL_KILLED, JOB_OUT_OF_MEMORY };
+enum { JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine code */
+
 struct job_result {
     bool ok;
     int code; /* of a failure: one of the above, else the source is at fault */

@@ -5,7 +5,7 @@
 #include "base/wire.h"
 #include "compile/service.h"
 
-enum { MAX_SOURCE = 8 << 20, MAX_OPTIONS = 256, MAX_TEXT = 4 << 20, MAX_OUTPUT = 256 << 20 };
+enum { MAX_SOURCE = 8 << 20, MAX_OPTIONS = 256, MAX_TEXT = 4 << 20 };
 
 static void put_list(struct strbuf *out, const char **items, size_t n)
 {
@@ -82,8 +82,8 @@ int job_result_read(const void *data, size_t len, struct job_result *res, struct
     res->used_pch = wire_get_u8(&r, "used_pch") != 0;
     res->compile_ns = wire_get_u64(&r, "time");
     res->log = wire_get_str(&r, a, MAX_TEXT, "log");
-    res->ptx = wire_get_bytes(&r, a, MAX_OUTPUT, &res->ptx_len, "ptx");
-    res->cubin = wire_get_bytes(&r, a, MAX_OUTPUT, &res->cubin_len, "cubin");
+    res->ptx = wire_get_bytes(&r, a, JOB_MAX_OUTPUT, &res->ptx_len, "ptx");
+    res->cubin = wire_get_bytes(&r, a, JOB_MAX_OUTPUT, &res->cubin_len, "cubin");
     if (wire_get_u32(&r, "end") != JOB_MAGIC && !r.bad)
         r.bad = "end";
     if (r.bad)
