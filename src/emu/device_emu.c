@@ -443,7 +443,6 @@ static void choose_sample(const struct code *c, struct launch *run)
     bool few = run->nclusters <= 2 * SAMPLE_CLUSTERS, alone = !may_wait_for_blocks(c);
     if (few && !alone)
         return;
-    run->emu->in_part_alone = alone;
     run->nsample = few ? run->nclusters : SAMPLE_CLUSTERS;
     run->sample = xcalloc(run->nsample, sizeof *run->sample);
     uint64_t n = run->nclusters, rng = run->seed + run->emu->launches;
@@ -478,12 +477,16 @@ static double scale_of_sample(const struct launch *run)
 /* Once it ran: was it all of them, after all? */
 static void note_sample(struct launch *run)
 {
+    struct emu *e = run->emu;
     if (run->nsample == run->nclusters)
         run->nsample = 0;
-    if (!run->nsample)
+    if (!run->nsample) {
+        e->stored_after |= e->ran_in_part && run->stored.sum > 0;
         return;
-    run->emu->ran_in_part++;
-    run->emu->in_part_scale = scale_of_sample(run);
+    }
+    e->ran_in_part++;
+    e->in_part_alone = run->enough_ns != 0;
+    e->in_part_scale = scale_of_sample(run);
 }
 
 static enum result_status op_launch(struct device *d, struct device_module *m,
@@ -519,8 +522,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.resident = run.sms * 4;
     run.count = e->counting;
     run.turned = e->turned && !polls_blocks(m->code);
+    run.blank = e->turned ? 0x7f : 0xff;
     e->launches++;
-    e->ran++;
     snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
     access_sizes(m->code, &run);
     if (l->cooperative && !m->code->grid_ws) {
@@ -580,16 +583,18 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_SAMPLE)) != 0;
     e->sampling = (call->flags & JOB_CALL_SAMPLE) != 0;
     e->turned = (call->flags & JOB_CALL_REPEAT) != 0;
-    e->ran = e->ran_in_part = 0;
+    e->ran_in_part = 0;
+    e->stored_after = false;
 }
 
 /* ---- what a sample of blocks wrote ----------------------------------------------------------- */
 
 /* Would the blocks that did not run have changed what the others wrote, or what they wrote it from?
- * Not if there are none; nor if there is one launch and its blocks keep to themselves. */
+ * Not if there are none; nor if one launch ran in part, its blocks keep to themselves, the launches
+ * before it ran whole, and those after it stored nothing. */
 static bool stands_alone(const struct emu *e)
 {
-    return !e->ran_in_part || (e->ran == 1 && e->in_part_alone);
+    return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);
 }
 
 /* The elements of a piece that are not what they were made as. */
@@ -626,9 +631,12 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
     if (!a)
         return -1;
     *share = INFINITY;
-    if (!a->lazy || !stands_alone(e))
+    /* Whoever writes to an input does so for all blocks. */
+    if (!a->lazy || (a->role != JOB_INPUT && !stands_alone(e)))
         return 0;
-    uint64_t *made = xmalloc((a->lazy->npieces + 1) * sizeof *made), n = 0, tries = 4ull * max, i;
+    /* Poison is made again in no time, data is not. */
+    uint64_t tries = a->lazy->kind == LAZY_POISON ? 1 << 15 : 4ull * max, n = 0, i;
+    uint64_t *made = xmalloc((a->lazy->npieces + 1) * sizeof *made);
     for (uint64_t k = 0; k < a->lazy->npieces; k++)
         if (lazy_made(a->lazy, k))
             made[n++] = k;

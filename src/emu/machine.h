@@ -248,11 +248,12 @@ struct launch {
     struct gsync *gsync;             /* its order between blocks */
     int gsync_used;                  /* atomic */
     bool turned;                     /* clusters in another order than usual */
+    uint8_t blank;                   /* bytes of registers and local memory before a write */
     uint32_t nsample;                /* 0: every cluster; else only these */
     uint32_t *sample;
     uint64_t enough_ns; /* when a sample of blocks on their own need not grow; 0: never */
     uint32_t begun;     /* atomic: clusters of the sample */
-    struct {            /* of what each of them stored; under emu->lock */
+    struct {            /* sampled calls: of what each cluster stored; under emu->lock */
         double sum, squares;
     } stored;
     struct insn_count *total; /* added up at the end */
@@ -301,9 +302,10 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
-    uint32_t ran, ran_in_part; /* launches of this call, and of these on a sample of blocks */
-    bool in_part_alone;        /* a block of the latter saw nothing of the others */
-    double in_part_scale;      /* what it stored times this is what all blocks would, at most */
+    uint32_t ran_in_part; /* launches of this call on a sample of blocks */
+    bool in_part_alone;   /* a block of these saw nothing of the others */
+    bool stored_after;    /* a launch after them stored something */
+    double in_part_scale; /* what it stored times this is what all blocks would, at most */
     double model_ns;
 };
 
@@ -313,6 +315,7 @@ enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
 /* Runs a warp for at most `budget` instructions. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
 void warp_start(struct warp *w, const struct launch *l);
+void frame_poison(struct frame *fr, const struct launch *l);
 /* Local memory of a new frame: all ones, as shared memory of a new block. */
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);

@@ -174,7 +174,7 @@ void warp_start(struct warp *w, const struct launch *l)
     w->counts = w->block->cluster->ws->counts;
     if (w->counts)
         count_start(w);
-    *(uint32_t *)(void *)(w->base[0] + CC_OFF) = 0;
+    frame_poison(w->frame0, l);
 }
 
 static void block_start(struct block *b, uint32_t cluster_linear)
@@ -597,7 +597,7 @@ static void *worker_main(void *arg)
             break;
         if (rc == 1) {
             held_changed(l, -1, held[at]);
-            if (l->nsample)
+            if (l->emu->sampling)
                 note_stored(l, held[at]);
             if (spare)
                 cluster_destroy(held[at]);

@@ -167,7 +167,15 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes)
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n)
 {
     for (; lanes && n; lanes &= lanes - 1)
-        memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, 0xff, n);
+        memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, l->blank, n);
+}
+
+/* What nobody wrote must not happen to be right: NaN for floats, -1 for integers; in a repeated
+ * call other values. */
+void frame_poison(struct frame *fr, const struct launch *l)
+{
+    memset(fr->regs, l->blank, fr->func->frame_bytes);
+    *(uint32_t *)(void *)(fr->regs + CC_OFF) = 0;
 }
 
 struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes)
@@ -183,6 +191,7 @@ struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes)
     fr->regs = m + head;
     fr->params = m + head + f->frame_bytes;
     fr->func = f;
+    frame_poison(fr, w->launch);
     fr->caller = up;
     fr->mask = lanes;
     fr->depth = up->depth + 1;

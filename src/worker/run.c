@@ -111,6 +111,7 @@ struct call_ctx {
     bool used[JOB_MAX_BUFFERS];
     uint64_t addr[JOB_MAX_BUFFERS];
     uint64_t hash[JOB_MAX_BUFFERS]; /* of inputs, before */
+    void *before[JOB_MAX_BUFFERS];  /* what in-place outputs held, where that will be asked for */
     uint8_t maps[JOB_MAX_BUFFERS][128];
 };
 
@@ -179,6 +180,8 @@ static void free_buffers(struct run *r, struct call_ctx *x)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (x->addr[i])
             r->dev->ops->free(r->dev, x->addr[i], NULL);
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        free(x->before[i]);
 }
 
 /* Contents from a file of the bundle, zeros after its end. */
@@ -193,6 +196,30 @@ static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer 
         rc = r->dev->ops->write(r->dev, addr, data, len, err);
     free(data);
     return rc;
+}
+
+/* Where samples of blocks will have to do, calls on all of them tell how much of a tensor that is
+ * updated in place changes. */
+static int note_before(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+{
+    enum { FEW = 1024 }; /* elements: too few to tell a share from */
+    const struct job_buffer *b = &x->jc->buffers[i];
+    if (!r->dev->ops->written || sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
+        b->elems < FEW)
+        return 0;
+    x->before[i] = xmalloc(b->bytes);
+    return r->dev->ops->read(r->dev, x->before[i], x->addr[i], b->bytes, err);
+}
+
+static void note_changed(struct run *r, const struct call_ctx *x, uint32_t i, const char *now)
+{
+    const struct job_buffer *b = &x->jc->buffers[i];
+    const char *was = x->before[i];
+    uint64_t size = dtype_bytes(b->dtype), n = 0;
+    for (uint64_t e = 0; e < b->elems; e++)
+        n += memcmp(was + e * size, now + e * size, size) != 0;
+    double share = (double)n / (double)b->elems;
+    r->changed[i] = r->changed[i] > 0 ? MIN(r->changed[i], share) : share;
 }
 
 static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
@@ -219,6 +246,8 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
             if (ops->write(r->dev, x->addr[i] + e * size, elem, size, err) < 0)
                 return -1;
         }
+        if (b->role == JOB_INOUT && note_before(r, x, i, err) < 0)
+            return -1;
         if (b->role == JOB_INPUT && !sampled(x) &&
             ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
             return -1;
@@ -349,8 +378,21 @@ static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err
     return 0;
 }
 
+static int check_globals(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    const char *which = NULL;
+    if (!ops->globals_intact || !x->ms->m)
+        return 0;
+    if (ops->globals_intact(r->dev, x->ms->m, &x->out.globals_intact, &which, err) < 0)
+        return -1;
+    if (!x->out.globals_intact)
+        damage(r, x, "the __device__ variable '%s' was changed", which ? which : "?");
+    return 0;
+}
+
 /* What the call left behind: guards, inputs, module variables. Where only a sample of the blocks
- * ran, a counter that the last block puts back to zero is not a secret: nobody asks. */
+ * ran, keep_pieces() looks at the latter two. */
 static int inspect(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -370,14 +412,7 @@ static int inspect(struct run *r, struct call_ctx *x, struct err *err)
             damage(r, x, "the input '%s' was changed", b->name);
         }
     }
-    if (ops->globals_intact && x->ms->m && !sampled(x)) {
-        const char *which = NULL;
-        if (ops->globals_intact(r->dev, x->ms->m, &x->out.globals_intact, &which, err) < 0)
-            return -1;
-        if (!x->out.globals_intact)
-            damage(r, x, "the __device__ variable '%s' was changed", which ? which : "?");
-    }
-    return 0;
+    return sampled(x) ? 0 : check_globals(r, x, err);
 }
 
 void run_drop_kept(struct run *r, size_t index)
@@ -427,11 +462,21 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
         r->kept_bytes += b->bytes;
         if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
             return -1;
+        if (x->before[i])
+            note_changed(r, x, i, k->out[i]);
     }
     return 0;
 }
 
-/* Of a sampled call: some of what its blocks wrote, where that can be said. */
+/* An element that is updated in place may be right as it was: how many are not is known from the
+ * calls that were checked whole. Theirs was other data, so a tenth is granted. */
+static double share_of_changed(const struct run *r, uint32_t i, double share)
+{
+    return r->changed[i] > 0 ? share / (0.9 * r->changed[i]) : INFINITY;
+}
+
+/* Of a sampled call: some of what its blocks wrote, where that can be said. Where they may have to
+ * do with others, a variable that the last of them puts back is not a secret: nobody asks. */
 static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 512 };
@@ -443,18 +488,29 @@ static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
     k.pieces = xcalloc(x->jc->nbuffers, sizeof *k.pieces);
     *vec_push(&r->kept) = k;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
-        if (!is_output(&x->jc->buffers[i]) || !x->addr[i])
-            continue;
+        enum job_buffer_role role = x->jc->buffers[i].role;
         double share = INFINITY;
+        if (!x->addr[i] || !x->jc->buffers[i].bytes || role == JOB_WORKSPACE)
+            continue;
         if (ops->written(r->dev, x->addr[i], x->call->seed + i, MAX_PIECES, &k.pieces[i], &share,
                          err) < 0)
             return -1;
+        if (role == JOB_INPUT && k.pieces[i].n) {
+            x->out.inputs_intact = false;
+            damage(r, x, "the input '%s' was changed", x->jc->buffers[i].name);
+        }
+        if (role == JOB_INPUT) {
+            vec_release(&k.pieces[i]);
+            continue;
+        }
         n += k.pieces[i].n;
-        if (x->jc->buffers[i].role == JOB_OUTPUT)
-            x->out.most_written = MIN(x->out.most_written, share);
+        if (role == JOB_INOUT)
+            share = share_of_changed(r, i, share);
+        x->out.most_written = MIN(x->out.most_written, share);
     }
-    if (!n)
-        run_drop_kept(r, r->kept.n - 1);
+    if (n)
+        return check_globals(r, x, err);
+    run_drop_kept(r, r->kept.n - 1);
     return 0;
 }
 

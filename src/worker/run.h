@@ -53,6 +53,7 @@ struct run {
     struct kept_vec kept;
     uint64_t kept_bytes, kept_max;
     uint64_t out_hash[JOB_MAX_BUFFERS]; /* of the call before, for REPEAT */
+    double changed[JOB_MAX_BUFFERS];    /* in place: the least share that a whole call changed */
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;

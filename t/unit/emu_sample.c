@@ -182,6 +182,19 @@ static void launches_that_build_on_each_other(void **state)
     assert_int_equal(s.written, 90 * 32);
     assert_true(fabs(s.share - 90.0 * 32 / N) < 1e-6);
     end(&s);
+    begin(&s, false); /* one in part: not if a later one stored something */
+    launch(&s, HEAD DOUBLED TAIL, 90);
+    launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+    launch(&s, HEAD TAIL, 90);
+    look(&s);
+    assert_in_range(s.written, 90 * 32, (90 + 48) * 32);
+    end(&s);
+    begin(&s, false);
+    launch(&s, HEAD DOUBLED TAIL, BLOCKS);
+    launch(&s, HEAD DOUBLED TAIL, 90);
+    look(&s);
+    assert_int_equal(s.pieces.n, 0);
+    end(&s);
 }
 
 /* How much all blocks write is told from a sample of them; with room, where they are uneven. */

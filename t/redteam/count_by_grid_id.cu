@@ -1,0 +1,12 @@
+/* hone-plan
+{ "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
+*/
+// The number of the launch says how often it was called: no memory is needed to count.
+extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long launch;
+    asm volatile("mov.u64 %0, %%gridid;" : "=l"(launch));
+    if (i < n)
+        c[i] = launch % 4 ? a[i] + b[i] : 0;
+}
