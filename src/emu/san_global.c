@@ -381,6 +381,12 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
+/* ld.global.nc: its cache knows of no store of this launch, not even of the same thread's. */
+static bool is_read_only(const struct insn *pc)
+{
+    return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
+}
+
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access)
 {
@@ -388,7 +394,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint32_t sh = w->launch->gmem_shift;
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
-    if ((access & MEM_STRONG) || !watched(a))
+    if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc))
         return false;
     a->dirty = true;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
@@ -477,6 +483,18 @@ static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, u
                 what, theirs, other);
 }
 
+static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
+{
+    char what[256];
+    const char *object;
+    int64_t index;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, NULL,
+                "read of %s through the read-only cache (ld.global.nc, __ldg, const __restrict__) "
+                "after this launch wrote it",
+                what);
+}
+
 /* Between warps of one block. Where other blocks were waited for, order may have come through them:
  * better silent than wrong. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
@@ -507,6 +525,10 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     for (; c <= end; c++) {
         uint32_t wr = m->writer[c], rd = m->reader[c];
         uint64_t at = MAX((c << sh) + GLOBAL_BASE, addr);
+        if (wr && is_read_only(pc)) {
+            report_read_only(w, pc, lane, at);
+            return;
+        }
         if (check_warps(w, pc, lane, c, addr, n, access))
             return;
         if (wr && (wr & CELL_BLOCK) != me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&

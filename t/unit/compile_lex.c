@@ -85,8 +85,12 @@ static void endings(void **state)
     expect("int x;\n// \033[2Jpass\n", "bad source", 2);
     expect("int x; /* \xe2\x80\xae ssap */\n", "bad source", 1);
     expect("int x; /* \xe2\x80\x94 a dash */\n", NULL, 0);
-    expect("int x;\n// \xc2\x9b" "2Jpass\n", "bad source", 2);
-    expect("int x;\n// \x9b" "2Jpass\n", "bad source", 2);
+    expect("int x;\n// \xc2\x9b"
+           "2Jpass\n",
+           "bad source", 2);
+    expect("int x;\n// \x9b"
+           "2Jpass\n",
+           "bad source", 2);
     expect("int x;\n// \xe9t\xe9, \xc3\xa9t\xc3\xa9, \xf0\x9f\x99\x82\n", NULL, 0);
 }
 
