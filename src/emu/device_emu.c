@@ -463,7 +463,8 @@ static void choose_sample(const struct code *c, struct launch *run)
 }
 
 /* What all blocks store is so many times what the sample did, at most: four standard errors above
- * what the sample says. Infinite, if it says little: few of them stored anything. */
+ * what the sample says, and four blocks for the kind of block that is not in it (a persistent one
+ * that has a tile more than the others). Infinite, if it says little: few of them stored anything. */
 static double scale_of_sample(const struct launch *run)
 {
     enum { ENOUGH = 16 };
@@ -471,7 +472,7 @@ static double scale_of_sample(const struct launch *run)
     if (squares <= 0 || sum * sum / squares < ENOUGH)
         return INFINITY;
     double error = sqrt(MAX(squares * n / (sum * sum) - 1, 0) / n);
-    return run->nclusters / n * (1 + 4 * error);
+    return run->nclusters / n * (1 + 4 * error + 4 / n);
 }
 
 /* Once it ran: was it all of them, after all? */

@@ -113,7 +113,7 @@ static void written_elements_are_told(void **state)
         launch(&s, HEAD DOUBLED TAIL, BLOCKS);
         look(&s);
         assert_in_range(s.written, 48 * 32 - 5, 48 * 32);
-        assert_true(s.share > 0.99 && s.share < 1.01);
+        assert_true(s.share > 1.08 && s.share < 1.09);
         struct piece_vec few = VEC_INIT;
         assert_int_equal(s.r.d->ops->written(s.r.d, s.y, 3, 10, &few, &s.share, &s.r.err), 0);
         assert_int_equal(few.n, 10);
@@ -197,7 +197,8 @@ static void launches_that_build_on_each_other(void **state)
     end(&s);
 }
 
-/* How much all blocks write is told from a sample of them; with room, where they are uneven. */
+/* How much all blocks write is told from a sample of 48 of them, with room for four more; and
+ * more of it, where they are uneven. */
 static void shares(void **state)
 {
     (void)state;
@@ -205,8 +206,8 @@ static void shares(void **state)
         const char *text;
         double least, most;
     } all[] = {
-        {"and.b32 %r4, %r2, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.499, 0.501},
-        {"setp.lt.u32 %p1, %r0, 4;\n@%p1 ret;\n", 0.87, 0.88},
+        {"and.b32 %r4, %r2, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.541, 0.543},
+        {"setp.lt.u32 %p1, %r0, 4;\n@%p1 ret;\n", 0.947, 0.949},
         /* a block writes or does not: the bound stays above what is true */
         {"and.b32 %r4, %r1, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.501, 1.5},
         {"setp.gt.u32 %p1, %r1, 700;\n@%p1 ret;\n", 0.2, INFINITY},
