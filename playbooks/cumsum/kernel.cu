@@ -48,6 +48,11 @@ __device__ float join(float a, float b)
     return @{join};
 }
 
+__device__ float value(float v0)
+{
+    return @{expr};
+}
+
 __device__ float load_remote(const float *p, int rank)
 {
     float v;
@@ -94,10 +99,11 @@ __device__ void scan(const T *x, T *y, int rows, int cols)
         float before[kPer], total = unit(); // of this warp's lanes and tiles
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++) {
-            s(0, k) = float(r(element(0), k));
+            auto at = [&](int i) { return inside(k) ? value(float(r(element(i), k))) : unit(); };
+            s(0, k) = at(0);
             CUTE_UNROLL
             for (int i = 1; i < kWidth; i++)
-                s(i, k) = join(s(i - 1, k), float(r(element(i), k)));
+                s(i, k) = join(s(i - 1, k), at(i));
             float sum = s(kWidth - 1, k);
             CUTE_UNROLL
             for (int d = 1; d < 32; d *= 2) {

@@ -98,7 +98,10 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
             found = NULL;
         } else if (!found)
             strbuf_addf(why, "it does not know '%s'", r.name);
-        else if (json_object_get(found->say, "expr")) {
+        else if (!dtype_is_float(r.type) && r.type != DT_BOOL && !str_starts(found->name, WHOLE)) {
+            strbuf_addf(why, "it takes '%s' of floats, not of integers", r.name);
+            found = NULL;
+        } else if (json_object_get(found->say, "expr")) {
             bind_text(b, "expr", r.expr.buf);
             if (str_starts(found->name, WHOLE))
                 bind_text(b, "expr:type", torch_value_type(r.type));

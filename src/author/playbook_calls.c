@@ -26,6 +26,8 @@ static const struct {
     {"argmax", "input dim=None|keepdim=False"},
     {"argmin", "input dim=None|keepdim=False"},
     {"baddbmm", "input batch1 batch2|beta=1 alpha=1"},
+    {"batch_norm", "input running_mean running_var weight=None bias=None training=False "
+                   "momentum=0.1 eps=1e-05"},
     {"bmm", "input mat2"},
     {"celu", "input alpha=1"},
     {"chunk", "input chunks dim=0"},

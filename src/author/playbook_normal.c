@@ -658,15 +658,56 @@ static struct tree *axes_of(struct normal *x, struct tree *d)
     return t;
 }
 
+/* A value for each channel, the second of n axes. */
+static struct tree *by_channel(struct normal *x, struct tree *t, size_t n)
+{
+    struct tree *v = tree_call(x->mem, "view", n + 1);
+    v->module = TREE_METHOD;
+    v->at[0] = t;
+    for (size_t i = 0; i < n; i++)
+        v->at[i + 1] = whole(x, i == 1 ? -1 : 1);
+    v->normal = v;
+    return v;
+}
+
+/* Of running statistics: (x - mean) * rsqrt(var + eps) * w + b. */
+static struct tree *batch_norm(struct normal *x, struct tree *t)
+{
+    struct tree *shape = shape_of(x, t->at[0]), *root = tree_call(x->mem, "rsqrt", 1), *y;
+    if (!shape || shape->n < 2 || shape->n > MAX_AXES || !tree_is(t->at[5], TREE_NAME, "False") ||
+        is_none(t->at[1]) || is_none(t->at[2]))
+        return t;
+    size_t n = shape->n;
+    root->at[0] = tree_binary(x->mem, "+", by_channel(x, t->at[2], n), t->at[7]);
+    y = tree_binary(x->mem, "-", t->at[0], by_channel(x, t->at[1], n));
+    y = tree_binary(x->mem, "*", y, root);
+    if (!is_none(t->at[3]))
+        y = tree_binary(x->mem, "*", y, by_channel(x, t->at[3], n));
+    return is_none(t->at[4]) ? y : tree_binary(x->mem, "+", y, by_channel(x, t->at[4], n));
+}
+
+/* Of all elements: in which shape they were does not matter. */
+static struct tree *in_any_shape(struct tree *t)
+{
+    while (t->kind == TREE_CALL && t->n &&
+           (str_eq(t->text, "flatten") || str_eq(t->text, "view") || str_eq(t->text, "reshape") ||
+            str_eq(t->text, "ravel")))
+        t = t->at[0];
+    return t;
+}
+
 /* A call with all its arguments. */
 static struct tree *filled(struct normal *x, struct tree *t)
 {
     struct tree *d = t->n > 1 ? t->at[1] : NULL;
     bool pair = str_eq(t->text, "max") || str_eq(t->text, "min");
     size_t dim, keep;
-    if (reduction_places(t, &dim, &keep))
+    if (reduction_places(t, &dim, &keep)) {
         t->at[dim] = axes_of(x, t->at[dim]);
-    else if (str_eq(t->text, "flip"))
+        if (is_none(t->at[dim]))
+            t->at[0] = in_any_shape(t->at[0]);
+    }
+    if (str_eq(t->text, "flip"))
         t->at[1] = axes_of(x, t->at[1]);
     d = t->n > 1 ? t->at[1] : NULL;
     if (pair && is_none(d)) {
@@ -687,6 +728,8 @@ static struct tree *filled(struct normal *x, struct tree *t)
         whole_row = kept(x, t->at[0]);
     if (whole_row)
         return whole_row;
+    if (str_eq(t->text, "batch_norm"))
+        return batch_norm(x, t);
     if (str_eq(t->text, "t"))
         return transposed(x, t->at[0], 0, 1);
     if (str_eq(t->text, "permute"))
@@ -958,6 +1001,10 @@ struct tree *tree_normal(struct arena *a, struct tree *t, const struct tree_fact
     if (!changes_are_values(t, t, &steps))
         return NULL;
     struct tree *n = normal(&x, t);
+    size_t dim, keep;
+    const struct tree *inner = in_any_shape(n);
+    if (reduction_places(inner, &dim, &keep) && is_none(inner->at[dim]))
+        n = in_any_shape(n); /* one value has any shape */
     if (is_elementwise(n, &left))
         n = without_expands(&x, n);
     return x.work > MAX_WORK ? NULL : n;

@@ -279,7 +279,9 @@ static bool read_rest(struct reader *r, const struct reduction *f, size_t rank, 
         const char *at = r->s;
         int named = named_rest(r, f, x);
         if (named < 0 || (named == 0 && !order_or_axes(r, f, rank, x, out)))
-            return reader_refuse(r, "the option", at, strcspn(at, ",)"));
+            return reader_refuse(r,
+                                 *at == '(' ? "axes that do not lie side by side," : "the option",
+                                 at, *at == '(' ? strcspn(at, ")") + 1 : strcspn(at, ",)"));
         more = reader_take(r, ",");
         if (!more && !reader_take(r, ")"))
             return reader_refuse(r, "something unexpected at", r->s, 16);
@@ -336,7 +338,8 @@ static bool reduce_as_method(struct reader *r, size_t rank, struct torch_rows *o
     const char *dot = NULL, *start = r->s;
     const struct reduction *f = NULL;
     for (const char *s = start; *s; s++) {
-        size_t n = *s == '.' ? text_word(s + 1) : 0;
+        bool module = s >= start + 5 && memcmp(s - 5, "torch", 5) == 0;
+        size_t n = *s == '.' && !module ? text_word(s + 1) : 0;
         const struct reduction *last = n && s[1 + n] == '(' ? find_reduction(s + 1, n) : NULL;
         if (last) {
             f = last;

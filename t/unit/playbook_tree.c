@@ -103,6 +103,11 @@ static void test_normal(void **state)
         {"q - q.mean(-1)[:, None]", "q - torch.mean(q, -1)[:, None]"},
         {"F.adaptive_avg_pool2d(q, (1, 1))", "torch.mean(q, (-2, -1), keepdim=True)"},
         {"torch.finfo(x.dtype).min", "-65504"},
+        {"F.batch_norm(q, w, w, bias=h, eps=e)",
+         "(q - w.view(1, -1, 1)) * torch.rsqrt(w.view(1, -1, 1) + e) + h.view(1, -1, 1)"},
+        {"F.batch_norm(q, w, w, training=True)", "torch.batch_norm(q, w, w, None, None, True)"},
+        {"x.flatten().sum().reshape(1)", "torch.sum(x)"},
+        {"x.sum(0).reshape(1, -1)", "torch.sum(x, 0).reshape(1, -1)"},
         /* halves */
         {"h[:, :D]", "h.chunk(2, -1)[0]"},
         {"h[..., h.shape[1] // 2:]", "h.chunk(2, -1)[1]"},
