@@ -268,7 +268,7 @@ static struct tree *half_by_call(struct normal *x, struct tree *t, long which)
 {
     const struct tree *c = t->at[0];
     struct tree *shape = shape_of(x, c->at[0]), *h;
-    long two;
+    long two = 0;
     if (!shape || !shape->n || which < 0 || which > 1 ||
         axis_of(c->at[2], shape->n) != (long)shape->n - 1 ||
         !(h = half(x, shape->at[shape->n - 1])))
@@ -699,7 +699,6 @@ static struct tree *in_any_shape(struct tree *t)
 /* A call with all its arguments. */
 static struct tree *filled(struct normal *x, struct tree *t)
 {
-    struct tree *d = t->n > 1 ? t->at[1] : NULL;
     bool pair = str_eq(t->text, "max") || str_eq(t->text, "min");
     size_t dim, keep;
     if (reduction_places(t, &dim, &keep)) {
@@ -709,7 +708,7 @@ static struct tree *filled(struct normal *x, struct tree *t)
     }
     if (str_eq(t->text, "flip"))
         t->at[1] = axes_of(x, t->at[1]);
-    d = t->n > 1 ? t->at[1] : NULL;
+    struct tree *d = t->n > 1 ? t->at[1] : NULL;
     if (pair && is_none(d)) {
         t->text = str_eq(t->text, "max") ? "amax" : "amin";
     } else if (pair && d->kind != TREE_NUMBER && d->kind != TREE_UNARY) { /* of two tensors */
@@ -963,12 +962,21 @@ static bool is_expand(const struct tree *t)
             str_eq(t->text, "broadcast_to"));
 }
 
+static bool is_view(const struct tree *t)
+{
+    return t->kind == TREE_CALL && t->n &&
+           (str_eq(t->text, "unsqueeze") || str_eq(t->text, "view") || str_eq(t->text, "reshape"));
+}
+
 /* Does every element of the result come of the elements at its own place? */
 static bool is_elementwise(const struct tree *t, unsigned *left)
 {
-    static const char *const others[] = {"where", "masked_fill", "unsqueeze", "view", "reshape"};
+    static const char *const others[] = {"where", "masked_fill"};
     if (!*left || !--*left)
         return false;
+    if (is_view(t)) /* of an input, with axes of 1 */
+        return t->at[0]->kind == TREE_NAME || is_view(t->at[0]) ? is_elementwise(t->at[0], left)
+                                                                : false;
     bool ok = t->kind != TREE_INDEX && !tree_is(t, TREE_BINARY, "@");
     if (t->kind == TREE_CALL && !is_expand(t)) {
         ok = keeps_shape(t) || t->module == TREE_PYTHON;

@@ -210,6 +210,7 @@ struct rest {
     bool order;       /* so is a norm's, and it is 2 */
     bool uncorrected; /* var, std: divided by n, not n - 1 */
     bool corrected;   /* whether they are is said */
+    bool whole;       /* the values are no floats */
 };
 
 static bool take_key(struct reader *r, const char *key)
@@ -235,7 +236,9 @@ static int named_rest(struct reader *r, const struct reduction *f, struct rest *
         return take_bool(r, &yes) ? 1 : -1;
     if (take_key(r, "dtype")) { /* likewise */
         bool ok = reader_take(r, "torch.");
-        r->s += text_word(r->s);
+        size_t n = text_word(r->s);
+        ok = ok && (x->whole || dtype_is_float(torch_dtype(r->s, n))); /* it would cut them off */
+        r->s += n;
         return ok ? 1 : -1;
     }
     if (spread && take_key(r, "correction")) {
@@ -294,7 +297,7 @@ static bool read_rest(struct reader *r, const struct reduction *f, size_t rank, 
 static bool reduction_ends(struct reader *r, const struct reduction *f, size_t rank, bool matrices,
                            struct torch_rows *out)
 {
-    struct rest x = {0};
+    struct rest x = {.whole = !dtype_is_float(out->type)};
     if (!read_rest(r, f, rank, &x, out))
         return false;
     bool spread = str_eq(f->name, "var") || str_eq(f->name, "std");

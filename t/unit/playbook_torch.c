@@ -186,6 +186,7 @@ static void test_torch_rows(void **state)
         "torch.sum(x, dim=-1).sqrt()",
         "x.sum(dim=-1",
         "x.sum(-1, -1)",
+        "x.sum(-1, dtype=torch.int32)",
         "x.max(dim=-1)",
         "x.norm(1, dim=-1)",
         "x.norm(1)", /* the order, not an axis */

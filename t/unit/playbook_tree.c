@@ -130,6 +130,8 @@ static void test_normal(void **state)
         {"w.view(1, w.size(0), 1)", "w.view(1, -1, 1)"},
         {"x[i, :]", "x[i]"},
         {"x * w.expand_as(x)", "x * w"},
+        {"x * w.unsqueeze(0).expand(R, -1)", "x * w.unsqueeze(0)"},
+        {"x * w.expand(R, C).reshape(-1)", "x * w.expand((R, C)).reshape(-1)"},
         {"w.expand(R, C).sum()", "torch.sum(w.expand((R, C)))"},
         /* in place */
         {"x.add_(w).mul_(2)", "(x + w) * 2"},
