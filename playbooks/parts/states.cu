@@ -23,5 +23,6 @@ __device__ State join(State a, State b)
 // Of a row of n values.
 __device__ Out result(State s, float n)
 {
-    return Out(@{result});
+    auto v0 = @{result};
+    return Out(@{post});
 }

@@ -5,6 +5,7 @@
 #include "author/playbook_bind.h"
 #include "author/playbook_form.h"
 #include "author/playbook_torch.h"
+#include "author/playbook_tree.h"
 #include "base/util.h"
 
 /* Is `other` the shape without its axes [from, to), or with each of them 1? */
@@ -81,16 +82,71 @@ static const struct pb_op *op_of_values(const struct playbook *pb, const struct 
     return op ? op : op_named(pb, r->name);
 }
 
+static bool is_reduction(const struct tree *t)
+{
+    static const char *const names[] = {"sum",  "mean", "amax", "amin",     "prod",
+                                        "norm", "var",  "std",  "logsumexp"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (tree_calls(t, names[i]))
+            return true;
+    return false;
+}
+
+/* The tree with a name for its outermost reduction, of which there must be one; NULL if there is
+ * another. */
+static struct tree *with_name(struct arena *a, struct tree *t, const char *name,
+                              struct tree **reduction)
+{
+    if (is_reduction(t)) {
+        if (*reduction)
+            return NULL;
+        *reduction = t;
+        return tree_name(a, TREE_NAME, name);
+    }
+    struct tree *c = tree_node(a, t->kind, t->text, t->n);
+    c->module = t->module;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->at[i] && !(c->at[i] = with_name(a, t->at[i], name, reduction)))
+            return NULL;
+    return c;
+}
+
+/* "torch.sqrt(x.mean(-1) + 1)": *text becomes the reduction, `post` what is made of it, v0. False
+ * if it is nothing of the kind. */
+static bool split_post(struct arena *a, const json_t *task, const char **text, struct strbuf *post)
+{
+    struct tree_facts facts = {json_object_get(task, "tensors")};
+    struct tree *t = tree_parse(a, *text), *reduction = NULL;
+    const char *const name = "the_reduction";
+    const struct torch_names names = {&name, NULL, 1, 1};
+    struct strbuf inner = STRBUF_INIT(TORCH_MAX_TEXT), outer = STRBUF_INIT(TORCH_MAX_TEXT),
+                  why = STRBUF_INIT(200);
+    enum dtype type;
+    t = t ? tree_normal(a, t, &facts) : NULL;
+    t = t && !is_reduction(t) ? with_name(a, t, name, &reduction) : NULL;
+    bool ok = t && reduction && tree_print(reduction, &inner) && tree_print(t, &outer) &&
+              torch_to_c(outer.buf, &names, post, &type, &why) && dtype_is_float(type);
+    if (ok)
+        *text = arena_strdup(a, inner.buf);
+    strbuf_release(&inner);
+    strbuf_release(&outer);
+    strbuf_release(&why);
+    return ok;
+}
+
 const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *task, bool rows,
                                        struct pb_binding *b, json_t **seen, struct strbuf *why)
 {
+    struct strbuf post = STRBUF_INIT(16 << 10);
+    const char *text = facts_text(task, "torch");
+    bool after = op_named(pb, "sum") && split_post(&b->arena, task, &text, &post);
     struct values v = values_of(task);
     struct torch_rows r = {.expr = STRBUF_INIT(16 << 10)};
     const struct pb_op *found = NULL;
     const json_t *shape = widest_shape(task);
     size_t rank = json_array_size(shape);
     struct torch_names names = torch_names_of(&v);
-    if (torch_to_rows(facts_text(task, "torch"), &names, rank, &r, why)) {
+    if (torch_to_rows(text, &names, rank, &r, why)) {
         found = op_of_values(pb, &r);
         if (rows != (r.to == rank)) {
             strbuf_addf(why, "it works along %s",
@@ -101,8 +157,12 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
         else if (!dtype_is_float(r.type) && r.type != DT_BOOL && !str_starts(found->name, WHOLE)) {
             strbuf_addf(why, "it takes '%s' of floats, not of integers", r.name);
             found = NULL;
+        } else if (after && str_starts(found->name, WHOLE)) {
+            strbuf_addf(why, "it makes nothing else of '%s' of integers", r.name);
+            found = NULL;
         } else if (json_object_get(found->say, "expr")) {
             bind_text(b, "expr", r.expr.buf);
+            bind_text(b, "post", after ? post.buf : "v0");
             if (str_starts(found->name, WHOLE))
                 bind_text(b, "expr:type", torch_value_type(r.type));
         } else if (!str_eq(r.expr.buf, "(v0)")) {
@@ -113,6 +173,7 @@ const struct pb_op *axis_op_from_torch(const struct playbook *pb, const json_t *
     if (found && (!rows || r.to - r.from != 1))
         *seen = see_axes(task, shape, rows, &r);
     strbuf_release(&r.expr);
+    strbuf_release(&post);
     return found;
 }
 
