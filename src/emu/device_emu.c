@@ -299,6 +299,32 @@ static enum result_status refuse(struct err *err, const struct job_launch *l, co
 }
 
 /* Grid, block, cluster and shared memory within what the hardware takes. */
+/* What a GPU refuses because it has no room: registers for a block, places for a grid whose blocks
+ * wait for each other. */
+static enum result_status check_room(const struct job_launch *l, const struct launch *run,
+                                     struct err *err)
+{
+    const struct job_gpu *g = &run->emu->job->gpu;
+    uint32_t file = g->regs_per_sm ? g->regs_per_sm : 65536, sms = g->sms ? g->sms : 132;
+    uint32_t regs = (l->regs + 7) / 8 * 8;
+    struct occupancy o;
+    char msg[192];
+    if (regs * run->nwarps * WARP > file) {
+        snprintf(msg, sizeof msg,
+                 "%u registers for each of %u threads; a block has %u: __launch_bounds__(%u) makes "
+                 "the compiler keep to that",
+                 l->regs, run->nthreads, file, run->nthreads);
+        return refuse(err, l, msg);
+    }
+    model_occupancy(run, &o);
+    if (l->cooperative && run->nblocks > o.blocks * sms) {
+        snprintf(msg, sizeof msg, "a cooperative grid of %u blocks; %u fit on the GPU at once",
+                 run->nblocks, o.blocks * sms);
+        return refuse(err, l, msg);
+    }
+    return RESULT_OK;
+}
+
 static enum result_status check_shape(const struct emu *e, const struct job_launch *l,
                                       const struct code_func *f, struct launch *out,
                                       struct err *err)
@@ -349,7 +375,7 @@ static enum result_status check_shape(const struct emu *e, const struct job_laun
     out->nclusters = out->nblocks / out->cluster_size;
     out->smem_static = f->smem_static;
     out->smem_bytes = f->smem_static + (uint32_t)l->smem_bytes;
-    return RESULT_OK;
+    return check_room(l, out, err);
 }
 
 static enum result_status fill_params(struct launch *out, const struct job_launch *l,
@@ -464,7 +490,8 @@ static void choose_sample(const struct code *c, struct launch *run)
 
 /* What all blocks store is so many times what the sample did, at most: four standard errors above
  * what the sample says, and four blocks for the kind of block that is not in it (a persistent one
- * that has a tile more than the others). Infinite, if it says little: few of them stored anything. */
+ * that has a tile more than the others). Infinite, if it says little: few of them stored anything.
+ */
 static double scale_of_sample(const struct launch *run)
 {
     enum { ENOUGH = 16 };

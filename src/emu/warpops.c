@@ -20,9 +20,15 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
     else
         FOR_LANES(i, w)
     need |= m[i];
-    uint32_t missing = need & w->live & ~w->active;
+    uint32_t missing = need & w->live & ~w->active, unnamed = 0;
     if (missing && !emu_stuck(w))
         return EX_WAIT;
+    FOR_LANES(i, w)
+    unnamed |= ~m[i] & 1u << i;
+    if (unnamed)
+        emu_finding(w, in, __builtin_ctz(unnamed), FIND_BARRIER, "warp", -1, NULL,
+                    "lanes 0x%08x execute this instruction but are not named in their own mask",
+                    unnamed);
     if (missing)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "warp", -1, NULL,
                     "lanes 0x%08x are named in the mask but never execute this instruction",

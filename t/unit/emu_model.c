@@ -182,6 +182,30 @@ static void no_block_knows_that_it_is_sampled(void **state)
     assert_int_equal(hits, (1u << 20) - 1);
 }
 
+/* A GPU refuses a grid whose blocks may wait for each other and do not all fit. */
+static void cooperative_grids_must_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t grid, block;
+        bool cooperative, fits;
+    } rooms[] = {{132 * 2, 1024, true, true},
+                 {132 * 2 + 1, 1024, true, false},
+                 {132 * 2 + 1, 1024, false, true},
+                 {132 * 32, 32, true, true},
+                 {132 * 32 + 1, 32, true, false}};
+    for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
+        struct emu_run r;
+        emu_run_open(&r, false);
+        r.cooperative = rooms[i].cooperative;
+        enum result_status st = emu_run_kernel(&r, PTX_HEAD ".visible .entry k()\n{\nret;\n}\n",
+                                               "k", rooms[i].grid, rooms[i].block, NULL, 0);
+        assert_int_equal(st, rooms[i].fits ? RESULT_OK : RESULT_PLAN);
+        assert_int_equal(strstr(r.err.msg, "fit on the GPU at once") != NULL, !rooms[i].fits);
+        emu_run_close(&r);
+    }
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -192,6 +216,7 @@ int main(void)
         cmocka_unit_test(what_another_block_read_comes_sooner),
         cmocka_unit_test(spills_cost),
         cmocka_unit_test(rereading_depends_on_how_much),
+        cmocka_unit_test(cooperative_grids_must_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
