@@ -461,10 +461,12 @@ static bool polls_blocks(const struct code *c)
 /* The clusters of a sampled launch: one at random from each of as many equal parts of the grid, so
  * that no block can tell whether it is one, and in random order, so that the first of them are a
  * sample too: where blocks run long (persistent ones, over a large problem) more are not begun once
- * a quarter of the time is gone. Or, where blocks wait for those before, the first. */
+ * a quarter of the time is gone. Or, where blocks wait for those before, the first. Where they look
+ * at each other in a loop and all fit on the GPU they may share out the work as they go: a part of
+ * them would do all of it, so all are run. */
 static void choose_sample(const struct code *c, struct launch *run)
 {
-    if (run->cooperative)
+    if (run->cooperative || (polls_blocks(c) && run->nclusters <= 2 * run->sms))
         return;
     bool few = run->nclusters <= 2 * SAMPLE_CLUSTERS, alone = !may_wait_for_blocks(c);
     if (few && !alone)

@@ -294,14 +294,16 @@ static int deadlock(struct cluster *c, const char *why)
         }
     describe_stuck(c, &sb);
     /* A sample of blocks may wait for those left out, or take over their work: no hang. */
+    static const char instead[] =
+        "; its blocks run long, or wait for others. On a GPU it can be timed; here a longer "
+        "--call-limit may do, or --skip-time, which judges it without";
     bool sampled = c->launch->emu->sampling;
     if (first) {
         first->frame = first->frags[at].frame;
         emu_fault(first, first->frags[at].pc, __builtin_ctz(first->frags[at].mask),
                   sampled ? RESULT_UNSUPPORTED : RESULT_HANG,
-                  sampled ? FIND_UNSUPPORTED : FIND_DEADLOCK, "%s%s%s",
-                  sampled ? "no time can be modelled from a sample of its blocks: " : "", why,
-                  sb.buf);
+                  sampled ? FIND_UNSUPPORTED : FIND_DEADLOCK, "%s%s%s%s",
+                  sampled ? "no time can be modelled: " : "", why, sampled ? instead : "", sb.buf);
     }
     strbuf_release(&sb);
     return -1;

@@ -633,7 +633,7 @@ static void announce(struct run *r, const struct call_ctx *x)
         strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels", x->prog->launches[l].kernel);
     r->res.where_case = x->c;
     r->res.where_call = x->k;
-    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED));
+    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || sampled(x));
     strbuf_release(&sb);
 }
 
