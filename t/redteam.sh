@@ -48,7 +48,7 @@ done < <(cat "$ROOT/t/redteam/expect.tsv" "$ROOT/t/redteam/timed.tsv")
 for honest in t/cases/honest/splitk_atomics:matmul_f32 t/cases/honest/splitk_last_block:matmul_f32 \
     t/cases/honest/grid_barrier:vector_add kernels/fused_add_rmsnorm:fused_add_rmsnorm \
     t/cases/honest/{work_queue,clock_backoff,cluster_exchange,streamk_flags,constant_table}:vector_add \
-    t/cases/honest/{producer_leaves,nothing_past_the_end,peeled_vectors}:vector_add \
+    t/cases/honest/{producer_leaves,nothing_past_the_end,peeled_vectors,padded_structs}:vector_add \
     t/cases/honest/lookback_scan:cumsum t/cases/honest/self_resetting_counter:vector_add:time \
     t/cases/honest/tile_edge:transpose t/cases/honest/padded_vectors:cumsum:check \
     t/cases/honest/{large_path,uneven_blocks,cluster_exchange,peeled_vectors}:vector_add:time kernels/softmax:softmax:time \

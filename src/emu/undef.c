@@ -6,7 +6,9 @@
  * marked, lane by lane, and arithmetic passes the marks on. What reports the load is a use: a
  * marked value that is stored, that steers a branch or a predicated instruction, is part of an
  * address, or reaches an instruction that is not plain arithmetic of one lane (shuffles, votes,
- * tensor cores). A select, or a condition that is decided without the marked part, is no use.
+ * tensor cores). A select, or a condition that is decided without the marked part, is no use; nor
+ * is a word of which a part was written, copied as it is to shared or local memory: a structure
+ * goes with its padding. It counts as written there.
  *
  * Registers are those of the entry: loads of other functions, and loads beyond what there is room
  * for here, are reported at once.
@@ -29,6 +31,7 @@ struct undef {
     struct {
         const struct ptx_var *var;
         uint32_t lanes, read; /* which load it came from */
+        bool in_part;         /* as it was loaded, with bytes that had been written */
     } reg[MAX_REGS];
     struct undef_read read[MAX_READS];
 };
@@ -53,17 +56,20 @@ static void unmark(struct undef *u, const struct ptx_var *var, uint32_t lanes)
     }
 }
 
-static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lanes, uint32_t read)
+static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lanes, uint32_t read,
+                 bool in_part)
 {
     for (uint32_t i = 0; i < u->nregs; i++)
         if (u->reg[i].var == var && u->reg[i].read == read) {
             u->reg[i].lanes |= lanes;
+            u->reg[i].in_part = u->reg[i].in_part && in_part;
             return true;
         }
     if (u->nregs == MAX_REGS)
         return false;
     u->reg[u->nregs].var = var;
     u->reg[u->nregs].lanes = lanes;
+    u->reg[u->nregs].in_part = in_part;
     u->reg[u->nregs++].read = read;
     return true;
 }
@@ -109,6 +115,7 @@ struct step {
     uint32_t lanes; /* that execute */
     uint32_t marked;
     uint32_t read;
+    bool whole; /* of what is marked not all is in_part */
     bool full;
 };
 
@@ -119,6 +126,7 @@ static void add_marks(void *arg, const struct ptx_var *var)
         if (s->u->reg[i].var == var && (s->u->reg[i].lanes & s->lanes)) {
             s->marked |= s->u->reg[i].lanes & s->lanes;
             s->read = s->u->reg[i].read;
+            s->whole = s->whole || !s->u->reg[i].in_part;
         }
 }
 
@@ -132,7 +140,7 @@ static void write_marks(void *arg, const struct ptx_var *var)
 {
     struct step *s = arg;
     unmark(s->u, var, s->lanes);
-    if (s->marked && !mark(s->u, var, s->marked, s->read))
+    if (s->marked && !mark(s->u, var, s->marked, s->read, !s->whole))
         s->full = true;
 }
 
@@ -199,6 +207,12 @@ static uint32_t decided(const struct step *s, const struct ptx_insn *p, const st
     return 0;
 }
 
+static bool is_copy(const struct step *s, const struct ptx_insn *p)
+{
+    return str_eq(p->op, "st") && p->nops == 2 && !s->whole && !marked_in(*s, &p->ops[0]) &&
+           (ptx_has(p, "shared") || ptx_has(p, "local"));
+}
+
 void undef_step(struct warp *w, const struct insn *in)
 {
     struct undef *u = w->undef;
@@ -213,7 +227,8 @@ void undef_step(struct warp *w, const struct insn *in)
     uint32_t first = has_destination(p);
     for (uint32_t i = first; i < p->nops; i++)
         each_reg(&p->ops[i], add_marks, &s);
-    if (s.marked && !is_plain(p)) {
+    s.whole = s.whole || (first && !str_eq(p->op, "mov"));
+    if (s.marked && !is_plain(p) && !is_copy(&s, p)) {
         for (uint32_t i = first; i < p->nops; i++)
             each_reg(&p->ops[i], report_use, &s);
         s.marked = 0;
@@ -228,6 +243,11 @@ void undef_step(struct warp *w, const struct insn *in)
         u->nreads = 0;
         w->undef = NULL;
     }
+}
+
+static uint64_t low_bits(uint32_t n)
+{
+    return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
@@ -256,8 +276,8 @@ bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n
     uint32_t count = to->kind == PO_VEC ? to->n : 1, size = n / MAX(count, 1u);
     for (uint32_t k = 0; k < count; k++) {
         const struct ptx_opnd *o = to->kind == PO_VEC ? &to->list[k] : to;
-        bool hit = bad >> (k * size) & (size >= 64 ? UINT64_MAX : (UINT64_C(1) << size) - 1);
-        if (hit && o->kind == PO_REG && !mark(u, o->var, 1u << lane, read))
+        bool hit = bad >> (k * size) & low_bits(size);
+        if (hit && o->kind == PO_REG && !mark(u, o->var, 1u << lane, read, bad != low_bits(n)))
             return false;
     }
     return true;

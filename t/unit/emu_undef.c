@@ -31,7 +31,23 @@ static const struct {
      false},
     {"the written half of a pair",
      "st.shared.f32 [%r2+64], %f0;\nld.shared.v2.f32 {%f2, %f3}, [%r2+64];\n" STORE, false},
+    {"padding of a structure that is copied",
+     "st.shared.f32 [%r2+64], %f0;\nst.shared.u8 [%r2+68], %r0;\n"
+     "ld.shared.v4.u8 {%r3, %r4, %r5, %r6}, [%r2+68];\n"
+     "st.shared.v4.u8 [%r2+580], {%r3, %r4, %r5, %r6};\n",
+     false},
+    {"a word with padding, copied by way of a register",
+     "st.shared.u8 [%r2+68], %r0;\nld.shared.u32 %r3, [%r2+68];\nmov.u32 %r4, %r3;\n"
+     "st.shared.u32 [%r2+580], %r4;\n",
+     false},
 
+    {"padding that is computed with",
+     "st.shared.u8 [%r2+68], %r0;\nld.shared.u32 %r3, [%r2+68];\nadd.u32 %r4, %r3, 1;\n"
+     "st.shared.u32 [%r2+580], %r4;\n",
+     true},
+    {"padding that is part of the output",
+     "st.shared.u8 [%r2+68], %r0;\nld.shared.u32 %r3, [%r2+68];\nst.global.u32 [%rd1], %r3;\n",
+     true},
     {"the other half of a pair",
      "st.shared.f32 [%r2+64], %f0;\nld.shared.v2.f32 {%f3, %f2}, [%r2+64];\n" STORE, true},
     {"stored", "st.global.f32 [%rd1], %f1;\n", true},
