@@ -3,8 +3,8 @@
  *
  *     run_bundle(dir, open_device, err)      reads job.bin, obeys it, writes result.bin
  *
- * The order is the one job.h promises: first every call of every case (run.c, rounds.c), then, with
- * the candidate's module gone, the oracle and the comparison of what was kept (verify.c).
+ * The order is the one job.h promises: first every call of every case (call.c, rounds.c), then,
+ * with the candidate's module gone, the oracle and the comparison of what was kept (verify.c).
  *
  * Who owns what: `struct run` lives in run_bundle()'s frame and belongs to the main thread. Strings
  * in the result live in its arena, or in the device until it is closed, which is after result.bin
@@ -75,8 +75,9 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
 
 /* ---- between the worker's own files -------------------------------------------------------- */
 
-/* Runs one call and appends its result to the case. RESULT_OK, or what ends the job: the reason is
- * then in r->res. A baseline that fails is marked in r->mods and does not end anything. */
+/* Runs one call (call.c) and appends its result to the case. RESULT_OK, or what ends the job: the
+ * reason is then in r->res. A baseline that fails is marked in r->mods and does not end anything.
+ */
 enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call);
 /* The adaptive rounds of a case (rounds.c); adds what measuring took to *spent_ns. */
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns);
@@ -102,5 +103,7 @@ enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, ui
  * `now`. */
 void run_tell(struct run *r, const char *where, bool now);
 unsigned run_threads(const struct run *r);
+/* Clocks and why they are low, into the result: 0 = at the start, 1 = at the end. */
+void run_note_health(struct run *r, int slot);
 
 #endif

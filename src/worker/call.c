@@ -1,0 +1,644 @@
+/*
+ * One call from beginning to end: module, buffers and their data, the launches, then what it left
+ * behind: inputs, guards and variables that must be as they were, outputs to keep, hash or dump.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/gen.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "worker/bundle.h"
+#include "worker/run.h"
+#include "worker/sidecar.h"
+
+enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
+
+/* What the device saw since the last call. A baseline's is taken off it and forgotten: it must not
+ * be laid to the candidate. */
+static void collect(struct run *r, uint32_t c, const struct job_call *call)
+{
+    struct finding_vec f = VEC_INIT;
+    struct counter_vec n = VEC_INIT;
+    r->dev->ops->findings(r->dev, &f);
+    for (size_t i = 0; call->program == 0 && i < f.n; i++) {
+        struct result_finding *p = &f.items[i], *same = NULL;
+        p->case_index = c;
+        vec_each (struct result_finding, q, &r->findings)
+            if (q->kind == p->kind && q->line == p->line && q->case_index == c &&
+                str_eq(q->kernel, p->kernel))
+                same = q;
+        if (same)
+            same->count += p->count;
+        else if (r->findings.n < MAX_FINDINGS)
+            *vec_push(&r->findings) = *p;
+    }
+    if (call->flags & JOB_CALL_COUNT)
+        r->dev->ops->counters(r->dev, &n);
+    for (size_t i = 0; call->program == 0 && i < n.n && r->counters.n < 1u << 19; i++) {
+        n.items[i].case_index = c;
+        *vec_push(&r->counters) = n.items[i];
+    }
+    vec_release(&f);
+    vec_release(&n);
+}
+
+struct call_ctx {
+    uint32_t c, k;
+    const struct job_case *jc;
+    const struct job_call *call;
+    const struct job_program *prog;
+    const struct job_module *mod;
+    struct module_state *ms;
+    struct result_call out;
+    bool used[JOB_MAX_BUFFERS];
+    uint64_t addr[JOB_MAX_BUFFERS];
+    uint64_t hash[JOB_MAX_BUFFERS]; /* of inputs, before */
+    void *before[JOB_MAX_BUFFERS];  /* what in-place outputs held, where that will be asked for */
+    uint8_t maps[JOB_MAX_BUFFERS][128];
+};
+
+static bool is_output(const struct job_buffer *b)
+{
+    return b->role == JOB_OUTPUT || b->role == JOB_INOUT;
+}
+
+static bool is_input(const struct job_buffer *b)
+{
+    return b->role == JOB_INPUT || b->role == JOB_INOUT;
+}
+
+/* A call that runs only a sample of blocks, for the cost model: its data is made where the device
+ * touches it, and is not hashed. */
+static bool sampled(const struct call_ctx *x)
+{
+    return x->call->flags & JOB_CALL_SAMPLE;
+}
+
+/* Of a baseline's results nobody asks: it needs only what steers it (indices, row pointers). */
+static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
+{
+    return !sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
+}
+
+/* Tensors always exist; a workspace only for the program that uses it. */
+static void find_used(struct call_ctx *x)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        x->used[i] = x->jc->buffers[i].role != JOB_WORKSPACE;
+    for (uint32_t l = 0; l < x->prog->nlaunches; l++)
+        for (uint32_t a = 0; a < x->prog->launches[l].nargs; a++)
+            if (x->prog->launches[l].args[a].kind == JOB_ARG_BUFFER)
+                x->used[x->prog->launches[l].args[a].index] = true;
+    for (uint32_t t = 0; t < x->prog->ntensormaps; t++)
+        x->used[x->prog->tensormaps[t].buffer] = true;
+}
+
+static enum result_status alloc_buffers(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!x->used[i])
+            continue;
+        struct device_alloc spec = {.name = b->name,
+                                    .bytes = b->bytes,
+                                    .align = b->align,
+                                    .offset = b->offset,
+                                    .elem_bytes = b->dtype ? (uint32_t)dtype_bytes(b->dtype) : 1,
+                                    .role = b->role,
+                                    .rank = b->rank};
+        for (uint32_t d = 0; d < b->rank; d++)
+            spec.dims[d] = b->dims[d];
+        if (r->dev->ops->alloc(r->dev, &spec, &x->addr[i], err) < 0) {
+            x->addr[i] = 0;
+            bool theirs = b->role == JOB_WORKSPACE && err->kind == ERR_LIMIT;
+            return theirs ? RESULT_OOM : RESULT_MACHINE;
+        }
+    }
+    return RESULT_OK;
+}
+
+static void free_buffers(struct run *r, struct call_ctx *x)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        if (x->addr[i])
+            r->dev->ops->free(r->dev, x->addr[i], NULL);
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        free(x->before[i]);
+}
+
+/* Contents from a file of the bundle, zeros after its end. */
+static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer *b, struct err *err)
+{
+    char *data;
+    size_t len;
+    if (bundle_read(r->dir, b->file, b->bytes, &data, &len, err) < 0)
+        return -1;
+    int rc = r->dev->ops->zero(r->dev, addr, b->bytes, err);
+    if (rc == 0 && len)
+        rc = r->dev->ops->write(r->dev, addr, data, len, err);
+    free(data);
+    return rc;
+}
+
+/* Where samples of blocks will have to do, calls on all of them tell how much of a tensor that is
+ * updated in place changes. */
+static int note_before(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+{
+    enum { FEW = 1024 }; /* elements: too few to tell a share from */
+    const struct job_buffer *b = &x->jc->buffers[i];
+    if (!r->dev->ops->written || sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
+        b->elems < FEW)
+        return 0;
+    x->before[i] = xmalloc(b->bytes);
+    return r->dev->ops->read(r->dev, x->before[i], x->addr[i], b->bytes, err);
+}
+
+static void note_changed(struct run *r, const struct call_ctx *x, uint32_t i, const char *now)
+{
+    const struct job_buffer *b = &x->jc->buffers[i];
+    const char *was = x->before[i];
+    uint64_t size = dtype_bytes(b->dtype), n = 0;
+    for (uint64_t e = 0; e < b->elems; e++)
+        n += memcmp(was + e * size, now + e * size, size) != 0;
+    double share = (double)n / (double)b->elems;
+    r->changed[i] = r->changed[i] > 0 ? MIN(r->changed[i], share) : share;
+}
+
+static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!x->addr[i] || !b->bytes || !needs_data(x, b))
+            continue;
+        if (b->role == JOB_WORKSPACE && b->zero_init)
+            continue; /* launch_all() sees to it */
+        if (!is_input(b)) {
+            if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
+                return -1;
+            continue;
+        }
+        if (b->file && *b->file ? fill_from_file(r, x->addr[i], b, err) < 0
+                                : ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
+            return -1;
+        if (x->call->perturb_buffer == (int32_t)i) {
+            uint8_t elem[8];
+            uint64_t size = dtype_bytes(b->dtype), e = x->call->perturb_elem;
+            gen_fill_perturbed(&b->gen, b->dtype, x->call->seed, b->stream, e, elem);
+            if (ops->write(r->dev, x->addr[i] + e * size, elem, size, err) < 0)
+                return -1;
+        }
+        if (b->role == JOB_INOUT && note_before(r, x, i, err) < 0)
+            return -1;
+        if (b->role == JOB_INPUT && !sampled(x) &&
+            ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void run_unload_kernels(struct run *r)
+{
+    for (uint32_t m = 0; m < r->job->nmodules; m++)
+        if (r->mods[m].m && r->job->modules[m].kind == JOB_MODULE_KERNEL) {
+            r->dev->ops->unload(r->dev, r->mods[m].m);
+            r->mods[m].m = NULL;
+        }
+}
+
+/*
+ * A fresh module for every call, so that nothing is carried over, unless the call asks to keep. A
+ * timed call may use the one before it if all its variables are watched: one that changes any of
+ * them is found out, and loading takes longer than most kernels.
+ */
+static enum result_status load_module(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    bool keep = x->call->flags & JOB_CALL_KEEP_STATE, timed = x->call->flags & JOB_CALL_TIMED;
+    if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
+        return RESULT_OK;
+    if (timed && x->ms->unsealed)
+        run_unload_kernels(r); /* then all of them lie at the same place, one after the other */
+    else if (x->ms->m)
+        ops->unload(r->dev, x->ms->m);
+    x->ms->m = NULL;
+    enum result_status st = ops->load(r->dev, x->mod, r->dir, &x->ms->m, err);
+    x->ms->unsealed = st == RESULT_OK && !(ops->sealed && ops->sealed(r->dev, x->ms->m));
+    return st;
+}
+
+static enum result_status launch_one(struct run *r, struct call_ctx *x, const struct job_launch *l,
+                                     struct err *err)
+{
+    void *args[JOB_MAX_ARGS];
+    for (uint32_t a = 0; a < l->nargs; a++) {
+        struct job_arg *arg = &l->args[a];
+        args[a] = arg->kind == JOB_ARG_BUFFER      ? (void *)&x->addr[arg->index]
+                  : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
+                                                   : (void *)arg->bytes;
+    }
+    enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, l, args, err);
+    if (st != RESULT_OK && !strstr(err->msg, l->kernel))
+        err_prefix(err, "kernel '%s'", l->kernel);
+    return st;
+}
+
+static enum result_status launch_all(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (x->addr[i] && b->role == JOB_WORKSPACE && b->zero_init && b->bytes &&
+            r->dev->ops->zero(r->dev, x->addr[i], b->bytes, err) < 0)
+            return RESULT_MACHINE;
+    }
+    enum result_status st = RESULT_OK;
+    for (uint32_t l = 0; l < x->prog->nlaunches && st == RESULT_OK; l++)
+        st = launch_one(r, x, &x->prog->launches[l], err);
+    return st;
+}
+
+/* Launches between the clocks if the call is timed; returns how it ended on the device. */
+static enum result_status execute(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    bool timed = x->call->flags & JOB_CALL_TIMED;
+    struct launch_stat stat = {.time_ns = -1};
+    for (uint32_t t = 0; t < x->prog->ntensormaps; t++) {
+        const struct job_tensormap *m = &x->prog->tensormaps[t];
+        enum result_status st = ops->tensormap(r->dev, m, x->addr[m->buffer], x->maps[t], err);
+        if (st != RESULT_OK)
+            return st;
+    }
+    if (timed && (ops->flush_l2(r->dev, err) < 0 || ops->time_begin(r->dev, err) < 0))
+        return RESULT_MACHINE;
+    bool profiled = (x->call->flags & JOB_CALL_PROFILE) && ops->profile;
+    if (profiled)
+        ops->profile(r->dev, true);
+    enum result_status st = launch_all(r, x, err);
+    if (timed && ops->time_end(r->dev, &stat, st == RESULT_OK ? err : NULL) < 0 && st == RESULT_OK)
+        return RESULT_MACHINE;
+    if (st == RESULT_OK)
+        st = ops->sync(r->dev, r->job->limits.call_ns, err);
+    if (profiled)
+        ops->profile(r->dev, false);
+    if (st == RESULT_OK && timed) {
+        x->out.time_ns = stat.time_ns;
+        x->out.time_is_model = stat.is_model;
+    }
+    return st;
+}
+
+static void damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    x->out.damage = *x->out.damage ? arena_printf(&r->arena, "%s; %s", x->out.damage, text)
+                                   : arena_strdup(&r->arena, text);
+}
+
+static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+{
+    const struct job_buffer *b = &x->jc->buffers[i];
+    bool ok = true;
+    uint64_t at = 0;
+    if (r->dev->ops->guards_ok(r->dev, x->addr[i], &ok, &at, err) < 0)
+        return -1;
+    if (ok)
+        return 0;
+    x->out.guards_intact = false;
+    if (at < x->addr[i])
+        damage(r, x, "memory was written %" PRIu64 " bytes before the start of '%s'",
+               x->addr[i] - at, b->name);
+    else
+        damage(r, x, "memory was written %" PRIu64 " bytes past the end of '%s'",
+               at - x->addr[i] - b->bytes + 1, b->name);
+    return 0;
+}
+
+static int check_globals(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    const char *which = NULL;
+    if (!ops->globals_intact || !x->ms->m)
+        return 0;
+    if (ops->globals_intact(r->dev, x->ms->m, &x->out.globals_intact, &which, err) < 0)
+        return -1;
+    if (!x->out.globals_intact)
+        damage(r, x, "the __device__ variable '%s' was changed", which ? which : "?");
+    return 0;
+}
+
+/* What the call left behind: guards, inputs, module variables. Where only a sample of the blocks
+ * ran, keep_pieces() looks at the latter two. */
+static int inspect(struct run *r, struct call_ctx *x, struct err *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!x->addr[i])
+            continue;
+        if (check_guard(r, x, i, err) < 0)
+            return -1;
+        uint64_t h = 0;
+        if (b->role != JOB_INPUT || !b->bytes || sampled(x))
+            continue;
+        if (ops->hash(r->dev, x->addr[i], b->bytes, &h, err) < 0)
+            return -1;
+        if (h != x->hash[i]) {
+            x->out.inputs_intact = false;
+            damage(r, x, "the input '%s' was changed", b->name);
+        }
+    }
+    return sampled(x) ? 0 : check_globals(r, x, err);
+}
+
+void run_drop_kept(struct run *r, size_t index)
+{
+    struct kept *k = &r->kept.items[index];
+    for (uint32_t i = 0; i < r->job->cases[k->c].nbuffers; i++)
+        if (k->out[i]) {
+            r->kept_bytes -= r->job->cases[k->c].buffers[i].bytes;
+            free(k->out[i]);
+        }
+    for (uint32_t i = 0; k->pieces && i < r->job->cases[k->c].nbuffers; i++)
+        vec_release(&k->pieces[i]);
+    free(k->pieces);
+    r->kept.items[index] = r->kept.items[--r->kept.n];
+}
+
+/* Big pages: touching hundreds of megabytes for the first time is what keeping costs most. */
+static void *keeping_place(uint64_t bytes)
+{
+    const size_t huge = 2 << 20;
+    if (bytes < 4 * huge)
+        return xmalloc(bytes);
+    void *p = aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
+    if (!p)
+        return xmalloc(bytes); /* which ends us with a message */
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        total += is_output(&x->jc->buffers[i]) ? x->jc->buffers[i].bytes : 0;
+    if (r->kept_bytes + total > r->kept_max) {
+        log_warn("worker", "no memory left to keep the outputs of call %u: it stays unverified",
+                 x->k);
+        return 0;
+    }
+    struct kept *k = vec_push(&r->kept);
+    *k = (struct kept){.c = x->c, .k = x->k, .call = *x->call};
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!is_output(b))
+            continue;
+        k->out[i] = keeping_place(b->bytes);
+        r->kept_bytes += b->bytes;
+        if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
+            return -1;
+        if (x->before[i])
+            note_changed(r, x, i, k->out[i]);
+    }
+    return 0;
+}
+
+/* An element that is updated in place may be right as it was: how many are not is known from the
+ * calls that were checked whole. Theirs was other data, so a tenth is granted. */
+static double share_of_changed(const struct run *r, uint32_t i, double share)
+{
+    return r->changed[i] > 0 ? share / (0.9 * r->changed[i]) : INFINITY;
+}
+
+/* Of a sampled call: some of what its blocks wrote, where that can be said. Where they may have to
+ * do with others, a variable that the last of them puts back is not a secret: nobody asks. */
+static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
+{
+    enum { MAX_PIECES = 512 };
+    const struct device_ops *ops = r->dev->ops;
+    size_t n = 0;
+    if (!ops->written || !*r->job->oracle)
+        return 0;
+    struct kept k = {.c = x->c, .k = x->k, .call = *x->call};
+    k.pieces = xcalloc(x->jc->nbuffers, sizeof *k.pieces);
+    *vec_push(&r->kept) = k;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        enum job_buffer_role role = x->jc->buffers[i].role;
+        double share = INFINITY;
+        if (!x->addr[i] || !x->jc->buffers[i].bytes || role == JOB_WORKSPACE)
+            continue;
+        if (ops->written(r->dev, x->addr[i], x->call->seed + i, MAX_PIECES, &k.pieces[i], &share,
+                         err) < 0)
+            return -1;
+        if (role == JOB_INPUT && k.pieces[i].n) {
+            x->out.inputs_intact = false;
+            damage(r, x, "the input '%s' was changed", x->jc->buffers[i].name);
+        }
+        if (role == JOB_INPUT) {
+            vec_release(&k.pieces[i]);
+            continue;
+        }
+        n += k.pieces[i].n;
+        if (role == JOB_INOUT)
+            share = share_of_changed(r, i, share);
+        x->out.most_written = MIN(x->out.most_written, share);
+    }
+    if (n)
+        return check_globals(r, x, err);
+    run_drop_kept(r, r->kept.n - 1);
+    return 0;
+}
+
+static int dump_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        if (!is_output(b))
+            continue;
+        char *data = xmalloc(b->bytes), *name;
+        name = xasprintf("dump.%u.%u.%s.bin", x->c, x->k, b->name);
+        int rc = strchr(b->name, '/') ? err_set(err, ERR_INPUT, "'%s' is no file name", b->name)
+                 : b->bytes           ? r->dev->ops->read(r->dev, data, x->addr[i], b->bytes, err)
+                                      : 0;
+        if (rc == 0)
+            rc = bundle_write(r->dir, name, data, b->bytes, false, err);
+        free(name);
+        free(data);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Hashes of outputs: compared with the call before for REPEAT, kept for the call after. */
+static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    bool repeat = x->call->flags & JOB_CALL_REPEAT;
+    const struct job_call *next = x->call + 1, *end = x->jc->calls + x->jc->ncalls;
+    bool listed = x->call >= x->jc->calls && x->call < end;
+    bool wanted = repeat || (listed && next < end && (next->flags & JOB_CALL_REPEAT));
+    for (uint32_t i = 0; wanted && i < x->jc->nbuffers; i++) {
+        const struct job_buffer *b = &x->jc->buffers[i];
+        uint64_t h = 0;
+        if (!is_output(b) || !b->bytes)
+            continue;
+        if (r->dev->ops->hash(r->dev, x->addr[i], b->bytes, &h, err) < 0)
+            return -1;
+        if (repeat && h != r->out_hash[i]) {
+            x->out.repeat_equal = false;
+            damage(r, x, "'%s' differs from the result of the call before on the same data",
+                   b->name);
+        }
+        r->out_hash[i] = h;
+    }
+    return 0;
+}
+
+/* A baseline's answer must not be lying around when the candidate's turn comes. */
+static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
+{
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        if (x->addr[i] && is_output(&x->jc->buffers[i]) && x->jc->buffers[i].bytes &&
+            r->dev->ops->poison(r->dev, x->addr[i], &x->jc->buffers[i], ~x->call->poison, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void lap(uint64_t *since, uint64_t *sum)
+{
+    uint64_t t = now_ns();
+    *sum += t - *since;
+    *since = t;
+}
+
+/* The device has its own limit on a call; the dog is for what ignores it. It stays until what hangs
+ * is freed; it does not watch Hone's own making and looking at data. */
+static enum result_status execute_watched(struct run *r, struct call_ctx *x, struct err *err)
+{
+    if (r->job->limits.call_ns)
+        watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
+    enum result_status st = execute(r, x, err);
+    if (st == RESULT_OK)
+        watchdog_disarm(r->dog);
+    return st;
+}
+
+static enum result_status run_on_device(struct run *r, struct call_ctx *x, struct err *err)
+{
+    if (r->dev->ops->begin_call)
+        r->dev->ops->begin_call(r->dev, x->call);
+    uint64_t t = now_ns();
+    r->spent.calls++;
+    enum result_status st = x->mod->kind == JOB_MODULE_TORCH ? RESULT_OK : load_module(r, x, err);
+    lap(&t, &r->spent.load_ns);
+    if (st == RESULT_OK)
+        st = alloc_buffers(r, x, err);
+    if (st == RESULT_OK && fill_buffers(r, x, err) < 0)
+        st = RESULT_MACHINE;
+    lap(&t, &r->spent.data_ns);
+    if (st != RESULT_OK)
+        return st;
+    if (x->mod->kind == JOB_MODULE_TORCH)
+        st = sidecar_call(r, x->ms, x->c, x->call, x->addr, &x->out.time_ns, err);
+    else
+        st = execute_watched(r, x, err);
+    collect(r, x->c, x->call);
+    lap(&t, &r->spent.run_ns);
+    if (st != RESULT_OK)
+        return st;
+    int looked = inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
+    lap(&t, &r->spent.look_ns);
+    if (looked == 0 && r->rounds && rounds_sample(r->rounds, x->out.time_ns))
+        x->out.flags |= JOB_CALL_VERIFY;
+    int kept = looked;
+    if (looked == 0 && (x->out.flags & JOB_CALL_VERIFY))
+        kept = sampled(x) ? keep_pieces(r, x, err) : keep_outputs(r, x, err);
+    lap(&t, &r->spent.keep_ns);
+    if (kept < 0 || ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
+        (x->call->program && scrub_outputs(r, x, err) < 0))
+        return RESULT_MACHINE;
+    return RESULT_OK;
+}
+
+static void announce(struct run *r, const struct call_ctx *x)
+{
+    struct strbuf sb = STRBUF_INIT(900);
+    strbuf_addf(&sb, "did not finish: case '%s', call %u of '%s'", x->jc->name, x->k, x->mod->name);
+    for (uint32_t l = 0; l < x->prog->nlaunches; l++)
+        strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels", x->prog->launches[l].kernel);
+    r->res.where_case = x->c;
+    r->res.where_call = x->k;
+    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || sampled(x));
+    strbuf_release(&sb);
+}
+
+/* The first timed call of a job: clocks up, and what an empty launch costs. */
+static void prepare_timing(struct run *r)
+{
+    const struct device_ops *ops = r->dev->ops;
+    struct err err = ERR_INIT;
+    if (r->timing_ready)
+        return;
+    r->timing_ready = true;
+    if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
+        log_warn("worker", "%s", err.msg);
+    run_note_health(r, 0); /* under load, not idling */
+}
+
+enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call)
+{
+    struct call_ctx x = {.c = c,
+                         .k = (uint32_t)r->calls[c].n,
+                         .jc = &r->job->cases[c],
+                         .call = call,
+                         .prog = &r->job->cases[c].programs[call->program]};
+    struct err err = ERR_INIT;
+    x.mod = &r->job->modules[x.prog->module];
+    x.ms = &r->mods[x.prog->module];
+    x.out = (struct result_call){.program = call->program,
+                                 .flags = call->flags,
+                                 .status = RESULT_NOT_RUN,
+                                 .time_ns = -1,
+                                 .inputs_intact = true,
+                                 .guards_intact = true,
+                                 .globals_intact = true,
+                                 .repeat_equal = true,
+                                 .most_written = INFINITY,
+                                 .damage = ""};
+    if (x.ms->status != RESULT_OK) { /* a baseline that failed before */
+        x.out.status = x.ms->status;
+        *vec_push(&r->calls[c]) = x.out;
+        return RESULT_OK;
+    }
+    if (call->flags & JOB_CALL_TIMED)
+        prepare_timing(r);
+    find_used(&x);
+    announce(r, &x);
+    enum result_status st = run_on_device(r, &x, &err);
+    free_buffers(r, &x);
+    watchdog_disarm(r->dog);
+    x.out.status = st;
+    *vec_push(&r->calls[c]) = x.out;
+    if (st == RESULT_OK)
+        return st;
+    if (call->program == 0)
+        return run_fail(r, st, c, x.k, "%s", err.msg);
+    x.ms->status = st;
+    r->res.modules[x.prog->module].status = st;
+    r->res.modules[x.prog->module].message = arena_strdup(&r->arena, err.msg);
+    if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the context is lost with it */
+        return run_fail(r, RESULT_MACHINE, c, x.k, "baseline '%s' failed: %s", x.mod->name,
+                        err.msg);
+    return RESULT_OK;
+}
