@@ -293,6 +293,7 @@ static int run_in_child(const struct run_config *c, struct fake f, struct killer
     store = NULL;
     pid_t pid = fork();
     if (pid == 0) {
+        signal(SIGINT, SIG_DFL); /* a shell's background job has it ignored */
         interrupt_catch();
         if (store_open(&store, path, &err) < 0)
             _exit(3);
