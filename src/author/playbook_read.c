@@ -252,7 +252,7 @@ static bool keyword(struct reader *r, struct call *c, const char *key, size_t le
 static bool option(struct reader *r, struct call *c, const char *key, size_t len)
 {
     if (text_is(key, len, "inplace"))
-        return reader_take(r, "False"); /* True, where it is a value: playbook_normal.c */
+        return reader_take(r, "False"); /* True, where it is a value: playbook_changes.c */
     if (!text_is(key, len, "approximate") || !is_called(c, "gelu"))
         return false;
     c->tanh = reader_take(r, "'tanh'") || reader_take(r, "\"tanh\"");

@@ -1,0 +1,110 @@
+/*
+ * playbook_changes.c - what is changed in place, and what is expanded, as the values they are:
+ * asked before and after the normal form (playbook_normal.c).
+ */
+#include <string.h>
+
+#include "author/playbook_functions.h"
+#include "author/playbook_normal.h"
+#include "base/util.h"
+
+static unsigned count_name(const struct tree *t, const char *name, unsigned *left)
+{
+    unsigned n = tree_is(t, TREE_NAME, name);
+    if (!*left || !--*left)
+        return 2;
+    for (size_t i = 0; i < t->n; i++)
+        n += t->at[i] ? count_name(t->at[i], name, left) : 0;
+    return n;
+}
+
+static unsigned count_node(const struct tree *t, const struct tree *node, unsigned *left)
+{
+    unsigned n = t == node;
+    if (!*left || !--*left)
+        return 2;
+    for (size_t i = 0; i < t->n; i++)
+        n += t->at[i] ? count_node(t->at[i], node, left) : 0;
+    return n;
+}
+
+static bool works_in_place(const struct tree *t)
+{
+    size_t n = t->kind == TREE_CALL ? strlen(t->text) : 0;
+    for (size_t i = 0; i < t->n && n; i++)
+        if (tree_is(t->at[i], TREE_KEY, "inplace") && !tree_is(t->at[i]->at[0], TREE_NAME, "False"))
+            return true;
+    return n > 1 && t->module == TREE_METHOD && t->text[n - 1] == '_' && t->n;
+}
+
+/* May every change in place be taken for its value? What is changed is read nowhere else: a name
+ * that stands there once, or what was just computed. */
+bool tree_changes_are_values(const struct tree *root, const struct tree *t, unsigned *left)
+{
+    if (!*left || !--*left)
+        return false;
+    if (works_in_place(t)) {
+        const struct tree *of = t->at[0];
+        while (works_in_place(of))
+            of = of->at[0];
+        unsigned steps = MAX_WORK;
+        bool once = of->kind == TREE_NAME && count_name(root, of->text, &steps) == 1;
+        bool fresh = of->kind == TREE_BINARY || of->kind == TREE_UNARY ||
+                     (of->kind == TREE_CALL && torch_knows(of->text, strlen(of->text)));
+        fresh = fresh && count_node(root, of, &steps) == 1;
+        if (!once && !fresh)
+            return false;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        if (t->at[i] && !tree_changes_are_values(root, t->at[i], left))
+            return false;
+    return true;
+}
+
+static bool is_expand(const struct tree *t)
+{
+    return t->kind == TREE_CALL && t->n &&
+           (str_eq(t->text, "expand") || str_eq(t->text, "expand_as") ||
+            str_eq(t->text, "broadcast_to"));
+}
+
+static bool is_view(const struct tree *t)
+{
+    return t->kind == TREE_CALL && t->n &&
+           (str_eq(t->text, "unsqueeze") || str_eq(t->text, "view") || str_eq(t->text, "reshape"));
+}
+
+/* Does every element of the result come of the elements at its own place? */
+bool tree_is_elementwise(const struct tree *t, unsigned *left)
+{
+    static const char *const others[] = {"where", "masked_fill"};
+    if (!*left || !--*left)
+        return false;
+    if (is_view(t)) /* of an input, with axes of 1 */
+        return t->at[0]->kind == TREE_NAME || is_view(t->at[0])
+                   ? tree_is_elementwise(t->at[0], left)
+                   : false;
+    bool ok = t->kind != TREE_INDEX && !tree_is(t, TREE_BINARY, "@");
+    if (t->kind == TREE_CALL && !is_expand(t)) {
+        ok = tree_keeps_shape(t) || t->module == TREE_PYTHON;
+        for (size_t i = 0; i < ARRAY_LEN(others) && !ok; i++)
+            ok = str_eq(others[i], t->text);
+    }
+    for (size_t i = 0; i < t->n && ok; i++)
+        ok = !t->at[i] || tree_is_elementwise(t->at[i], left);
+    return ok;
+}
+
+/* Where all is elementwise, what is expanded broadcasts by itself. */
+struct tree *normal_without_expands(struct normal *x, struct tree *t)
+{
+    if (is_expand(t))
+        return normal_without_expands(x, t->at[0]);
+    if (++x->work > MAX_WORK)
+        return t;
+    struct tree *c = tree_node(x->mem, t->kind, t->text, t->n);
+    c->module = t->module;
+    for (size_t i = 0; i < t->n; i++)
+        c->at[i] = t->at[i] ? normal_without_expands(x, t->at[i]) : NULL;
+    return c;
+}
