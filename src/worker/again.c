@@ -8,9 +8,7 @@
  * PyTorch takes seconds to start, and baselines that are slow are timed once: neither comes along.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,15 +138,8 @@ static int make_bundle(const struct run *r, const struct sitting *s, const char 
 
 static int run_worker(const char *dir, struct err *err)
 {
-    pid_t parent = getpid(), pid = fork();
+    pid_t pid = bundle_start(dir);
     int status;
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a dead worker leaves nothing running */
-        if (getppid() != parent)
-            _exit(3);
-        execl("/proc/self/exe", "hone-worker", dir, (char *)NULL);
-        _exit(3);
-    }
     if (pid < 0)
         return err_errno(err, "cannot start a process");
     while (waitpid(pid, &status, 0) < 0)

@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,4 +132,18 @@ void bundle_remove(const char *dir)
 {
     enum { DEPTH = 4 };
     remove_tree(dir, DEPTH);
+}
+
+pid_t bundle_start(const char *dir)
+{
+    pid_t parent = getpid(), pid = fork();
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a dead worker leaves nothing running */
+    if (getppid() != parent)
+        _exit(3);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    execl("/proc/self/exe", "hone-worker", dir, (char *)NULL);
+    _exit(3);
 }

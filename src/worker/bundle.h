@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -23,6 +24,8 @@ int bundle_write(const char *dir, const char *name, const void *data, size_t len
                  struct err *err);
 /* With all that is in it; links are removed, never followed. */
 void bundle_remove(const char *dir);
+/* This program once more, as a worker on the bundle; it dies with us. The caller waits for it. */
+pid_t bundle_start(const char *dir);
 /* "dir/name"; the caller frees. */
 char *bundle_path(const char *dir, const char *name);
 

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -192,20 +191,6 @@ static int gpu_of(const char *bundle)
     return gpu;
 }
 
-static pid_t start_child(const char *bundle)
-{
-    pid_t parent = getpid(), pid = fork();
-    if (pid != 0)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a dead worker leaves nothing running */
-    if (getppid() != parent)
-        _exit(3);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    execl("/proc/self/exe", "hone-worker", bundle, (char *)NULL);
-    _exit(3);
-}
-
 /* Runs the child and keeps `alive` young; 0 if result.bin is there, -1 if not, 1 if the claim was
  * lost or we were asked to stop. */
 static int run_child(const struct spool *s, const char *bundle)
@@ -219,7 +204,7 @@ static int run_child(const struct spool *s, const char *bundle)
     while (pid >= 0) {
         if (lock == GPU_BUSY)
             lock = gpu_lock(gpu);
-        if (lock != GPU_BUSY && !pid && (pid = start_child(bundle)) < 0)
+        if (lock != GPU_BUSY && !pid && (pid = bundle_start(bundle)) < 0)
             break;
         pid_t p = !pid ? 0 : waitpid(pid, &status, WNOHANG);
         if (pid && (p == pid || (p < 0 && errno != EINTR)))
