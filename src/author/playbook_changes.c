@@ -8,23 +8,14 @@
 #include "author/playbook_normal.h"
 #include "base/util.h"
 
-static unsigned count_name(const struct tree *t, const char *name, unsigned *left)
+/* How often it is there: a name by its text, anything else by itself. */
+static unsigned count(const struct tree *t, const struct tree *what, unsigned *left)
 {
-    unsigned n = tree_is(t, TREE_NAME, name);
+    unsigned n = what->kind == TREE_NAME ? tree_is(t, TREE_NAME, what->text) : t == what;
     if (!*left || !--*left)
         return 2;
     for (size_t i = 0; i < t->n; i++)
-        n += t->at[i] ? count_name(t->at[i], name, left) : 0;
-    return n;
-}
-
-static unsigned count_node(const struct tree *t, const struct tree *node, unsigned *left)
-{
-    unsigned n = t == node;
-    if (!*left || !--*left)
-        return 2;
-    for (size_t i = 0; i < t->n; i++)
-        n += t->at[i] ? count_node(t->at[i], node, left) : 0;
+        n += t->at[i] ? count(t->at[i], what, left) : 0;
     return n;
 }
 
@@ -48,11 +39,9 @@ bool tree_changes_are_values(const struct tree *root, const struct tree *t, unsi
         while (works_in_place(of))
             of = of->at[0];
         unsigned steps = MAX_WORK;
-        bool once = of->kind == TREE_NAME && count_name(root, of->text, &steps) == 1;
         bool fresh = of->kind == TREE_BINARY || of->kind == TREE_UNARY ||
                      (of->kind == TREE_CALL && torch_knows(of->text, strlen(of->text)));
-        fresh = fresh && count_node(root, of, &steps) == 1;
-        if (!once && !fresh)
+        if ((of->kind != TREE_NAME && !fresh) || count(root, of, &steps) != 1)
             return false;
     }
     for (size_t i = 0; i < t->n; i++)
