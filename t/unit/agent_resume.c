@@ -1,18 +1,6 @@
 /* Runs that are killed and carried on, recorded and replayed. */
 #include "agent_rig.h"
 
-struct killer {
-    uint64_t at;
-    bool after;
-};
-
-static void kill_here(void *ctx, uint64_t n, bool after)
-{
-    struct killer *k = ctx;
-    if (n == k->at && after == k->after)
-        kill(getpid(), SIGKILL);
-}
-
 /* Kills a child at a write, carries the run on here, and compares with a run never killed. */
 static bool kill_and_resume(const struct run_config *c, script_fn fn, struct killer k,
                             const char *want, unsigned calls)
@@ -20,26 +8,9 @@ static bool kill_and_resume(const struct run_config *c, script_fn fn, struct kil
     struct strbuf got = STRBUF_INIT(1 << 20);
     struct err err = ERR_INIT;
     struct fake f = {.judged = 0};
-    new_store();
+    int64_t id;
     script = fn;
-    int64_t id = new_run(c);
-    char *path = xstrdup(store_path(store));
-    store_close(store);
-    store = NULL;
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (store_open(&store, path, &err) < 0)
-            _exit(3);
-        store_set_hook(store, kill_here, &k);
-        struct outcome o = carry_on(c, id, &f);
-        summary_release(&o.m);
-        _exit(0);
-    }
-    int status;
-    waitpid(pid, &status, 0);
-    if (store_open(&store, path, &err) < 0)
-        fail_with("store_open", &err);
-    free(path);
+    int status = run_in_child(c, f, &k, &id);
     struct call_vec before = VEC_INIT;
     struct arena mem = ARENA_INIT;
     unsigned ended = 0;

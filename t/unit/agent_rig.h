@@ -512,4 +512,47 @@ static inline char *team_script(const struct author_call *c)
     return edit_reply(c, "vectorize: v", times[MIN(c->index, 3)]);
 }
 
+/* SIGKILL at a write to the store, before or after it. */
+struct killer {
+    uint64_t at;
+    bool after;
+};
+
+static inline void kill_here(void *ctx, uint64_t n, bool after)
+{
+    struct killer *k = ctx;
+    if (n == k->at && after == k->after)
+        kill(getpid(), SIGKILL);
+}
+
+/* Runs it in a child that may die, and opens its store here. */
+static inline int run_in_child(const struct run_config *c, struct fake f, struct killer *k,
+                               int64_t *id)
+{
+    struct err err = ERR_INIT;
+    new_store();
+    *id = new_run(c);
+    char *path = xstrdup(store_path(store));
+    store_close(store);
+    store = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGINT, SIG_DFL); /* a shell's background job has it ignored */
+        interrupt_catch();
+        if (store_open(&store, path, &err) < 0)
+            _exit(3);
+        if (k)
+            store_set_hook(store, kill_here, k);
+        struct outcome o = carry_on(c, *id, &f);
+        summary_release(&o.m);
+        _exit(0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    if (store_open(&store, path, &err) < 0)
+        fail_with("store_open", &err);
+    free(path);
+    return status;
+}
+
 #endif
