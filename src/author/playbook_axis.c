@@ -92,23 +92,23 @@ static bool is_reduction(const struct tree *t)
     return false;
 }
 
+struct naming {
+    struct arena *mem;
+    const char *name;
+    const struct tree *reduction;
+};
+
 /* The tree with a name for its outermost reduction, of which there must be one; NULL if there is
  * another. */
-static struct tree *with_name(struct arena *a, struct tree *t, const char *name,
-                              struct tree **reduction)
+static struct tree *with_name(void *ctx, const struct tree *t)
 {
-    if (is_reduction(t)) {
-        if (*reduction)
-            return NULL;
-        *reduction = t;
-        return tree_name(a, TREE_NAME, name);
-    }
-    struct tree *c = tree_node(a, t->kind, t->text, t->n);
-    c->module = t->module;
-    for (size_t i = 0; i < t->n; i++)
-        if (t->at[i] && !(c->at[i] = with_name(a, t->at[i], name, reduction)))
-            return NULL;
-    return c;
+    struct naming *n = ctx;
+    if (!is_reduction(t))
+        return tree_rebuilt(n->mem, t, with_name, n);
+    if (n->reduction)
+        return NULL;
+    n->reduction = t;
+    return tree_name(n->mem, TREE_NAME, n->name);
 }
 
 /* "torch.sqrt(x.mean(-1) + 1)": *text becomes the reduction, `post` what is made of it, v0. False
@@ -116,15 +116,16 @@ static struct tree *with_name(struct arena *a, struct tree *t, const char *name,
 static bool split_post(struct arena *a, const json_t *task, const char **text, struct strbuf *post)
 {
     struct tree_facts facts = {json_object_get(task, "tensors")};
-    struct tree *t = tree_parse(a, *text), *reduction = NULL;
+    struct tree *t = tree_parse(a, *text);
     const char *const name = "the_reduction";
+    struct naming n = {a, name, NULL};
     const struct torch_names names = {&name, NULL, 1, 1};
     struct strbuf inner = STRBUF_INIT(TORCH_MAX_TEXT), outer = STRBUF_INIT(TORCH_MAX_TEXT),
                   why = STRBUF_INIT(200);
     enum dtype type;
     t = t ? tree_normal(a, t, &facts) : NULL;
-    t = t && !is_reduction(t) ? with_name(a, t, name, &reduction) : NULL;
-    bool ok = t && reduction && tree_print(reduction, &inner) && tree_print(t, &outer) &&
+    t = t && !is_reduction(t) ? with_name(&n, t) : NULL;
+    bool ok = t && n.reduction && tree_print(n.reduction, &inner) && tree_print(t, &outer) &&
               torch_to_c(outer.buf, &names, post, &type, &why) && dtype_is_float(type);
     if (ok)
         *text = arena_strdup(a, inner.buf);

@@ -69,9 +69,7 @@ static bool is_pass(const struct tree *t)
 /* A name that the task has not. */
 static const char *free_name(struct chain *c, const char *wish)
 {
-    while (strstr(facts_text(c->task, "torch"), wish))
-        wish = arena_printf(&c->mem, "%s_", wish);
-    return wish;
+    return tree_free_name(&c->mem, facts_text(c->task, "torch"), wish);
 }
 
 /* The name of what the pass gives; NULL, with the reason, if it is none. */
@@ -94,18 +92,15 @@ static struct tree *pass_name(struct chain *c, struct tree *t)
 }
 
 /* The tree with names for its reductions, the inner ones first. */
-static struct tree *with_passes(struct chain *c, const struct tree *t)
+static struct tree *with_passes(void *ctx, const struct tree *t)
 {
+    struct chain *c = ctx;
     if (!c->left || !--c->left)
         return refuse(c, "too much in it", t), NULL;
     if (tree_is(t, TREE_NAME, "$n"))
         return tree_name(&c->mem, TREE_NAME, c->length);
-    struct tree *now = tree_node(&c->mem, t->kind, t->text, t->n);
-    now->module = t->module;
-    for (size_t i = 0; i < t->n; i++)
-        if (t->at[i] && !(now->at[i] = with_passes(c, t->at[i])))
-            return NULL;
-    return is_pass(now) ? pass_name(c, now) : now;
+    struct tree *now = tree_rebuilt(&c->mem, t, with_passes, c);
+    return now && is_pass(now) ? pass_name(c, now) : now;
 }
 
 /* In C; sums of integers would not be exact. */
@@ -141,8 +136,7 @@ static bool bind_passes(struct chain *c, struct pb_binding *b)
                     "\n    float v%zu = reduce(%s, %s, [&](@{in:values}) -> float { return %s; });",
                     c->v.n + i,
                     sum    ? "0.f"
-                    : most ? "-"
-                             "__int_as_float(0x7f800000)"
+                    : most ? "-__int_as_float(0x7f800000)"
                            : "__int_as_float(0x7f800000)",
                     sum    ? "sum_of"
                     : most ? "max_nan"

@@ -85,15 +85,15 @@ bool tree_is_elementwise(const struct tree *t, unsigned *left)
 }
 
 /* Where all is elementwise, what is expanded broadcasts by itself. */
+static struct tree *without_expands(void *ctx, const struct tree *t)
+{
+    struct normal *x = ctx;
+    while (is_expand(t))
+        t = t->at[0];
+    return ++x->work > MAX_WORK ? (struct tree *)t : tree_rebuilt(x->mem, t, without_expands, x);
+}
+
 struct tree *normal_without_expands(struct normal *x, struct tree *t)
 {
-    if (is_expand(t))
-        return normal_without_expands(x, t->at[0]);
-    if (++x->work > MAX_WORK)
-        return t;
-    struct tree *c = tree_node(x->mem, t->kind, t->text, t->n);
-    c->module = t->module;
-    for (size_t i = 0; i < t->n; i++)
-        c->at[i] = t->at[i] ? normal_without_expands(x, t->at[i]) : NULL;
-    return c;
+    return without_expands(x, t);
 }

@@ -18,6 +18,7 @@ struct matching {
     double *numbers;
     int bound[MAX_ROLES]; /* roles in the order they were bound */
     size_t nbound;
+    unsigned left; /* nodes to look at for casts */
 };
 
 static int find(const char *const *names, size_t n, const char *name)
@@ -134,32 +135,26 @@ static bool is_idle(const struct matching *m, const struct tree *t)
     return to == DT_I32 || to == DT_I64 ? whole : dtype_is_float(to) && dtype_bytes(to) > 1;
 }
 
-static struct tree *without_casts(struct matching *m, const struct tree *t, unsigned *left)
+static struct tree *without_casts(void *ctx, const struct tree *t)
 {
-    if (!*left || !--*left)
+    struct matching *m = ctx;
+    if (!m->left || !--m->left)
         return NULL;
-    if (is_idle(m, t))
-        return without_casts(m, t->at[0], left);
-    struct tree *c = tree_node(m->mem, t->kind, t->text, t->n);
-    c->module = t->module;
-    for (size_t i = 0; i < t->n; i++)
-        if (t->at[i] && !(c->at[i] = without_casts(m, t->at[i], left)))
-            return NULL;
-    return c;
+    return is_idle(m, t) ? without_casts(m, t->at[0]) : tree_rebuilt(m->mem, t, without_casts, m);
 }
 
 bool form_matches(const char *form, const char *text, const struct form_names *v, int *stands_for,
                   double *numbers)
 {
     struct arena mem = ARENA_INIT;
-    struct matching m = {.v = v, .mem = &mem, .stands_for = stands_for, .numbers = numbers};
+    struct matching m = {
+        .v = v, .mem = &mem, .stands_for = stands_for, .numbers = numbers, .left = FORM_STEPS};
     struct tree_match how = {bind, mark, undo, &m, FORM_STEPS};
     struct tree_facts facts = {v->tensors};
     struct tree *f = tree_parse(&mem, form), *t = tree_parse(&mem, text);
     f = f ? tree_normal(&mem, f, NULL) : NULL;
     t = t ? tree_normal(&mem, t, &facts) : NULL;
-    unsigned left = FORM_STEPS;
-    t = t ? without_casts(&m, t, &left) : NULL;
+    t = t ? without_casts(&m, t) : NULL;
     f = f ? tree_reduced(&mem, f) : NULL;
     t = t ? tree_reduced(&mem, t) : NULL;
     bool ok = f && t && v->nroles <= MAX_ROLES && tree_matches(&how, f, t);

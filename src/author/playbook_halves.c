@@ -28,27 +28,15 @@ static long half_at(const struct halves *h, const struct tree *t)
 }
 
 /* The tree with names for the halves; NULL if it is too large. */
-static struct tree *with_names(struct halves *h, const struct tree *t)
+static struct tree *with_names(void *ctx, const struct tree *t)
 {
+    struct halves *h = ctx;
     long which = half_at(h, t);
     if (!h->left || !--h->left)
         return NULL;
     if (which >= 0)
         return tree_name(&h->mem, TREE_NAME, h->names[which]);
-    struct tree *c = tree_node(&h->mem, t->kind, t->text, t->n);
-    c->module = t->module;
-    for (size_t i = 0; i < t->n; i++)
-        if (t->at[i] && !(c->at[i] = with_names(h, t->at[i])))
-            return NULL;
-    return c;
-}
-
-/* A name that is in no text of the task. */
-static const char *free_name(struct arena *a, const char *text, const char *wish)
-{
-    while (strstr(text, wish))
-        wish = arena_printf(a, "%s_", wish);
-    return wish;
+    return tree_rebuilt(&h->mem, t, with_names, h);
 }
 
 bool halves_from_torch(const json_t *task, struct pb_binding *b, struct strbuf *why)
@@ -60,8 +48,8 @@ bool halves_from_torch(const json_t *task, struct pb_binding *b, struct strbuf *
         return false;
     }
     struct halves h = {.mem = ARENA_INIT, .input = v.names[0], .left = MAX_NODES};
-    h.names[0] = free_name(&h.mem, text, "first_half");
-    h.names[1] = free_name(&h.mem, text, "second_half");
+    h.names[0] = tree_free_name(&h.mem, text, "first_half");
+    h.names[1] = tree_free_name(&h.mem, text, "second_half");
     struct tree_facts facts = {json_object_get(task, "tensors")};
     struct tree *t = tree_parse(&h.mem, text);
     t = t ? tree_normal(&h.mem, t, &facts) : NULL;

@@ -444,24 +444,23 @@ struct tree *tree_normal(struct arena *a, struct tree *t, const struct tree_fact
 }
 
 /* The marks of the normal form are taken off: this is another one. */
-static struct tree *unmarked(struct arena *a, const struct tree *t, unsigned *left)
+struct copying {
+    struct arena *mem;
+    unsigned left;
+};
+
+static struct tree *unmarked(void *ctx, const struct tree *t)
 {
-    if (!*left || !--*left)
-        return NULL;
-    struct tree *c = tree_node(a, t->kind, t->text, t->n);
-    c->module = t->module;
-    for (size_t i = 0; i < t->n; i++)
-        if (t->at[i] && !(c->at[i] = unmarked(a, t->at[i], left)))
-            return NULL;
-    return c;
+    struct copying *c = ctx;
+    return !c->left || !--c->left ? NULL : tree_rebuilt(c->mem, t, unmarked, c);
 }
 
 static struct tree *by_rules(struct arena *a, struct tree *t,
                              struct tree *(*rules)(struct arena *, struct tree *))
 {
     struct normal x = {.mem = a, .rules = rules};
-    unsigned steps = MAX_WORK;
-    struct tree *copy = unmarked(a, t, &steps);
+    struct copying c = {a, MAX_WORK};
+    struct tree *copy = unmarked(&c, t);
     struct tree *n = copy ? normal_form(&x, copy) : NULL;
     return x.work > MAX_WORK ? NULL : n;
 }

@@ -23,6 +23,24 @@ struct tree *tree_node(struct arena *a, enum tree_kind kind, const char *text, s
     return t;
 }
 
+struct tree *tree_rebuilt(struct arena *a, const struct tree *t,
+                          struct tree *(*part)(void *ctx, const struct tree *t), void *ctx)
+{
+    struct tree *c = tree_node(a, t->kind, t->text, t->n);
+    c->module = t->module;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->at[i] && !(c->at[i] = part(ctx, t->at[i])))
+            return NULL;
+    return c;
+}
+
+const char *tree_free_name(struct arena *a, const char *text, const char *wish)
+{
+    while (strstr(text, wish))
+        wish = arena_printf(a, "%s_", wish);
+    return wish;
+}
+
 struct tree *tree_name(struct arena *a, enum tree_kind kind, const char *text)
 {
     return tree_node(a, kind, text, 0);

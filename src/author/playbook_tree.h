@@ -57,6 +57,11 @@ struct tree *tree_name(struct arena *a, enum tree_kind kind, const char *text);
 struct tree *tree_node(struct arena *a, enum tree_kind kind, const char *text, size_t n);
 struct tree *tree_binary(struct arena *a, const char *op, struct tree *l, struct tree *r);
 struct tree *tree_call(struct arena *a, const char *name, size_t n);
+/* The node again, with what `part` makes of each of its parts; NULL if that is NULL of one. */
+struct tree *tree_rebuilt(struct arena *a, const struct tree *t,
+                          struct tree *(*part)(void *ctx, const struct tree *t), void *ctx);
+/* The name wished for, or one like it that the text has not. */
+const char *tree_free_name(struct arena *a, const char *text, const char *wish);
 
 bool tree_is(const struct tree *t, enum tree_kind kind, const char *text);
 bool tree_calls(const struct tree *t, const char *name); /* of PyTorch */
