@@ -226,7 +226,7 @@ static struct tree *in_any_shape(struct tree *t)
 /* A call with all its arguments. */
 static struct tree *filled(struct normal *x, struct tree *t)
 {
-    bool pair = str_eq(t->text, "max") || str_eq(t->text, "min");
+    bool pair = t->n > 1 && (str_eq(t->text, "max") || str_eq(t->text, "min"));
     size_t dim, keep;
     if (tree_reduction(t, &dim, &keep)) {
         t->at[dim] = axes_of(x, t->at[dim]);
