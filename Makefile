@@ -1,8 +1,8 @@
 # Hone. `make help` lists the targets; `make demo` and `make test` are all a newcomer needs.
 #
-# One non-recursive Makefile: every src/*/*.c is compiled once per MODE (release, debug, asan, fuzz,
-# dist-ARCH, lint-CC) into build/$(MODE)/. `hone` links what it uses of everything; `hone-worker`
-# only base/ device/ emu/ worker/, and needs nothing beyond libc. V=1 shows the commands.
+# One non-recursive Makefile: every .c file under src/ is compiled once per MODE (release, debug,
+# asan, fuzz, dist-ARCH, lint-CC) into build/$(MODE)/. `hone` links what it uses of everything;
+# `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1 shows the commands.
 
 VERSION := 0.1.0
 MODE ?= release
@@ -30,11 +30,14 @@ CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -iquote src -iquote $(B)/gen $(WARN) $(OPT
              -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = $(OPT_$(MODE)) $(LDFLAGS)
 
-WORKER_ROOMS := base device emu worker
-HONE_ROOMS := base sys task plan verdict compile check measure prof store report prompt author \
-              sched eval agent mcp serve cmd
-WORKER_SRC := $(foreach r,$(WORKER_ROOMS),$(wildcard src/$(r)/*.c))
-HONE_SRC := $(foreach r,$(HONE_ROOMS),$(wildcard src/$(r)/*.c))
+# A room is a folder of src/, with the rooms inside it. Every room that is not in WORKER_ROOMS is
+# part of hone, and so are those that both programs share.
+WORKER_ROOMS := base job device emu worker
+SHARED_ROOMS := base job
+sources = $(sort $(shell find $(1:%=src/%) -name '*.c'))
+WORKER_SRC := $(call sources,$(WORKER_ROOMS))
+HONE_SRC := $(call sources,$(filter-out $(filter-out $(SHARED_ROOMS),$(WORKER_ROOMS)), \
+              $(notdir $(shell find src -mindepth 1 -maxdepth 1 -type d))))
 obj = $(patsubst src/%.c,$(B)/%.o,$(1))
 
 HONE_LIBS := -ljansson -lsqlite3 -lcrypto -ldl -lpthread -lm
@@ -69,12 +72,12 @@ LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/worker/main.o, \
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-$(B)/emu/%.o $(B)/base/gen.o: private OPT_release := -O3 -g
-$(B)/emu/%.o $(B)/base/gen.o: private OPT_dist-x86_64 := -O3
-$(B)/emu/%.o $(B)/base/gen.o: private OPT_dist-aarch64 := -O3
+$(B)/emu/%.o $(B)/job/gen.o: private OPT_release := -O3 -g
+$(B)/emu/%.o $(B)/job/gen.o: private OPT_dist-x86_64 := -O3
+$(B)/emu/%.o $(B)/job/gen.o: private OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
 $(B)/emu/%.o: CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
-$(B)/emu/tile.o: CFLAGS += -ffp-contract=fast
+$(B)/emu/tensor/tile.o: CFLAGS += -ffp-contract=fast
 $(B)/cmd/main.o: private CFLAGS += -DHONE_VERSION='"$(VERSION)"'
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
@@ -95,8 +98,8 @@ FORCE:
 ORACLES := $(patsubst tasks/%/reference.c,$(B)/oracles/%.so,$(wildcard tasks/*/reference.c))
 ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -type f \
              ! -name '.*' 2>/dev/null) \
-            $(wildcard src/task/hone_ref.h src/base/gen_core.h src/base/poison.h \
-              src/base/compare_core.h src/worker/*.py src/worker/*.cu src/device/*.cu)) $(ORACLES)
+            $(wildcard src/task/hone_ref.h src/base/number_core.h src/job/gen_core.h \
+              src/job/poison.h src/job/compare_core.h src/worker/*.py src/worker/*.cu src/device/*.cu)) $(ORACLES)
 $(B)/assets.S: FORCE
 	@mkdir -p $(@D) && tools/embed $(ASSETS) >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
@@ -106,7 +109,7 @@ $(B)/assets.o: $(B)/assets.S $(ASSETS)
 # The built-in tasks' oracles: oracle-source writes the text (a native tool: point ORACLE_SOURCE at
 # one when cross-compiling), CC makes the shared object. See src/task/oracle.h.
 ORACLE_SOURCE ?= $(B)/oracle-source
-$(B)/oracle-source: tools/oracle-source.c $(call obj,$(foreach r,base sys task,$(wildcard src/$(r)/*.c)))
+$(B)/oracle-source: tools/oracle-source.c $(call obj,$(call sources,base job sys task))
 	$(call say,LINK,$@)
 	@tools/embed src/task/hone_ref.h >$@.S
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter %.c %.o,$^) $@.S $(LDFLAGS_ALL) $(HONE_LIBS)
@@ -176,7 +179,7 @@ lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
 	@tools/setup lint && tools/lint
 lint-build: $(LIB_OBJ) $(PROGRAMS:%=$(B)/%) $(UNIT)
 format: ## clang-format all C sources
-	@clang-format -i $(wildcard src/*/*.[ch] t/unit/*.c t/fuzz/*.c t/gpu/*.c bench/*.c tools/*.c)
+	@clang-format -i $(shell find src -name '*.[ch]') $(wildcard t/unit/*.c t/fuzz/*.c t/gpu/*.c bench/*.c tools/*.c)
 
 # ---- for people ------------------------------------------------------------------------------
 .PHONY: setup demo dist install clean help

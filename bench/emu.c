@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "emu/machine.h"
+#include "emu/core/machine.h"
 
 static uint64_t elements = 1 << 22;                  /* memory is measured on more */
 static uint32_t gemm_side = 1024, gemm_depth = 1024; /* of C; of A and B */

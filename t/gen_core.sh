@@ -31,8 +31,8 @@ fi
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 if [ -n "$nvcc" ]; then
     cat >"$tmp/k.cu" <<'CU'
-#include "base/gen_core.h"
-#include "base/poison.h"
+#include "job/gen_core.h"
+#include "job/poison.h"
 extern "C" __global__ void k(struct gen_spec s, int t, uint64_t *out)
 {
     struct gen_plan p = gen_prepare(&s, t, 1, 2);

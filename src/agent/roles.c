@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dialect.h"
 #include "agent/extract.h"
 #include "base/tokens.h"
 #include "base/util.h"
+#include "plan/dialect.h"
 #include "prompt/fold.h"
 #include "prompt/say.h"
 

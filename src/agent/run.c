@@ -6,10 +6,10 @@
 
 #include "agent/agent.h"
 #include "agent/confirm.h"
-#include "agent/dialect.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "plan/dialect.h"
 #include "prompt/say.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"

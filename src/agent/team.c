@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/dialect.h"
 #include "agent/roles.h"
 #include "agent/testing.h"
 #include "base/util.h"
+#include "plan/dialect.h"
 #include "prompt/say.h"
 
 static int find_base(struct agent *a, struct node **out, struct err *err)

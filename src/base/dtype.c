@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/gen_core.h"
+#include "base/number_core.h"
 #include "base/util.h"
 
 static const struct {

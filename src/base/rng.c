@@ -1,6 +1,6 @@
 #include "base/rng.h"
 
-#include "base/gen_core.h"
+#include "base/number_core.h"
 
 /* Sequences for Hone's choices never meet the streams of tensors' data. */
 #define RNG_DRAW 0x686f6e65u

@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/sample.h"
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "job/sample.h"
 
 const char *const check_detectors[] = {
     "status",       /* the launch failed: fault, hang, out of memory, refused */

@@ -12,8 +12,8 @@
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
-#include "base/job.h"
-#include "base/result.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "task/task.h"
 #include "verdict/verdict.h"
 

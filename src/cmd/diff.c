@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "agent/linediff.h"
-#include "agent/summary.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
+#include "report/summary.h"
 #include "sys/json.h"
 
 static const struct node_rec *parent_of(const struct summary *m, const struct node_rec *n,

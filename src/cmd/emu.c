@@ -7,7 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/judging.h"
-#include "eval/bare.h"
+#include "eval/ptx_job.h"
 #include "report/annotate.h"
 #include "report/verdict_text.h"
 #include "sys/json.h"

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "agent/record.h"
-#include "agent/summary.h"
 #include "author/author.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
+#include "report/summary.h"
 #include "sys/json.h"
 
 static void print_call(const struct call_rec *c, struct strbuf *out)

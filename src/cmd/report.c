@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/report.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
+#include "report/page.h"
 #include "sys/json.h"
 
 static int run(int argc, const char **argv)

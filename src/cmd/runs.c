@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "agent/summary.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
+#include "report/summary.h"
 #include "sys/json.h"
 
 /* Before is the first baseline, the task's simple kernel as a rule: what the run set out from. */

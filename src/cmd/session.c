@@ -7,11 +7,11 @@
 
 #include "agent/agent.h"
 #include "agent/record.h"
-#include "agent/report.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/judging.h"
 #include "prompt/say.h"
+#include "report/page.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"

@@ -1,11 +1,11 @@
 /* show.c - `hone show RUN [CANDIDATE]`: a run's summary and lineage, or one candidate. */
 #include <stdio.h>
 
-#include "agent/summary.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
+#include "report/summary.h"
 #include "sys/json.h"
 
 static int show_run(const struct summary *m, bool json)

@@ -1,6 +1,6 @@
 #include "compile/entry.h"
 
-#include "base/wire.h"
+#include "job/wire.h"
 
 enum {
     VERSION = 3,

@@ -3,7 +3,7 @@
 #include <ctype.h>
 
 #include "base/util.h"
-#include "base/wire.h"
+#include "job/wire.h"
 
 enum { MAX_SOURCE = 1 << 20, MAX_INCLUDES = 256, MAX_NAME = 256 };
 

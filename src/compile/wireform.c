@@ -2,8 +2,8 @@
  * wireform.c - what client and compile children say to each other, in bytes.
  */
 #include "base/util.h"
-#include "base/wire.h"
 #include "compile/service.h"
+#include "job/wire.h"
 
 enum { MAX_SOURCE = 8 << 20, MAX_OPTIONS = 256, MAX_TEXT = 4 << 20 };
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/poison.h"
 #include "base/util.h"
+#include "job/poison.h"
 
 enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_BYTES = 8 << 20 };
 

@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "base/gen.h"
-#include "base/ref_ctx.h"
-#include "base/sample.h"
 #include "base/util.h"
 #include "device/cuda.h"
+#include "job/gen.h"
+#include "job/ref_ctx.h"
+#include "job/sample.h"
 
 enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 

@@ -20,11 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/compare_core.h"
 #include "base/err.h"
-#include "base/job.h"
-#include "base/result.h"
 #include "base/vec.h"
+#include "job/compare_core.h"
+#include "job/job.h"
+#include "job/result.h"
 
 struct device;
 struct device_module;
@@ -88,7 +88,7 @@ struct device_ops {
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* Poison: every element gets base/poison.h's bits. On emu the bytes are also marked
+    /* Poison: every element gets job/poison.h's bits. On emu the bytes are also marked
      * uninitialised for the sanitizer. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);

@@ -3,9 +3,9 @@
  * and the kernels that measure what a device can do. Compiled by NVRTC into the bundle's service
  * cubin; every kernel is launched by src/device/cuda*.c, which says what the parameters are.
  */
-#include "base/compare_core.h"
-#include "base/gen_core.h"
-#include "base/poison.h"
+#include "job/compare_core.h"
+#include "job/gen_core.h"
+#include "job/poison.h"
 
 #define TID ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define STRIDE ((uint64_t)gridDim.x * blockDim.x)

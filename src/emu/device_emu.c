@@ -7,10 +7,10 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "base/gen.h"
-#include "base/poison.h"
 #include "base/util.h"
-#include "emu/mem.h"
+#include "emu/core/mem.h"
+#include "job/gen.h"
+#include "job/poison.h"
 
 _Static_assert(DEVICE_PIECE == LAZY_PIECE, "what was written is told piece by piece");
 

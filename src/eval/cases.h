@@ -10,9 +10,9 @@
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H
 
-#include "base/job.h"
 #include "check/check.h"
 #include "compile/compile.h"
+#include "job/job.h"
 #include "plan/plan.h"
 #include "task/task.h"
 

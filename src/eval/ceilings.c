@@ -8,7 +8,7 @@
 #include "base/gpulock.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "eval/parts.h"
+#include "eval/bundle_files.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/json.h"

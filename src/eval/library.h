@@ -9,7 +9,7 @@
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H
 
-#include "base/job.h"
+#include "job/job.h"
 #include "task/task.h"
 
 struct library_gemm {

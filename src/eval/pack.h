@@ -11,8 +11,8 @@
 #ifndef EVAL_PACK_H
 #define EVAL_PACK_H
 
-#include "base/job.h"
 #include "compile/compile.h"
+#include "job/job.h"
 
 struct pack_part {
     const struct compiled *code; /* NULL for torch and library modules */

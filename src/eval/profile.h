@@ -8,8 +8,8 @@
 #ifndef EVAL_PROFILE_H
 #define EVAL_PROFILE_H
 
-#include "base/job.h"
 #include "compile/compile.h"
+#include "job/job.h"
 #include "verdict/verdict.h"
 
 /* The ncu of this machine with the options that make it write DIR/ncu.csv, NULL-terminated; NULL

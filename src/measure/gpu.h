@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/job.h"
+#include "job/job.h"
 
 /* A built-in name, or the path of a JSON file. *arch (may be NULL) gets e.g. "sm_90a". */
 int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct arena *a,

@@ -8,8 +8,8 @@
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
 
-#include "base/job.h"
-#include "base/result.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "verdict/verdict.h"
 
 /* Measured on the device; 0 = unknown. */

@@ -8,7 +8,7 @@
 #define PLAN_MODEL_H
 
 #include "base/arena.h"
-#include "base/job.h"
+#include "job/job.h"
 #include "plan/plan.h"
 #include "task/reader.h"
 #include "task/task.h"

@@ -11,7 +11,7 @@
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
-#include "base/job.h"
+#include "job/job.h"
 #include "plan/sig.h"
 #include "task/task.h"
 

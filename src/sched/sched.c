@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/result.h"
 #include "base/util.h"
+#include "job/result.h"
 #include "sys/file.h"
 
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err)

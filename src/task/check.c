@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/compare_core.h"
-#include "base/gen.h"
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "job/compare_core.h"
+#include "job/gen.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/proc.h"

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/ref_ctx.h"
 #include "base/util.h"
+#include "job/ref_ctx.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "sys/proc.h"

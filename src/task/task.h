@@ -19,9 +19,9 @@
 #include "base/dtype.h"
 #include "base/err.h"
 #include "base/expr.h"
-#include "base/gen.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "job/gen.h"
 
 #define TASK_MAX_TEXT (4u << 20)             /* bytes of task.json */
 #define TASK_MAX_REFERENCE (1u << 20)        /* bytes of reference.c */

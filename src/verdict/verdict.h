@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/result.h"
 #include "base/vec.h"
+#include "job/result.h"
 
 #define VERDICT_VERSION 1
 

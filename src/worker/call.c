@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "base/gen.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "job/gen.h"
 #include "worker/bundle.h"
 #include "worker/run.h"
 #include "worker/sidecar.h"

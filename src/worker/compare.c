@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/poison.h"
 #include "base/util.h"
 #include "device/device.h"
+#include "job/poison.h"
 #include "worker/pattern.h"
 
 struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)

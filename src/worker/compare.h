@@ -5,16 +5,16 @@
  *     struct result_compare out = {.buffer = index};
  *     compare_output(&in, nthreads, &arena, &out);
  *
- * The arithmetic is base/compare_core.h's, shared with the device. `out` owns nothing: its arrays
+ * The arithmetic is job/compare_core.h's, shared with the device. `out` owns nothing: its arrays
  * and its words live in the arena.
  */
 #ifndef WORKER_COMPARE_H
 #define WORKER_COMPARE_H
 
 #include "base/arena.h"
-#include "base/compare_core.h"
-#include "base/job.h"
-#include "base/result.h"
+#include "job/compare_core.h"
+#include "job/job.h"
+#include "job/result.h"
 
 struct compare_input {
     const struct job_buffer *b;

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/job.h"
-#include "base/result.h"
 #include "base/util.h"
 #include "device/ceilings.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "worker/run.h"
 #include "worker/show.h"
 #include "worker/spool.h"

@@ -5,11 +5,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/compare_core.h"
-#include "base/gen.h"
-#include "base/ref_ctx.h"
-#include "base/sample.h"
 #include "base/util.h"
+#include "job/compare_core.h"
+#include "job/gen.h"
+#include "job/ref_ctx.h"
+#include "job/sample.h"
 
 typedef void (*phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
 

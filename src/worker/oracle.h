@@ -14,7 +14,7 @@
 #define WORKER_ORACLE_H
 
 #include "base/err.h"
-#include "base/job.h"
+#include "job/job.h"
 
 struct oracle;
 
@@ -29,7 +29,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err);
 void truth_release(struct truth *t);
 
-/* For spots.c: one phase on a list of units, in any order. */
+/* For verify_elements.c: one phase on a list of units, in any order. */
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);

@@ -10,7 +10,7 @@
  *
  * And so does what a process has from the driver, page tables for one: a kernel of 4 us takes the
  * same time for as long as the process lives, and 100 ns more or less in the next. So short kernels
- * are timed as often again in further processes (again.c).
+ * are timed as often again in further processes (time_in_processes.c).
  *
  * Which candidate calls are verified is decided when each is over (reservoir sampling), among those
  * no slower than the median so far: neither the candidate nor the job knows beforehand, and a
@@ -19,9 +19,9 @@
  */
 #include <stdlib.h>
 
-#include "base/poison.h"
 #include "base/stats.h"
 #include "base/util.h"
+#include "job/poison.h"
 #include "worker/run.h"
 
 enum { MOVE_ROUNDS = 7 }; /* odd: see above */

@@ -14,10 +14,10 @@
 #define WORKER_RUN_H
 
 #include "base/arena.h"
-#include "base/job.h"
-#include "base/result.h"
 #include "base/vec.h"
 #include "device/device.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "worker/watchdog.h"
 
 VEC_DECL(call_vec, struct result_call);
@@ -83,7 +83,8 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns);
 /* The times of a program so far, in order; the caller frees. */
 double *run_times(const struct run *r, uint32_t c, uint32_t program, size_t *n);
-/* Further sittings (again.c): is the candidate so short here that one process is not enough? */
+/* Further sittings (time_in_processes.c): is the candidate so short here that one process is not
+ * enough? */
 bool run_is_short(const struct run *r, uint32_t c);
 /* Times all such cases again in processes of their own; the device is closed for that. Their calls
  * join the others. */

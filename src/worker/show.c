@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/job.h"
-#include "base/result.h"
 #include "base/util.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "worker/bundle.h"
 
 static void show_compare(FILE *o, const struct result_compare *c)

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/gpulock.h"
-#include "base/job.h"
 #include "base/log.h"
-#include "base/result.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "worker/bundle.h"
 #include "worker/tar.h"
 

@@ -10,7 +10,7 @@
 #include "worker/compare.h"
 #include "worker/oracle.h"
 #include "worker/run.h"
-#include "worker/spots.h"
+#include "worker/verify_elements.h"
 
 struct verifier {
     struct run *r;

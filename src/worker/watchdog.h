@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/result.h"
+#include "job/result.h"
 
 struct watchdog;
 

@@ -1,7 +1,7 @@
 /* Compiled as C17 and as C++17, with and without fused multiply-adds: the output must not differ.
  */
-#include "base/gen_core.h"
-#include "base/poison.h"
+#include "job/gen_core.h"
+#include "job/poison.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "emu/machine.h"
+#include "emu/core/machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

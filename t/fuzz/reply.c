@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "agent/anchors.h"
-#include "agent/dialect.h"
 #include "agent/extract.h"
 #include "author/sse.h"
 #include "base/util.h"
+#include "plan/dialect.h"
 #include "prompt/fold.h"
 
 static void on_event(void *ctx, const char *event, const char *data, size_t len)

@@ -26,7 +26,7 @@
 
 #include "base/util.h"
 #include "device/device.h"
-#include "emu/tensormap.h"
+#include "emu/async/tensormap.h"
 #include "fidelity.h"
 
 enum { START_MS = 120000, CASE_MS = 30000 };

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
-#include "base/job.h"
+#include "job/job.h"
 
 #define MAX_BUFFERS 12
 #define MAX_ARGS 16
@@ -23,7 +23,7 @@ struct buffer {
     bool output;
     char init[128];
     uint8_t *data; /* inputs, then what the emulator wrote */
-    uint8_t *gpu; /* what the GPU wrote */
+    uint8_t *gpu;  /* what the GPU wrote */
     uint64_t addr;
     char rule[16]; /* "" = not compared */
     double tol, rel;

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gen.h"
 #include "base/util.h"
 #include "fidelity.h"
+#include "job/gen.h"
 
 enum { SAMPLES = 64 };
 

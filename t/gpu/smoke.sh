@@ -18,8 +18,8 @@ ok() { # condition's status, name
 }
 must() { "$@" >"$tmp/log" 2>&1 || { sed 's/^/# /' "$tmp/log"; echo "Bail out! $1 failed"; exit 1; }; }
 
-must cc -std=gnu17 -D_GNU_SOURCE -iquote src -o "$tmp/smoke_job" t/gpu/smoke_job.c src/base/job.c \
-    src/base/wire.c src/base/strbuf.c src/base/arena.c src/base/util.c src/base/err.c src/base/dtype.c -lm
+must cc -std=gnu17 -D_GNU_SOURCE -iquote src -o "$tmp/smoke_job" t/gpu/smoke_job.c src/job/job.c \
+    src/job/wire.c src/base/strbuf.c src/base/arena.c src/base/util.c src/base/err.c src/base/dtype.c -lm
 mkdir "$tmp/code"
 if [ "$device" = cuda ]; then
     must "$nvcc" -cubin -arch=native -o "$tmp/code/cand.cubin" t/gpu/smoke.cu

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/job.h"
 #include "base/util.h"
+#include "job/job.h"
 
 enum { N = 100003, SMALL = 5003 };
 

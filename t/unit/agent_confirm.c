@@ -1,6 +1,6 @@
 /* The best kernel judged once more at the end of a run, beside PyTorch. */
-#include "agent/report.h"
 #include "agent_rig.h"
+#include "report/page.h"
 
 static bool recorded_again(const struct outcome *o, uint64_t node, char kind[32])
 {

@@ -28,8 +28,8 @@
 
 #include "agent/agent.h"
 #include "agent/record.h"
-#include "agent/summary.h"
 #include "base/util.h"
+#include "report/summary.h"
 #include "sys/file.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"

@@ -15,12 +15,12 @@
 #include "base/err.h"
 #include "base/gpulock.h"
 #include "base/log.h"
-#include "base/sample.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "base/wire.h"
+#include "job/sample.h"
+#include "job/wire.h"
 
 static void test_strbuf_grows_and_caps(void **state)
 {

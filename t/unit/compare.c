@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/poison.h"
+#include "job/poison.h"
 #include "worker/compare.h"
 
 enum { POISON = 99 };

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "emu/machine.h"
+#include "emu/core/machine.h"
 #include "emu_run.h"
 
 struct form {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "emu/mbarrier.h"
+#include "emu/async/mbarrier.h"
 
 static void test_phases(void **state)
 {

@@ -14,7 +14,7 @@
 
 #include "base/dtype.h"
 #include "base/util.h"
-#include "emu/mma.h"
+#include "emu/tensor/mma.h"
 
 #include "rnd.h"
 

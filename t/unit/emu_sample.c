@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "base/gen.h"
 #include "emu_run.h"
+#include "job/gen.h"
 
 enum { BLOCKS = 4800, N = BLOCKS * 32 - 5, SEED = 77 }; /* the last block is not full */
 

@@ -13,7 +13,7 @@
 
 #include "base/dtype.h"
 #include "base/util.h"
-#include "emu/wgmma.h"
+#include "emu/tensor/wgmma.h"
 
 #include "rnd.h"
 

@@ -1,6 +1,6 @@
 /* Generated data: known answers, one element = the same element of a fill, shapes of distributions.
  */
-#include "base/gen.h"
+#include "job/gen.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "base/job.h"
-#include "base/wire.h"
+#include "job/job.h"
+#include "job/wire.h"
 #include "wire_rig.h"
 
 static struct job_arg args[] = {{JOB_ARG_BUFFER, 1, {0}, 8},

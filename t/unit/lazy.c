@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "base/gen.h"
-#include "base/lazy.h"
-#include "base/poison.h"
 #include "base/util.h"
+#include "job/gen.h"
+#include "job/lazy.h"
+#include "job/poison.h"
 
 enum { SPARE = 64 };
 

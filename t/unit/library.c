@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "eval/bundle_files.h"
 #include "eval/library.h"
-#include "eval/parts.h"
 
 static struct task *find(const char *name)
 {

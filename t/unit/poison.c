@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "base/poison.h"
-#include "base/ref_ctx.h"
+#include "job/poison.h"
+#include "job/ref_ctx.h"
 
 enum { HT_x, HA_N, HS_s };
 #include "task/hone_ref.h"

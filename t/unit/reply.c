@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "agent/anchors.h"
-#include "agent/dialect.h"
 #include "agent/extract.h"
 #include "agent/linediff.h"
 #include "agent/testing.h"
@@ -19,6 +18,7 @@
 #include "base/tokens.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "plan/dialect.h"
 #include "prompt/fold.h"
 #include "prompt/prompt.h"
 #include "sys/asset.h"

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "agent/record.h"
-#include "agent/report.h"
-#include "agent/summary.h"
 #include "base/util.h"
+#include "report/page.h"
+#include "report/summary.h"
 #include "store/sql.h"
 #include "sys/file.h"
 

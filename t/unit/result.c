@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/result.h"
+#include "job/result.h"
 #include "wire_rig.h"
 
 static uint64_t elem[] = {1, 5};

@@ -20,9 +20,9 @@
 
 #include <cmocka.h>
 
-#include "base/gen.h"
-#include "base/poison.h"
 #include "base/util.h"
+#include "job/gen.h"
+#include "job/poison.h"
 #include "worker/bundle.h"
 #include "worker/run.h"
 

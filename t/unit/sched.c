@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "base/result.h"
 #include "base/util.h"
+#include "job/result.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 

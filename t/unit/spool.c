@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "base/job.h"
-#include "base/result.h"
 #include "base/util.h"
+#include "job/job.h"
+#include "job/result.h"
 #include "worker/bundle.h"
 #include "worker/spool.h"
 #include "worker/tar.h"

@@ -2,7 +2,7 @@
  * worker/spots: the truth of a few elements is that of the whole, whatever the phases need of each
  * other; and what cannot be known is left alone.
  */
-#include "worker/spots.h"
+#include "worker/verify_elements.h"
 
 #include <math.h>
 #include <setjmp.h>

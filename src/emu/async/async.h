@@ -1,0 +1,163 @@
+/*
+ * async.h - operations in flight: what cp.async, bulk copies, mbarriers and wgmma share.
+ *
+ * Nothing asynchronous happens when it is issued. An operation is recorded with the warp, lane and
+ * instruction that issued it, and completes at the last legal moment:
+ *   - with an mbarrier: when someone waits for that mbarrier (async_settle), or when every warp of
+ *     the cluster is stuck (async_idle);
+ *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
+ *   - bulk stores nobody waited for: when the block ends.
+ * So a missing wait reads old data. While it is in flight the sanitizer knows the bytes it reads
+ * or writes. Without the sanitizer a seed lets some operations complete at once instead.
+ *
+ * Owned by the host thread that runs the cluster; nothing here is locked.
+ */
+#ifndef EMU_ASYNC_ASYNC_H
+#define EMU_ASYNC_ASYNC_H
+
+#include "emu/async/mbarrier.h"
+#include "emu/async/tensormap.h"
+#include "emu/core/core.h"
+
+/* ---- bulk copies ----------------------------------------------------------------------------- */
+
+enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RED_OR, RED_XOR };
+
+/* A contiguous piece: outside memory (global, or another block's shared), and box offset. */
+struct async_run {
+    uint8_t *outside; /* NULL: fill */
+    uint32_t off, bytes;
+};
+
+enum async_kind {
+    ASYNC_LOAD,     /* into shared memory, told to an mbarrier */
+    ASYNC_STORE,    /* out of shared memory, in a bulk group */
+    ASYNC_CP_ARRIVE /* cp.async.mbarrier.arrive */
+};
+
+struct async_op {
+    struct async_op *next;
+    enum async_kind kind;
+    struct warp *w; /* who issued it */
+    const struct insn *pc;
+    uint32_t lane;
+    struct block *block;  /* whose shared memory is written (LOAD) or read (STORE) */
+    uint32_t base, span;  /* that memory */
+    struct tensormap map; /* swizzle and fill; zero for plain copies */
+    struct async_run *runs;
+    uint32_t nruns, runs_cap;
+    enum red_op red;
+    enum ptx_type red_type;
+    /* LOAD, CP_ARRIVE */
+    struct block *mbar_block;
+    uint32_t mbar_off;
+    int32_t tx;
+    /* LOAD from shared memory of another block */
+    struct block *src_block;
+    uint32_t src_off;
+    uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
+    /* STORE */
+    uint32_t group;
+    uint8_t *staged; /* the box, once it was read */
+    /* CP_ARRIVE */
+    uint32_t cp_seq;
+    bool noinc;
+    uint32_t san, san_src; /* ids of san_async_begin */
+    const char *what;
+};
+
+/* ---- cp.async -------------------------------------------------------------------------------- */
+
+struct cp_rec {
+    const struct insn *pc;
+    uint32_t mask; /* lanes not done yet */
+    uint32_t size;
+    uint32_t seq;
+    uint32_t group[WARP];
+    uint32_t dst[WARP]; /* shared address */
+    const uint8_t *src[WARP];
+    uint8_t src_bytes[WARP];
+    uint32_t san[WARP];
+};
+
+struct wg_pending; /* warpgroup.c */
+#define WG_CLOCKS 32
+
+struct warp_async {
+    VEC(struct cp_rec) cp;
+    uint32_t cp_committed[WARP], cp_seq;
+    struct async_op *bulk, **bulk_tail; /* stores, oldest first */
+    uint32_t bulk_committed[WARP];
+    uint32_t polls; /* failed test_waits */
+    uint32_t rng;
+    /* wgmma */
+    VEC(struct wg_pending) wg;
+    uint32_t wg_committed, wg_seq;
+    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's, of the last products, by number */
+    bool wg_fenced, wg_ever;
+    const uint32_t *wg_last; /* registers of the last completed accumulator, */
+    uint64_t wg_last_hash;   /* and what they held */
+    uint32_t wg_last_n;
+};
+
+struct block_async {
+    struct async_op *ops, **tail; /* loads into this block, oldest first */
+    struct wg_cache *wg_cache;    /* warpgroup.c */
+};
+
+struct warp_async *warp_async(struct warp *w); /* made on first use */
+struct block_async *block_async(struct block *b);
+
+/* Complete at once? Only without the sanitizer and with a seed. */
+bool async_eager(struct warp *w);
+
+/* ---- engine (async.c) ------------------------------------------------------------------------ */
+
+struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane, enum async_kind k,
+                           const char *what);
+struct async_run *async_add_run(struct async_op *op);
+void async_free(struct async_op *op);
+/* Hands the operation over: to the block it writes, or to the warp's bulk group. */
+void async_start(struct async_op *op);
+/* Completes what would move this mbarrier; returns how many operations. */
+int async_settle(struct block *b, uint32_t mbar_off);
+/* Bulk groups of the active lanes: all but the newest `keep`; read_only: sources only. */
+void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
+
+/* The word of an mbarrier of this block, no checks. */
+static inline uint64_t *mbar_word(struct block *b, uint32_t off)
+{
+    return (uint64_t *)(void *)(b->smem + off);
+}
+/* Applies and writes back; reports misuse in the issuer's name. */
+enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
+int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
+               enum mbar_fn fn, int32_t n);
+
+/* cpasync.c: completes lanes `mask` of records with seq < limit whose group is old enough. */
+void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
+/* warpgroup.c */
+void wg_release(struct warp *w);
+void wg_cache_free(struct wg_cache *c);
+void wg_check_exit(struct warp *w);
+
+/* bulk reductions: element by element, atomic towards other host threads. */
+void async_reduce(enum red_op op, enum ptx_type t, uint8_t *dst, const uint8_t *src, uint32_t n);
+/* The operator and type named by a reduction's modifiers; RED_NONE if there is none. */
+enum red_op red_op_of(const char *mod);
+bool red_fits(enum red_op op, enum ptx_type t);
+
+/* ---- decode functions ------------------------------------------------------------------------ */
+
+int decode_mbarrier(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_cp_async(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_cp_bulk(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_st_async(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_tensormap(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+
+/* The space a modifier names: .shared, .shared::cta, .shared::cluster, .global; else SP_GENERIC. */
+enum ptx_space async_space(const struct ptx_insn *p);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * tensormap.h - tensor maps as the emulator knows them, and the boxes they cut out of tensors.
+ *
+ * A map is 128 bytes, like the driver's CUtensorMap, but in a layout of our own: kernels treat it
+ * as opaque, pass it by value, copy it and edit it with tensormap.replace only. The bytes come back
+ * from the kernel's memory, so tensormap_load() checks everything before anyone relies on it.
+ *
+ * A box is walked as runs: pieces of the innermost dimension that are contiguous both in the tensor
+ * and in the (unswizzled) box.
+ *
+ *     tensormap_walk(&t, TMAP_TILE, coords, NULL, run_fn, ctx);
+ *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     -- 16 bytes at a time
+ */
+#ifndef EMU_ASYNC_TENSORMAP_H
+#define EMU_ASYNC_TENSORMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "job/job.h"
+
+#define TMAP_MAGIC 0x50414d54454e4f48ull /* "HONETMAP" */
+#define TMAP_MAX_RANK 5
+
+/* PTX numbers of .elemtype. */
+enum tmap_elem {
+    TMAP_U8,
+    TMAP_U16,
+    TMAP_U32,
+    TMAP_S32,
+    TMAP_U64,
+    TMAP_S64,
+    TMAP_F16,
+    TMAP_F32,
+    TMAP_F32_FTZ,
+    TMAP_F64,
+    TMAP_BF16,
+    TMAP_TF32,
+    TMAP_TF32_FTZ,
+    TMAP_ELEM_COUNT
+};
+
+enum tmap_mode { TMAP_TILE, TMAP_IM2COL };
+
+struct tensormap {
+    uint64_t magic;
+    uint64_t addr;
+    uint64_t strides[4]; /* bytes; of dimensions 1..4 */
+    uint32_t dims[5];    /* elements - 1, so that 2^32 fits */
+    uint16_t box[5];     /* elements of the tensor a tile spans */
+    uint8_t elem_strides[5];
+    uint8_t elem; /* enum tmap_elem */
+    uint8_t rank;
+    uint8_t swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
+    uint8_t interleave; /* 0 */
+    uint8_t fill_nan;
+    uint8_t mode; /* enum tmap_mode */
+    uint8_t reserved;
+    int16_t lower[3], upper[3]; /* im2col: bounding box corners of w, h, d */
+    uint16_t channels, pixels;  /* im2col: per pixel, per column */
+    uint8_t pad[22];
+};
+_Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");
+
+/* Checks what cuTensorMapEncodeTiled checks. */
+int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_t addr,
+                     struct err *err);
+/* Reads a map from kernel memory; -1 if it is none, or an edit has made it inconsistent. */
+int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
+/* tensormap.replace.tile.FIELD: `ord` is the ordinal where the field has one. Not checked as a
+ * whole: edits pass through inconsistent states. -1: no such field, ordinal or value. */
+int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
+                      struct err *err);
+
+uint32_t tensormap_elem_bytes(const struct tensormap *t);
+/* Bytes of the box in shared memory without padding: what an mbarrier is told. */
+uint32_t tensormap_box_bytes(const struct tensormap *t);
+/* Bytes from the box's first to its last, row padding included. */
+uint32_t tensormap_smem_bytes(const struct tensormap *t);
+
+struct tmap_run {
+    uint32_t box_off; /* in the unswizzled box */
+    uint32_t bytes;
+    bool inside;   /* else outside the tensor: fill on load, skip on store */
+    uint64_t addr; /* inside: global address */
+    uint32_t step; /* bytes between elements in the tensor; == elem bytes unless strided */
+};
+/* Returns nonzero to stop. */
+typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
+
+/* Coordinates innermost first; im2col: offsets of w, h, d. Returns what the last call returned. */
+int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
+                   tmap_run_fn fn, void *ctx);
+
+/* The shared-memory address a byte of the box goes to: address bits 4.. xored with bits 7... */
+static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t addr)
+{
+    return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;
+}
+
+/* Fills n bytes with what lies outside the tensor: zeros, or NaNs of the element type. */
+void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n);
+
+#endif

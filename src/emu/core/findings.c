@@ -1,0 +1,155 @@
+/*
+ * findings.c - faults and findings: what happened, where in the source, to which thread.
+ *
+ * Findings are deduplicated by kind and source line (or instruction, without line information) and
+ * counted. Both kinds of report may come from any host thread; emu->lock guards them.
+ */
+#include <stdarg.h>
+
+#include "base/util.h"
+#include "emu/core/mem.h"
+
+static void thread_of(const struct warp *w, int lane, uint32_t out[3])
+{
+    uint32_t t = w->id * WARP + (lane < 0 ? 0 : (uint32_t)lane);
+    const uint32_t *b = w->launch->block;
+    out[0] = t % b[0];
+    out[1] = t / b[0] % b[1];
+    out[2] = t / b[0] / b[1];
+}
+
+static const char *file_of(const struct warp *w, const struct ptx_insn *p)
+{
+    const struct ptx_module *m = &w->launch->code->ptx;
+    if (!p || p->file >= m->files.n || !m->files.items[p->file])
+        return "";
+    const char *f = m->files.items[p->file], *slash = strrchr(f, '/');
+    return slash ? slash + 1 : f;
+}
+
+static bool same(const struct result_finding *f, enum finding_kind kind, const char *kernel,
+                 const char *file, uint32_t line, const char *text)
+{
+    if (f->kind != kind || f->line != line || !str_eq(f->kernel, kernel) || !str_eq(f->file, file))
+        return false;
+    return line || str_eq(f->text, text);
+}
+
+/* A spinning thread may be found at fault a million times: those after the first only count. */
+static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
+{
+    const struct seen_finding *s = &e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)];
+    bool seen = pc && s->pc == pc && s->kind == kind && s->index < e->findings.n;
+    if (seen)
+        e->findings.items[s->index].count++;
+    return seen;
+}
+
+static void record(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
+                   const char *object, int64_t index, const char *other, const char *text)
+{
+    struct emu *e = w->launch->emu;
+    const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
+    const char *file = file_of(w, p), *kernel = w->launch->entry->src->name;
+    uint32_t line = p ? p->line : 0;
+    size_t at = SIZE_MAX;
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < e->findings.n; i++) {
+        struct result_finding *f = &e->findings.items[i];
+        if (same(f, kind, kernel, file, line, text)) {
+            f->count++;
+            at = i;
+            goto out;
+        }
+    }
+    if (e->findings.n < MAX_FINDINGS) {
+        struct result_finding *f = vec_push(&e->findings);
+        f->kind = kind;
+        f->kernel = arena_strdup(&e->strings, kernel);
+        f->file = arena_strdup(&e->strings, file);
+        f->line = line;
+        memcpy(f->block, w->block->id, sizeof f->block);
+        thread_of(w, lane, f->thread);
+        f->object = arena_strdup(&e->strings, object ? object : "");
+        f->index = index;
+        f->text = arena_strdup(&e->strings, text);
+        f->other = arena_strdup(&e->strings, other ? other : "");
+        f->count = 1;
+        at = e->findings.n - 1;
+    }
+out:
+    if (pc && at != SIZE_MAX)
+        e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)] =
+            (struct seen_finding){pc, kind, at};
+    pthread_mutex_unlock(&e->lock);
+}
+
+bool emu_sanitizing(const struct warp *w)
+{
+    return w->launch->sanitize;
+}
+
+void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
+                 const char *object, int64_t index, const char *other, const char *fmt, ...)
+{
+    char text[768];
+    va_list ap;
+    if (!w->launch->sanitize)
+        return;
+    pthread_mutex_lock(&w->launch->emu->lock);
+    bool seen = seen_before(w->launch->emu, pc, kind);
+    pthread_mutex_unlock(&w->launch->emu->lock);
+    if (seen)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    record(w, pc, lane, kind, object, index, other, text);
+}
+
+static int fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
+                 enum finding_kind kind, const char *object, int64_t index, const char *text)
+{
+    struct launch *l = w->launch;
+    const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
+    uint32_t t[3];
+    thread_of(w, lane, t);
+    pthread_mutex_lock(&l->emu->lock);
+    if (!l->stop) {
+        l->status = st;
+        if (kind == FIND_UNSUPPORTED)
+            snprintf(l->message, sizeof l->message, "kernel '%s': %s", l->entry->src->name, text);
+        else
+            snprintf(l->message, sizeof l->message,
+                     "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u), %s:%u: %s",
+                     l->entry->src->name, w->block->id[0], w->block->id[1], w->block->id[2], t[0],
+                     t[1], t[2], p && p->line ? file_of(w, p) : "PTX line",
+                     p ? (p->line ? p->line : p->ptx_line) : 0, text);
+        __atomic_store_n(&l->stop, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&l->emu->lock);
+    record(w, pc, lane, kind, object, index, NULL, text);
+    return EX_FAULT;
+}
+
+int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
+              enum finding_kind kind, const char *fmt, ...)
+{
+    char text[768];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return fault(w, pc, lane, st, kind, NULL, -1, text);
+}
+
+int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_status st,
+                 enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
+{
+    char text[768];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return fault(w, pc, lane, st, kind, object, index, text);
+}

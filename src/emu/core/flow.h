@@ -1,0 +1,27 @@
+/*
+ * flow.h - the control flow graph of one PTX function; for regs.c and flow.c.
+ */
+#ifndef EMU_CORE_FLOW_H
+#define EMU_CORE_FLOW_H
+
+#include "emu/ptx/ptx.h"
+
+struct flow_block {
+    uint32_t first, end; /* instructions [first, end) */
+    uint32_t *succ, nsucc;
+    uint32_t *pred, npred;
+    uint32_t rank;
+};
+
+struct flow {
+    struct flow_block *blocks;
+    uint32_t n;
+    uint32_t *block_of; /* by instruction */
+};
+
+/* Blocks, edges, and ranks: an order in which a block comes after what leads to it, and a loop's
+ * blocks come before what follows the loop. Running the fragment of least rank first makes
+ * diverged lanes meet as early as they can. */
+int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * lanes.h - loops over the lanes of a warp, for exec functions.
+ *
+ * When all lanes that are alive are active, the loop runs over all 32 without looking at the mask
+ * (what it writes for lanes that exited does not matter), so the compiler vectorises it. Registers
+ * either do not overlap or are the same, hence ivdep.
+ */
+#ifndef EMU_CORE_LANES_H
+#define EMU_CORE_LANES_H
+
+#include "emu/core/core.h"
+
+#define LANES(w, i, ...)                                             \
+    do {                                                             \
+        if ((w)->active == (w)->live) {                              \
+            _Pragma("GCC ivdep") for (uint32_t i = 0; i < WARP; i++) \
+            {                                                        \
+                __VA_ARGS__;                                         \
+            }                                                        \
+        } else {                                                     \
+            FOR_LANES(i, w)                                          \
+            {                                                        \
+                __VA_ARGS__;                                         \
+            }                                                        \
+        }                                                            \
+        return EX_NEXT;                                              \
+    } while (0)
+
+/* d = f(a), f(a, b), f(a, b, c) on arrays of types D, A, B, C. */
+#define UNARY(name, D, A, ...)                                   \
+    static int name(struct warp *w, const struct insn *in)       \
+    {                                                            \
+        D *d = opnd(w, in->o[0]);                                \
+        const A *pa = opnd(w, in->o[1]);                         \
+        LANES(w, i, const A a = pa[i]; d[i] = (D)(__VA_ARGS__)); \
+    }
+#define BINARY(name, D, A, B, ...)                                                  \
+    static int name(struct warp *w, const struct insn *in)                          \
+    {                                                                               \
+        D *d = opnd(w, in->o[0]);                                                   \
+        const A *pa = opnd(w, in->o[1]);                                            \
+        const B *pb = opnd(w, in->o[2]);                                            \
+        LANES(w, i, const A a = pa[i]; const B b = pb[i]; d[i] = (D)(__VA_ARGS__)); \
+    }
+#define TERNARY(name, D, A, B, C, ...)                                       \
+    static int name(struct warp *w, const struct insn *in)                   \
+    {                                                                        \
+        D *d = opnd(w, in->o[0]);                                            \
+        const A *pa = opnd(w, in->o[1]);                                     \
+        const B *pb = opnd(w, in->o[2]);                                     \
+        const C *pc = opnd(w, in->o[3]);                                     \
+        LANES(w, i, const A a = pa[i]; const B b = pb[i]; const C c = pc[i]; \
+              d[i] = (D)(__VA_ARGS__));                                      \
+    }
+/* Predicate p = f(a, b); the bits of the active lanes are set. */
+#define COMPARE(name, A, ...)                                     \
+    static int name(struct warp *w, const struct insn *in)        \
+    {                                                             \
+        const A *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]); \
+        uint32_t bits = 0;                                        \
+        for (uint32_t i = 0; i < WARP; i++) {                     \
+            const A a = pa[i], b = pb[i];                         \
+            bits |= (uint32_t)(__VA_ARGS__) << i;                 \
+        }                                                         \
+        return finish_setp(w, in, bits);                          \
+    }
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * numeric.h - scalar arithmetic the way the hardware does it: canonical NaNs, flushing of
+ * denormals, saturation, min and max.
+ */
+#ifndef EMU_CORE_NUMERIC_H
+#define EMU_CORE_NUMERIC_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "emu/core/core.h"
+
+static inline uint32_t bits32(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+static inline float float32(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+static inline uint64_t bits64(double f)
+{
+    uint64_t u;
+    memcpy(&u, &f, 8);
+    return u;
+}
+static inline double float64(uint64_t u)
+{
+    double f;
+    memcpy(&f, &u, 8);
+    return f;
+}
+
+/* NaN results of single precision are 0x7fffffff. */
+static inline float canon32(float f)
+{
+    return f != f ? float32(0x7fffffffu) : f;
+}
+/* Denormals to zero of the same sign. */
+static inline float ftz32(float f)
+{
+    uint32_t u = bits32(f);
+    return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
+}
+/* Doubles keep their NaNs, made quiet: that of the first of these operands. A NaN that none of them
+ * brought has the sign set. Sums and products look at b, then a; fma at b, c, a; quotients at a, b.
+ */
+static inline double quiet64(double f)
+{
+    return float64(bits64(f) | 0x0008000000000000ull);
+}
+static inline double nan64(double r, double first, double second, double third)
+{
+    if (r == r)
+        return r;
+    return first != first     ? quiet64(first)
+           : second != second ? quiet64(second)
+           : third != third   ? quiet64(third)
+                              : float64(0xfff8000000000000ull);
+}
+/* A result is flushed if it was too small before it was rounded. */
+static inline float ftz_tiny32(float r, double exact)
+{
+    return fabsf(r) == 0x1p-126f && fabs(exact) < 0x1p-126 ? copysignf(0.0f, r) : r;
+}
+/* [0, 1]; NaN becomes 0. */
+static inline float sat32(float f)
+{
+    return f > 0.0f ? (f < 1.0f ? f : 1.0f) : 0.0f;
+}
+static inline double sat64(double f)
+{
+    return f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
+}
+
+/* min: -0 is less than +0; a NaN loses against a number. */
+static inline float min32(float a, float b)
+{
+    if (a != a)
+        return canon32(b);
+    if (b != b)
+        return a;
+    if (a == b)
+        return float32(bits32(a) | bits32(b)); /* only the zeros differ */
+    return a < b ? a : b;
+}
+static inline float max32(float a, float b)
+{
+    if (a != a)
+        return canon32(b);
+    if (b != b)
+        return a;
+    if (a == b)
+        return float32(bits32(a) & bits32(b));
+    return a > b ? a : b;
+}
+static inline double min64(double a, double b)
+{
+    if (a != a)
+        return b != b ? quiet64(b) : b;
+    if (b != b)
+        return a;
+    if (a == b)
+        return float64(bits64(a) | bits64(b));
+    return a < b ? a : b;
+}
+static inline double max64(double a, double b)
+{
+    if (a != a)
+        return b != b ? quiet64(b) : b;
+    if (b != b)
+        return a;
+    if (a == b)
+        return float64(bits64(a) & bits64(b));
+    return a > b ? a : b;
+}
+
+/* Half precision, branch-free so that loops vectorise. NaNs become canonical. */
+static inline float half32(uint16_t h)
+{
+    uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    float f = float32(m) * 0x1p112f; /* denormals come out right too */
+    uint32_t u = (h & 0x7c00) == 0x7c00 ? ((h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign)
+                                        : bits32(f) | sign;
+    return float32(u);
+}
+static inline uint16_t half_of32(float x)
+{
+    uint32_t u = bits32(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
+    /* denormal results: adding 0.5 aligns the mantissa so that the hardware rounds it */
+    uint32_t sub = bits32(float32(a) + 0.5f) - 0x3f000000u;
+    uint32_t nor = (a + 0xc8000fffu + (a >> 13 & 1)) >> 13;
+    uint32_t r = a > 0x7f800000u    ? 0x7fffu
+                 : a >= 0x47800000u ? 0x7c00u
+                 : a < 0x38800000u  ? sub
+                                    : nor;
+    return (uint16_t)(a > 0x7f800000u ? 0x7fffu : r | sign);
+}
+static inline float brain32(uint16_t h)
+{
+    return canon32(float32((uint32_t)h << 16));
+}
+static inline uint16_t brain_of32(float x)
+{
+    uint32_t u = bits32(x);
+    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fffu
+                                                      : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+/* What TMA puts where a box leaves its tensor, if asked for NaN; fma.oob takes it for nothing. */
+#define OOB_NAN 0x7ff7
+
+/* Rounding of m * 2^e (m up to 64 bits) to a binary format; the sign is not in the result. */
+enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
+struct fp_format {
+    int mant, emin, emax; /* explicit mantissa bits, exponents of normal numbers */
+};
+uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
+
+/* ---- decode helpers shared by the arithmetic files --------------------------------------------
+ */
+
+/* Destination of type dt, then every other operand of type st, to in->o[]. */
+int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
+                 enum ptx_type st);
+/* Combines and writes a comparison's result; see setp.c. */
+int finish_setp(struct warp *w, const struct insn *in, uint32_t bits);
+int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+int decode_set(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+
+#endif

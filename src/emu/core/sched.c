@@ -1,0 +1,663 @@
+/*
+ * sched.c - a launch: blocks over host threads, warps within a cluster, deadlocks, limits.
+ *
+ * Each host thread takes clusters in order from a shared counter and runs one to its end, warp by
+ * warp in slices. A cluster that has run a long time without finishing may be waiting for another
+ * block (a grid barrier, decoupled look-back), so the thread then takes one more cluster and
+ * alternates between those it holds, up to what would be resident on the GPU (all of them for a
+ * cooperative launch).
+ *
+ * Within a cluster warps take turns; the order and the length of a slice depend on the seed and the
+ * block, not on the number of host threads.
+ */
+#include <sys/mman.h>
+
+#include "base/util.h"
+#include "emu/core/machine.h"
+
+#define SLICE 4000u       /* warp instructions */
+#define TURN 400000u      /* warp instructions before another cluster is taken in */
+#define SHORT_TURN 20000u /* ... once several clusters are held */
+#define STUCK_ROUNDS 64u
+#define LOOK_AT_CLOCK 50000u
+#define STUCK_POLLS 4096u
+#define PROBE_EVERY 400000u /* warp instructions of a cluster between looks for a cycle */
+#define PROBE_ROUNDS 8u
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+/* ---- blocks and warps ------------------------------------------------------------------------ */
+
+/* Big and zero, and only what is touched costs memory. */
+static char *map_zero(size_t n)
+{
+    void *p =
+        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        BUG("out of memory");
+    return p;
+}
+
+static void *alloc64(size_t n)
+{
+    void *p = aligned_alloc(64, (n + 63) & ~63ull);
+    if (!p)
+        BUG("out of memory");
+    return p;
+}
+
+/* What stays the same for every block of a launch. */
+static void warp_constants(struct warp *w, const struct launch *l)
+{
+    uint32_t(*s)[WARP] = (uint32_t(*)[WARP])(void *)w->base[2];
+    for (uint32_t i = 0; i < WARP; i++) {
+        uint32_t t = w->id * WARP + i;
+        s[WS_TID_X][i] = t % l->block[0];
+        s[WS_TID_Y][i] = t / l->block[0] % l->block[1];
+        s[WS_TID_Z][i] = t / l->block[0] / l->block[1];
+        s[WS_LANEID][i] = i;
+        s[WS_WARPID][i] = w->id;
+        s[WS_LANEMASK_EQ][i] = 1u << i;
+        s[WS_LANEMASK_LE][i] = FULL >> (31 - i);
+        s[WS_LANEMASK_LT][i] = (1u << i) - 1;
+        s[WS_LANEMASK_GE][i] = FULL << i;
+        s[WS_LANEMASK_GT][i] = i == 31 ? 0 : FULL << (i + 1);
+    }
+}
+
+static void set_block(struct block *b, enum block_spec which, uint32_t v)
+{
+    uint32_t *s = (uint32_t *)(void *)(b->spec + which * 128u);
+    for (uint32_t i = 0; i < WARP; i++)
+        s[i] = v;
+}
+
+static void block_constants(struct block *b, const struct launch *l)
+{
+    static const enum block_spec first[5] = {BS_NTID_X, BS_NCTAID_X, BS_NCLUSTERID_X,
+                                             BS_CLUSTER_NCTAID_X};
+    for (uint32_t k = 0; k < 3; k++) {
+        set_block(b, first[0] + k, l->block[k]);
+        set_block(b, first[1] + k, l->grid[k]);
+        set_block(b, first[2] + k, l->grid[k] / l->cluster[k]);
+        set_block(b, first[3] + k, l->cluster[k]);
+    }
+    set_block(b, BS_NWARPID, MAX(l->nwarps, 64u));
+    set_block(b, BS_NSMID, l->sms);
+    set_block(b, BS_CLUSTER_NCTARANK, l->cluster_size);
+    bool explicit = l->cluster_size > 1 || l->entry->src->cluster[0];
+    set_block(b, BS_IS_EXPLICIT_CLUSTER, explicit ? FULL : 0); /* a predicate */
+    set_block(b, BS_DYNAMIC_SMEM, l->smem_bytes - l->smem_static);
+    set_block(b, BS_TOTAL_SMEM, l->smem_bytes - SMEM_BASE);
+    set_block(b, BS_ZERO, 0);
+}
+
+static void block_create(struct block *b, struct cluster *c, struct launch *l, uint32_t rank)
+{
+    b->cluster = c;
+    b->launch = l;
+    b->rank = rank;
+    b->nwarps = l->nwarps;
+    b->nthreads = l->nthreads;
+    b->smem_bytes = l->smem_bytes;
+    b->smem = alloc64(l->smem_bytes + 64);
+    b->warps = xcalloc(l->nwarps, sizeof *b->warps);
+    size_t frame = l->entry->frame_bytes + (size_t)l->entry->param_bytes * WARP;
+    size_t local = (size_t)l->local_bytes * WARP;
+    size_t per = ((sizeof(struct frame) + 63) & ~63ull) + frame + WS_COUNT * 128 + local;
+    per = (per + 63) & ~63ull;
+    b->memory_bytes = per * l->nwarps;
+    b->memory = map_zero(b->memory_bytes);
+    b->spec = alloc64(BS_COUNT * 128);
+    block_constants(b, l);
+    for (uint32_t i = 0; i < l->nwarps; i++) {
+        struct warp *w = &b->warps[i];
+        char *m = b->memory + per * i;
+        w->frame0 = (struct frame *)(void *)m;
+        m += (sizeof(struct frame) + 63) & ~63ull;
+        w->frame0->regs = m;
+        w->frame0->params = m + l->entry->frame_bytes;
+        w->frame0->func = l->entry;
+        m += frame;
+        w->base[1] = l->code->consts;
+        w->base[2] = m;
+        w->base[3] = b->spec;
+        w->local = m + WS_COUNT * 128;
+        w->block = b;
+        w->launch = l;
+        w->id = i;
+        warp_constants(w, l);
+    }
+    san_block_create(b);
+}
+
+static void block_destroy(struct block *b)
+{
+    for (uint32_t i = 0; i < b->nwarps; i++)
+        warp_release(&b->warps[i]);
+    for (uint32_t i = 0; i < b->nwarps; i++)
+        free(b->warps[i].pending);
+    reuse_free(b);
+    san_block_destroy(b);
+    free(b->smem);
+    free(b->warps);
+    munmap(b->memory, b->memory_bytes);
+    free(b->spec);
+}
+
+void warp_start(struct warp *w, const struct launch *l)
+{
+    uint32_t left = l->nthreads - w->id * WARP;
+    w->live = left >= WARP ? FULL : (1u << left) - 1;
+    w->nfrags = 1;
+    w->cur = 0;
+    w->unfair = false;
+    w->slices = 0;
+    w->cluster_arrived = 0;
+    w->call_bytes = 0;
+    w->frame0->caller = NULL;
+    w->frame0->mask = w->live;
+    w->frame0->depth = 0;
+    w->frame0->local_base = 0;
+    w->frame0->local_top = l->entry->local_bytes;
+    warp_poison(w, l, w->live, 0, l->entry->local_bytes);
+    w->frags[0] = (struct fragment){.mask = w->live, .pc = l->entry->insns, .frame = w->frame0};
+    w->frame = w->frame0;
+    w->base[0] = w->frame->regs;
+    w->counts = w->block->cluster->ws->counts;
+    if (w->counts)
+        count_start(w);
+    frame_poison(w->frame0, l);
+}
+
+static void block_start(struct block *b, uint32_t cluster_linear)
+{
+    struct launch *l = b->launch;
+    uint32_t cx = l->grid[0] / l->cluster[0], cy = l->grid[1] / l->cluster[1];
+    uint32_t cid[3] = {cluster_linear % cx, cluster_linear / cx % cy, cluster_linear / cx / cy};
+    uint32_t in[3] = {b->rank % l->cluster[0], b->rank / l->cluster[0] % l->cluster[1],
+                      b->rank / l->cluster[0] / l->cluster[1]};
+    for (uint32_t k = 0; k < 3; k++) {
+        b->id[k] = cid[k] * l->cluster[k] + in[k];
+        set_block(b, BS_CTAID_X + k, b->id[k]);
+        if (l->cluster_size > 1 || cluster_linear == 0 || !b->started) {
+            set_block(b, BS_CLUSTER_CTAID_X + k, in[k]);
+        }
+        set_block(b, BS_CLUSTERID_X + k, cid[k]);
+    }
+    b->linear = b->id[0] + l->grid[0] * (b->id[1] + l->grid[1] * b->id[2]);
+    set_block(b, BS_CLUSTER_CTARANK, b->rank);
+    set_block(b, BS_SMID, b->linear % l->sms);
+    memset(b->bar, 0, sizeof b->bar);
+    b->nlive = b->nthreads;
+    b->steps = 0;
+    b->started = true;
+    b->nrunning = b->nwarps;
+    /* NaN for floats, -1 for integers: what a block before it left must not make a kernel right */
+    memset(b->smem, 0, SMEM_BASE);
+    memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
+    if (b->cluster->ws->counts)
+        reuse_start(b);
+    san_block_start(b);
+    async_block_begin(b);
+    for (uint32_t i = 0; i < b->nwarps; i++)
+        warp_start(&b->warps[i], l);
+}
+
+/* ---- a cluster ------------------------------------------------------------------------------- */
+
+static struct cluster *cluster_create(struct worker_state *ws)
+{
+    struct launch *l = ws->l;
+    struct cluster *c = xcalloc(1, sizeof *c);
+    c->launch = l;
+    c->ws = ws;
+    c->nblocks = l->cluster_size;
+    c->blocks = xcalloc(c->nblocks, sizeof *c->blocks);
+    for (uint32_t i = 0; i < c->nblocks; i++)
+        block_create(&c->blocks[i], c, l, i);
+    return c;
+}
+
+static void cluster_destroy(struct cluster *c)
+{
+    for (uint32_t i = 0; i < c->nblocks; i++) {
+        if (c->running)
+            async_block_end(&c->blocks[i]);
+        block_destroy(&c->blocks[i]);
+    }
+    free(c->blocks);
+    free(c);
+}
+
+static void cluster_start(struct cluster *c, uint32_t linear)
+{
+    memset(&c->bar, 0, sizeof c->bar);
+    c->stuck = false;
+    c->stored = 0;
+    c->rounds_stuck = c->polls = 0;
+    memset(&c->probe, 0, sizeof c->probe);
+    c->probe.next = PROBE_EVERY;
+    c->rng = mix(c->launch->seed ^ mix(linear + 1));
+    c->nrunning = c->nlive = 0;
+    c->running = true;
+    for (uint32_t i = 0; i < c->nblocks; i++) {
+        block_start(&c->blocks[i], linear);
+        c->nrunning += c->blocks[i].nwarps;
+        c->nlive += c->blocks[i].nthreads;
+    }
+}
+
+/* What every thread of a cluster that cannot go on is doing. */
+static void describe_stuck(struct cluster *c, struct strbuf *sb)
+{
+    uint32_t shown = 0;
+    for (uint32_t b = 0; b < c->nblocks; b++)
+        for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
+            struct warp *w = &c->blocks[b].warps[i];
+            for (uint32_t k = 0; k < w->nfrags && w->live; k++) {
+                const struct fragment *f = &w->frags[k];
+                w->frame = f->frame;
+                const struct ptx_insn *p = insn_src(w, f->pc);
+                uint32_t t = w->id * WARP + (uint32_t)__builtin_ctz(f->mask);
+                if (++shown > 12)
+                    continue;
+                strbuf_addf(sb, "; block (%u,%u,%u) warp %u (%d threads from %u) at line %u: %s",
+                            c->blocks[b].id[0], c->blocks[b].id[1], c->blocks[b].id[2], w->id,
+                            __builtin_popcount(f->mask), t, p ? p->line : 0, p ? p->text : "?");
+            }
+        }
+    if (shown > 12)
+        strbuf_addf(sb, "; and %u more", shown - 12);
+}
+
+static int deadlock(struct cluster *c, const char *why)
+{
+    struct strbuf sb = STRBUF_INIT(1600);
+    struct warp *first = NULL;
+    uint32_t at = 0;
+    for (uint32_t b = 0; b < c->nblocks; b++)
+        for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
+            struct warp *w = &c->blocks[b].warps[i];
+            for (uint32_t k = 0; k < w->nfrags && w->live; k++)
+                if (!first || (first->frags[at].waiting && !w->frags[k].waiting)) {
+                    first = w; /* who spins tells more than who waits for it */
+                    at = k;
+                }
+        }
+    describe_stuck(c, &sb);
+    /* A sample of blocks may wait for those left out, or take over their work: no hang. */
+    static const char instead[] =
+        "; its blocks run long, or wait for others. On a GPU it can be timed; here a longer "
+        "--call-limit may do, or --skip-time, which judges it without";
+    bool sampled = c->launch->emu->sampling;
+    if (first) {
+        first->frame = first->frags[at].frame;
+        emu_fault(first, first->frags[at].pc, __builtin_ctz(first->frags[at].mask),
+                  sampled ? RESULT_UNSUPPORTED : RESULT_HANG,
+                  sampled ? FIND_UNSUPPORTED : FIND_DEADLOCK, "%s%s%s%s",
+                  sampled ? "no time can be modelled: " : "", why, sampled ? instead : "", sb.buf);
+    }
+    strbuf_release(&sb);
+    return -1;
+}
+
+/* Waits that only return false, over and over, while nothing they could be waiting for changes:
+ * shared memory stays as it is and nobody looks at what other blocks may write. */
+static bool polls_in_vain(struct cluster *c)
+{
+    if (++c->polls % (STUCK_POLLS / 16))
+        return false;
+    uint64_t h = c->strongs;
+    for (uint32_t b = 0; b < c->nblocks; b++)
+        for (uint32_t i = 0; i + 8 <= c->launch->smem_bytes; i += 8) {
+            uint64_t v;
+            memcpy(&v, c->blocks[b].smem + i, 8);
+            h = mix(h ^ v);
+        }
+    if (h != c->state) {
+        c->state = h;
+        c->polls = 0;
+    }
+    return c->polls >= STUCK_POLLS;
+}
+
+/* ---- going round in circles ------------------------------------------------------------------ */
+
+/* A cluster whose registers and memory come back as they were, while it has written nothing outside
+ * and read nothing from there, does so for ever. If it reads global memory another cluster may free
+ * it: then all that run must be going round, and be found to be so once more after that was known.
+ */
+
+static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
+{
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        uint64_t v;
+        memcpy(&v, (const char *)p + i, 8);
+        h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 29;
+    }
+    return mix(h);
+}
+
+static uint64_t state_of(const struct cluster *c)
+{
+    uint64_t h = 0;
+    for (uint32_t b = 0; b < c->nblocks; b++) {
+        h = hash_bytes8(h, c->blocks[b].smem, c->launch->smem_bytes);
+        for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
+            const struct warp *w = &c->blocks[b].warps[i];
+            h = mix(h ^ w->live);
+            for (uint32_t k = 0; k < w->nfrags && w->live; k++) {
+                const struct fragment *f = &w->frags[k];
+                h = mix(mix(h ^ (uintptr_t)f->pc) ^ f->mask);
+                h = hash_bytes8(h, f->frame->regs, f->frame->func->frame_bytes);
+            }
+            if (w->live)
+                h = hash_bytes8(h, w->local, (size_t)c->launch->local_bytes * WARP);
+        }
+    }
+    return h;
+}
+
+static void probe_result(struct cluster *c, bool cycles)
+{
+    struct launch *l = c->launch;
+    c->probe.on = false;
+    c->probe.next = c->probe.steps + PROBE_EVERY;
+    if (c->probe.cycles == cycles && !cycles)
+        return;
+    pthread_mutex_lock(&l->emu->lock);
+    l->spin.cycling += (uint32_t)cycles - (uint32_t)c->probe.cycles;
+    bool all = l->spin.cycling == l->spin.held;
+    if (c->probe.cycles != cycles) {
+        l->spin.epoch++;
+        l->spin.confirmed = 0;
+        c->probe.cycles = cycles;
+    } else if (all && c->probe.epoch != l->spin.epoch) {
+        c->probe.epoch = l->spin.epoch;
+        l->spin.confirmed++;
+    }
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
+/* A cluster (if it has started) came or went. */
+static void held_changed(struct launch *l, int by, const struct cluster *c)
+{
+    pthread_mutex_lock(&l->emu->lock);
+    l->spin.held += (uint32_t)by;
+    l->spin.cycling -= c && c->probe.cycles;
+    l->spin.epoch++;
+    l->spin.confirmed = 0;
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
+static bool nobody_helps(struct cluster *c)
+{
+    struct launch *l = c->launch;
+    uint32_t n = l->nsample ? l->nsample : l->nclusters;
+    pthread_mutex_lock(&l->emu->lock);
+    bool full =
+        l->spin.held >= l->spin.most || __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= n;
+    bool r = full && l->spin.confirmed >= l->spin.held;
+    pthread_mutex_unlock(&l->emu->lock);
+    return r;
+}
+
+/* After a round of all warps. True if it will never end. */
+static bool circles(struct cluster *c, uint64_t steps)
+{
+    c->probe.steps += steps;
+    if (!c->probe.on) {
+        if (c->probe.steps < c->probe.next)
+            return false;
+        c->probe.on = true;
+        c->probe.reads = c->probe.writes = false;
+        c->probe.rounds = c->probe.age = 0;
+        c->probe.power = 1;
+        c->probe.hash = state_of(c);
+        return false;
+    }
+    if (c->probe.writes || ++c->probe.rounds > PROBE_ROUNDS) {
+        probe_result(c, false);
+        return false;
+    }
+    uint64_t h = state_of(c);
+    if (h == c->probe.hash) {
+        bool alone = !c->probe.reads;
+        probe_result(c, true);
+        return alone || nobody_helps(c);
+    }
+    if (++c->probe.age == c->probe.power) {
+        c->probe.hash = h;
+        c->probe.power *= 2;
+        c->probe.age = 0;
+    }
+    return false;
+}
+
+/* Runs warps of a cluster for about `turn` instructions. 1: finished, 0: goes on, -1: stop. */
+static int cluster_run(struct cluster *c, uint64_t turn)
+{
+    struct launch *l = c->launch;
+    uint64_t done = 0, look = LOOK_AT_CLOCK;
+    while (done < turn) {
+        uint32_t moved = 0;
+        uint64_t so_far = done;
+        for (uint32_t b = 0; b < c->nblocks; b++) {
+            struct block *bl = &c->blocks[b];
+            uint32_t n = bl->nwarps;
+            c->rng = mix(c->rng + 0x9e3779b97f4a7c15ull);
+            uint32_t first = l->seed ? (uint32_t)(c->rng >> 32) % n : 0;
+            for (uint32_t k = 0; k < n; k++) {
+                struct warp *w = &bl->warps[first + k < n ? first + k : first + k - n];
+                if (!w->live)
+                    continue;
+                uint64_t before = w->steps;
+                uint32_t slice =
+                    l->seed ? SLICE / 2 + (uint32_t)(c->rng >> (k & 31)) % SLICE : SLICE;
+                enum slice_rc rc = warp_run(w, slice);
+                done += w->steps - before;
+                bl->steps += w->steps - before;
+                moved += rc != SLICE_WAITS;
+                if (rc == SLICE_FAULT)
+                    return -1;
+                if (!w->live) {
+                    c->ws->diverged += w->diverged;
+                    w->diverged = 0;
+                    c->nrunning--;
+                    if (--bl->nrunning == 0 && c->nblocks == 1)
+                        async_block_end(bl);
+                    else if (bl->nrunning == 0)
+                        san_block_end(bl);
+                }
+            }
+        }
+        c->stuck = false;
+        if (c->nrunning == 0) {
+            for (uint32_t b = 0; b < c->nblocks && c->nblocks > 1; b++)
+                async_block_end(&c->blocks[b]);
+            c->running = false;
+            c->ws->steps += done;
+            return 1;
+        }
+        if (moved) {
+            c->rounds_stuck = c->was_stuck ? c->rounds_stuck : 0;
+            c->was_stuck = false;
+        } else if (async_idle(c) > 0) {
+            c->rounds_stuck = 0;
+        } else {
+            c->stuck = c->was_stuck = true;
+            if (++c->rounds_stuck > STUCK_ROUNDS || polls_in_vain(c))
+                return deadlock(c, "deadlock: no thread of the block can go on");
+        }
+        if (moved && circles(c, done - so_far))
+            return deadlock(c,
+                            "deadlock: these threads go round in circles and nothing they look at "
+                            "will change");
+        if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
+            return -1;
+        if (l->deadline_ns && done >= look) { /* over_limit() looks again, and tells */
+            if (now_ns() > l->deadline_ns)
+                break;
+            look = done + LOOK_AT_CLOCK;
+        }
+    }
+    c->ws->steps += done;
+    return 0;
+}
+
+/* ---- host threads ---------------------------------------------------------------------------- */
+
+/* A call that is repeated takes the blocks of each wave in the other order, as a GPU might: what
+ * depends on which comes first shows. */
+static uint32_t turn_around(uint32_t i, uint32_t n)
+{
+    enum { WAVE = 64 };
+    uint32_t first = i / WAVE * WAVE, last = MIN(first + WAVE, n) - 1;
+    return first + (last - i);
+}
+
+static bool take(struct worker_state *ws, uint32_t *linear)
+{
+    struct launch *l = ws->l;
+    uint32_t i = __atomic_fetch_add(&l->next_cluster, 1, __ATOMIC_RELAXED);
+    uint32_t n = l->nsample ? l->nsample : l->nclusters;
+    if (i >= n || (i >= SAMPLE_LEAST && l->enough_ns && now_ns() > l->enough_ns)) {
+        __atomic_store_n(&l->next_cluster, n, __ATOMIC_RELAXED);
+        return false;
+    }
+    __atomic_add_fetch(&l->begun, 1, __ATOMIC_RELAXED);
+    *linear = l->nsample ? l->sample[i] : l->turned ? turn_around(i, n) : i;
+    return true;
+}
+
+static bool over_limit(struct worker_state *ws, struct cluster *c)
+{
+    struct launch *l = ws->l;
+    uint64_t total = __atomic_add_fetch(&l->steps, ws->steps - ws->told, __ATOMIC_RELAXED);
+    ws->told = ws->steps;
+    if (l->max_steps && total > l->max_steps) {
+        deadlock(c, "the kernel ran past its limit of instructions");
+        return true;
+    }
+    if (l->deadline_ns && now_ns() > l->deadline_ns) {
+        deadlock(c, "the kernel ran past its time limit");
+        return true;
+    }
+    return false;
+}
+
+/* A turn ends early where there is a small limit, or time is short. */
+static uint64_t turn_of(const struct launch *l, uint32_t held)
+{
+    uint64_t turn = held == 1 ? TURN : SHORT_TURN;
+    return l->max_steps ? MIN(turn, MAX(l->max_steps / 4, 1000u)) : turn;
+}
+
+static void note_stored(struct launch *l, const struct cluster *c)
+{
+    double x = (double)c->stored;
+    pthread_mutex_lock(&l->emu->lock);
+    l->stored.sum += x;
+    l->stored.squares += x * x;
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker_state *ws = arg;
+    struct launch *l = ws->l;
+    struct cluster **held = xcalloc(l->resident + 1, sizeof *held), *spare = NULL;
+    uint32_t n = 0, linear, at = 0;
+    bool more = true;
+    while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
+        if (more && (n == 0 || (at == 0 && n < l->resident && !l->enough_ns))) {
+            held_changed(l, 1, NULL); /* before others can see that none is left */
+            if (!(more = take(ws, &linear))) {
+                held_changed(l, -1, NULL);
+            } else {
+                held[n] = spare ? spare : cluster_create(ws);
+                spare = NULL;
+                cluster_start(held[n], linear);
+                n++;
+            }
+        }
+        if (n == 0)
+            break;
+        if (at >= n)
+            at = 0;
+        int rc = cluster_run(held[at], turn_of(l, n));
+        if (rc < 0 || over_limit(ws, held[at]))
+            break;
+        if (rc == 1) {
+            held_changed(l, -1, held[at]);
+            if (l->emu->sampling)
+                note_stored(l, held[at]);
+            if (spare)
+                cluster_destroy(held[at]);
+            else
+                spare = held[at];
+            held[at] = held[--n];
+        } else {
+            at++;
+        }
+        if (at >= n)
+            at = 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        cluster_destroy(held[i]);
+    if (spare)
+        cluster_destroy(spare);
+    free(held);
+    return NULL;
+}
+
+enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err)
+{
+    memset(l->emu->seen, 0, sizeof l->emu->seen);
+    uint32_t work = l->nsample ? l->nsample : l->nclusters;
+    nthreads = MAX(1u, MIN(nthreads, work));
+    struct worker_state *ws = xcalloc(nthreads, sizeof *ws);
+    pthread_t *t = xcalloc(nthreads, sizeof *t);
+    l->resident =
+        l->cooperative ? (work + nthreads - 1) / nthreads + 1 : MAX(1u, l->resident / nthreads);
+    l->spin.most = nthreads * l->resident;
+    uint32_t started = 1;
+    if (l->sanitize)
+        san_launch_begin(l);
+    for (uint32_t i = 0; i < nthreads; i++) {
+        ws[i].l = l;
+        ws[i].index = i;
+        ws[i].counts = l->count ? count_alloc(l) : NULL;
+    }
+    for (uint32_t i = 1; i < nthreads; i++, started++)
+        if (pthread_create(&t[i], NULL, worker_main, &ws[i]) != 0)
+            break;
+    worker_main(&ws[0]);
+    for (uint32_t i = 1; i < started; i++)
+        pthread_join(t[i], NULL);
+    for (uint32_t i = 0; i < nthreads; i++)
+        count_collect(l, &ws[i]);
+    free(ws);
+    free(t);
+    if (l->sanitize)
+        san_launch_end(l);
+    if (l->nsample)
+        l->nsample = l->begun;
+    if (l->count && !l->stop)
+        count_report(l);
+    free(l->total);
+    if (l->stop) {
+        err_set(err, ERR_INPUT, "%s", l->message);
+        return l->status;
+    }
+    return RESULT_OK;
+}

@@ -1,0 +1,230 @@
+/*
+ * model.c - an estimate of the time a launch takes on a GPU, from counters and occupancy.
+ *
+ * Each unit (DRAM, L2, L1, issue slots and pipes, shared memory, tensor cores, the starting of
+ * blocks) has the time its own work takes; so have the lives of blocks, one after the other on
+ * their places. Together they take the p-norm of these: the longest, and a part of the others that
+ * does not overlap with it.
+ *
+ * A block's life is what one of its warps waits for, and the work of all its warps, which compete
+ * from barrier to barrier; its place is free when the last of them is done. What a load takes
+ * depends on who read there before: nobody (DRAM), another block (L2, perhaps L1) or the block
+ * itself; how much else was read since decides what the caches still hold. Spills are the
+ * compiler's to know and come with the job, as registers do.
+ *
+ * The constants were fitted to times of an H200 (t/gpu/rank.sh, variants of the set `fit` of ten
+ * tasks; how well others are ranked is in results/h200/rank.txt). What differs between GPUs comes
+ * from gpus/NAME.json. Good for ranking variants, not for quoting.
+ */
+#include <math.h>
+
+#include "base/util.h"
+#include "emu/core/machine.h"
+
+#define NORM 3.5
+#define DRAM_EFFICIENCY 0.869
+#define L2_SHARE 0.39   /* of the L2, for what is read again: the rest streams through */
+#define L1_SHARE 0.50   /* likewise of what shared memory leaves of an SM's memory */
+#define L1_BESIDE 28672 /* what the memory of an SM has beyond what shared memory can take */
+#define L1_LEAST 16384
+#define EVICTION 1.62   /* how sharply hits fall when more is read than fits (LRU: at once) */
+#define L1_LINE 0.894   /* clocks for a 128-byte line of an access */
+#define PART_STORE 1.44 /* sectors' worth of L2 time for the bytes missing in a sector stored */
+#define ISSUE 0.45      /* of the clocks of issue_clocks(): SASS is shorter, and dual pipes */
+#define INSNS_PER_PTX 1.15
+#define LOADS_IN_FLIGHT 4.0 /* asynchronous copies a warp has outstanding */
+#define L1_HIT_NS 45.0
+#define L2_HIT_NS 160.0
+#define DRAM_BUSY 1.147    /* of the latency of an idle DRAM */
+#define SHARED_WAIT_NS 8.0 /* a warp that needs what a shared load or shuffle brings */
+#define BARRIER_NS 20.7
+#define INSN_NS 1.41        /* of one warp: it seldom issues back to back */
+#define BLOCK_NS 73.6       /* to start a block on an SM */
+#define BLOCK_LIFE_NS 120.0 /* from its place being free to its first warp */
+#define WARP_START_NS 13.6  /* one warp after the other */
+
+static double or_else(double v, double d)
+{
+    return v > 0 ? v : d;
+}
+
+void model_occupancy(const struct launch *l, struct occupancy *out)
+{
+    const struct job_gpu *g = &l->emu->job->gpu;
+    uint32_t threads = g->max_threads_per_sm ? g->max_threads_per_sm : 2048;
+    uint32_t file = g->regs_per_sm ? g->regs_per_sm : 65536;
+    uint32_t smem = g->smem_per_sm ? g->smem_per_sm : 233472;
+    uint32_t max_blocks = g->max_blocks_per_sm ? g->max_blocks_per_sm : 32;
+    const struct ptx_func *f = l->entry->src;
+    uint32_t regs = l->regs ? l->regs : MIN(MAX(l->entry->regs_live + 8, 16u), 255u);
+    if (f->maxnreg)
+        regs = MIN(regs, f->maxnreg);
+    regs = MIN(regs, file / (l->nwarps * 32));
+    regs = (regs + 7) / 8 * 8;
+    uint32_t by_threads = threads / (l->nwarps * 32), by_regs = file / (regs * l->nwarps * 32);
+    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u); /* smem_bytes has the reserved KB in it */
+    uint32_t n = MIN(MIN(by_threads, by_regs), MIN(by_smem, max_blocks));
+    out->regs = regs;
+    out->blocks = MAX(n, 1u);
+    out->share = MIN(1.0, (double)out->blocks * l->nwarps * 32 / threads);
+    out->limit = n == by_regs      ? "registers"
+                 : n == by_smem    ? "shared memory"
+                 : n == by_threads ? "threads"
+                                   : "blocks";
+}
+
+/* Clocks all SMs together need to issue the work, if it were spread evenly. */
+static double issue_clocks(const struct work *w)
+{
+    double fp = w->warps[CK_FP32], half = w->warps[CK_HALF], fp64 = w->warps[CK_FP64];
+    double integer = w->warps[CK_INT] + w->warps[CK_PRED] + 0.3 * w->warps[CK_MOVE];
+    double sfu = w->warps[CK_SFU], cvt = w->warps[CK_CVT];
+    double lsu = w->warps[CK_LD_GLOBAL] + w->warps[CK_ST_GLOBAL] + w->warps[CK_LD_SHARED] +
+                 w->warps[CK_ST_SHARED] + w->warps[CK_ATOMIC] + w->warps[CK_SHUFFLE] +
+                 w->warps[CK_LD_LOCAL] + w->warps[CK_ST_LOCAL] - w->merged;
+    double other = w->warps[CK_BRANCH] + w->warps[CK_BARRIER] + w->warps[CK_LD_CONST] +
+                   w->warps[CK_FENCE] + w->warps[CK_OTHER] + w->warps[CK_ASYNC_COPY];
+    double all = (fp + half + fp64 + integer + sfu + cvt + lsu + other) * INSNS_PER_PTX / 4;
+    double pipes[] = {all, integer / 2, fp64 / 2, (sfu * 2 + cvt) * 2, lsu, fp / 4 + half / 4};
+    double most = 0;
+    for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
+        most = MAX(most, pipes[i]);
+    return most;
+}
+
+static double tensor_ns(const struct job_gpu *g, const struct work *w)
+{
+    double f16 = or_else(g->f16_tensor_tflops, 900), tf32 = or_else(g->tf32_tensor_tflops, f16 / 2);
+    double f8 = or_else(g->f8_tensor_tflops, or_else(g->s8_tensor_tops, 2 * f16));
+    double f64 = or_else(g->fp64_tflops, 1) * 2;
+    return (w->tensor[TENSOR_F16] / f16 + w->tensor[TENSOR_TF32] / tf32 +
+            w->tensor[TENSOR_8BIT] / f8 + w->tensor[TENSOR_F64] / f64) *
+           1e-3;
+}
+
+/* Of what is read again, the part a cache still has when `between` bytes were read in between. */
+static double hits(double cache, double between)
+{
+    return between > cache ? pow(cache / between, EVICTION) : 1;
+}
+
+/* What is left for the L2 and for DRAM to do, and how long loads take. */
+struct traffic {
+    double l1_lines, l2_bytes, dram_bytes;
+    double common_ns, again_ns; /* a load of what another block, or this one, has read before */
+    double first_ns, load_ns;   /* of what nobody has; of any */
+};
+
+/* Spilled registers: sectors of the whole launch (ptxas says how much a pass through the code
+ * moves; loops are taken to spill as the rest does), and the bytes they occupy per block. */
+static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
+{
+    double passes = w->all_warps / MAX(w->instructions, 1.0); /* of all warps */
+    *block_bytes = l->spills / 2.0 * l->nwarps * WARP;        /* stored, and loaded again */
+    return l->spills * passes;
+}
+
+static struct traffic traffic_of(const struct launch *l, const struct work *w,
+                                 const struct occupancy *o)
+{
+    const struct job_gpu *g = &l->emu->job->gpu;
+    double sms = or_else(g->sms, 132), blocks = (double)l->nblocks;
+    double on_sm = MIN((double)o->blocks, MAX(1.0, blocks / sms));
+    double running = MIN(blocks, sms * o->blocks), stack;
+    double local = w->local_sectors + spilled_sectors(l, w, &stack);
+    double l1 = or_else(g->smem_per_sm, 233472) + L1_BESIDE - (double)l->smem_bytes * on_sm;
+    l1 = L1_SHARE * MAX(l1, (double)L1_LEAST);
+    double l2 = L2_SHARE * or_else(g->l2_bytes, 50e6);
+    double l2_ns = L2_HIT_NS - L1_HIT_NS, dram_ns = or_else(g->dram_latency_ns, 570) * DRAM_BUSY;
+    struct traffic t = {.first_ns = dram_ns};
+
+    /* what other blocks have read: L1 if the blocks of an SM read the same, else L2 */
+    double shared = w->common_sectors * 32 / blocks; /* bytes of a block, as the next */
+    double own = MAX(w->fresh_sectors * 32 / blocks - shared, 0.0);
+    double common = MAX(w->common_sectors - w->common / 32, 0.0);
+    double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
+    double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
+    double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
+    /* blocks that run at once find it in the L2; those of the next wave if all of it fits there */
+    double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
+    double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
+    dram *= 1 - hits(l2, w->common);
+    t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
+
+    /* what the block itself has read; what is common takes room once, and stays in the L2 */
+    double again = 0, miss1 = 0, miss2 = 0, all = MAX(w->ld_sectors, 1.0);
+    double in_common = (w->common_sectors + w->common_again) / all;
+    for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
+        double since = w->since[i] * 32, mine = since * (1 - in_common) + stack;
+        double miss = w->again[i] * (1 - hits(l1, mine * on_sm + since * in_common));
+        again += w->again[i];
+        miss1 += miss;
+        miss2 += miss * (1 - hits(l2, mine * running));
+    }
+    miss2 *= again > 0 ? MAX(1 - w->common_again / again, 0.0) : 0;
+    t.again_ns = L1_HIT_NS + (l2_ns * miss1 + (dram_ns - L2_HIT_NS) * miss2) / MAX(again, 1.0);
+
+    /* copies in bulk and strong loads pass the L1; half of the local accesses are stores, and do */
+    double past = MAX(w->ld_sectors - w->fresh_sectors - again, 0.0);
+    double local_l2 = local * (1 - 0.5 * hits(l1, (own + stack) * on_sm));
+    double parts = MAX(w->st_sectors - w->st_bytes / 32, 0.0);
+    l2_sectors += miss1 + past + local_l2 + w->st_sectors + PART_STORE * parts;
+    dram += miss2 + local_l2 * (1 - hits(l2, (own + stack) * running));
+    t.l1_lines = w->ld_lines + w->st_lines + local / 4;
+    t.l2_bytes = 32 * l2_sectors;
+    t.dram_bytes = w->footprint + 32 * dram;
+    t.load_ns = (first * dram_ns + common * t.common_ns + again * t.again_ns + past * L2_HIT_NS) /
+                MAX(first + common + again + past, 1.0);
+    return t;
+}
+
+/* What one warp waits for, of all warps. */
+static double waiting_ns(const struct work *w, const struct traffic *t)
+{
+    return w->waits_first * t->first_ns + w->waits_common * t->common_ns +
+           w->waits_again * t->again_ns + w->waits[PEND_SHARED] * SHARED_WAIT_NS +
+           w->barriers * BARRIER_NS + w->warps[CK_ASYNC_COPY] * t->load_ns / LOADS_IN_FLIGHT;
+}
+
+void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
+                struct model *m)
+{
+    const struct job_gpu *g = &l->emu->job->gpu;
+    double sms = or_else(g->sms, 132), ghz = or_else(g->clock_ghz, 1.8);
+    double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
+    double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
+    /* how evenly blocks fall on SMs */
+    double slots = sms * o->blocks, waves = blocks / slots;
+    double spread = blocks < sms ? sms / blocks
+                    : waves >= 1 ? ceil(waves) / waves
+                                 : ceil(blocks / sms) * sms / blocks;
+    struct traffic t = traffic_of(l, w, o);
+    memset(m, 0, sizeof *m);
+    m->launch_ns = or_else(g->launch_us, 2.6) * 1e3;
+    m->dram_bytes = t.dram_bytes;
+    m->dram_ns = t.dram_bytes / (dram * DRAM_EFFICIENCY);
+    m->l2_ns = t.l2_bytes / l2;
+    double issue = ISSUE * issue_clocks(w) / ghz, shared = w->wavefronts / ghz;
+    double l1 = L1_LINE * t.l1_lines / ghz;
+    m->issue_ns = issue / sms * spread;
+    m->shared_ns = shared / sms * spread;
+    m->tensor_ns = tensor_ns(g, w) * spread;
+    double alone = w->all_warps * INSN_NS / warps, together = (issue + shared + l1) / blocks;
+    double life = BLOCK_LIFE_NS + WARP_START_NS * l->nwarps + waiting_ns(w, &t) / warps +
+                  MAX(alone, together);
+    m->latency_ns = life * blocks / MIN(blocks, slots) * sqrt(spread);
+    double units[] = {m->dram_ns,   m->l2_ns,      m->issue_ns, m->shared_ns,
+                      m->tensor_ns, m->latency_ns, l1 / sms,    blocks / sms * BLOCK_NS};
+    static const char *const names[] = {"dram",   "l2",      "issue", "shared",
+                                        "tensor", "latency", "l1",    "blocks"};
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        if (units[i] > most) {
+            most = units[i];
+            m->bound = names[i];
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(units) && most > 0; i++)
+        sum += pow(units[i] / most, NORM);
+    m->time_ns = m->launch_ns + most * pow(sum, 1 / NORM);
+}

@@ -1,0 +1,170 @@
+/*
+ * reuse.c - what a block has read from global memory, and how long ago: what caches go by.
+ *
+ * Per block a set of 32-byte sectors, each with the time of its last use. Time is counted in
+ * sectors used, so that the time between two uses of a sector says how much else a cache would have
+ * to hold to still have it. All warps of a block run at once on a GPU and in turns here: between
+ * two uses by one warp the others are taken to have used as much as it did.
+ */
+#include "base/util.h"
+#include "emu/core/mem.h"
+
+/* Open addressing; a slot holds the sector and, above it, the epoch: those of earlier blocks count
+ * as empty. */
+#define SECTOR_BITS 40
+#define MAX_SECTORS (1u << 22)
+
+struct use {
+    uint32_t at, warp_at, warp; /* the block's time and the warp's own */
+};
+
+/* What was counted for an allocation and is not yet told to it. */
+struct tally {
+    struct alloc *of;
+    struct alloc_reads n;
+};
+
+struct sector_set {
+    uint64_t *slots, epoch;
+    struct use *uses; /* of the sectors in slots */
+    uint32_t cap, n, clock;
+    struct tally tallies[8]; /* of the allocations read last */
+    uint32_t next;           /* of them to give way */
+    struct reuse again[REUSE_BUCKETS];
+    uint64_t waits_again;
+};
+
+static void tell_alloc(struct tally *t)
+{
+    struct alloc_reads *to = t->of ? &t->of->reads : NULL;
+    if (to) {
+        __atomic_fetch_add(&to->fresh, t->n.fresh, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&to->again, t->n.again, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&to->waits, t->n.waits, __ATOMIC_RELAXED);
+    }
+    memset(t, 0, sizeof *t);
+}
+
+static struct tally *tally_at(struct sector_set *s, const struct emu_mem *m, uint64_t addr)
+{
+    for (uint32_t i = 0; i < ARRAY_LEN(s->tallies); i++) {
+        const struct alloc *a = s->tallies[i].of;
+        if (a && addr >= a->lo && addr < a->hi)
+            return &s->tallies[i];
+    }
+    struct tally *t = &s->tallies[s->next++ % ARRAY_LEN(s->tallies)];
+    tell_alloc(t);
+    t->of = mem_find(m, addr);
+    return t;
+}
+
+static void tell_all(struct block *b)
+{
+    struct sector_set *s = b->sectors;
+    for (uint32_t i = 0; i < ARRAY_LEN(s->tallies); i++)
+        tell_alloc(&s->tallies[i]);
+    for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
+        __atomic_fetch_add(&b->launch->again[i].sectors, s->again[i].sectors, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&b->launch->again[i].since, s->again[i].since, __ATOMIC_RELAXED);
+    }
+    __atomic_fetch_add(&b->launch->waits_again, s->waits_again, __ATOMIC_RELAXED);
+    memset(s->again, 0, sizeof s->again);
+    s->waits_again = 0;
+}
+
+void reuse_start(struct block *b)
+{
+    if (!b->sectors)
+        b->sectors = xcalloc(1, sizeof *b->sectors);
+    tell_all(b);
+    b->sectors->n = b->sectors->clock = 0;
+    b->sectors->epoch++; /* 24 bits of them: more blocks than one thread runs */
+}
+
+void reuse_free(struct block *b)
+{
+    if (!b->sectors)
+        return;
+    tell_all(b);
+    free(b->sectors->slots);
+    free(b->sectors->uses);
+    free(b->sectors);
+    b->sectors = NULL;
+}
+
+/* The slot of a key, new or old. */
+static uint32_t find_slot(const struct sector_set *s, uint64_t key)
+{
+    uint64_t h = key * 0x9e3779b97f4a7c15ull;
+    uint32_t i = (uint32_t)(h >> 32) & (s->cap - 1);
+    while (s->slots[i] != key && s->slots[i] >> SECTOR_BITS == key >> SECTOR_BITS)
+        i = (i + 1) & (s->cap - 1);
+    return i;
+}
+
+static void grow(struct sector_set *s)
+{
+    uint64_t *old = s->slots;
+    struct use *uses = s->uses;
+    uint32_t cap = s->cap;
+    s->cap = cap ? 2 * cap : 1024;
+    s->slots = xcalloc(s->cap, sizeof *s->slots);
+    s->uses = xcalloc(s->cap, sizeof *s->uses);
+    for (uint32_t i = 0; i < cap; i++) {
+        if (old[i] >> SECTOR_BITS != (s->epoch & 0xffffff))
+            continue;
+        uint32_t to = find_slot(s, old[i]);
+        s->slots[to] = old[i];
+        s->uses[to] = uses[i];
+    }
+    free(old);
+    free(uses);
+}
+
+/* Past MAX_SECTORS everything is fresh: such a block keeps nothing in a cache. */
+bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1)
+{
+    struct sector_set *s = w->block->sectors;
+    uint32_t warp_at = w->pending->clock++;
+    if (2 * s->n >= s->cap) {
+        if (s->cap >= 2 * MAX_SECTORS)
+            return true;
+        grow(s);
+    }
+    uint64_t key = (s->epoch & 0xffffff) << SECTOR_BITS | sector;
+    uint32_t i = find_slot(s, key), at = s->clock++;
+    bool fresh = s->slots[i] != key;
+    if (fresh) {
+        s->slots[i] = key;
+        s->n++;
+    } else if (by_l1) {
+        const struct use *u = &s->uses[i];
+        uint64_t since =
+            u->warp == w->id ? (uint64_t)(warp_at - u->warp_at) * w->block->nwarps : at - u->at;
+        uint32_t bucket = MIN(63 - (uint32_t)__builtin_clzll(since | 1), REUSE_BUCKETS - 1);
+        s->again[bucket].sectors++;
+        s->again[bucket].since += since;
+    }
+    s->uses[i] = (struct use){.at = at, .warp_at = warp_at, .warp = w->id};
+    return fresh;
+}
+
+void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,
+                  uint32_t fresh)
+{
+    struct tally *t = tally_at(w->block->sectors, &w->launch->emu->mem, addr);
+    t->n.fresh += fresh;
+    t->n.again += sectors - fresh;
+    if (fresh && pc->kind != CK_ASYNC_COPY)
+        w->pending->slowest = addr;
+}
+
+void reuse_waited(struct warp *w)
+{
+    struct sector_set *s = w->block->sectors;
+    if (w->pending->slowest)
+        tally_at(s, &w->launch->emu->mem, w->pending->slowest)->n.waits++;
+    else
+        s->waits_again++;
+    w->pending->slowest = 0;
+}

@@ -1,0 +1,370 @@
+/*
+ * warpops.c - instructions in which lanes of a warp look at each other: shuffles, votes, matches,
+ * reductions, election, bar.warp.sync.
+ *
+ * Each names the lanes that take part. It is executed once they are all here (fragments at the same
+ * instruction merge while they wait); lanes that exited are not waited for.
+ */
+#include "base/util.h"
+#include "emu/core/lanes.h"
+#include "emu/core/mem.h"
+#include "emu/core/numeric.h"
+
+/* 0: all lanes named in the mask operand are active; EX_WAIT: some are still elsewhere. */
+static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
+{
+    const uint32_t *m = opnd(w, mask_code);
+    uint32_t need = 0;
+    if (w->active == FULL)
+        need = m[0];
+    else
+        FOR_LANES(i, w)
+    need |= m[i];
+    uint32_t missing = need & w->live & ~w->active, unnamed = 0;
+    if (missing && !emu_stuck(w))
+        return EX_WAIT;
+    FOR_LANES(i, w)
+    unnamed |= ~m[i] & 1u << i;
+    if (unnamed)
+        emu_finding(w, in, __builtin_ctz(unnamed), FIND_BARRIER, "warp", -1, NULL,
+                    "lanes 0x%08x execute this instruction but are not named in their own mask",
+                    unnamed);
+    if (missing)
+        emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "warp", -1, NULL,
+                    "lanes 0x%08x are named in the mask but never execute this instruction",
+                    missing);
+    san_warp_sync(w, need);
+    return 0;
+}
+
+#define GATHER(code)                          \
+    do {                                      \
+        int rc_ = gather(w, in, in->o[code]); \
+        if (rc_)                              \
+            return rc_;                       \
+    } while (0)
+
+/* ---- shfl ------------------------------------------------------------------------------------ */
+
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+
+static int exec_shfl(struct warp *w, const struct insn *in)
+{
+    GATHER(4);
+    uint32_t *d = opnd(w, in->o[0]), src[WARP], valid = 0;
+    const uint32_t *b = opnd(w, in->o[2]), *c = opnd(w, in->o[3]);
+    memcpy(src, opnd(w, in->o[1]), sizeof src);
+    FOR_LANES(i, w)
+    {
+        uint32_t seg = c[i] >> 8 & 31, cv = c[i] & 31, bv = b[i] & 31;
+        int32_t max = (int32_t)((i & seg) | (cv & ~seg)), min = (int32_t)(i & seg), j;
+        bool ok;
+        switch (in->sub[0]) {
+        case SHFL_UP:
+            j = (int32_t)i - (int32_t)bv;
+            ok = j >= max;
+            break;
+        case SHFL_DOWN:
+            j = (int32_t)(i + bv);
+            ok = j <= max;
+            break;
+        case SHFL_BFLY:
+            j = (int32_t)(i ^ bv);
+            ok = j <= max;
+            break;
+        default:
+            j = min | (int32_t)(bv & ~seg);
+            ok = j <= max;
+        }
+        /* what a lane that takes no part would give is undefined */
+        uint32_t from = ok ? (uint32_t)j & 31 : i;
+        d[i] = w->active >> from & 1 ? src[from] : UINT32_MAX;
+        valid |= (uint32_t)ok << i;
+    }
+    if (in->nv)
+        set_pred(w, in->v[0], valid);
+    return EX_NEXT;
+}
+
+static int decode_shfl(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    static const char *const modes[] = {"up", "down", "bfly", "idx"};
+    if (!ptx_has(p, "sync") || p->nmods != 3 || p->nops != 5 || ptx_last_type(p) != PT_B32)
+        return dec_unsupported(d, p);
+    in->exec = exec_shfl;
+    in->kind = CK_SHUFFLE;
+    in->flags |= INSN_SYNCWARP;
+    in->sub[0] = 255;
+    for (uint8_t i = 0; i < 4; i++)
+        if (ptx_has(p, modes[i]))
+            in->sub[0] = i;
+    if (in->sub[0] == 255)
+        return dec_unsupported(d, p);
+    if (dec_dst(d, p, &p->ops[0], 32, &in->o[0]) < 0)
+        return -1;
+    for (uint32_t i = 1; i < 5; i++)
+        if (dec_src(d, p, &p->ops[i], PT_B32, &in->o[i]) < 0)
+            return -1;
+    if (p->ops[0].pair) {
+        uint32_t pred;
+        if (dec_dst(d, p, p->ops[0].pair, 1, &pred) < 0)
+            return -1;
+        dec_set_v(d, in, &pred, 1);
+    }
+    return 0;
+}
+
+/* ---- vote ------------------------------------------------------------------------------------ */
+
+enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+
+static int exec_vote(struct warp *w, const struct insn *in)
+{
+    GATHER(2);
+    const uint32_t *m = opnd(w, in->o[2]);
+    uint32_t p = opnd_pred(w, in->o[1]) ^ (in->sub[1] ? FULL : 0), bits = 0;
+    uint32_t *d = in->sub[0] == VOTE_BALLOT ? opnd(w, in->o[0]) : NULL;
+    FOR_LANES(i, w)
+    {
+        uint32_t mask = m[i] & w->active, v = p & mask;
+        if (d)
+            d[i] = v;
+        else
+            bits |= (uint32_t)(in->sub[0] == VOTE_ALL   ? v == mask
+                               : in->sub[0] == VOTE_ANY ? v != 0
+                                                        : v == mask || v == 0)
+                    << i;
+    }
+    if (!d)
+        set_pred(w, in->o[0], bits);
+    return EX_NEXT;
+}
+
+static int decode_vote(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    static const char *const modes[] = {"all", "any", "uni", "ballot"};
+    bool neg = false;
+    if (!ptx_has(p, "sync") || p->nops != 3)
+        return dec_unsupported(d, p);
+    in->exec = exec_vote;
+    in->kind = CK_SHUFFLE;
+    in->flags |= INSN_SYNCWARP;
+    in->sub[0] = 255;
+    for (uint8_t i = 0; i < 4; i++)
+        if (ptx_has(p, modes[i]))
+            in->sub[0] = i;
+    if (in->sub[0] == 255)
+        return dec_unsupported(d, p);
+    if (dec_dst(d, p, &p->ops[0], in->sub[0] == VOTE_BALLOT ? 32 : 1, &in->o[0]) < 0 ||
+        dec_pred(d, p, &p->ops[1], &in->o[1], &neg) < 0)
+        return -1;
+    in->sub[1] = neg;
+    return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
+}
+
+/* ---- match -------------------------------------------------------------------------------------
+ */
+
+static int exec_match(struct warp *w, const struct insn *in)
+{
+    GATHER(2);
+    uint32_t *d = opnd(w, in->o[0]), out[WARP] = {0}, all = 0;
+    const uint32_t *m = opnd(w, in->o[2]), *a32 = opnd(w, in->o[1]);
+    const uint64_t *a64 = opnd(w, in->o[1]);
+    bool wide = in->sub[1];
+    FOR_LANES(i, w)
+    {
+        uint32_t mask = m[i] & w->active, same = 0;
+        for (uint32_t k = 0; k < WARP; k++)
+            if (mask >> k & 1)
+                same |= (uint32_t)(wide ? a64[k] == a64[i] : a32[k] == a32[i]) << k;
+        if (in->sub[0]) {
+            out[i] = same == mask ? mask : 0;
+            all |= (uint32_t)(same == mask) << i;
+        } else {
+            out[i] = same;
+        }
+    }
+    FOR_LANES(i, w)
+    d[i] = out[i];
+    if (in->nv)
+        set_pred(w, in->v[0], all);
+    return EX_NEXT;
+}
+
+static int decode_match(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    enum ptx_type t = ptx_last_type(p);
+    if (!ptx_has(p, "sync") || p->nops != 3 || (t != PT_B32 && t != PT_B64) ||
+        ptx_has(p, "any") == ptx_has(p, "all"))
+        return dec_unsupported(d, p);
+    in->exec = exec_match;
+    in->kind = CK_SHUFFLE;
+    in->flags |= INSN_SYNCWARP;
+    in->sub[0] = ptx_has(p, "all");
+    in->sub[1] = t == PT_B64;
+    if (p->ops[0].pair) {
+        uint32_t pred;
+        if (dec_dst(d, p, p->ops[0].pair, 1, &pred) < 0)
+            return -1;
+        dec_set_v(d, in, &pred, 1);
+    }
+    if (dec_dst(d, p, &p->ops[0], 32, &in->o[0]) < 0 || dec_src(d, p, &p->ops[1], t, &in->o[1]) < 0)
+        return -1;
+    return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
+}
+
+/* ---- redux -------------------------------------------------------------------------------------
+ */
+
+enum { R_ADD, R_MIN, R_MAX, R_AND, R_OR, R_XOR };
+
+static uint32_t reduce(uint8_t op, enum ptx_type t, uint32_t a, uint32_t b)
+{
+    switch (op) {
+    case R_ADD:
+        return a + b;
+    case R_MIN:
+        return t == PT_S32 ? ((int32_t)a < (int32_t)b ? a : b) : (a < b ? a : b);
+    case R_MAX:
+        return t == PT_S32 ? ((int32_t)a > (int32_t)b ? a : b) : (a > b ? a : b);
+    case R_AND:
+        return a & b;
+    case R_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static uint32_t reduce_f32(const struct insn *in, uint32_t a, uint32_t b)
+{
+    float x = float32(in->sub[2] & 1 ? a & 0x7fffffffu : a);
+    float y = float32(in->sub[2] & 1 ? b & 0x7fffffffu : b);
+    if ((in->sub[2] & 2) && (x != x || y != y))
+        return 0x7fffffffu;
+    return bits32(in->sub[0] == R_MAX ? max32(x, y) : min32(x, y));
+}
+
+static int exec_redux(struct warp *w, const struct insn *in)
+{
+    GATHER(2);
+    uint32_t *d = opnd(w, in->o[0]), src[WARP];
+    const uint32_t *m = opnd(w, in->o[2]);
+    memcpy(src, opnd(w, in->o[1]), sizeof src);
+    FOR_LANES(i, w)
+    {
+        uint32_t mask = m[i] & w->active, acc = 0;
+        bool first = true;
+        for (; mask; mask &= mask - 1) {
+            uint32_t v = src[__builtin_ctz(mask)];
+            if (in->sub[1] == PT_F32)
+                acc = first ? reduce_f32(in, v, v) : reduce_f32(in, acc, v);
+            else
+                acc = first ? v : reduce(in->sub[0], (enum ptx_type)in->sub[1], acc, v);
+            first = false;
+        }
+        d[i] = acc;
+    }
+    return EX_NEXT;
+}
+
+static int decode_redux(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    static const char *const ops[] = {"add", "min", "max", "and", "or", "xor"};
+    enum ptx_type t = ptx_last_type(p);
+    in->exec = exec_redux;
+    in->kind = CK_SHUFFLE;
+    in->flags |= INSN_SYNCWARP;
+    in->sub[0] = 255;
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+        if (ptx_has(p, ops[i]))
+            in->sub[0] = (uint8_t)i;
+    if (in->sub[0] == 255 || p->nops != 3 || !ptx_has(p, "sync") || ptx_type_bits(t) != 32 ||
+        (t == PT_F32 && in->sub[0] != R_MIN && in->sub[0] != R_MAX))
+        return dec_unsupported(d, p);
+    in->sub[1] = (uint8_t)t;
+    in->sub[2] = (uint8_t)((ptx_has(p, "abs") ? 1 : 0) | (ptx_has(p, "NaN") ? 2 : 0));
+    if (dec_dst(d, p, &p->ops[0], 32, &in->o[0]) < 0 || dec_src(d, p, &p->ops[1], t, &in->o[1]) < 0)
+        return -1;
+    return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+static int exec_warp_sync(struct warp *w, const struct insn *in)
+{
+    GATHER(1);
+    w->syncwarps++;
+    return EX_NEXT;
+}
+
+static int decode_warp_sync(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    if (p->nmods < 2 || !str_eq(p->mods[0], "warp") || !str_eq(p->mods[1], "sync"))
+        return 1;
+    in->exec = exec_warp_sync;
+    in->kind = CK_BARRIER;
+    in->flags |= INSN_SYNCWARP;
+    if (p->nops != 1)
+        return dec_bad(d, p, "a mask is expected");
+    return dec_src(d, p, &p->ops[0], PT_B32, &in->o[1]);
+}
+
+static int exec_activemask(struct warp *w, const struct insn *in)
+{
+    uint32_t *d = opnd(w, in->o[0]), m = w->active;
+    LANES(w, i, d[i] = m);
+}
+
+static int decode_activemask(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    in->exec = exec_activemask;
+    in->kind = CK_MOVE;
+    if (p->nops != 1)
+        return dec_bad(d, p, "one operand is expected");
+    return dec_dst(d, p, &p->ops[0], 32, &in->o[0]);
+}
+
+static int exec_elect(struct warp *w, const struct insn *in)
+{
+    GATHER(1);
+    const uint32_t *m = opnd(w, in->o[1]);
+    uint32_t *d = opnd(w, in->o[0]), bits = 0;
+    FOR_LANES(i, w)
+    {
+        uint32_t mask = m[i] & w->active;
+        uint32_t leader = mask ? (uint32_t)__builtin_ctz(mask) : i;
+        d[i] = leader;
+        bits |= (uint32_t)(leader == i) << i;
+    }
+    if (in->nv)
+        set_pred(w, in->v[0], bits);
+    return EX_NEXT;
+}
+
+static int decode_elect(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    in->exec = exec_elect;
+    in->kind = CK_SHUFFLE;
+    in->flags |= INSN_SYNCWARP;
+    if (p->nops != 2 || dec_dst(d, p, &p->ops[0], 32, &in->o[0]) < 0)
+        return dec_bad(d, p, "two operands are expected");
+    if (p->ops[0].pair) {
+        uint32_t pred;
+        if (dec_dst(d, p, p->ops[0].pair, 1, &pred) < 0)
+            return -1;
+        dec_set_v(d, in, &pred, 1);
+    }
+    return dec_src(d, p, &p->ops[1], PT_B32, &in->o[1]);
+}
+
+const struct decode_entry decode_warp_ops[] = {{"shfl", decode_shfl},
+                                               {"vote", decode_vote},
+                                               {"match", decode_match},
+                                               {"redux", decode_redux},
+                                               {"activemask", decode_activemask},
+                                               {"elect", decode_elect},
+                                               {"bar", decode_warp_sync},
+                                               {NULL, NULL}};

@@ -1,0 +1,48 @@
+/*
+ * lex.h - tokens of PTX text; for parse.c only.
+ */
+#ifndef EMU_PTX_LEX_H
+#define EMU_PTX_LEX_H
+
+#include <setjmp.h>
+
+#include "emu/ptx/ptx.h"
+
+enum tok {
+    T_EOF,
+    T_IDENT,  /* add, %r1, $L__BB0_1, %tid.x (one token), name */
+    T_DOT,    /* .name: text is "name" (may hold "::") */
+    T_INT,    /* ival */
+    T_FLOAT,  /* fval, is_f32 */
+    T_STRING, /* text without the quotes */
+    T_PUNCT   /* ch: one character; '<' followed by '<' is SHL, likewise SHR */
+};
+enum { CH_SHL = 256, CH_SHR };
+
+struct lexer {
+    const char *p, *end, *start, *text0; /* start: of the current token */
+    uint32_t line;
+    enum tok tok;
+    int ch;
+    const char *text;
+    size_t len;
+    uint64_t ival;
+    double fval;
+    bool is_f32;
+    bool bol; /* the current token is the first of its line */
+    struct err *err;
+    jmp_buf fail;
+};
+
+void lex_init(struct lexer *lx, const char *text, size_t len, struct err *err);
+void lex_next(struct lexer *lx);
+void lex_skip_line(struct lexer *lx); /* to the first token of the next line */
+void lex_fail(struct lexer *lx, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+
+static inline bool lex_is(const struct lexer *lx, int ch)
+{
+    return lx->tok == T_PUNCT && lx->ch == ch;
+}
+
+#endif

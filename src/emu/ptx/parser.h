@@ -1,0 +1,111 @@
+/*
+ * parser.h - what the parser's files share.
+ *
+ * Names live in one hash table; each has a stack of bindings, innermost scope on top, so leaving a
+ * scope pops what it bound. `.reg .b32 %r<45>` binds only the prefix; %r7 is made when first used.
+ * Labels may be used before they are set: uses are kept per scope and handed to the enclosing one
+ * when a scope closes without having set them. Any of these functions may not return: a syntax
+ * error ends the parse through lex_fail().
+ */
+#ifndef EMU_PTX_PARSER_H
+#define EMU_PTX_PARSER_H
+
+#include "base/util.h"
+#include "emu/ptx/lex.h"
+
+#define MAX_DEPTH 64
+#define MAX_REGS (1u << 20)
+#define MAX_INSNS (4u << 20)
+#define MAX_VAR_BYTES (1ull << 30)
+#define MAX_INIT_BYTES (64ull << 20)
+#define MAX_LIST 4096
+#define NBUCKETS 16384
+
+enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
+
+struct binding {
+    enum bind_kind kind;
+    uint32_t depth;
+    struct name *name;
+    struct binding *below;    /* of the same name */
+    struct binding *in_scope; /* next of the same scope */
+    struct ptx_var *var;
+    struct ptx_func *func;
+    struct ptx_table *table;
+    uint32_t label;
+    enum ptx_type type; /* RANGE */
+    uint32_t count;
+};
+
+struct name {
+    const char *text;
+    uint32_t hash;
+    struct name *next;
+    struct binding *top;
+};
+
+struct label_use {
+    struct label_use *next;
+    struct name *name;
+    struct ptx_opnd *opnd; /* a branch's operand, or */
+    uint32_t *target;      /* an entry of a .branchtargets */
+    uint32_t line;
+};
+
+struct scope {
+    struct binding *first;
+    struct label_use *uses;
+};
+
+struct loc {
+    struct loc *next;
+    uint32_t file, line, col, in_file, in_line, in_col;
+};
+
+struct parser {
+    struct lexer lx;
+    struct ptx_module *m;
+    struct ptx_func *f; /* being defined, or NULL */
+    struct name *names[NBUCKETS];
+    struct scope scopes[MAX_DEPTH];
+    uint32_t depth;
+    struct loc *locs[1024]; /* .loc with inlined_at, by position */
+    uint32_t home_file;     /* file of the current function's first .loc */
+    uint32_t cur_file, cur_line;
+    uint32_t nesting;
+    uint64_t init_bytes;
+};
+
+#define FAIL(...) lex_fail(&ps->lx, __VA_ARGS__)
+
+/* names.c: names and scopes */
+struct name *ps_intern(struct parser *ps, const char *s, size_t n);
+struct binding *ps_bind_at(struct parser *ps, struct name *nm, enum bind_kind kind, uint32_t depth);
+struct binding *ps_bind(struct parser *ps, struct name *nm, enum bind_kind kind);
+void ps_open(struct parser *ps);  /* a scope */
+void ps_close(struct parser *ps); /* resolves its labels */
+
+/* names.c: tokens */
+void ps_next(struct parser *ps);
+bool ps_accept(struct parser *ps, int ch);
+void ps_expect(struct parser *ps, int ch);
+bool ps_is(struct parser *ps, enum tok t, const char *s);
+bool ps_accept_dot(struct parser *ps, const char *s);
+struct name *ps_name(struct parser *ps);
+uint32_t ps_u32(struct parser *ps);
+
+/* operand.c */
+int64_t ps_const(struct parser *ps, int min_prec); /* a constant expression */
+struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type type);
+struct binding *ps_lookup(struct parser *ps, struct name *nm);
+void ps_label_use(struct parser *ps, struct name *nm, struct ptx_opnd *o, uint32_t *target);
+void ps_operand(struct parser *ps, struct ptx_opnd *o);
+struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
+                         struct label_use *mark);
+
+/* declare.c */
+enum ptx_space ps_space(struct parser *ps); /* .global, .shared, ...; SP_GENERIC if it is none */
+struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it);
+void ps_var_decl(struct parser *ps, enum ptx_space sp, bool is_extern);
+
+#endif

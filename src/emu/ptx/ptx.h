@@ -1,0 +1,213 @@
+/*
+ * ptx.h - PTX text as parsed: functions, variables, instructions with their modifiers as tokens.
+ *
+ * Nothing here runs. ptx_parse() checks the grammar and resolves names and scopes; core.h's decoder
+ * turns each ptx_insn into an executable struct insn. The text is hostile: every count is capped.
+ *
+ *     struct ptx_module m;
+ *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "line 12: ..."
+ *     ptx_release(&m);
+ *
+ * `mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1+8], %r2, 0x989680;` becomes
+ *     op "mbarrier", mods {"try_wait","parity","shared::cta","b64"},
+ *     ops { REG %p1, ADDR base %r1 off 8, REG %r2, IMM }
+ */
+#ifndef EMU_PTX_PTX_H
+#define EMU_PTX_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+#define PTX_MAX_MODS 12
+#define PTX_MAX_OPNDS 12
+#define PTX_MAX_TEXT (64u << 20)
+
+enum ptx_type {
+    PT_NONE,
+    PT_PRED,
+    PT_B8,
+    PT_B16,
+    PT_B32,
+    PT_B64,
+    PT_B128,
+    PT_U8,
+    PT_U16,
+    PT_U32,
+    PT_U64,
+    PT_S8,
+    PT_S16,
+    PT_S32,
+    PT_S64,
+    PT_F16,
+    PT_F16X2,
+    PT_BF16,
+    PT_BF16X2,
+    PT_F32,
+    PT_F64,
+    PT_TF32,
+    PT_E4M3,
+    PT_E5M2,
+    PT_E4M3X2,
+    PT_E5M2X2,
+    PT_U16X2,
+    PT_S16X2,
+    PT_F32X2,
+    PT_B1,
+    PT_U4,
+    PT_S4,
+    PT_E2M1,
+    PT_E2M3,
+    PT_E3M2,
+    PT_E2M1X2,
+    PT_E2M3X2,
+    PT_E3M2X2,
+    PT_UE8M0X2,
+    PT_U8X4,
+    PT_S8X4,
+    PT_B1024,
+    PT_OTHER, /* .texref, .samplerref, .surfref */
+    PT_COUNT
+};
+
+enum ptx_space {
+    SP_GENERIC,
+    SP_REG,
+    SP_CONST,
+    SP_GLOBAL,
+    SP_LOCAL,
+    SP_PARAM,
+    SP_SHARED,        /* .shared and .shared::cta */
+    SP_SHARED_CLUSTER /* .shared::cluster */
+};
+
+struct ptx_func;
+
+/* A symbol's address put into an initialised variable: *(size bytes at off) = symbol + addend. */
+struct ptx_reloc {
+    uint64_t off;
+    const char *name; /* resolved when the module is loaded */
+    int64_t addend;
+    uint32_t size;
+    uint32_t shift; /* of mask(): the byte taken, in bits */
+    bool generic;   /* generic(sym) */
+};
+
+/* A register, variable or parameter. */
+struct ptx_var {
+    const char *name;
+    enum ptx_space space;
+    enum ptx_type type;
+    uint32_t index; /* registers: number within the function */
+    uint32_t align;
+    uint64_t bytes; /* 0 for extern .shared x[] */
+    bool is_extern;
+    bool is_kernel_param;
+    bool is_ret; /* return parameter of a .func */
+    uint8_t *init;
+    uint64_t init_bytes;
+    struct ptx_reloc *relocs;
+    uint32_t nrelocs;
+    /* Filled by the loader: offset in const bank / global address / local frame / param block /
+     * shared memory of the entry. */
+    uint64_t addr;
+    bool placed;
+};
+
+enum ptx_okind {
+    PO_REG,    /* var */
+    PO_IMM,    /* imm; is_float: fimm */
+    PO_SYM,    /* address of var, plus imm */
+    PO_FUNC,   /* func */
+    PO_LABEL,  /* target: instruction index */
+    PO_ADDR,   /* [base + imm]: base is var (register or symbol) or nothing; list: coordinates after
+                  a comma, as in [map, {x, y}] */
+    PO_VEC,    /* {list} */
+    PO_SPEC,   /* special register, text in name: "%tid.x" */
+    PO_SINK,   /* _ */
+    PO_LIST,   /* call parameters ( ... ) in list */
+    PO_TARGETS /* a .branchtargets/.calltargets/.callprototype label: table */
+};
+
+struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
+    const char *name;
+    uint32_t n;
+    const char **names;
+    uint32_t *targets; /* branchtargets: instruction indexes */
+    bool is_branch, is_proto;
+    uint32_t nret, nparam;
+    struct ptx_var **ret, **param;
+};
+
+struct ptx_opnd {
+    enum ptx_okind kind;
+    uint32_t target;            /* LABEL */
+    uint32_t n;                 /* of list */
+    bool is_float, is_f32, neg; /* is_f32: given as 0f...; neg: !%p */
+    union {
+        struct ptx_var *var;     /* REG, SYM, ADDR */
+        struct ptx_func *func;   /* FUNC */
+        struct ptx_table *table; /* TARGETS */
+    };
+    const char *name;
+    const char *sel;       /* REG: "b1" of a.b1 (video instructions), or NULL */
+    int64_t imm;           /* integer, bits of a float, or offset of an address or symbol */
+    double fimm;           /* is_float: the value */
+    struct ptx_opnd *list; /* VEC, LIST, ADDR coordinates */
+    struct ptx_opnd *pair; /* the second of `%r1|%p1`, or NULL */
+};
+
+struct ptx_insn {
+    const char *op; /* "add"; interned */
+    const char *mods[PTX_MAX_MODS];
+    uint8_t nmods, nops;
+    bool guard_neg;
+    struct ptx_var *guard; /* @%p, or NULL */
+    struct ptx_opnd *ops;
+    uint32_t file, line; /* of .loc: the CUDA source; 0 = unknown */
+    uint32_t ptx_line;   /* of the PTX text */
+    const char *text;    /* as written, whitespace squeezed, for messages */
+};
+
+struct ptx_func {
+    const char *name;
+    bool is_entry, is_extern, is_noreturn, defined;
+    uint32_t nret, nparam;
+    struct ptx_var **ret, **param;
+    VEC(struct ptx_insn) insns;
+    VEC(struct ptx_var *) regs;   /* index is ptx_var.index */
+    VEC(struct ptx_var *) locals; /* .local, .shared, .param declared inside */
+    uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
+    uint32_t param_bytes; /* entries: size of the parameter block */
+};
+
+struct ptx_module {
+    struct arena arena;
+    uint32_t version; /* 90 for 9.0 */
+    uint32_t sm;      /* 90 */
+    VEC(struct ptx_func *) funcs;
+    VEC(struct ptx_var *) vars; /* module scope */
+    VEC(const char *) files;    /* by .file number; NULL where unset */
+};
+
+int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
+void ptx_release(struct ptx_module *m);
+
+struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
+bool ptx_has(const struct ptx_insn *in, const char *mod);      /* is the modifier there? */
+int ptx_mod_index(const struct ptx_insn *in, const char *mod); /* its index, or -1 */
+
+enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is no type */
+uint32_t ptx_type_bits(enum ptx_type t);    /* of the value: 1 for PRED, 16 for E4M3X2 */
+const char *ptx_type_name(enum ptx_type t);
+bool ptx_is_float(enum ptx_type t);
+bool ptx_is_signed(enum ptx_type t);
+/* The n-th (0, 1, ..) modifier that is a type, and the last one; PT_NONE if none. */
+enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
+enum ptx_type ptx_last_type(const struct ptx_insn *in);
+
+#endif

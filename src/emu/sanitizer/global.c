@@ -1,0 +1,688 @@
+/*
+ * global.c - global memory: reads of bytes nobody wrote, races between blocks, outputs left
+ * unwritten.
+ *
+ * Shadow words, one per cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that block's clock,
+ * strong or not) and which block read it (or MANY). They are plain words that host threads write
+ * side by side: at worst one of two racing blocks is not seen, and then the other is.
+ *
+ * Order between blocks: a block's clock counts its device-wide fences. A strong write after a fence
+ * leaves (block, clock) at the address (an object); a strong read of it followed by a fence makes
+ * the reader's block depend on the object. A write (b, c) is ordered before us if it is in an
+ * object we depend on, or in one that a block found there depended on (to a small depth; when the
+ * search gets long we say "ordered": better silent than wrong).
+ */
+#include <sys/mman.h>
+
+#include "base/util.h"
+#include "emu/sanitizer/state.h"
+
+#define CELL_STRONG 0x80000000u
+#define CELL_BLOCK 0x007fffffu
+#define CELL_MANY 0x007fffffu
+#define MAX_CLOCK 255u
+
+static uint32_t cell_of(const struct warp *w, uint32_t access)
+{
+    return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_CLOCK) << 23 |
+           ((w->block->linear + 1) & CELL_BLOCK);
+}
+
+/* Beside it: the warp and its clock, while that is small (0: not followed; the shadow is the
+ * largest thing here). Within a block, order is that of state.h. */
+#define TICK_WARP 11
+#define TICK_CLOCK 0x07ffu
+static uint16_t tick_of(const struct warp *w, uint32_t access)
+{
+    uint32_t t = w->san->vc.t[w->id];
+    return (uint16_t)(access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << TICK_WARP | t);
+}
+static bool tick_before(const struct warp *w, uint32_t tick)
+{
+    return tick == 0 || tick >> TICK_WARP == w->id ||
+           (tick & TICK_CLOCK) <= w->san->vc.t[tick >> TICK_WARP];
+}
+
+static uint32_t cell_clock(uint32_t v)
+{
+    return v >> 23 & 0xff;
+}
+
+/* ---- order between blocks
+ * ------------------------------------------------------------------------ */
+
+struct gsource { /* what a block left in an object */
+    uint32_t block, clock;
+};
+struct gobj {
+    uint64_t addr;
+    struct gsource *map; /* open addressing by block; block 0 = empty (ids are +1) */
+    uint32_t n, cap;
+};
+struct gdeps { /* objects a block depends on */
+    uint32_t block;
+    uint32_t *objs, n, cap;
+};
+struct gsync {
+    pthread_mutex_t lock;
+    struct gobj *objs;
+    uint32_t n, cap;
+    uint32_t *index; /* hash of addresses: object + 1 */
+    uint32_t index_cap;
+    struct gdeps *deps; /* open addressing by block */
+    uint32_t ndeps, cap_deps;
+};
+
+static struct gsync *global_open(void)
+{
+    struct gsync *g = xcalloc(1, sizeof *g);
+    pthread_mutex_init(&g->lock, NULL);
+    return g;
+}
+
+static void global_close(struct gsync *g)
+{
+    if (!g)
+        return;
+    for (uint32_t i = 0; i < g->n; i++)
+        free(g->objs[i].map);
+    for (uint32_t i = 0; i < g->cap_deps; i++)
+        free(g->deps[i].objs);
+    free(g->objs);
+    free(g->index);
+    free(g->deps);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+static uint64_t hash64(uint64_t v)
+{
+    return v * 0x9e3779b97f4a7c15ull >> 24;
+}
+
+static struct gobj *obj_at(struct gsync *g, uint64_t addr, bool make)
+{
+    if (make && g->n * 2 >= g->index_cap) {
+        uint32_t cap = g->index_cap ? g->index_cap * 2 : 256;
+        uint32_t *t = xcalloc(cap, 4);
+        for (uint32_t i = 0; i < g->n; i++) {
+            uint64_t h = hash64(g->objs[i].addr);
+            while (t[h % cap])
+                h++;
+            t[h % cap] = i + 1;
+        }
+        free(g->index);
+        g->index = t;
+        g->index_cap = cap;
+    }
+    if (!g->index_cap)
+        return NULL;
+    uint64_t h = hash64(addr);
+    for (; g->index[h % g->index_cap]; h++)
+        if (g->objs[g->index[h % g->index_cap] - 1].addr == addr)
+            return &g->objs[g->index[h % g->index_cap] - 1];
+    if (!make)
+        return NULL;
+    if (g->n == g->cap) {
+        g->cap = g->cap ? g->cap * 2 : 64;
+        g->objs = xrealloc(g->objs, g->cap * sizeof *g->objs);
+    }
+    g->index[h % g->index_cap] = g->n + 1;
+    g->objs[g->n] = (struct gobj){.addr = addr};
+    return &g->objs[g->n++];
+}
+
+static struct gsource *source_in(struct gobj *o, uint32_t block, bool make)
+{
+    if (make && o->n * 2 >= o->cap) {
+        uint32_t cap = o->cap ? o->cap * 2 : 8;
+        struct gsource *t = xcalloc(cap, sizeof *t);
+        for (uint32_t i = 0; i < o->cap; i++)
+            if (o->map[i].block) {
+                uint64_t h = hash64(o->map[i].block);
+                while (t[h % cap].block)
+                    h++;
+                t[h % cap] = o->map[i];
+            }
+        free(o->map);
+        o->map = t;
+        o->cap = cap;
+    }
+    if (!o->cap)
+        return NULL;
+    uint64_t h = hash64(block);
+    for (; o->map[h % o->cap].block; h++)
+        if (o->map[h % o->cap].block == block)
+            return &o->map[h % o->cap];
+    if (!make)
+        return NULL;
+    o->map[h % o->cap].block = block;
+    o->n++;
+    return &o->map[h % o->cap];
+}
+
+static struct gdeps *deps_of(struct gsync *g, uint32_t block, bool make)
+{
+    if (make && g->ndeps * 2 >= g->cap_deps) {
+        uint32_t cap = g->cap_deps ? g->cap_deps * 2 : 256;
+        struct gdeps *t = xcalloc(cap, sizeof *t);
+        for (uint32_t i = 0; i < g->cap_deps; i++)
+            if (g->deps[i].block) {
+                uint64_t h = hash64(g->deps[i].block);
+                while (t[h % cap].block)
+                    h++;
+                t[h % cap] = g->deps[i];
+            }
+        free(g->deps);
+        g->deps = t;
+        g->cap_deps = cap;
+    }
+    if (!g->cap_deps)
+        return NULL;
+    uint64_t h = hash64(block);
+    for (; g->deps[h % g->cap_deps].block; h++)
+        if (g->deps[h % g->cap_deps].block == block)
+            return &g->deps[h % g->cap_deps];
+    if (!make)
+        return NULL;
+    g->deps[h % g->cap_deps].block = block;
+    g->ndeps++;
+    return &g->deps[h % g->cap_deps];
+}
+
+static void depend(struct gsync *g, uint32_t block, uint32_t obj)
+{
+    struct gdeps *d = deps_of(g, block, true);
+    for (uint32_t i = d->n; i-- > 0 && d->n - i < 64;)
+        if (d->objs[i] == obj)
+            return;
+    if (d->n == d->cap) {
+        d->cap = d->cap ? d->cap * 2 : 8;
+        d->objs = xrealloc(d->objs, d->cap * 4u);
+    }
+    d->objs[d->n++] = obj;
+}
+
+/* Is (block, clock) before what `from` depends on? `budget` bounds the search. */
+static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
+                    uint32_t *budget)
+{
+    const struct gdeps *d = deps_of(g, from, false);
+    if (!d)
+        return false;
+    for (uint32_t i = d->n; i-- > 0;) {
+        struct gobj *o = &g->objs[d->objs[i]];
+        const struct gsource *s = source_in(o, block, false);
+        if (s && s->clock >= clock)
+            return true;
+        if (*budget == 0)
+            return true;
+        --*budget;
+    }
+    if (depth == 0)
+        return false;
+    for (uint32_t i = d->n; i-- > 0;) {
+        const struct gobj *o = &g->objs[d->objs[i]];
+        for (uint32_t k = 0; k < o->cap; k++) {
+            if (!o->map[k].block || o->map[k].block == from)
+                continue;
+            if (reaches(g, o->map[k].block, block, clock, depth - 1, budget))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool ordered(struct warp *w, uint32_t cell)
+{
+    struct gsync *g = w->launch->gsync;
+    uint32_t budget = 4096;
+    pthread_mutex_lock(&g->lock);
+    bool any = deps_of(g, w->block->linear + 1, false) != NULL;
+    bool r =
+        any && ((cell & CELL_BLOCK) == CELL_MANY ||
+                reaches(g, w->block->linear + 1, cell & CELL_BLOCK, cell_clock(cell), 3, &budget));
+    pthread_mutex_unlock(&g->lock);
+    return r;
+}
+
+void san_global_fence(struct warp *w)
+{
+    struct block_san *s = w->block->san;
+    if (s->n_pending) {
+        struct gsync *g = w->launch->gsync;
+        pthread_mutex_lock(&g->lock);
+        for (uint32_t i = 0; i < s->n_pending; i++)
+            depend(g, w->block->linear + 1, s->g_pending[i]);
+        pthread_mutex_unlock(&g->lock);
+        s->n_pending = 0;
+    }
+    w->block->g_clock++;
+}
+
+void san_global_publish(struct warp *w, uint64_t addr)
+{
+    struct gsync *g = w->launch->gsync;
+    /* All fences of the block count: threads that fenced and met this one at a barrier are covered
+     * by its write, whoever's fence it was. */
+    if (w->block->g_clock == 1)
+        return;
+    pthread_mutex_lock(&g->lock);
+    struct gsource *s = source_in(obj_at(g, addr, true), w->block->linear + 1, true);
+    s->clock = MAX(s->clock, MIN(w->block->g_clock - 1, MAX_CLOCK));
+    __atomic_store_n(&w->launch->gsync_used, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void san_global_observe(struct warp *w, uint64_t addr, bool acquire)
+{
+    struct gsync *g = w->launch->gsync;
+    struct block_san *s = w->block->san;
+    if (!__atomic_load_n(&w->launch->gsync_used, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&g->lock);
+    struct gobj *o = obj_at(g, addr, false);
+    uint32_t id = o ? (uint32_t)(o - g->objs) : 0;
+    if (o && acquire)
+        depend(g, w->block->linear + 1, id);
+    pthread_mutex_unlock(&g->lock);
+    if (!o || acquire)
+        return;
+    for (uint32_t i = 0; i < s->n_pending; i++)
+        if (s->g_pending[i] == id)
+            return;
+    if (s->n_pending == s->cap_pending) {
+        s->cap_pending = s->cap_pending ? s->cap_pending * 2 : 8;
+        s->g_pending = xrealloc(s->g_pending, s->cap_pending * 4u);
+    }
+    s->g_pending[s->n_pending++] = id;
+}
+
+/* ---- shadow
+ * ---------------------------------------------------------------------------------------- */
+
+static bool init_range(const struct emu_mem *m, uint64_t addr, uint64_t n)
+{
+    uint64_t o = addr - GLOBAL_BASE, e = o + n;
+    for (; o < e && o % 8; o++)
+        if (!(m->init[o / 8] >> (o % 8) & 1))
+            return false;
+    for (; o + 8 <= e; o += 8)
+        if (m->init[o / 8] != 0xff)
+            return false;
+    for (; o < e; o++)
+        if (!(m->init[o / 8] >> (o % 8) & 1))
+            return false;
+    return true;
+}
+
+static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
+{
+    uint64_t o = addr - GLOBAL_BASE, e = o + n;
+    while (o < e) {
+        if (o % 8 == 0 && e - o >= 8) {
+            m->init[o / 8] = 0xff;
+            o += 8;
+            continue;
+        }
+        uint32_t bit = (uint32_t)(o % 8), k = (uint32_t)MIN(e - o, 8u - bit);
+        __atomic_fetch_or(&m->init[o / 8], (uint8_t)(((1u << k) - 1) << bit), __ATOMIC_RELAXED);
+        o += k;
+    }
+}
+
+static bool watched(const struct alloc *a)
+{
+    return a->role != JOB_INPUT;
+}
+
+/* Cells of one array: untouched, or touched by this warp or by what it has synchronised with. */
+static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
+                          uint64_t n)
+{
+    uint32_t bad = 0, me = (w->block->linear + 1) & CELL_BLOCK, id = w->id, min = w->san->min;
+    for (uint64_t i = 0; i < n; i++)
+        bad |=
+            (uint32_t)(cell[i] != 0) &
+            ((uint32_t)((cell[i] & CELL_BLOCK) != me) |
+             ((uint32_t)(tick[i] >> TICK_WARP != id) & (uint32_t)((tick[i] & TICK_CLOCK) > min)));
+    return bad;
+}
+
+static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write)
+{
+    const struct emu_mem *m = &w->launch->emu->mem;
+    return !unsettled(w, m->writer + c, m->wtick + c, n) &&
+           (!write || !unsettled(w, m->reader + c, m->rtick + c, n));
+}
+
+static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK;
+    uint16_t tick = tick_of(w, access);
+    if (access & MEM_WRITE)
+        for (uint64_t i = 0; i < n; i++) {
+            m->writer[c + i] = cell;
+            m->wtick[c + i] = tick;
+        }
+    if ((access & MEM_READ) && !(access & MEM_STRONG))
+        for (uint64_t i = 0; i < n; i++) {
+            m->reader[c + i] = m->reader[c + i] == 0 || m->reader[c + i] == me ? me : CELL_MANY;
+            m->rtick[c + i] = tick;
+        }
+}
+
+static void note_store(struct alloc *a, const struct insn *pc)
+{
+    const struct insn *seen = __atomic_load_n(&a->store, __ATOMIC_RELAXED);
+    while (seen < pc && !__atomic_compare_exchange_n(&a->store, &seen, pc, true, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED))
+        ;
+}
+
+/* ld.global.nc: its cache knows of no store of this launch, not even of the same thread's. */
+static bool is_read_only(const struct insn *pc)
+{
+    return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
+}
+
+bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
+                uint64_t lo, uint64_t hi, uint32_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint32_t sh = w->launch->gmem_shift;
+    if (!watched(a) && !(access & MEM_WRITE))
+        return true;
+    if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc))
+        return false;
+    a->dirty = true;
+    bool write = access & MEM_WRITE, race = m->writer != NULL;
+    uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
+    if (write && a->shadowed)
+        note_store(a, pc);
+    if (span <= lanes * n) { /* one run without holes (or with repeats) */
+        uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
+        if (race && !cells_quiet(w, c, k, write))
+            return false;
+        if (!write && a->shadowed && !init_range(m, lo, span))
+            return false;
+        if (span == lanes * n) {
+            if (race)
+                cells_note(w, c, k, access);
+            if (write && a->shadowed)
+                set_init(m, lo, span);
+            return true;
+        }
+    } else {
+        FOR_LANES(i, w)
+        {
+            uint64_t c = (addr[i] - GLOBAL_BASE) >> sh;
+            if (race && !cells_quiet(w, c, MAX(n >> sh, 1u), write))
+                return false;
+            if (!write && a->shadowed && !init_range(m, addr[i], n))
+                return false;
+        }
+    }
+    FOR_LANES(i, w)
+    {
+        if (race)
+            cells_note(w, (addr[i] - GLOBAL_BASE) >> sh, MAX(n >> sh, 1u), access);
+        if (write && a->shadowed)
+            set_init(m, addr[i], n);
+    }
+    return true;
+}
+
+/* ---- lane by lane, with reports
+ * ----------------------------------------------------------------------- */
+
+static void block_name(const struct warp *w, uint32_t id, char *buf, size_t n)
+{
+    const uint32_t *g = w->launch->grid;
+    if (id == CELL_MANY)
+        snprintf(buf, n, "several blocks");
+    else
+        snprintf(buf, n, "block (%u,%u,%u)", (id - 1) % g[0], (id - 1) / g[0] % g[1],
+                 (id - 1) / g[0] / g[1]);
+}
+
+static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                        const char *mine, const char *theirs, uint32_t id)
+{
+    char what[256], other[64];
+    const char *object;
+    int64_t index;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    block_name(w, id, other, sizeof other);
+    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
+                "race between blocks: this %s of %s is not ordered after its %s by %s", mine, what,
+                theirs, other);
+}
+
+static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                       uint32_t n)
+{
+    uint8_t buf[128];
+    return san_store_bytes(w, pc, lane, buf) == n &&
+           memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
+}
+
+static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                         const char *mine, const char *theirs, uint32_t tick)
+{
+    char what[256], other[64];
+    const char *object;
+    int64_t index;
+    uint32_t t = (tick >> TICK_WARP) * WARP;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", tick >> TICK_WARP, t,
+             MIN(t + WARP, w->launch->nthreads) - 1);
+    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
+                "race in global memory: this %s of %s is not ordered after its %s by %s", mine,
+                what, theirs, other);
+}
+
+static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
+{
+    char what[256];
+    const char *object;
+    int64_t index;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, NULL,
+                "read of %s through the read-only cache (ld.global.nc, __ldg, const __restrict__) "
+                "after this launch wrote it",
+                what);
+}
+
+/* Between warps of one block. Where other blocks were waited for, order may have come through them:
+ * better silent than wrong. */
+static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
+                        uint64_t addr, uint32_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint64_t at = MAX((c << w->launch->gmem_shift) + GLOBAL_BASE, addr);
+    uint32_t wr = m->writer[c], rd = m->reader[c], me = (w->block->linear + 1) & CELL_BLOCK;
+    bool write = access & MEM_WRITE;
+    bool raw = (wr & CELL_BLOCK) == me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&
+               !tick_before(w, m->wtick[c]);
+    bool war = write && rd == me && !tick_before(w, m->rtick[c]);
+    if ((!raw && !war) || access & MEM_ASYNC || w->block->san->g_many || ordered(w, CELL_MANY) ||
+        (write && same_value(w, pc, lane, addr, n)))
+        return false;
+    report_warps(w, pc, lane, at, write ? "write" : "read", raw ? "write" : "read",
+                 raw ? m->wtick[c] : m->rtick[c]);
+    return true;
+}
+
+static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                        uint32_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint32_t sh = w->launch->gmem_shift, me = (w->block->linear + 1) & CELL_BLOCK;
+    bool write = access & MEM_WRITE;
+    uint64_t c = (addr - GLOBAL_BASE) >> sh, end = (addr + n - 1 - GLOBAL_BASE) >> sh;
+    for (; c <= end; c++) {
+        uint32_t wr = m->writer[c], rd = m->reader[c];
+        uint64_t at = MAX((c << sh) + GLOBAL_BASE, addr);
+        if (wr && is_read_only(pc)) {
+            report_read_only(w, pc, lane, at);
+            return;
+        }
+        if (check_warps(w, pc, lane, c, addr, n, access))
+            return;
+        if (wr && (wr & CELL_BLOCK) != me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&
+            !ordered(w, wr)) {
+            if (write && same_value(w, pc, lane, addr, n))
+                return;
+            report_race(w, pc, lane, at, write ? "write" : "read", "write", wr & CELL_BLOCK);
+            return;
+        }
+        if (write && rd && rd != me && !ordered(w, rd)) {
+            if (same_value(w, pc, lane, addr, n))
+                return;
+            report_race(w, pc, lane, at, "write", "read", rd & CELL_BLOCK);
+            return;
+        }
+    }
+}
+
+/* Putting back what was there does not undo it: other blocks may have read in between. */
+static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
+{
+    char what[256];
+    const char *object;
+    int64_t index;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    emu_finding(w, pc, (int)lane, FIND_INPUT, object, index, NULL,
+                "write to %s: '%s' is an input, which a kernel may only read", what, object);
+}
+
+void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                     uint32_t n, uint32_t access)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    struct alloc *a = mem_find(m, addr);
+    if (!a || addr < a->addr || n > a->end - addr || (!watched(a) && !(access & MEM_WRITE)))
+        return;
+    if (!watched(a))
+        report_input(w, pc, lane, addr);
+    a->dirty = true;
+    if (m->writer)
+        check_races(w, pc, lane, addr, n, access);
+    if ((access & MEM_READ) && a->shadowed && !init_range(m, addr, n)) {
+        char what[256];
+        const char *object;
+        int64_t index;
+        uint64_t bad = 0;
+        for (uint32_t k = 0; k < MIN(n, 64u); k++)
+            bad |= (uint64_t)!init_range(m, addr + k, 1) << k;
+        char text[320];
+        mem_describe(m, addr + (bad ? (uint64_t)__builtin_ctzll(bad) : 0), what, sizeof what,
+                     &object, &index);
+        snprintf(text, sizeof text, "read of %s, which nothing has written yet", what);
+        if ((access & MEM_WRITE) || !undef_read(w, pc, lane, n, bad, object, index, text))
+            emu_finding(w, pc, (int)lane, FIND_UNINIT, object, index, NULL, "%s", text);
+    }
+    if (m->writer)
+        cells_note(w, (addr - GLOBAL_BASE) >> w->launch->gmem_shift,
+                   MAX(n >> w->launch->gmem_shift, 1u), access);
+    if ((access & MEM_WRITE) && a->shadowed) {
+        note_store(a, pc);
+        set_init(m, addr, n);
+    }
+}
+
+/* ---- launches
+ * ------------------------------------------------------------------------------------------- */
+
+static void clear_words(uint32_t *base, uint64_t from, uint64_t to)
+{
+    uint64_t a = (from * 4 + 4095) & ~4095ull, b = to * 4 & ~4095ull;
+    if (b <= a || b - a < 65536) {
+        memset(base + from, 0, (to - from) * 4);
+        return;
+    }
+    memset(base + from, 0, a - from * 4);
+    madvise((char *)base + a, b - a, MADV_DONTNEED);
+    memset((char *)base + b, 0, to * 4 - b);
+}
+
+void san_launch_begin(struct launch *l)
+{
+    struct emu_mem *m = &l->emu->mem;
+    l->gsync = global_open();
+    for (size_t i = 0; i < m->n; i++) {
+        struct alloc *a = m->allocs[i];
+        if (!a->dirty || !m->writer)
+            continue;
+        uint64_t lo = (a->lo - GLOBAL_BASE) >> l->emu->last_gmem_shift;
+        uint64_t hi = ((a->hi - GLOBAL_BASE) >> l->emu->last_gmem_shift) + 1;
+        clear_words(m->writer, lo, hi);
+        clear_words(m->reader, lo, hi);
+        a->dirty = false;
+    }
+    l->emu->last_gmem_shift = l->gmem_shift;
+}
+
+/* The place of an instruction, in strings that outlive the module. */
+static void keep_place(struct launch *l, struct alloc *a)
+{
+    const struct code *c = l->code;
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        if (!f->decoded || a->store < f->insns || a->store >= f->insns + f->n)
+            continue;
+        const struct ptx_insn *p = &f->src->insns.items[a->store->src];
+        bool known = p->file < c->ptx.files.n && c->ptx.files.items[p->file];
+        const char *file = known ? c->ptx.files.items[p->file] : "", *slash = strrchr(file, '/');
+        a->store_kernel = arena_strdup(&l->emu->strings, l->entry->src->name);
+        a->store_file = arena_strdup(&l->emu->strings, slash ? slash + 1 : file);
+        a->store_line = p->line;
+    }
+    a->store = NULL;
+}
+
+void san_launch_end(struct launch *l)
+{
+    struct emu_mem *m = &l->emu->mem;
+    global_close(l->gsync);
+    l->gsync = NULL;
+    for (size_t i = 0; i < m->n; i++)
+        if (m->allocs[i]->store)
+            keep_place(l, m->allocs[i]);
+}
+
+/* Outputs with bytes nobody wrote: one finding each. */
+void san_unwritten(struct emu *e)
+{
+    for (size_t i = 0; i < e->mem.n; i++) {
+        struct alloc *a = e->mem.allocs[i];
+        if (a->role != JOB_OUTPUT || !a->shadowed || init_range(&e->mem, a->addr, a->end - a->addr))
+            continue;
+        uint64_t n = 0, first = UINT64_MAX, elems = (a->end - a->addr) / a->elem_bytes;
+        for (uint64_t k = 0; k < elems; k++)
+            if (!init_range(&e->mem, a->addr + k * a->elem_bytes, a->elem_bytes)) {
+                first = MIN(first, k);
+                n++;
+            }
+        struct result_finding *f = vec_push(&e->findings);
+        char what[256];
+        const char *object;
+        int64_t index;
+        mem_describe(&e->mem, a->addr + first * a->elem_bytes, what, sizeof what, &object, &index);
+        f->kind = FIND_UNWRITTEN;
+        f->kernel = a->store_line ? a->store_kernel : arena_strdup(&e->strings, e->last_kernel);
+        f->file = a->store_line ? a->store_file : "";
+        f->line = a->store_line;
+        f->other = "";
+        f->object = arena_strdup(&e->strings, a->name);
+        f->index = index;
+        f->count = n;
+        f->text = arena_printf(&e->strings,
+                               "%llu of %llu elements of output '%s' were never "
+                               "written, the first is %s%s",
+                               (unsigned long long)n, (unsigned long long)elems, a->name, what,
+                               a->store_line ? "; the others were stored here" : "");
+    }
+}

@@ -1,0 +1,375 @@
+/*
+ * order.c - happens-before: vector clocks of warps, what fences, barriers and strong accesses do to
+ * them, and the bookkeeping of a block's shadow. See state.h.
+ *
+ * Fences: a strong write publishes what the warp had seen at its last fence; a strong read is
+ * remembered and takes effect at the next fence (or at once, if it is an acquire).
+ */
+#include "emu/sanitizer/state.h"
+
+#include "base/util.h"
+
+#define MAX_OBJS 16384u /* of a block */
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+static void join(struct vclock *a, const struct vclock *b)
+{
+    for (uint32_t i = 0; i < VC_ALL; i++)
+        a->t[i] = a->t[i] > b->t[i] ? a->t[i] : b->t[i];
+}
+
+static void set_min(struct warp *w)
+{
+    uint32_t m = w->san->vc.t[VC_ASYNC];
+    for (uint32_t i = 0; i < w->block->nwarps; i++)
+        if (i != w->id)
+            m = MIN(m, w->san->vc.t[i]);
+    w->san->min = m;
+}
+
+static void tick(struct warp *w)
+{
+    uint32_t t = ++w->san->vc.t[w->id];
+    w->block->san->top = MAX(w->block->san->top, t);
+}
+
+static struct hb_obj *find_obj(struct block *b, const void *key, bool make)
+{
+    struct block_san *s = b->san;
+    if (!s->cap_objs || (make && s->nobjs * 2 >= s->cap_objs)) {
+        uint32_t cap = s->cap_objs ? s->cap_objs * 2 : 64;
+        struct hb_obj *n = xcalloc(cap, sizeof *n);
+        for (uint32_t i = 0; i < s->cap_objs; i++) {
+            if (!s->objs[i].key)
+                continue;
+            uint64_t h = (uintptr_t)s->objs[i].key * 0x9e3779b97f4a7c15ull >> 32;
+            while (n[h % cap].key)
+                h++;
+            n[h % cap] = s->objs[i];
+        }
+        free(s->objs);
+        s->objs = n;
+        s->cap_objs = cap;
+    }
+    uint64_t h = (uintptr_t)key * 0x9e3779b97f4a7c15ull >> 32;
+    for (;; h++) {
+        struct hb_obj *o = &s->objs[h % s->cap_objs];
+        if (o->key == key)
+            return o;
+        if (!o->key) {
+            if (!make)
+                return NULL;
+            o->key = key;
+            memset(&o->vc, 0, sizeof o->vc);
+            s->nobjs++;
+            return o;
+        }
+    }
+}
+
+void san_release(struct warp *w, const void *key)
+{
+    if (!w->launch->sanitize)
+        return;
+    join(&find_obj(w->block, key, true)->vc, &w->san->vc);
+    tick(w);
+}
+
+void san_acquire(struct warp *w, const void *key)
+{
+    if (!w->launch->sanitize)
+        return;
+    struct hb_obj *o = find_obj(w->block, key, false);
+    if (!o)
+        return;
+    uint32_t own = w->san->vc.t[w->id];
+    join(&w->san->vc, &o->vc);
+    w->san->vc.t[w->id] = own;
+    tick(w);
+    set_min(w);
+}
+
+void san_barrier_full(struct warp *w, const void *key)
+{
+    if (!w->launch->sanitize)
+        return;
+    /* Everyone has released under this key and nobody has gone past it with an older clock. */
+    const struct hb_obj *o = find_obj(w->block, key, true);
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < VC_N; i++)
+        m = MAX(m, o->vc.t[i]);
+    struct warp_san *s = w->san;
+    uint32_t own = MAX(s->vc.t[w->id], m + 1);
+    for (uint32_t i = 0; i < VC_ASYNC; i++)
+        s->vc.t[i] = MAX(s->vc.t[i], m);
+    for (uint32_t i = VC_ASYNC; i < VC_ALL; i++)
+        s->vc.t[i] = MAX(s->vc.t[i], o->vc.t[i]);
+    s->vc.t[w->id] = own;
+    w->block->san->top = MAX(w->block->san->top, own);
+    set_min(w);
+}
+
+void san_async_key(struct block *b, const void *key, uint32_t t)
+{
+    struct hb_obj *o = find_obj(b, key, true);
+    o->vc.t[VC_ASYNC] = MAX(o->vc.t[VC_ASYNC], t);
+}
+
+void san_warp_sync(struct warp *w, uint32_t mask)
+{
+    (void)mask;
+    if (w->launch->sanitize)
+        tick(w);
+}
+
+uint32_t san_product(struct warp *w)
+{
+    if (!w->launch->sanitize)
+        return 0;
+    uint32_t t = w->san->vc.t[w->id];
+    w->block->san->products = true;
+    tick(w);
+    return t;
+}
+
+void san_product_done(struct warp *w, uint32_t warp, uint32_t t)
+{
+    if (w->launch->sanitize)
+        w->san->vc.t[VC_WGMMA + warp] = MAX(w->san->vc.t[VC_WGMMA + warp], t);
+}
+
+void san_fence(struct warp *w, uint32_t scope)
+{
+    if (!w->launch->sanitize)
+        return;
+    struct warp_san *s = w->san;
+    if (s->has_acq) {
+        uint32_t own = s->vc.t[w->id];
+        join(&s->vc, &s->acq);
+        s->vc.t[w->id] = own;
+        s->has_acq = false;
+        memset(&s->acq, 0, sizeof s->acq);
+        set_min(w);
+    }
+    s->rel = s->vc;
+    s->has_rel = true;
+    tick(w);
+    if (scope)
+        san_global_fence(w);
+}
+
+/* ---- strong accesses ----------------------------------------------------------------------------
+ */
+
+/* Between warps of a block, by what the key stands for: a place in memory. */
+static void order_warps(struct warp *w, const void *key, uint32_t access, bool release)
+{
+    struct block *b = w->block;
+    struct warp_san *s = w->san;
+    if (release) {
+        if (s->has_rel)
+            join(&find_obj(b, key, true)->vc, &s->rel);
+        return;
+    }
+    struct hb_obj *o = find_obj(b, key, false);
+    if (!o)
+        return;
+    if (access & ACCESS_ACQUIRE) {
+        san_acquire(w, key);
+    } else {
+        join(&s->acq, &o->vc);
+        s->has_acq = true;
+    }
+}
+
+static void order_shared(struct warp *w, uint32_t addr, uint32_t access, bool release)
+{
+    uint32_t off;
+    struct block *b = smem_block(w, addr, &off);
+    if (b == w->block && off < b->smem_bytes)
+        order_warps(w, b->smem + off, access, release);
+}
+
+static void order_global(struct warp *w, uint64_t addr, uint32_t access, bool release)
+{
+    struct block_san *s = w->block->san;
+    if (release)
+        san_global_publish(w, addr);
+    else
+        san_global_observe(w, addr, access & ACCESS_ACQUIRE);
+    if (w->block->nwarps > 1 && !s->g_many)
+        order_warps(w, mem_host(&w->launch->emu->mem, addr), access, release);
+    s->g_many |= s->nobjs > MAX_OBJS;
+}
+
+void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
+               uint32_t access, bool release)
+{
+    uint64_t last = 0;
+    bool first = true;
+    (void)pc;
+    if (!w->launch->sanitize)
+        return;
+    if (release && (access & ACCESS_RELEASE))
+        san_fence(w, 2);
+    FOR_LANES(i, w)
+    {
+        uint64_t a = addr[i];
+        if (!first && a == last)
+            continue;
+        first = false;
+        last = a;
+        enum ptx_space s = sp;
+        if (s == SP_GENERIC) {
+            s = generic_space(a);
+            if (s != SP_GLOBAL)
+                a &= ~WIN_MASK;
+        }
+        if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
+            order_shared(w, (uint32_t)a, access, release);
+        else if (s == SP_GLOBAL && a - GLOBAL_BASE < w->launch->emu->mem.size)
+            order_global(w, a, access, release); /* elsewhere the access itself is the fault */
+    }
+}
+
+/* ---- reports -----------------------------------------------------------------------------------
+ */
+
+static const struct code_func *func_of(const struct warp *w, uint32_t who)
+{
+    const struct code *c = w->launch->code;
+    uint32_t id = who_insn(who);
+    for (uint32_t i = 0; id && i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        if (f->decoded && id - 1 >= f->count_base && id - 1 <= f->count_base + f->n)
+            return f;
+    }
+    return NULL;
+}
+
+const struct insn *san_insn(const struct warp *w, uint32_t who)
+{
+    const struct code_func *f = func_of(w, who);
+    return f ? &f->insns[who_insn(who) - 1 - f->count_base] : NULL;
+}
+
+void san_party(const struct warp *w, uint32_t who, char *buf, size_t n)
+{
+    uint32_t line = 0, t = who_warp(who) * WARP + who_lane(who);
+    const uint32_t *b = w->launch->block, *bl = w->block->id;
+    if (who == WHO_ASYNC) {
+        snprintf(buf, n, "an asynchronous copy");
+        return;
+    }
+    const struct code_func *f = func_of(w, who);
+    if (f && san_insn(w, who)->src < f->src->insns.n)
+        line = f->src->insns.items[san_insn(w, who)->src].line;
+    snprintf(buf, n, "line %u, block (%u,%u,%u) thread (%u,%u,%u)", line, bl[0], bl[1], bl[2],
+             t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
+}
+
+uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
+                         uint8_t buf[128])
+{
+    if ((pc->kind != CK_ST_SHARED && pc->kind != CK_ST_GLOBAL) || !pc->v || !pc->nv)
+        return 0;
+    uint32_t bytes = pc->sub[1], reg = (pc->o[2] & OPND_OFF) / 8;
+    if (!bytes || bytes * pc->nv > 128 || reg < bytes)
+        return 0;
+    for (uint32_t k = 0; k < pc->nv; k++)
+        memcpy(buf + k * bytes, (const char *)opnd(w, pc->v[k]) + lane * reg, bytes);
+    return bytes * pc->nv;
+}
+
+/* ---- a block's state ---------------------------------------------------------------------------
+ */
+
+void san_block_create(struct block *b)
+{
+    struct launch *l = b->launch;
+    if (!l->sanitize)
+        return;
+    struct block_san *s = xcalloc(1, sizeof *s);
+    s->shift = l->smem_shift;
+    s->ncells = (b->smem_bytes >> s->shift) + 4;
+    s->wclock = xcalloc(s->ncells, 4);
+    s->wwho = xcalloc(s->ncells, 4);
+    s->rmax = xcalloc(s->ncells, 4);
+    s->rwho = xcalloc(s->ncells, 4);
+    s->rclock = xcalloc((size_t)s->ncells * b->nwarps, 4);
+    s->pend = xcalloc(b->smem_bytes / 16 + 2, 1);
+    b->san = s;
+    for (uint32_t i = 0; i < b->nwarps; i++)
+        b->warps[i].san = xcalloc(1, sizeof *b->warps[i].san);
+}
+
+void san_block_start(struct block *b)
+{
+    struct block_san *s = b->san;
+    if (!s)
+        return;
+    s->base = MAX(s->top, s->async_clock) + 1;
+    s->top = s->base;
+    s->async_clock = s->base;
+    memset(s->fenced, 0, sizeof s->fenced);
+    if (s->nobjs)
+        memset(s->objs, 0, s->cap_objs * sizeof *s->objs);
+    s->nobjs = 0;
+    if (s->live_fly)
+        memset(s->pend, 0, b->smem_bytes / 16 + 2);
+    s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
+    s->remote.warp = NULL;
+    s->g_many = s->products = false;
+    while (s->nblank)
+        s->rmax[s->blank[--s->nblank].cell] = 0;
+    while (s->nearly)
+        s->rmax[s->early[--s->nearly].cell] = 0;
+    for (uint32_t i = 0; i < b->nwarps; i++) {
+        struct warp_san *w = b->warps[i].san;
+        for (uint32_t k = 0; k < VC_ALL; k++)
+            w->vc.t[k] = s->base - 1;
+        w->vc.t[VC_ASYNC] = s->base;
+        w->vc.t[i] = s->base;
+        w->min = s->base - 1;
+        w->has_acq = w->has_rel = false;
+        b->warps[i].undef = NULL;
+        memset(&w->acq, 0, sizeof w->acq);
+    }
+    b->g_clock = 1;
+}
+
+void san_block_destroy(struct block *b)
+{
+    struct block_san *s = b->san;
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < b->nwarps; i++) {
+        free(b->warps[i].san->undef);
+        free(b->warps[i].san);
+    }
+    free(s->g_pending);
+    free(s->wclock);
+    free(s->wwho);
+    free(s->rmax);
+    free(s->rwho);
+    free(s->rclock);
+    free(s->pend);
+    free(s->objs);
+    free(s->fly);
+    free(s);
+    b->san = NULL;
+}
+
+void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
+              uint64_t addr, uint32_t n, uint32_t access)
+{
+    if (sp == SP_GLOBAL) {
+        san_global_lane(w, pc, lane, addr, n, access);
+    } else if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
+        uint32_t off;
+        struct block *b = smem_block(w, (uint32_t)addr, &off);
+        if (b)
+            san_shared_lane(w, pc, lane, b, off, n, access);
+    }
+}

@@ -1,0 +1,48 @@
+/*
+ * lowp.h - tensor operand types: packed bits to floats or integers, and back.
+ *
+ * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
+ * bits. Decoding is exact (every type here is a subset of float, f64 apart); encoding rounds once
+ * to nearest even. Loops are branch-free so that they vectorise.
+ */
+#ifndef EMU_TENSOR_LOWP_H
+#define EMU_TENSOR_LOWP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tc_type {
+    TC_NONE,
+    TC_F16,
+    TC_BF16,
+    TC_TF32, /* 32-bit container, low 13 mantissa bits ignored */
+    TC_F32,
+    TC_F64,
+    TC_E4M3,
+    TC_E5M2,
+    TC_S8,
+    TC_U8,
+    TC_S4,
+    TC_U4,
+    TC_B1,
+    TC_S32
+};
+
+#define TC_NAN32 0x7fffffffu /* what tensor cores write for NaN */
+#define TC_NAN16 0x7fffu
+
+unsigned tc_bits(enum tc_type t);         /* 1, 4, 8, 16, 32, 64 */
+const char *tc_name(enum tc_type t);      /* PTX spelling: "f16", "e4m3", ... */
+enum tc_type tc_from_name(const char *s); /* TC_NONE if unknown */
+bool tc_is_int(enum tc_type t);           /* s8 u8 s4 u4 b1 s32 */
+
+/* n packed elements at src (any alignment) to float; for all float types but f64. */
+void tc_to_f32(enum tc_type t, const void *src, float *dst, size_t n);
+/* n packed elements to int32; b1 gives 0 or 1. */
+void tc_to_i32(enum tc_type t, const void *src, int32_t *dst, size_t n);
+
+/* float to the 16 bits of f16, canonical NaN. */
+uint16_t tc_f16_round(float f);
+
+#endif

@@ -1,0 +1,14 @@
+/* tensor.h - what tensor.c and warpgroup.c share. */
+#ifndef EMU_TENSOR_TENSOR_H
+#define EMU_TENSOR_TENSOR_H
+
+#include <stddef.h>
+
+#include "emu/core/core.h"
+
+/* "op.mod.mod" of a parsed instruction. */
+void ptx_opcode(const struct ptx_insn *p, char *out, size_t cap);
+
+int decode_wgmma(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+
+#endif

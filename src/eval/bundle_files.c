@@ -1,0 +1,281 @@
+#include "eval/bundle_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "sys/asset.h"
+#include "sys/file.h"
+#include "task/oracle.h"
+
+enum { MAX_SOURCE = 1 << 20 };
+
+static void note(struct parts *p, const char *name, const char *why)
+{
+    *vec_push(&p->notes) = xasprintf("baseline '%s' left out: %s", name, why);
+    log_info("eval", "baseline '%s' left out: %s", name, why);
+}
+
+static struct part *add(struct parts *p, const char *name, enum job_module_kind kind)
+{
+    p->items = xrealloc(p->items, (p->n + 1) * sizeof *p->items);
+    struct part *x = &p->items[p->n++];
+    *x = (struct part){.name = xstrdup(name), .kind = kind};
+    return x;
+}
+
+static void part_release(struct part *x)
+{
+    free(x->name);
+    free(x->source);
+    free(x->spec);
+    plan_free(x->plan);
+    if (x->have_code)
+        compiled_release(&x->code);
+}
+
+static void drop_last(struct parts *p)
+{
+    part_release(&p->items[--p->n]);
+}
+
+const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a)
+{
+    size_t launches = plan_launch_count(p);
+    const char **out = arena_alloc(a, (launches + 1) * sizeof *out);
+    *n = 0;
+    for (size_t i = 0; i < launches; i++) {
+        size_t k = 0;
+        while (k < *n && !str_eq(out[k], plan_launch_kernel(p, i)))
+            k++;
+        if (k == *n)
+            out[(*n)++] = plan_launch_kernel(p, i);
+    }
+    return out;
+}
+
+/* Compiles a kernel baseline; returns why not, or NULL. */
+static const char *compile_part(struct part *x, const struct parts_request *rq, struct err *err)
+{
+    struct problem_vec problems = VEC_INIT;
+    x->plan = plan_parse(x->source, strlen(x->source), rq->task, &problems);
+    for (size_t i = 0; i < problems.n; i++)
+        free(problems.items[i].text);
+    vec_release(&problems);
+    if (!x->plan)
+        return "its plan does not fit the task";
+    size_t n;
+    struct arena mem = ARENA_INIT;
+    const char **kernels = parts_kernels(x->plan, &n, &mem);
+    struct compile_request c = {.source = x->source,
+                                .len = strlen(x->source),
+                                .name = "kernel.cu", /* as for a candidate: one cache entry */
+                                .arch = rq->arch,
+                                .kernels = kernels,
+                                .nkernels = n};
+    int rc = compile_run(rq->compiler, &c, &x->code, err);
+    arena_release(&mem);
+    if (rc < 0)
+        return err->msg;
+    x->have_code = true;
+    return x->code.ok ? NULL : "it does not compile";
+}
+
+static void add_kernel(struct parts *p, const struct parts_request *rq, const char *name,
+                       const char *source)
+{
+    struct err err = ERR_INIT;
+    struct part *x = add(p, name, JOB_MODULE_KERNEL);
+    x->source = xstrdup(source);
+    const char *why = compile_part(x, rq, &err);
+    if (why) {
+        note(p, name, why);
+        drop_last(p);
+    }
+}
+
+static void add_naive(struct parts *p, const struct parts_request *rq)
+{
+    struct err err = ERR_INIT;
+    struct strbuf simple = STRBUF_INIT(MAX_SOURCE);
+    if (task_simple_kernel(rq->task, &simple, &err) < 0)
+        note(p, "naive", err.msg);
+    else if (!str_eq(simple.buf, rq->source))
+        add_kernel(p, rq, "naive", simple.buf);
+    strbuf_release(&simple);
+}
+
+static int add_files(struct parts *p, const struct parts_request *rq, struct err *err)
+{
+    for (const char *const *f = rq->cfg->against; f && *f; f++) {
+        struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
+        if (file_read(*f, MAX_SOURCE, &sb, err) < 0)
+            return err_prefix(err, "--against");
+        add_kernel(p, rq, *f, sb.buf);
+        strbuf_release(&sb);
+    }
+    return 0;
+}
+
+/* PyTorch and vendor libraries run on a GPU only. */
+static void add_torch(struct parts *p, const struct parts_request *rq, const char *name)
+{
+    if (!rq->task->torch_src)
+        note(p, name, "the task has no PyTorch form");
+    else
+        add(p, name, JOB_MODULE_TORCH)->spec =
+            library_torch_spec(rq->task, str_eq(name, "torch.compile"));
+}
+
+static void add_library(struct parts *p, const struct parts_request *rq, const char *name)
+{
+    struct arena a = ARENA_INIT;
+    struct library_gemm g;
+    if (!str_eq(name, "cublaslt")) {
+        note(p, name, "reached through PyTorch");
+    } else if (!library_gemm_of(rq->task, &g)) {
+        note(p, name, "the task is not a plain matrix product");
+    } else {
+        struct part *x = add(p, name, JOB_MODULE_LIBRARY);
+        x->gemm = g;
+        x->spec = xstrdup(library_spec(rq->task, &g, &a));
+    }
+    arena_release(&a);
+}
+
+static bool wanted(const struct parts_request *rq, const char *name)
+{
+    return rq->cfg->baselines == BASELINES_ALL ||
+           (rq->cfg->baselines == BASELINES_HERE && !baseline_is_torch(name));
+}
+
+int parts_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
+{
+    if (add_files(p, rq, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rq->task->baselines.n; i++) {
+        const char *name = rq->task->baselines.items[i];
+        if (!wanted(rq, name))
+            continue;
+        if (str_eq(name, "naive"))
+            add_naive(p, rq);
+        else if (!rq->emu && baseline_is_torch(name))
+            add_torch(p, rq, name);
+        else if (!rq->emu)
+            add_library(p, rq, name);
+    }
+    return 0;
+}
+
+/* Hone's own device code: compiled like a candidate, but trusted. */
+static int add_cubin(const struct parts_request *rq, const char *dir, const char *file,
+                     const char *source, struct err *err)
+{
+    struct compile_request c = {
+        .source = source, .len = strlen(source), .name = file, .arch = rq->arch, .trusted = true};
+    struct compiled out;
+    if (compile_run(rq->compiler, &c, &out, err) < 0)
+        return err_prefix(err, "%s", file);
+    int rc = out.ok ? pack_add(dir, file, out.cubin, out.cubin_len, err)
+                    : err_set(err, ERR_INTERNAL, "%s does not compile: %.1500s", file,
+                              out.log ? out.log : "");
+    compiled_release(&out);
+    return rc;
+}
+
+static int add_oracle(struct parts *p, const struct parts_request *rq, const char *dir,
+                      struct err *err)
+{
+    struct strbuf src = STRBUF_INIT(MAX_SOURCE);
+    char *path = xasprintf("%s/oracle.so", dir);
+    int rc;
+    if (rq->emu) {
+        p->oracle = "oracle.so";
+        rc = oracle_build(rq->task, path, err);
+    } else {
+        p->oracle = "oracle.cubin";
+        rc = oracle_source(rq->task, &src, err);
+        rc = rc < 0 ? rc : add_cubin(rq, dir, p->oracle, src.buf, err);
+    }
+    free(path);
+    strbuf_release(&src);
+    return rc;
+}
+
+/*
+ * Appends an asset's text with its `#include "..."` lines replaced by the assets they name, each
+ * once: device code travels as one text. A line that names no asset stays: it is behind an #ifdef
+ * for the host.
+ */
+static void add_expanded(struct strbuf *out, const struct asset *a, struct strbuf *seen)
+{
+    for (const char *p = a->data; *p;) {
+        size_t n = strcspn(p, "\n");
+        char path[256] = "";
+        if (sscanf(p, "#include \"%200[^\"\n]\"", path + 4) == 1)
+            memcpy(path, "src/", 4);
+        const struct asset *inner = *path ? asset_find(path) : NULL;
+        if (!inner) {
+            strbuf_add(out, p, n + (p[n] == '\n'));
+        } else if (!strstr(seen->buf, path)) {
+            strbuf_addf(seen, "%s\n", path);
+            add_expanded(out, inner, seen);
+        }
+        p += n + (p[n] == '\n');
+    }
+}
+
+int parts_service(const struct parts_request *rq, const char *dir, struct err *err)
+{
+    const struct asset *a = asset_find("src/device/service.cu");
+    if (!a)
+        return err_set(err, ERR_INTERNAL, "the service code is not in this binary");
+    struct strbuf source = STRBUF_INIT(MAX_SOURCE), seen = STRBUF_INIT(4096);
+    add_expanded(&source, a, &seen);
+    int rc = add_cubin(rq, dir, "service.cubin", source.buf, err);
+    strbuf_release(&source);
+    strbuf_release(&seen);
+    return rc;
+}
+
+static int add_service(struct parts *p, const struct parts_request *rq, const char *dir,
+                       struct err *err)
+{
+    p->service = rq->emu ? "" : "service.cubin";
+    return rq->emu ? 0 : parts_service(rq, dir, err);
+}
+
+int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
+                 struct err *err)
+{
+    memset(p, 0, sizeof *p);
+    p->oracle = p->service = "";
+    if (!rq->task->reference_c)
+        return err_set(err, ERR_ENV,
+                       "task '%s' has only a Python reference: it needs the PyTorch sidecar",
+                       rq->task->name);
+    if (add_oracle(p, rq, bundle_dir, err) < 0 || add_service(p, rq, bundle_dir, err) < 0)
+        return -1;
+    return rq->baselines ? parts_baselines(p, rq, err) : 0;
+}
+
+void parts_contender(const struct parts *p, size_t i, struct contender *who, struct pack_part *file)
+{
+    const struct part *x = &p->items[i];
+    *who = (struct contender){x->name,  x->kind,
+                              x->plan,  x->have_code ? &x->code.sigs : NULL,
+                              &x->gemm, x->have_code ? &x->code : NULL};
+    *file = (struct pack_part){x->have_code ? &x->code : NULL, x->source, x->spec};
+}
+
+void parts_release(struct parts *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        part_release(&p->items[i]);
+    free(p->items);
+    for (size_t i = 0; i < p->notes.n; i++)
+        free(p->notes.items[i]);
+    vec_release(&p->notes);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,149 @@
+/*
+ * gen.c - gen_core.h over ranges, in chunks: first the random words of a chunk, then one tight loop
+ * per kind of value, so that the compiler can vectorise both.
+ */
+#include "job/gen.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+_Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_T_F16 == DT_F16 &&
+                   (int)GEN_T_BF16 == DT_BF16 && (int)GEN_T_F8E4M3 == DT_F8E4M3 &&
+                   (int)GEN_T_F8E5M2 == DT_F8E5M2 && (int)GEN_T_I64 == DT_I64 &&
+                   (int)GEN_T_I32 == DT_I32 && (int)GEN_T_I16 == DT_I16 && (int)GEN_T_I8 == DT_I8 &&
+                   (int)GEN_T_U64 == DT_U64 && (int)GEN_T_U32 == DT_U32 &&
+                   (int)GEN_T_U16 == DT_U16 && (int)GEN_T_U8 == DT_U8 && (int)GEN_T_BOOL == DT_BOOL,
+               "gen_core.h and dtype.h number the types differently");
+
+#define CHUNK_BLOCKS 64
+#define CHUNK (4 * CHUNK_BLOCKS)
+
+/* The words of elements 4*block .. 4*block + CHUNK - 1: gen_words, one round for all of the blocks
+ * after the other. */
+static void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, uint32_t *w)
+{
+    uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (unsigned b = 0; b < CHUNK_BLOCKS; b++) {
+        c[0][b] = (uint32_t)(block + b);
+        c[1][b] = (uint32_t)((block + b) >> 32);
+        c[2][b] = stream;
+        c[3][b] = 0;
+    }
+    for (int round = 0; round < GEN_ROUNDS; round++) {
+        for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
+            gen_philox_round(&c[0][b], &c[1][b], &c[2][b], &c[3][b], k0, k1);
+        k0 += GEN_KEY_STEP0;
+        k1 += GEN_KEY_STEP1;
+    }
+    for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
+        for (unsigned i = 0; i < 4; i++)
+            w[4 * b + i] = c[i][b];
+}
+
+static void store_bits(void *dst, size_t bytes, uint64_t v)
+{
+    memcpy(dst, &v, bytes); /* little-endian, like every GPU */
+}
+
+/* Values of floats before rounding to the dtype. */
+static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
+{
+    double a = p->spec.a, k = p->k;
+    if (p->spec.dist == GEN_NORMAL)
+        for (unsigned j = 0; j < CHUNK; j++)
+            v[j] = a + (double)gen_bell(w[j]) * k;
+    else
+        for (unsigned j = 0; j < CHUNK; j++)
+            v[j] = a + (double)w[j] * k;
+}
+
+/* gen_encode to 16 bits, of values that are normal numbers of the type: false if one is not. */
+static bool chunk_halves(int type, const double *v, uint16_t *h)
+{
+    int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
+    uint64_t least = (uint64_t)(1024 - bias) << 52, past = (uint64_t)(1022 + bias) << 52, odd = 0;
+    for (unsigned j = 0; j < CHUNK; j++) {
+        uint64_t bits = gen_f64_bits(v[j]), a = bits & ~(UINT64_C(1) << 63);
+        uint64_t r = a + (UINT64_C(1) << (51 - mant)) - 1 + (a >> (52 - mant) & 1);
+        odd |= (uint64_t)(a < least) | (uint64_t)(a >= past);
+        h[j] =
+            (uint16_t)(bits >> 63 << 15 | ((r >> (52 - mant)) - ((uint64_t)(1023 - bias) << mant)));
+    }
+    return !odd;
+}
+
+/* Elements [from, to) of the chunk, which starts at element `base`. */
+static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t base, unsigned from,
+                        unsigned to, char *dst)
+{
+    size_t bytes = gen_type_bytes(p->type);
+    bool bell = p->spec.dist == GEN_NORMAL || p->spec.dist == GEN_UNIFORM;
+    double v[CHUNK];
+    if (bell)
+        chunk_values(p, w, v);
+    if (bell && p->type == GEN_T_F32) {
+        float f[CHUNK];
+        for (unsigned j = 0; j < CHUNK; j++)
+            f[j] = (float)v[j];
+        memcpy(dst, f + from, (to - from) * sizeof *f);
+    } else if (bell && bytes == 2) {
+        uint16_t h[CHUNK];
+        bool floats = p->type == GEN_T_F16 || p->type == GEN_T_BF16;
+        if (!floats || !chunk_halves(p->type, v, h))
+            for (unsigned j = 0; j < CHUNK; j++)
+                h[j] = (uint16_t)gen_encode(p->type, v[j]);
+        memcpy(dst, h + from, (to - from) * sizeof *h);
+    } else if (bell) {
+        for (unsigned j = from; j < to; j++)
+            store_bits(dst + (j - from) * bytes, bytes, gen_encode(p->type, v[j]));
+    } else {
+        for (unsigned j = from; j < to; j++)
+            store_bits(dst + (j - from) * bytes, bytes, gen_value(p, w[j], base + j));
+    }
+    if (!p->spec.every[0] && !p->spec.every[1])
+        return;
+    for (unsigned j = from; j < to; j++) {
+        int special = gen_special_of(&p->spec, w[j]);
+        if (special)
+            store_bits(dst + (j - from) * bytes, bytes, gen_special_bits(p->type, special, w[j]));
+    }
+}
+
+void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
+              uint64_t first, uint64_t count, void *dst)
+{
+    struct gen_plan p = gen_prepare(spec, (int)t, seed, stream);
+    char *out = dst;
+    size_t bytes = dtype_bytes(t);
+    uint32_t w[CHUNK];
+    for (uint64_t i = first, end = first + count; i < end;) {
+        uint64_t base = i & ~(uint64_t)3;
+        unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)CHUNK);
+        chunk_words(seed, stream, base / 4, w);
+        chunk_store(&p, w, base, from, to, out);
+        out += (to - from) * bytes;
+        i = base + to;
+    }
+}
+
+void gen_fill_perturbed(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
+                        uint64_t elem, void *dst)
+{
+    struct gen_plan p = gen_prepare(spec, (int)t, seed, stream);
+    store_bits(dst, dtype_bytes(t), gen_perturbed(&p, elem));
+}
+
+uint64_t gen_hash(const void *p, size_t n, uint64_t offset)
+{
+    const unsigned char *b = p;
+    uint64_t sum = 0, index = offset / 8, whole = n / 8;
+    for (uint64_t k = 0; k < whole; k++) {
+        uint64_t w;
+        memcpy(&w, b + 8 * k, sizeof w);
+        sum += gen_hash_word(w, index + k);
+    }
+    if (n % 8)
+        sum += gen_hash_word(gen_hash_load(b + 8 * whole, n % 8), index + whole);
+    return sum;
+}

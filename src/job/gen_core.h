@@ -1,0 +1,274 @@
+/*
+ * gen_core.h - the arithmetic of generated data, in the common subset of C17 and C++17.
+ *
+ * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
+ * of them produce the same bits, because nothing here can be rounded in two ways:
+ *
+ *   1. Random words come from Philox4x32-10: integers only.
+ *   2. A float is a + w * k with w an integer below 2^32 and k a double cut to 21 significant bits,
+ *      so w * k is exact and only the addition rounds: a fused multiply-add gives the same result.
+ *   3. Doubles become narrower types by integer arithmetic (gen_round), one rounding, to even.
+ *
+ * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It takes word i % 4
+ * of the Philox block with counter (i / 4, stream, draw) and key `seed`; draw 0 is the data, draws
+ * 1.. are what a perturbed element gets instead.
+ */
+#ifndef JOB_GEN_CORE_H
+#define JOB_GEN_CORE_H
+
+#include "base/number_core.h"
+
+enum gen_dist {
+    GEN_NORMAL,   /* mean a, deviation b: a sum of uniforms, within 4.9 deviations */
+    GEN_UNIFORM,  /* from a to b */
+    GEN_INT,      /* integers a..b inclusive */
+    GEN_CONST,    /* a */
+    GEN_ZERO,     /* 0 */
+    GEN_DENORMAL, /* random denormals of the dtype, both signs; integers: 0 */
+    GEN_CSR,      /* row pointers: element i of n, nondecreasing from 0 to b, uneven rows */
+    GEN_PERM,     /* a permutation of 0..n-1 */
+    GEN_DIST_COUNT
+};
+
+enum gen_special {
+    GEN_SPECIAL_NONE,
+    GEN_POS_INF,
+    GEN_NEG_INF,
+    GEN_NAN,
+    GEN_SPECIAL_ZERO,
+    GEN_SPECIAL_DENORMAL,
+    GEN_SPECIAL_MAX, /* the largest finite value, both signs */
+    GEN_SPECIAL_COUNT
+};
+
+struct gen_spec {
+    uint8_t dist;       /* enum gen_dist */
+    uint8_t special[2]; /* enum gen_special, on about 1 of every[i] elements, at random */
+    uint32_t every[2];  /* 0 = never */
+    double a, b;
+    uint64_t n; /* elements of the tensor, for CSR and PERM */
+};
+
+/* ---- distributions --------------------------------------------------------------------------- */
+
+/* A spec with what does not depend on the element worked out. */
+struct gen_plan {
+    struct gen_spec spec;
+    int type;
+    uint64_t seed;
+    uint32_t stream;
+    double k;      /* NORMAL, UNIFORM: value per step of the word */
+    uint64_t span; /* INT: how many integers */
+    uint64_t key;  /* CSR, PERM */
+};
+
+GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t seed,
+                                   uint32_t stream)
+{
+    struct gen_plan p;
+    p.spec = *s;
+    p.type = type;
+    p.seed = seed;
+    p.stream = stream;
+    p.k = 0;
+    p.span = 1;
+    if (s->dist == GEN_NORMAL)
+        p.k = gen_cut(s->b * 2.2812803229830366e-09); /* 1 / deviation of gen_bell */
+    if (s->dist == GEN_UNIFORM)
+        p.k = gen_cut((s->b - s->a) * 2.3283064365386963e-10); /* 2^-32 */
+    if (s->dist == GEN_INT && s->b >= s->a)
+        p.span = (uint64_t)(s->b - s->a) + 1;
+    p.key = gen_mix64(seed ^ gen_mix64(stream + 0x9e3779b97f4a7c15u));
+    return p;
+}
+
+/* A bell-shaped integer, symmetric about 0: eight bytes summed, and 21 bits below their unit. */
+GEN_FN int32_t gen_bell(uint32_t x)
+{
+    uint32_t y = gen_mix32(x), m = 0x00ff00ffu;
+    uint32_t s = (x & m) + (x >> 8 & m) + (y & m) + (y >> 8 & m);
+    s = (s & 0xffff) + (s >> 16);
+    uint32_t low = (x * 0x9E3779B1u + y * 0x85EBCA77u) >> 11;
+    return (int32_t)((s << 21) + low - (1020u << 21) - (1u << 20));
+}
+
+/* Uniform in 0..span-1, span <= 2^53. */
+GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
+{
+    uint64_t hi = span >> 32, lo = span & 0xffffffffu;
+    uint64_t v = x * hi + (x * lo >> 32);
+    return hi ? v + (gen_mix32(x) * hi >> 32) : v;
+}
+
+/* floor(i * total / rows) without overflow for i <= rows <= 2^32. */
+GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
+{
+    return i * (total / rows) + i * (total % rows) / rows;
+}
+
+/*
+ * Row pointers. Rows come in groups of 16 and supergroups of 256 whose bounds are even shares of
+ * the total. In 1 of 16 supergroups one row holds everything (256 times the mean); in 1 of 8 groups
+ * likewise (16 times); in 1 of 8 every second row is empty; elsewhere each bound is moved at random
+ * up to the next even share, so that rows have 0 to twice the mean.
+ */
+GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
+{
+    uint64_t rows = p->spec.n > 1 ? p->spec.n - 1 : 1, total = (uint64_t)p->spec.b;
+    if (i == 0)
+        return 0;
+    if (i >= rows)
+        return total;
+    uint64_t super = gen_mix64(p->key + (i >> 8) * 2 + 1), group = gen_mix64(p->key + (i >> 4) * 2);
+    uint64_t size = super % 16 == 0 ? 256 : 16;
+    uint64_t first = i & ~(size - 1), last = first + size < rows ? first + size : rows;
+    if (i == first)
+        return gen_share(i, total, rows);
+    if (size == 256 || group % 8 == 0) {
+        uint64_t full = ((size == 256 ? super : group) >> 8) % (last - first);
+        return gen_share(i - first > full ? last : first, total, rows);
+    }
+    uint64_t lo = gen_share(i, total, rows);
+    if (group % 8 == 1)
+        return gen_share(i & ~(uint64_t)1, total, rows);
+    uint64_t step = gen_share(i + 1, total, rows) - lo;
+    return lo + gen_mix64(p->key ^ gen_mix64(i)) % (step + 1);
+}
+
+/* A permutation of 0..n-1: a Feistel network over the next even power of two, cycle-walked. */
+GEN_FN uint64_t gen_perm(const struct gen_plan *p, uint64_t i)
+{
+    uint64_t n = p->spec.n;
+    int half = 1;
+    while (half < 31 && ((uint64_t)1 << (2 * half)) < n)
+        half++;
+    uint64_t mask = ((uint64_t)1 << half) - 1;
+    if (n < 2)
+        return 0;
+    do {
+        uint64_t l = i >> half, r = i & mask;
+        for (uint32_t round = 0; round < 4; round++) {
+            uint64_t f = gen_mix64(p->key + r * 8 + round) & mask, old = l;
+            l = r;
+            r = old ^ f;
+        }
+        i = l << half | r;
+    } while (i >= n);
+    return i;
+}
+
+GEN_FN uint64_t gen_denormal(int t, uint32_t x)
+{
+    struct gen_float f = gen_float_of(t);
+    if (!f.mant)
+        return 0;
+    uint64_t m = ((uint64_t)x << 20 ^ gen_mix32(x)) & (((uint64_t)1 << f.mant) - 1);
+    return (m ? m : 1) | (uint64_t)(x >> 31) << (f.bits - 1);
+}
+
+GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
+{
+    struct gen_float f = gen_float_of(t);
+    uint64_t sign = f.mant ? (uint64_t)1 << (f.bits - 1) : 0;
+    switch (special) {
+    case GEN_POS_INF:
+        return f.mant ? f.inf : gen_encode(t, 1e300);
+    case GEN_NEG_INF:
+        return f.mant ? f.inf | sign : gen_encode(t, -1e300);
+    case GEN_NAN:
+        return f.nan;
+    case GEN_SPECIAL_DENORMAL:
+        return gen_denormal(t, x);
+    case GEN_SPECIAL_MAX:
+        return f.mant ? f.most | (x >> 31 ? sign : 0) : gen_encode(t, x >> 31 ? -1e300 : 1e300);
+    default:
+        return 0;
+    }
+}
+
+/* Is this element special? A second word derived from the first decides. */
+GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
+{
+    for (int k = 0; k < 2; k++) {
+        uint32_t y = gen_mix32(x + 0x51ed2701u * (uint32_t)(k + 1));
+        if (s->every[k] && (uint64_t)y * s->every[k] >> 32 == 0)
+            return s->special[k];
+    }
+    return GEN_SPECIAL_NONE;
+}
+
+/* The element's bits, given its random word; CSR and PERM need only its index. */
+GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
+{
+    switch (p->spec.dist) {
+    case GEN_NORMAL:
+        return gen_encode(p->type, p->spec.a + (double)gen_bell(x) * p->k);
+    case GEN_UNIFORM:
+        return gen_encode(p->type, p->spec.a + (double)x * p->k);
+    case GEN_INT:
+        return gen_encode(p->type, p->spec.a + (double)gen_below(x, p->span));
+    case GEN_CONST:
+        return gen_encode(p->type, p->spec.a);
+    case GEN_DENORMAL:
+        return gen_denormal(p->type, x);
+    case GEN_CSR:
+        return gen_encode(p->type, (double)gen_csr(p, i));
+    case GEN_PERM:
+        return gen_encode(p->type, (double)gen_perm(p, i));
+    default:
+        return 0;
+    }
+}
+
+/* Element i, specials included. */
+GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
+{
+    struct gen_block b = gen_words(p->seed, p->stream, 0, i / 4);
+    uint32_t x = b.w[i % 4];
+    int special = gen_special_of(&p->spec, x);
+    return special ? gen_special_bits(p->type, special, x) : gen_value(p, x, i);
+}
+
+/*
+ * What element i holds when it is perturbed: another draw, never special, that differs from the
+ * first one's bits. Only distributions with something to draw can be perturbed.
+ */
+GEN_FN int gen_can_perturb(const struct gen_spec *s)
+{
+    if (s->dist == GEN_NORMAL)
+        return s->b != 0;
+    return (s->dist == GEN_UNIFORM || s->dist == GEN_INT) && s->b > s->a;
+}
+
+GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
+{
+    uint64_t was = gen_element(p, i), now = was;
+    for (uint32_t draw = 1; draw < 64 && now == was; draw++) {
+        struct gen_block b = gen_words(p->seed, p->stream, draw, i / 4);
+        now = gen_value(p, b.w[i % 4], i);
+    }
+    return now;
+}
+
+/* ---- hash ------------------------------------------------------------------------------------ */
+
+/*
+ * A content hash that is a sum over 8-byte little-endian words (the last one padded with zeros), so
+ * that pieces can be hashed apart, in any order, and added up. Catches accidents and vandalism, not
+ * forgers who know it.
+ */
+GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
+{
+    return gen_mix64(word ^ gen_mix64(index + 0x632be59bd9b4e019u));
+}
+
+/* The word at p, `left` bytes from the end; p need not be aligned. */
+GEN_FN uint64_t gen_hash_load(const unsigned char *p, uint64_t left)
+{
+    uint64_t w = 0;
+    for (uint64_t k = 0; k < (left < 8 ? left : 8); k++)
+        w |= (uint64_t)p[k] << (8 * k);
+    return w;
+}
+
+#endif

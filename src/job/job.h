@@ -1,0 +1,238 @@
+/*
+ * job.h - job.bin: everything a worker must do for one candidate, resolved to numbers.
+ *
+ * A job is a list of cases (one workload at one shape each); a case has buffers, programs (0 is the
+ * candidate, 1.. are baselines) and calls. `hone` writes it, `hone-worker` obeys it: the worker
+ * evaluates no expression, reads no task and judges nothing. What the worker does for one call:
+ *
+ *     fill inputs from (call.seed, buffer.stream)   -- fresh data; perturbed where the call says so
+ *     poison outputs, init workspace                -- poison pattern chosen from the seed
+ *     [flush L2]                                    -- timed calls
+ *     launch the program                            -- timed calls: between events
+ *     check guard zones and that inputs are intact  -- hash against regenerated data
+ *     check that __device__ variables are as at load -- nothing may be carried between calls
+ *     [keep the outputs]                            -- verified calls
+ *
+ * Only after ALL candidate calls of the job have run and its module is gone does the worker load
+ * the oracle, regenerate the inputs of each kept call, compute the truth in double and compare.
+ * Nothing of the oracle's is in the process while the candidate can run.
+ *
+ * Invariants a reader may rely on after job_read(): every index is in range, every count is under
+ * its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain name
+ * inside the bundle, a REPEAT call follows a call of the same program. Everything else is hostile.
+ */
+#ifndef JOB_JOB_H
+#define JOB_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/dtype.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "job/gen.h"
+
+#define JOB_MAGIC 0x424f4a48u /* "HJOB" */
+#define JOB_VERSION 5
+#define JOB_MAX_BYTES (64u << 20)
+#define JOB_MAX_CASES 256
+#define JOB_MAX_BUFFERS 64
+#define JOB_MAX_PROGRAMS 16
+#define JOB_MAX_LAUNCHES 64
+#define JOB_MAX_ARGS 64
+#define JOB_MAX_CALLS 65536
+#define JOB_MAX_NAME 256
+#define JOB_MAX_SPEC 65536
+#define JOB_MAX_PHASES 64
+#define JOB_MAX_ELEMS (UINT64_C(1) << 44)
+
+enum job_device { JOB_EMU, JOB_CUDA };
+
+enum job_buffer_role {
+    JOB_INPUT,    /* filled by `gen`; must be intact after the call */
+    JOB_OUTPUT,   /* poisoned; compared with the oracle */
+    JOB_INOUT,    /* filled by `gen`; compared with the oracle */
+    JOB_WORKSPACE /* poisoned, or zeroed if zero_init (zeroing is timed) */
+};
+
+struct job_buffer {
+    const char *name;
+    enum job_buffer_role role;
+    enum dtype dtype;
+    uint64_t elems;
+    uint64_t bytes;  /* elems * dtype size, or the workspace's bytes */
+    uint32_t align;  /* the address is a multiple of this and of no higher power of two */
+    uint64_t offset; /* bytes added to the aligned address (offset_elems of a workload) */
+    bool zero_init;  /* workspace only */
+    uint32_t rank;   /* shape, to name an index in a finding */
+    int64_t dims[8];
+    struct gen_spec gen; /* inputs */
+    uint32_t stream;     /* RNG stream of this buffer */
+    const char *file;    /* in the bundle: contents instead of gen's, zeros after its end; "" */
+    /* outputs: the tolerance, see docs/judge.md */
+    double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
+    double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
+    double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32) */
+};
+
+enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
+
+struct job_arg {
+    enum job_arg_kind kind;
+    uint32_t index;   /* buffer or tensor map */
+    uint8_t bytes[8]; /* scalar, little-endian */
+    uint32_t size;    /* of the parameter: 1, 2, 4, 8; 8 for a pointer; 128 for a tensor map */
+};
+
+struct job_launch {
+    const char *kernel;
+    uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
+    uint64_t smem_bytes;                    /* dynamic */
+    uint32_t regs;                          /* per thread, as compiled; 0 = unknown (the model's) */
+    uint32_t spill_bytes; /* that a thread stores and loads because registers ran out; likewise */
+    bool cooperative;
+    uint32_t nargs;
+    struct job_arg *args;
+};
+
+struct job_tensormap {
+    uint32_t buffer;
+    enum dtype dtype;
+    uint32_t rank; /* 1..5, innermost first, as the driver takes them */
+    uint64_t dims[5];
+    uint64_t strides[5]; /* bytes; strides[0] unused */
+    uint32_t box[5];
+    uint32_t elem_strides[5];
+    uint8_t swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
+    uint8_t interleave; /* 0 */
+    uint8_t l2promo;    /* 0 none, 1 64B, 2 128B, 3 256B */
+    uint8_t fill_nan;   /* OOB fill: 0 zeros, 1 NaN */
+};
+
+/* A program: what one contender runs in this case. */
+struct job_program {
+    uint32_t module; /* index into job.modules */
+    uint32_t nlaunches;
+    struct job_launch *launches;
+    uint32_t ntensormaps;
+    struct job_tensormap *tensormaps;
+};
+
+enum job_call_flags {
+    JOB_CALL_TIMED = 1,
+    JOB_CALL_VERIFY = 2,      /* keep outputs, compare with the oracle */
+    JOB_CALL_REPEAT = 4,      /* same data as the call before: outputs must be bit-identical */
+    JOB_CALL_COUNT = 8,       /* collect counters */
+    JOB_CALL_KEEP_STATE = 32, /* do not reload the module before this call: state left behind by the
+                               * calls before is visible to it, as it would be to a user */
+    JOB_CALL_PROFILE = 128,   /* a profiler around the worker looks at these launches only */
+    JOB_CALL_DUMP = 64,       /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
+    JOB_CALL_SAMPLE = 16      /* emulator: a sample of blocks only, for the cost model */
+};
+
+struct job_call {
+    uint32_t program;
+    uint32_t flags;
+    uint64_t seed;          /* of the data */
+    uint64_t poison;        /* of the poison patterns */
+    int32_t perturb_buffer; /* -1 = none */
+    uint64_t perturb_elem;  /* this element is replaced by another draw */
+};
+
+/*
+ * Timing beyond the listed calls: after a case's own calls, the worker goes on with rounds of
+ * A B B A ... over all programs (fresh seeds derived from `seed`), until every program has
+ * min_calls, and the 95% interval of each median is under target_rel, or max_calls or
+ * limits.measure_ns is reached. Of these a random sample of `verify` candidate calls is verified.
+ */
+struct job_timing {
+    uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
+    uint32_t verify;
+    double target_rel;
+    uint64_t seed;
+};
+
+struct job_phase {
+    const char *fn;
+    uint64_t units;
+};
+
+struct job_case {
+    const char *name; /* "smoke:0", "heldout:2", ... */
+    uint32_t nbuffers;
+    struct job_buffer *buffers;
+    uint32_t nprograms;
+    struct job_program *programs;
+    uint32_t ncalls;
+    struct job_call *calls;
+    struct job_timing timing;
+    /* oracle */
+    uint32_t nphases;
+    struct job_phase *phases;
+    uint64_t scratch_elems; /* doubles */
+    uint32_t naxes;
+    int64_t *axes; /* in the task's order: the oracle's AX() */
+    uint32_t nscalars;
+    double *scalars;    /* in the task's order: the oracle's SC() */
+    uint64_t max_units; /* verify at most this many units of the last phase; 0 = all */
+    /* physics: what no implementation can avoid */
+    double flops, min_bytes;
+};
+
+enum job_module_kind { JOB_MODULE_KERNEL, JOB_MODULE_TORCH, JOB_MODULE_LIBRARY };
+
+struct job_module {
+    const char *name; /* "candidate", "naive", "torch.compile", "cublaslt", ... */
+    enum job_module_kind kind;
+    const char *cubin; /* file in the bundle; "" if none */
+    const char *ptx;
+    const char *spec;   /* TORCH: python file; LIBRARY: what to call, see docs/judge.md */
+    const char *source; /* file with the source text, for findings; "" if none */
+};
+
+struct job_limits {
+    uint64_t wall_ns;    /* whole job */
+    uint64_t call_ns;    /* one call: past it the candidate hangs */
+    uint64_t measure_ns; /* budget of adaptive timing */
+    uint64_t device_bytes;
+    uint64_t printf_bytes;
+    uint64_t emu_steps; /* warp instructions per launch; 0 = by call_ns alone */
+};
+
+/* The GPU the emulator's cost model imagines; from gpus/NAME.json. */
+struct job_gpu {
+    const char *name;
+    uint32_t sms, cores_per_sm, max_threads_per_sm, max_blocks_per_sm, regs_per_sm;
+    uint32_t smem_per_sm, smem_per_block, l2_bytes, warp_schedulers;
+    double clock_ghz, dram_gbps, l2_gbps, smem_bytes_clk, launch_us;
+    double fp32_tflops, fp64_tflops, f16_tensor_tflops, tf32_tensor_tflops, f8_tensor_tflops,
+        s8_tensor_tops, sfu_per_clk, dram_latency_ns;
+};
+
+struct job {
+    enum job_device device;
+    int32_t ordinal;
+    bool sanitize;
+    bool annotate;     /* per source line counters */
+    uint64_t nonce;    /* echoed in the result: which run of the job it answers */
+    uint64_t seed;     /* interleaving, sampling; data seeds are per call */
+    uint32_t nthreads; /* emulator host threads; 0 = all */
+    uint32_t sittings; /* on a GPU: processes to time kernels under 20 us in; 0 and 1 = this one */
+    struct job_limits limits;
+    struct job_gpu gpu;
+    const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */
+    const char *service; /* cubin of Hone's device code; "" for emu */
+    uint32_t nmodules;
+    struct job_module *modules; /* 0 is the candidate */
+    uint32_t ncases;
+    struct job_case *cases;
+};
+
+void job_write(const struct job *job, struct strbuf *out);
+int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
+/* Ties a result to the job it answers: equal bytes, equal hash. Never 0. */
+uint64_t job_hash(const void *data, size_t len);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * poison.h - what an output holds before a call, so that an element nobody wrote is known as such.
+ *
+ * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i). For
+ * floats they are a NaN whose payload no arithmetic produces; for integers they are random, so two
+ * calls with different patterns tell "unwritten" from "happens to be equal"; for bool they are
+ * neither 0 nor 1. A workspace (DT_NONE) is filled with float32 NaNs.
+ *
+ * The common subset of C17 and C++17: compiled into Hone's device code as it stands.
+ */
+#ifndef JOB_POISON_H
+#define JOB_POISON_H
+
+#ifdef __CUDACC_RTC__
+typedef unsigned long long uint64_t;
+typedef unsigned char uint8_t;
+#else
+#include <stdint.h>
+#endif
+
+#ifdef __CUDACC__
+#define POISON_FN __device__ static inline
+#else
+#define POISON_FN static inline __attribute__((unused))
+#endif
+
+/* A finaliser with full avalanche (splitmix64). */
+POISON_FN uint64_t poison_mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* dtype is enum dtype's number; the low bytes are the element. Bit 0 set and bit 1 clear keep the
+ * payload apart from every canonical NaN (0x7fc00000, 0x7fffffff and their like). */
+POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
+{
+    uint64_t h = poison_mix(pattern ^ poison_mix(i));
+    switch (dtype) {
+    case 1: /* float64 */
+        return 0x7ff8000000000000u | (h & 0x8007fffffffffffcu) | 1;
+    case 0: /* workspace */
+    case 2: /* float32 */
+        return 0x7fc00000u | (h & 0x803ffffcu) | 1;
+    case 3: /* float16 */
+        return 0x7e00u | (h & 0x81fcu) | 1;
+    case 4: /* bfloat16 */
+        return 0x7fc0u | (h & 0x803cu) | 1;
+    case 5: /* float8_e4m3fn has one NaN */
+        return 0x7fu | (h & 0x80u);
+    case 6: /* float8_e5m2 */
+        return 0x7du | (h & 0x80u);
+    case 15: /* bool */
+        return 0x02u | (h & 0xfcu);
+    default:
+        return h;
+    }
+}
+
+/* Whether the bits alone prove that nobody wrote the element, even where a NaN is right. */
+POISON_FN int poison_is_proof(uint8_t dtype)
+{
+    return (dtype >= 1 && dtype <= 4) || dtype == 15;
+}
+
+#ifndef __CUDACC__
+#include "base/dtype.h"
+
+/* Fills `bytes` bytes at dst; a tail shorter than an element takes the element's low bytes. */
+void poison_fill(enum dtype t, uint64_t pattern, uint64_t bytes, void *dst);
+#endif
+
+#endif

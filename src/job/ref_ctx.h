@@ -1,0 +1,24 @@
+/*
+ * ref_ctx.h - what a task's oracle is called with, as the worker sees it.
+ *
+ * The same struct as hone_ref.h's hone_ref_ctx (which belongs to task/ and is compiled into
+ * oracles); t/unit/poison.c holds the two against each other.
+ */
+#ifndef JOB_REF_CTX_H
+#define JOB_REF_CTX_H
+
+#include <stdint.h>
+
+#define REF_MAX_TENSORS 64
+
+struct ref_ctx {
+    const void *in[REF_MAX_TENSORS];
+    double *out_value[REF_MAX_TENSORS];
+    double *out_mag[REF_MAX_TENSORS];
+    const int64_t *axis;
+    const double *scalar;
+    double *scratch;
+    void (*need)(const struct ref_ctx *ctx, int tensor, int64_t i);
+};
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * wire.h - bounded little-endian reading and writing, under job.bin and result.bin.
+ *
+ * A reader never runs past its bytes: past the end, or on a count over its cap, it turns `bad`,
+ * returns zeros from then on, and remembers what it was reading. Check once, at the end:
+ *
+ *     struct wire_reader r = wire_reader_of(data, len);
+ *     uint32_t n = wire_get_count(&r, JOB_MAX_BUFFERS, "buffers");
+ *     ...
+ *     if (r.bad) return err_set(err, ERR_INPUT, "job.bin: bad %s at byte %zu", r.bad, r.pos);
+ */
+#ifndef JOB_WIRE_H
+#define JOB_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+
+struct wire_reader {
+    const uint8_t *data;
+    size_t len, pos;
+    const char *bad; /* NULL while all is well */
+};
+
+struct wire_reader wire_reader_of(const void *data, size_t len);
+uint8_t wire_get_u8(struct wire_reader *r, const char *what);
+uint32_t wire_get_u32(struct wire_reader *r, const char *what);
+uint64_t wire_get_u64(struct wire_reader *r, const char *what);
+int64_t wire_get_i64(struct wire_reader *r, const char *what);
+double wire_get_f64(struct wire_reader *r, const char *what);
+/* A u32 that must be <= max. */
+uint32_t wire_get_count(struct wire_reader *r, uint32_t max, const char *what);
+/* A count of elements that take at least min_bytes each: no more than the bytes left can hold, so
+ * that a short input cannot ask for a large allocation. */
+uint32_t wire_get_array(struct wire_reader *r, uint32_t max, size_t min_bytes, const char *what);
+uint8_t wire_get_enum(struct wire_reader *r, uint8_t count, const char *what); /* 0..count-1 */
+bool wire_get_bool(struct wire_reader *r, const char *what);
+/* Turns bad with `what` unless ok; the first complaint stays. */
+void wire_require(struct wire_reader *r, bool ok, const char *what);
+/* Length-prefixed bytes, copied into the arena with a NUL after them. */
+char *wire_get_str(struct wire_reader *r, struct arena *a, uint32_t max, const char *what);
+void *wire_get_bytes(struct wire_reader *r, struct arena *a, uint32_t max, uint32_t *n,
+                     const char *what);
+
+void wire_put_u8(struct strbuf *sb, uint8_t v);
+void wire_put_u32(struct strbuf *sb, uint32_t v);
+void wire_put_u64(struct strbuf *sb, uint64_t v);
+void wire_put_i64(struct strbuf *sb, int64_t v);
+void wire_put_f64(struct strbuf *sb, double v);
+void wire_put_str(struct strbuf *sb, const char *s); /* NULL is written as "" */
+void wire_put_bytes(struct strbuf *sb, const void *p, uint32_t n);
+
+#endif

@@ -1,0 +1,182 @@
+/* against_baselines.c - the best kernel beside its baselines, from the verdict in which PyTorch was
+ * timed. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "report/summary.h"
+#include "sys/json.h"
+#include "task/task.h"
+
+static bool is_kernel(const struct verdict_time *t)
+{
+    return str_eq(t->who, "candidate");
+}
+
+/* False if it is of another version of Hone, which is no reason not to show the rest of a run. */
+static bool load_verdict(struct store *s, const char *json_sha, struct verdict *out)
+{
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    struct err err = ERR_INIT;
+    json_t *j = NULL;
+    bool ok = store_blob_get(s, json_sha, &sb, &err) == 0 &&
+              (j = json_read_text(sb.buf, sb.len, "verdict", NULL, &err)) &&
+              verdict_from_json(out, j, &err) == 0;
+    if (ok)
+        verdict_plain_text(out);
+    else
+        log_warn("agent", "a verdict of the store cannot be read: %s", err.msg);
+    json_decref(j);
+    strbuf_release(&sb);
+    return ok;
+}
+
+static void add_unconfirmed(struct summary *m, struct store *s, const struct verdict_rec *r)
+{
+    struct verdict v;
+    const char *summary = "";
+    if (load_verdict(s, r->json_sha, &v)) {
+        summary = arena_printf(&m->arena, "%.*s", (int)strcspn(v.summary, "\n"), v.summary);
+        verdict_release(&v);
+    }
+    *vec_push(&m->unconfirmed) =
+        (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
+}
+
+/* Takes the verdict if PyTorch was timed in it. */
+static void take(struct summary *m, struct store *s, const struct verdict_rec *r)
+{
+    if (m->has_beside || !load_verdict(s, r->json_sha, &m->beside))
+        return;
+    vec_each (struct verdict_time, t, &m->beside.times)
+        m->has_beside |= baseline_is_torch(t->who);
+    if (!m->has_beside)
+        verdict_release(&m->beside);
+}
+
+int beside_load(struct summary *m, struct store *s, struct err *err)
+{
+    struct verdict_vec list = VEC_INIT;
+    const struct verdict_rec *own = NULL, *again = NULL;
+    int rc = store_verdict_list(s, m->run.id, &list, &m->arena, err);
+    vec_each (struct verdict_rec, r, &list) {
+        uint64_t node = r->index - STORE_CONFIRM; /* if it is a confirmation */
+        if (m->best && (int64_t)r->index == m->best->verdict)
+            own = r;
+        if (r->index < STORE_CONFIRM || node >= m->nodes.n)
+            continue;
+        if (!str_eq(r->kind, "pass"))
+            add_unconfirmed(m, s, r);
+        else if (m->best && node == m->best->index)
+            again = r;
+    }
+    if (again)
+        take(m, s, again);
+    m->confirmed = m->has_beside;
+    if (own)
+        take(m, s, own);
+    vec_release(&list);
+    return rc;
+}
+
+static void heading(const struct summary *m, struct strbuf *out)
+{
+    strbuf_addf(out, "candidate %llu beside its baselines%s", (unsigned long long)m->best->index,
+                m->confirmed ? ", judged once more at the end of the run" : "");
+}
+
+void beside_print(const struct summary *m, struct strbuf *out)
+{
+    const char *workload = "";
+    if (!m->has_beside)
+        return;
+    strbuf_adds(out, "  ");
+    heading(m, out);
+    strbuf_adds(out, ":\n");
+    vec_each (struct verdict_time, t, &m->beside.times) {
+        struct strbuf time = STRBUF_INIT(64);
+        print_time(t->median_ns, t->is_model, &time);
+        if (!str_eq(workload, t->workload))
+            strbuf_addf(out, "    %s\n", *t->shape ? t->shape : t->workload);
+        workload = t->workload;
+        strbuf_addf(out, "      %-14s %10s", is_kernel(t) ? "the kernel" : t->who, time.buf);
+        if (t->ratio > 0)
+            strbuf_addf(out, "  %.2fx [%.2f, %.2f]", t->ratio, t->ratio_lo, t->ratio_hi);
+        strbuf_addc(out, '\n');
+        strbuf_release(&time);
+    }
+}
+
+/* The row of `who` at a workload, or NULL. */
+static const struct verdict_time *row_of(const struct verdict *v, const char *workload,
+                                         const char *who)
+{
+    vec_each (struct verdict_time, t, &v->times)
+        if (str_eq(t->workload, workload) && str_eq(t->who, who))
+            return t;
+    return NULL;
+}
+
+/* Is this the first row of its baseline? Then it is a column. */
+static bool is_column(const struct verdict *v, const struct verdict_time *t)
+{
+    for (const struct verdict_time *b = v->times.items; b < t; b++)
+        if (str_eq(b->who, t->who))
+            return false;
+    return !is_kernel(t);
+}
+
+void beside_markdown(const struct summary *m, struct strbuf *out)
+{
+    const struct verdict *v = &m->beside;
+    if (!m->has_beside)
+        return;
+    strbuf_adds(out, "## Beside its baselines\n\n");
+    heading(m, out);
+    strbuf_adds(out, "; a ratio is the baseline's time over the kernel's, with its 95% interval."
+                     "\n\n| shape | the kernel |");
+    vec_each (struct verdict_time, b, &v->times)
+        if (is_column(v, b))
+            strbuf_addf(out, " %s |", b->who);
+    strbuf_adds(out, "\n| --- | ---: |");
+    vec_each (struct verdict_time, b, &v->times)
+        if (is_column(v, b))
+            strbuf_adds(out, " ---: |");
+    vec_each (struct verdict_time, t, &v->times) {
+        if (!is_kernel(t))
+            continue;
+        strbuf_addf(out, "\n| %s | ", *t->shape ? t->shape : t->workload);
+        print_time(t->median_ns, t->is_model, out);
+        strbuf_adds(out, " |");
+        vec_each (struct verdict_time, c, &v->times) {
+            const struct verdict_time *b = row_of(v, t->workload, c->who);
+            if (!is_column(v, c))
+                continue;
+            strbuf_addc(out, ' ');
+            print_time(b ? b->median_ns : 0, b && b->is_model, out);
+            if (b && b->ratio > 0)
+                strbuf_addf(out, ", %.2fx [%.2f, %.2f]", b->ratio, b->ratio_lo, b->ratio_hi);
+            strbuf_adds(out, " |");
+        }
+    }
+    strbuf_adds(out, "\n\n");
+}
+
+void beside_json(const struct summary *m, json_t *out)
+{
+    json_t *failed = json_array(), *times = json_array();
+    vec_each (struct unconfirmed, u, &m->unconfirmed)
+        json_array_append_new(failed,
+                              json_pack("{s:I, s:s, s:o}", "candidate", (json_int_t)u->node->index,
+                                        "kind", u->kind, "summary", json_text(u->summary)));
+    for (size_t i = 0; m->has_beside && i < m->beside.times.n; i++) {
+        const struct verdict_time *t = &m->beside.times.items[i];
+        json_array_append_new(times, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f}", "workload",
+                                               t->workload, "shape", t->shape, "who", t->who,
+                                               "median_ns", t->median_ns, "ratio", t->ratio,
+                                               "ratio_lo", t->ratio_lo, "ratio_hi", t->ratio_hi));
+    }
+    json_object_set_new(out, "confirmed", json_boolean(m->confirmed));
+    json_object_set_new(out, "unconfirmed", failed);
+    json_object_set_new(out, "beside", times);
+}

@@ -1,0 +1,163 @@
+#include "report/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/util.h"
+#include "plan/dialect.h"
+#include "sys/file.h"
+
+/* An author's words on one line of the page: as text, not as columns, tags or quotes of code. */
+static void cell(const char *t, struct strbuf *out)
+{
+    for (; *t; t++) {
+        if (*t == '<')
+            strbuf_adds(out, "&lt;");
+        else if (*t == '&')
+            strbuf_adds(out, "&amp;");
+        else
+            strbuf_addc(out, *t == '|' || *t == '`' || (unsigned char)*t < 32 ? ' ' : *t);
+    }
+}
+
+static void candidates(const struct summary *m, struct strbuf *out)
+{
+    strbuf_adds(out,
+                "| # | from | role | stage | move | verdict | time | speed-up | roofline | fate |\n"
+                "| ---: | ---: | --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
+    vec_each (struct node_rec, n, &m->nodes) {
+        strbuf_addf(out, "| %llu | ", (unsigned long long)n->index);
+        if (n->parent >= 0)
+            strbuf_addf(out, "%lld", (long long)n->parent);
+        strbuf_addf(out, " | %s | %s | ", n->role, n->stage);
+        cell(n->move, out);
+        strbuf_addf(out, " | %s | ", n->kind);
+        print_time(n->time_ns, n->is_model, out);
+        if (n->speedup > 0)
+            strbuf_addf(out, " | %.2fx | ", n->speedup);
+        else
+            strbuf_adds(out, " | - | ");
+        if (n->roofline_pct > 0)
+            strbuf_addf(out, "%.0f%%", n->roofline_pct);
+        strbuf_addf(out, " | %s |\n", n->fate);
+    }
+}
+
+static void ideas(const struct summary *m, struct strbuf *out)
+{
+    strbuf_adds(out, "| kind | idea | outcome | gain |\n| --- | --- | --- | ---: |\n");
+    vec_each (struct idea_rec, i, &m->ideas) {
+        strbuf_adds(out, "| ");
+        cell(i->kind, out);
+        strbuf_adds(out, " | ");
+        cell(i->text, out);
+        strbuf_addf(out, " | %s | ", i->outcome);
+        if (i->gain > 0)
+            strbuf_addf(out, "%.2fx", i->gain);
+        strbuf_adds(out, " |\n");
+    }
+}
+
+static void roles(const struct summary *m, struct strbuf *out)
+{
+    strbuf_adds(out, "| role | calls | tokens in | cached | out | $ | seconds |\n"
+                     "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (size_t i = 0; i < m->calls.n; i++) {
+        const char *role = m->calls.items[i].role;
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= str_eq(m->calls.items[k].role, role);
+        if (seen)
+            continue;
+        uint64_t n = 0, in = 0, cached = 0, o = 0, ns = 0;
+        double usd = 0;
+        vec_each (struct call_rec, c, &m->calls) {
+            if (!str_eq(c->role, role))
+                continue;
+            n++;
+            in += c->in_tokens;
+            cached += c->cached_tokens;
+            o += c->out_tokens;
+            ns += c->latency_ns;
+            usd += c->usd > 0 ? c->usd : 0;
+        }
+        strbuf_addf(out, "| %s | %llu | %llu | %llu | %llu | %.3f | %.1f |\n", role,
+                    (unsigned long long)n, (unsigned long long)in, (unsigned long long)cached,
+                    (unsigned long long)o, usd, (double)ns / 1e9);
+    }
+}
+
+static void page(const struct summary *m, const struct strbuf *best, struct strbuf *out)
+{
+    char when[64] = "";
+    time_t t = (time_t)(m->run.created_ms / 1000);
+    struct tm tm;
+    if (gmtime_r(&t, &tm))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &tm);
+    strbuf_addf(out, "# %s\n\n%s on ", m->run.name, m->run.strategy);
+    cell(m->run.task, out);
+    strbuf_addf(out, ", begun %s, written by ", when);
+    cell(m->run.source, out);
+    strbuf_adds(out, ".\n\n```\n");
+    summary_print(m, out);
+    if (best->len) {
+        struct dialect_use use;
+        dialect_scan(best->buf, best->len, &use);
+        strbuf_adds(out, "  the best kernel's facilities: ");
+        dialect_describe(&use, out);
+        strbuf_addc(out, '\n');
+    }
+    strbuf_adds(out, "```\n\n");
+    beside_markdown(m, out);
+    strbuf_adds(out, "![time per candidate](time.svg)\n\n## Lineage\n\n```\n");
+    lineage_print(m, out);
+    strbuf_adds(out, "```\n\n## Candidates\n\n");
+    candidates(m, out);
+    if (m->ideas.n) {
+        strbuf_adds(out, "\n## What was tried\n\n");
+        ideas(m, out);
+    }
+    if (m->calls.n) {
+        strbuf_adds(out, "\n## Calls\n\n");
+        roles(m, out);
+    }
+    if (m->events.n) {
+        strbuf_adds(out, "\n## Notes\n\n");
+        vec_each (struct event_rec, e, &m->events) {
+            strbuf_addf(out, "- %s: ", e->kind);
+            cell(e->text, out);
+            strbuf_addc(out, '\n');
+        }
+    }
+    strbuf_addf(out, "\n## Configuration\n\n```json\n%s\n```\n", m->run.config);
+}
+
+static int write_in(const char *dir, const char *name, const struct strbuf *sb, struct err *err)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    int rc = file_write(path, sb->buf, sb->len, err);
+    free(path);
+    return rc;
+}
+
+int report_write(const struct summary *m, struct store *s, const char *dir, struct err *err)
+{
+    struct strbuf md = STRBUF_INIT(16u << 20), svg = STRBUF_INIT(4u << 20);
+    struct strbuf best = STRBUF_INIT(4u << 20);
+    int rc = dir_make(dir, err);
+    if (rc == 0 && m->best)
+        rc = store_blob_get(s, m->best->source_sha, &best, err);
+    page(m, &best, &md);
+    report_svg(m, &svg);
+    if (rc == 0)
+        rc = write_in(dir, "report.md", &md, err);
+    if (rc == 0)
+        rc = write_in(dir, "time.svg", &svg, err);
+    if (rc == 0 && m->best)
+        rc = write_in(dir, "best.cu", &best, err);
+    strbuf_release(&md);
+    strbuf_release(&svg);
+    strbuf_release(&best);
+    return rc;
+}

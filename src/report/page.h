@@ -1,0 +1,16 @@
+/*
+ * page.h - a run as a Markdown page with its lineage and a plot of time per candidate.
+ */
+#ifndef REPORT_PAGE_H
+#define REPORT_PAGE_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "report/summary.h"
+
+/* Writes DIR/report.md, DIR/time.svg and DIR/best.cu. */
+int report_write(const struct summary *m, struct store *s, const char *dir, struct err *err);
+/* Time of every passing candidate, and the best so far as a line; logarithmic if need be. */
+void report_svg(const struct summary *m, struct strbuf *out);
+
+#endif

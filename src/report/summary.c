@@ -1,0 +1,306 @@
+#include "report/summary.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "sys/json.h"
+
+static bool passed(const struct node_rec *n)
+{
+    return str_eq(n->kind, "pass");
+}
+
+static bool is_repair(const struct node_rec *n)
+{
+    return str_eq(n->role, "repair") || str_eq(n->role, "debug");
+}
+
+/* Where the candidate of this number stands; nodes.n if it does not. */
+static size_t position(const struct summary *m, int64_t index)
+{
+    size_t i = 0;
+    while (i < m->nodes.n && (int64_t)m->nodes.items[i].index != index)
+        i++;
+    return i;
+}
+
+const struct node_rec *summary_candidate(const struct summary *m, const char *which,
+                                         struct err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    int64_t index = str_eq(which, "best") ? m->run.best : strtoll(which, &end, 10);
+    bool number = !end || (isdigit((unsigned char)*which) && !*end && !errno);
+    size_t at = number && index >= 0 ? position(m, index) : m->nodes.n;
+    if (at < m->nodes.n)
+        return &m->nodes.items[at];
+    err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %u, of which %u pass)",
+            m->run.name, which, m->judged, m->passes);
+    return NULL;
+}
+
+/* Does a chain of repairs lead from node i to one that passes? Children follow their parents. */
+static bool repaired(const struct summary *m, const struct node_rec *of)
+{
+    bool *chain = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *chain), found = false;
+    for (size_t i = 0; i < m->nodes.n && !found; i++) {
+        const struct node_rec *n = &m->nodes.items[i];
+        size_t parent = n->parent >= 0 ? position(m, n->parent) : m->nodes.n;
+        bool from = parent < i && (&m->nodes.items[parent] == of || chain[parent]);
+        chain[i] = from && is_repair(n);
+        found = chain[i] && passed(n);
+    }
+    free(chain);
+    return found;
+}
+
+static void count_nodes(struct summary *m)
+{
+    vec_each (struct node_rec, n, &m->nodes) {
+        m->judged++;
+        if (str_eq(n->kind, "no_code") || str_eq(n->kind, "rejected"))
+            m->refused++;
+        if (passed(n)) {
+            m->passes++;
+            if (!m->first_pass)
+                m->first_pass = n;
+            if ((int64_t)n->index == m->run.best)
+                m->best = n;
+            m->regressions += str_eq(n->fate, "regression") || str_eq(n->fate, "on trial");
+            continue;
+        }
+        m->failures++;
+        if (!is_repair(n)) {
+            m->failures_entered++;
+            m->failures_repaired += repaired(m, n);
+        }
+    }
+}
+
+static void count_moves(struct summary *m)
+{
+    vec_each (struct idea_rec, i, &m->ideas) {
+        struct move_gain *g = NULL;
+        for (size_t k = 0; k < m->moves.n; k++)
+            if (str_eq(m->moves.items[k].kind, i->kind))
+                g = &m->moves.items[k];
+        if (!g) {
+            g = vec_push(&m->moves);
+            snprintf(g->kind, sizeof g->kind, "%s", i->kind);
+        }
+        g->tried++;
+        g->failed += str_eq(i->outcome, "failed");
+        g->gained += str_eq(i->outcome, "gain");
+        if (i->gain > 0)
+            g->geomean += log(i->gain);
+    }
+    for (size_t k = 0; k < m->moves.n; k++) {
+        struct move_gain *g = &m->moves.items[k];
+        unsigned n = 0;
+        vec_each (struct idea_rec, i, &m->ideas)
+            n += i->gain > 0 && str_eq(i->kind, g->kind);
+        g->geomean = n ? exp(g->geomean / n) : 0;
+    }
+}
+
+static void count_calls(struct summary *m)
+{
+    vec_each (struct call_rec, c, &m->calls) {
+        m->in_tokens += c->in_tokens;
+        m->cached_tokens += c->cached_tokens;
+        m->out_tokens += c->out_tokens;
+        m->requests += c->requests;
+        m->estimated |= c->estimated;
+        m->drift += c->drift;
+        if (c->ended && c->usd < 0)
+            m->usd_unknown = true;
+        else if (c->usd > 0)
+            m->usd += c->usd;
+    }
+}
+
+int summary_load(struct summary *m, struct store *s, const char *which, struct err *err)
+{
+    memset(m, 0, sizeof *m);
+    if (store_run_find(s, which, &m->run, &m->arena, err) < 0 ||
+        store_node_list(s, m->run.id, &m->nodes, &m->arena, err) < 0 ||
+        store_idea_list(s, m->run.id, &m->ideas, &m->arena, err) < 0 ||
+        store_call_list(s, m->run.id, &m->calls, &m->arena, err) < 0 ||
+        store_event_list(s, m->run.id, &m->events, &m->arena, err) < 0) {
+        summary_release(m);
+        return -1;
+    }
+    count_nodes(m);
+    count_moves(m);
+    count_calls(m);
+    if (beside_load(m, s, err) < 0) {
+        summary_release(m);
+        return -1;
+    }
+    return 0;
+}
+
+void summary_release(struct summary *m)
+{
+    vec_release(&m->nodes);
+    vec_release(&m->ideas);
+    vec_release(&m->calls);
+    vec_release(&m->events);
+    vec_release(&m->moves);
+    vec_release(&m->unconfirmed);
+    if (m->has_beside)
+        verdict_release(&m->beside);
+    arena_release(&m->arena);
+}
+
+void print_time(double ns, bool is_model, struct strbuf *out)
+{
+    if (ns <= 0)
+        strbuf_addc(out, '-');
+    else if (ns < 1e3)
+        strbuf_addf(out, "%.0f ns", ns);
+    else if (ns < 1e6)
+        strbuf_addf(out, "%.*f us", ns < 1e4 ? 2 : 1, ns / 1e3);
+    else
+        strbuf_addf(out, "%.3g ms", ns / 1e6);
+    if (ns > 0 && is_model)
+        strbuf_adds(out, " (model)");
+}
+
+void summary_print(const struct summary *m, struct strbuf *out)
+{
+    strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,
+                m->run.state, *m->run.reason ? ": " : "", m->run.reason);
+    strbuf_addf(out, "  written by %s, %.0f s\n", m->run.source, (double)m->run.wall_ns / 1e9);
+    strbuf_addf(out,
+                "  %u candidates: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
+                "faster\n",
+                m->judged, m->passes, m->failures, m->refused, m->failures_repaired,
+                m->failures_entered, m->regressions);
+    if (m->best) {
+        strbuf_adds(out, "  best: ");
+        print_time(m->best->time_ns, m->best->is_model, out);
+        if (m->best->speedup > 0)
+            strbuf_addf(out, ", %.2fx the first baseline", m->best->speedup);
+        if (m->first_pass && m->first_pass->time_ns > 0 && m->first_pass != m->best)
+            strbuf_addf(out, ", %.2fx the first kernel that passed",
+                        m->first_pass->time_ns / m->best->time_ns);
+        if (m->best->roofline_pct > 0)
+            strbuf_addf(out, ", %.0f%% of the roofline", m->best->roofline_pct);
+        strbuf_addf(out, " (candidate %llu)\n", (unsigned long long)m->best->index);
+    }
+    vec_each (struct unconfirmed, u, &m->unconfirmed)
+        strbuf_addf(out,
+                    "  NOT CONFIRMED: candidate %llu passed, and failed when it was judged again: "
+                    "%s: %.200s\n",
+                    (unsigned long long)u->node->index, u->kind, u->summary);
+    for (size_t i = 0; i < m->moves.n; i++) {
+        const struct move_gain *g = &m->moves.items[i];
+        strbuf_addf(out, "  %-12s tried %u, gained %u, failed %u", g->kind, g->tried, g->gained,
+                    g->failed);
+        if (g->geomean > 0)
+            strbuf_addf(out, ", %.2fx on average", g->geomean);
+        strbuf_addc(out, '\n');
+    }
+    strbuf_addf(out, "  %zu calls, %llu tokens in (%llu cached), %llu out%s, ", m->calls.n,
+                (unsigned long long)m->in_tokens, (unsigned long long)m->cached_tokens,
+                (unsigned long long)m->out_tokens, m->estimated ? " (some estimated)" : "");
+    if (m->usd_unknown)
+        strbuf_addf(out, "$%.2f and calls without a known price\n", m->usd);
+    else
+        strbuf_addf(out, "$%.2f\n", m->usd);
+    if (m->drift)
+        strbuf_addf(out, "  %u prompts are not those of the recording (drift)\n", m->drift);
+}
+
+json_t *summary_json(const struct summary *m)
+{
+    json_t *moves = json_array(), *nodes = json_array();
+    for (size_t i = 0; i < m->moves.n; i++) {
+        const struct move_gain *g = &m->moves.items[i];
+        json_array_append_new(moves,
+                              json_pack("{s:o, s:i, s:i, s:i, s:f}", "kind", json_text(g->kind),
+                                        "tried", (int)g->tried, "gained", (int)g->gained, "failed",
+                                        (int)g->failed, "gain", g->geomean));
+    }
+    vec_each (struct node_rec, n, &m->nodes)
+        json_array_append_new(
+            nodes, json_pack("{s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:f, s:f, s:f, s:b}", "index",
+                             (json_int_t)n->index, "parent", (json_int_t)n->parent, "role", n->role,
+                             "stage", n->stage, "move", json_text(n->move), "kind", n->kind, "fate",
+                             json_text(n->fate), "time_ns", n->time_ns, "speedup", n->speedup,
+                             "roofline_pct", n->roofline_pct, "model", n->is_model));
+    json_t *j = json_pack(
+        "{s:s, s:o, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "run", m->run.name,
+        "task", json_text(m->run.task), "strategy", m->run.strategy, "state", m->run.state,
+        "reason", json_text(m->run.reason), "author", json_text(m->run.source), "candidates",
+        (int)m->judged, "passes", (int)m->passes, "failures", (int)m->failures, "refused",
+        (int)m->refused, "failures_entered", (int)m->failures_entered, "failures_repaired",
+        (int)m->failures_repaired, "regressions", (int)m->regressions);
+    json_t *more = json_pack(
+        "{s:I, s:I, s:I, s:b, s:f, s:b, s:f, s:I, s:o, s:o, s:i}", "in_tokens",
+        (json_int_t)m->in_tokens, "cached_tokens", (json_int_t)m->cached_tokens, "out_tokens",
+        (json_int_t)m->out_tokens, "tokens_estimated", m->estimated, "usd", m->usd, "usd_unknown",
+        m->usd_unknown, "wall_s", (double)m->run.wall_ns / 1e9, "best", (json_int_t)m->run.best,
+        "moves", moves, "nodes", nodes, "drift", (int)m->drift);
+    if (j && more)
+        json_object_update(j, more);
+    json_decref(more);
+    beside_json(m, j);
+    return j;
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+static void node_text(const struct summary *m, const struct node_rec *n, struct strbuf *out)
+{
+    strbuf_addf(out, "%llu %s", (unsigned long long)n->index, n->kind);
+    if (n->time_ns > 0) {
+        strbuf_addc(out, ' ');
+        print_time(n->time_ns, n->is_model, out);
+    }
+    if (n->speedup > 0)
+        strbuf_addf(out, " %.2fx", n->speedup);
+    strbuf_addf(out, " [%s/%s]", n->role, n->stage);
+    if (*n->move)
+        strbuf_addf(out, " %.70s", n->move);
+    if (m->best == n)
+        strbuf_adds(out, "  <== best");
+    else if (str_eq(n->fate, "regression") || str_eq(n->fate, "pruned") ||
+             str_eq(n->fate, "on trial") || str_eq(n->fate, "unconfirmed"))
+        strbuf_addf(out, "  (%s)", n->fate);
+    strbuf_addc(out, '\n');
+}
+
+enum { DEEPEST = 60 }; /* what is deeper stands below each other */
+
+static void subtree(const struct summary *m, int64_t parent, char *indent, size_t depth,
+                    struct strbuf *out)
+{
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < m->nodes.n; i++)
+        if (m->nodes.items[i].parent == parent)
+            last = i;
+    for (size_t i = 0; i < m->nodes.n; i++) {
+        const struct node_rec *n = &m->nodes.items[i];
+        if (n->parent != parent)
+            continue;
+        if (parent >= 0)
+            strbuf_addf(out, "%.*s%s", (int)(depth * 3), indent, i == last ? "`- " : "|- ");
+        node_text(m, n, out);
+        bool deeper = parent >= 0 && depth < DEEPEST;
+        if (deeper)
+            memcpy(indent + depth * 3, i == last ? "   " : "|  ", 3);
+        subtree(m, (int64_t)n->index, indent, depth + deeper, out);
+    }
+}
+
+void lineage_print(const struct summary *m, struct strbuf *out)
+{
+    char indent[3 * DEEPEST];
+    subtree(m, -1, indent, 0, out);
+}

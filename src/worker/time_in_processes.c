@@ -1,0 +1,243 @@
+/*
+ * Further sittings. What a process has from the driver, page tables for one, lies somewhere in the
+ * GPU's memory, and behind a flushed cache a kernel of 4 us takes 100 ns more or less for it, in
+ * every call of that process alike. So a case whose candidate is short is timed as often again in
+ * other processes: workers of their own on a bundle inside this one, which has these cases alone.
+ * They check and verify as this one did, and their calls are appended to its own.
+ *
+ * PyTorch takes seconds to start, and baselines that are slow are timed once: neither comes along.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/stats.h"
+#include "base/util.h"
+#include "job/poison.h"
+#include "worker/bundle.h"
+#include "worker/run.h"
+
+/* What a process makes of a time is half a percent at most from here on. */
+static const double SHORT_NS = 20e3;
+
+/* A baseline that takes longer has its one call, or few. */
+static const double LONG_NS = 1e6;
+
+static double median_of(const struct run *r, uint32_t c, uint32_t program, size_t *n)
+{
+    double *t = run_times(r, c, program, n), median = stats_median(t, *n);
+    free(t);
+    return median;
+}
+
+bool run_is_short(const struct run *r, uint32_t c)
+{
+    size_t n;
+    double median = median_of(r, c, 0, &n);
+    return r->job->device == JOB_CUDA && r->job->sittings > 1 && n && median < SHORT_NS;
+}
+
+/* ---- the job of a sitting -------------------------------------------------------------------- */
+
+/* Which of this job's cases and programs those of the sitting are. */
+struct sitting {
+    struct job job;
+    uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
+};
+
+static bool comes_along(const struct run *r, uint32_t c, uint32_t p)
+{
+    uint32_t m = r->job->cases[c].programs[p].module;
+    size_t n;
+    double median = median_of(r, c, p, &n);
+    return !p || (r->job->modules[m].kind != JOB_MODULE_TORCH && r->mods[m].status == RESULT_OK &&
+                  n && median < LONG_NS);
+}
+
+static void add_case(struct run *r, struct sitting *s, uint32_t c)
+{
+    struct job_case *jc = &s->job.cases[s->job.ncases], *whole = &r->job->cases[c];
+    size_t n;
+    median_of(r, c, 0, &n);
+    *jc = *whole;
+    jc->ncalls = 0;
+    jc->timing.min_calls = jc->timing.max_calls = (uint32_t)n;
+    jc->nprograms = 0;
+    jc->programs = arena_alloc(&r->arena, whole->nprograms * sizeof *jc->programs);
+    for (uint32_t p = 0; p < whole->nprograms; p++)
+        if (comes_along(r, c, p)) {
+            s->programs[s->job.ncases][jc->nprograms] = p;
+            jc->programs[jc->nprograms++] = whole->programs[p];
+        }
+    s->cases[s->job.ncases++] = c;
+}
+
+static struct sitting *plan_sitting(struct run *r)
+{
+    struct sitting *s = xcalloc(1, sizeof *s);
+    s->job = *r->job;
+    s->job.sittings = 1;
+    s->job.ncases = 0;
+    s->job.cases = arena_alloc(&r->arena, r->job->ncases * sizeof *s->job.cases);
+    for (uint32_t c = 0; c < r->job->ncases; c++)
+        if (run_is_short(r, c))
+            add_case(r, s, c);
+    return s;
+}
+
+/* Other data than in the sittings before; the same as in this one, when the job is run again. */
+static void reseed(const struct run *r, struct sitting *s, uint32_t number)
+{
+    s->job.nonce = poison_mix(r->job->nonce + number);
+    s->job.seed = poison_mix(r->job->seed + number);
+    for (uint32_t c = 0; c < s->job.ncases; c++)
+        s->job.cases[c].timing.seed = poison_mix(r->job->cases[s->cases[c]].timing.seed + number);
+}
+
+/* ---- its bundle and its process -------------------------------------------------------------- */
+
+static int bring(const struct run *r, const char *dir, const char *name, struct err *err)
+{
+    if (!*name)
+        return 0;
+    char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
+    /* What is missing here is missed there, in its own words. */
+    bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
+    int rc = done ? 0 : err_errno(err, "cannot link %s", to);
+    free(from);
+    free(to);
+    return rc;
+}
+
+static int make_bundle(const struct run *r, const struct sitting *s, const char *dir,
+                       uint64_t *hash, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
+    bundle_remove(dir); /* of a worker that was killed */
+    if (mkdir(dir, 0700) < 0)
+        return err_errno(err, "cannot make %s", dir);
+    int rc = bring(r, dir, s->job.oracle, err) < 0 || bring(r, dir, s->job.service, err) < 0;
+    for (uint32_t m = 0; m < s->job.nmodules && !rc; m++) {
+        const struct job_module *jm = &s->job.modules[m];
+        rc = bring(r, dir, jm->cubin, err) < 0 || bring(r, dir, jm->ptx, err) < 0 ||
+             bring(r, dir, jm->source, err) < 0;
+    }
+    for (uint32_t c = 0; c < s->job.ncases; c++)
+        for (uint32_t b = 0; b < s->job.cases[c].nbuffers && !rc; b++)
+            rc = bring(r, dir, s->job.cases[c].buffers[b].file, err) < 0;
+    job_write(&s->job, &sb);
+    *hash = job_hash(sb.buf, sb.len);
+    if (!rc)
+        rc = bundle_write(dir, "job.bin", sb.buf, sb.len, false, err) < 0;
+    strbuf_release(&sb);
+    return rc ? -1 : 0;
+}
+
+static int run_worker(const char *dir, struct err *err)
+{
+    pid_t pid = bundle_start(dir);
+    int status;
+    if (pid < 0)
+        return err_errno(err, "cannot start a process");
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return err_errno(err, "cannot wait for a process");
+    return 0;
+}
+
+/* ---- what it found --------------------------------------------------------------------------- */
+
+static int read_sitting(struct run *r, const struct sitting *s, const char *dir, uint64_t hash,
+                        struct result *out, struct err *err)
+{
+    char *data;
+    size_t len;
+    if (bundle_read(dir, "result.bin", RESULT_MAX_BYTES, &data, &len, err) < 0)
+        return -1;
+    int rc = result_read(out, data, len, &r->arena, err);
+    free(data);
+    if (rc == 0 && out->job_hash != hash)
+        rc = err_set(err, ERR_INPUT, "result.bin answers another job");
+    return rc < 0 ? -1 : result_fits(out, &s->job, err);
+}
+
+/* Its failures are the candidate's as much as ours would have been; those of the machine only cost
+ * a sitting. */
+static int join(struct run *r, const struct sitting *s, const struct result *in, struct err *err)
+{
+    bool machine = in->status == RESULT_MACHINE || in->status == RESULT_NOT_RUN ||
+                   in->status == RESULT_LOAD_FAILED;
+    if (machine)
+        return err_set(err, ERR_ENV, "%s", in->message);
+    if (in->status != RESULT_OK) {
+        uint32_t c = in->where_case < s->job.ncases ? in->where_case : 0;
+        run_fail(r, in->status, s->cases[c], (uint32_t)r->calls[s->cases[c]].n + in->where_call,
+                 "%s", in->message);
+    }
+    for (uint32_t c = 0; c < in->ncases; c++)
+        for (uint32_t k = 0; k < in->cases[c].ncalls; k++) {
+            struct result_call call = in->cases[c].calls[k];
+            call.program = s->programs[c][call.program];
+            *vec_push(&r->calls[s->cases[c]]) = call;
+        }
+    r->res.throttle |= in->throttle;
+    r->res.run_ns += in->setup_ns + in->run_ns;
+    r->res.verify_ns += in->verify_ns;
+    return 0;
+}
+
+static int sit(struct run *r, const struct sitting *s, const char *dir, struct err *err)
+{
+    struct result res;
+    uint64_t hash = 0;
+    return make_bundle(r, s, dir, &hash, err) < 0 || run_worker(dir, err) < 0 ||
+                   read_sitting(r, s, dir, hash, &res, err) < 0 || join(r, s, &res, err) < 0
+               ? -1
+               : 0;
+}
+
+/* Two contexts at a time would time each other. */
+static void let_go_of_device(struct run *r)
+{
+    r->res.printf_text = arena_strdup(&r->arena, r->res.printf_text);
+    r->dev->ops->close(r->dev);
+    r->dev = NULL;
+}
+
+/* Nobody asks for the time of a kernel that is wrong. */
+static bool is_wrong(const struct run *r)
+{
+    for (uint32_t c = 0; c < r->job->ncases; c++)
+        vec_each (struct result_call, call, &r->calls[c])
+            for (uint32_t i = 0; i < call->ncompares; i++)
+                if (call->compares[i].bad)
+                    return true;
+    return false;
+}
+
+void run_again(struct run *r)
+{
+    struct err err = ERR_INIT;
+    if (r->res.status != RESULT_OK || !r->dev || is_wrong(r))
+        return;
+    struct sitting *s = plan_sitting(r);
+    if (s->job.ncases)
+        let_go_of_device(r);
+    char *dir = bundle_path(r->dir, "again");
+    for (uint32_t i = 1; i < r->job->sittings && s->job.ncases && r->res.status == RESULT_OK; i++) {
+        run_tell(r, "did not finish: timing short kernels in other processes", true);
+        reseed(r, s, i);
+        int rc = sit(r, s, dir, &err);
+        bundle_remove(dir);
+        if (rc < 0) {
+            log_warn("worker", "short kernels were timed in %u of %u processes: %s", i,
+                     r->job->sittings, err.msg);
+            break;
+        }
+    }
+    free(dir);
+    free(s);
+}

@@ -1,0 +1,412 @@
+#include "worker/verify_elements.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/util.h"
+#include "job/compare_core.h"
+#include "job/lazy.h"
+#include "job/poison.h"
+#include "job/ref_ctx.h"
+#include "worker/compare.h"
+
+/* What may be spent on a call, in operations of the task; about 0.1 s on two cores. */
+static const double budget_ops = 2e7;
+enum { MAX_ELEMS = 2048, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
+
+/* What an oracle that reads scratch nobody wrote comes to depends on these: arithmetic passes a NaN
+ * on, a comparison may drop it but not a large number of either sign. */
+enum { NFILLS = 3 };
+static const double fills[NFILLS] = {NAN, 1e30, -1e30};
+
+VEC_DECL(unit_vec, uint64_t);
+
+struct spots {
+    struct ref_ctx ctx; /* first: the oracle hands it back to need() */
+    struct oracle *o;
+    const struct job_case *c;
+    const struct piece_vec *pieces;
+    unsigned nthreads;
+    struct lazy in[JOB_MAX_BUFFERS], scratch;
+    uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* of an element's number: its piece's */
+    double ops;                                    /* of the whole call */
+    uint32_t level[JOB_MAX_BUFFERS];               /* see interval() */
+    bool unknown[JOB_MAX_BUFFERS];                 /* no level will do */
+    struct unit_vec units[JOB_MAX_PHASES];         /* to run */
+    uint64_t *seen;                                /* hash table of where those begin, by phase */
+    uint32_t nseen;
+    uint64_t rng;
+};
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void *reserve(uint64_t bytes, struct err *err)
+{
+    void *p = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        err_errno(err, "cannot reserve %llu bytes for the oracle", (unsigned long long)bytes);
+        return NULL;
+    }
+    madvise(p, bytes + 1, MADV_NOHUGEPAGE); /* it is touched here and there */
+    return p;
+}
+
+static void unreserve(const void *p, uint64_t bytes)
+{
+    if (p)
+        munmap((void *)p, bytes + 1);
+}
+
+/* Elements have 1, 2, 4 or 8 bytes: none lies in two pieces. */
+static uint8_t piece_shift(uint64_t elem_bytes)
+{
+    return (uint8_t)__builtin_ctzll(LAZY_PIECE / elem_bytes);
+}
+
+/* Called for every element an oracle reads. */
+static void need(const struct ref_ctx *ctx, int tensor, int64_t i)
+{
+    struct spots *s = (struct spots *)ctx;
+    struct lazy *z = tensor < 0 ? &s->scratch : &s->in[tensor];
+    uint64_t piece = (uint64_t)i >> (tensor < 0 ? s->scratch_shift : s->shift[tensor]);
+    if (!lazy_made(z, piece))
+        lazy_make(z, piece);
+}
+
+static bool is_output(const struct job_buffer *b)
+{
+    return b->role == JOB_OUTPUT || b->role == JOB_INOUT;
+}
+
+static void forget_results(struct spots *s)
+{
+    for (uint32_t b = 0; b < s->c->nbuffers; b++) {
+        double *mag = s->ctx.out_mag[b];
+        vec_each (const struct device_piece, p, &s->pieces[b])
+            for (uint32_t i = 0; mag && i < p->elems; i++)
+                mag[p->first + i] = COMPARE_SKIPPED;
+    }
+}
+
+static int set_up(struct spots *s, const struct job_call *call, struct err *err)
+{
+    for (uint32_t i = 0; i < s->c->nbuffers; i++) {
+        const struct job_buffer *b = &s->c->buffers[i];
+        if (b->role == JOB_INPUT || b->role == JOB_INOUT) {
+            void *mem = reserve(b->bytes, err);
+            if (!mem)
+                return -1;
+            s->ctx.in[i] = mem;
+            lazy_init(&s->in[i], mem, b, LAZY_DATA, call->seed);
+            s->shift[i] = piece_shift(dtype_bytes(b->dtype));
+        }
+        if (is_output(b) && (!(s->ctx.out_value[i] = reserve(b->elems * 8, err)) ||
+                             !(s->ctx.out_mag[i] = reserve(b->elems * 8, err))))
+            return -1;
+        s->ops = MAX(s->ops, (double)b->elems * is_output(b));
+    }
+    if (!(s->ctx.scratch = reserve(s->c->scratch_elems * 8, err)))
+        return -1;
+    s->scratch_shift = piece_shift(sizeof(double));
+    s->seen = xcalloc(SEEN_SIZE, sizeof *s->seen);
+    forget_results(s);
+    return 0;
+}
+
+static void tear_down(struct spots *s)
+{
+    for (uint32_t i = 0; i < s->c->nbuffers; i++) {
+        unreserve(s->ctx.in[i], s->c->buffers[i].bytes);
+        unreserve(s->ctx.out_value[i], s->c->buffers[i].elems * 8);
+        unreserve(s->ctx.out_mag[i], s->c->buffers[i].elems * 8);
+        lazy_release(&s->in[i]);
+    }
+    unreserve(s->ctx.scratch, s->c->scratch_elems * 8);
+    lazy_release(&s->scratch);
+    for (uint32_t p = 0; p < s->c->nphases; p++)
+        vec_release(&s->units[p]);
+    free(s->seen);
+}
+
+/* ---- which units ----------------------------------------------------------------------------- */
+
+void spots_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first, uint64_t *end)
+{
+    *first = (uint64_t)((unsigned __int128)at * units / parts);
+    *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
+}
+
+/* Level k: of the tensor cut along its first k dimensions the part with the element in it; the
+ * whole tensor for 0, the element alone for its rank. */
+static void interval(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
+                     uint64_t *parts)
+{
+    *parts = 1;
+    for (uint32_t d = 0; d < level; d++)
+        *parts *= (uint64_t)b->dims[d];
+    if (level >= b->rank || !*parts || b->elems % *parts)
+        *parts = b->elems;
+    *at = elem / (b->elems / *parts);
+}
+
+static void units_of(const struct spots *s, uint32_t b, uint32_t level, uint64_t elem,
+                     uint32_t phase, uint64_t *first, uint64_t *end)
+{
+    uint64_t at, parts;
+    bool last = phase + 1 == s->c->nphases;
+    interval(&s->c->buffers[b], last ? s->c->buffers[b].rank : level, elem, &at, &parts);
+    spots_units(at, parts, s->c->phases[phase].units, first, end);
+}
+
+/* Units [first, end) of a phase are wanted: for the first time? */
+static bool is_new(struct spots *s, uint32_t phase, uint64_t first, uint64_t end, bool remember)
+{
+    uint64_t key = poison_mix(poison_mix(first * JOB_MAX_PHASES + phase) + end) | 1;
+    uint64_t at = key % SEEN_SIZE;
+    for (; s->seen[at]; at = (at + 1) % SEEN_SIZE)
+        if (s->seen[at] == key)
+            return false;
+    if (s->nseen == SEEN_SIZE / 2)
+        return false; /* enough */
+    if (remember) {
+        s->seen[at] = key;
+        s->nseen++;
+    }
+    return true;
+}
+
+/* What the element's units cost that no other has asked for, at most: as if each phase did all of
+ * the work. */
+static double cost_of(struct spots *s, uint32_t b, uint32_t level, uint64_t elem)
+{
+    double cost = 0;
+    for (uint32_t p = 0; p < s->c->nphases; p++) {
+        uint64_t first, end;
+        units_of(s, b, level, elem, p, &first, &end);
+        if (end - first > MAX_UNITS)
+            return INFINITY;
+        if (end > first && is_new(s, p, first, end, false))
+            cost += s->ops * (double)(end - first) / (double)s->c->phases[p].units;
+    }
+    return s->c->scratch_elems ? cost * NFILLS : cost;
+}
+
+static void add_units(struct spots *s, uint32_t b, uint32_t level, uint64_t elem)
+{
+    for (uint32_t p = 0; p < s->c->nphases; p++) {
+        uint64_t first, end;
+        units_of(s, b, level, elem, p, &first, &end);
+        if (end > first && is_new(s, p, first, end, true))
+            for (; first < end; first++)
+                *vec_push(&s->units[p]) = first;
+    }
+}
+
+static void clear_units(struct spots *s)
+{
+    for (uint32_t p = 0; p < s->c->nphases; p++)
+        s->units[p].n = 0;
+    memset(s->seen, 0, SEEN_SIZE * sizeof *s->seen);
+    s->nseen = 0;
+}
+
+/* ---- running them ---------------------------------------------------------------------------- */
+
+static int by_number(const void *pa, const void *pb)
+{
+    uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+    return a < b ? -1 : a > b;
+}
+
+/* Parts that overlap name a unit twice; two threads must not run it at once. */
+static void sort_units(struct unit_vec *v)
+{
+    size_t n = 0;
+    if (v->n)
+        qsort(v->items, v->n, sizeof *v->items, by_number);
+    for (size_t i = 0; i < v->n; i++)
+        if (!n || v->items[n - 1] != v->items[i])
+            v->items[n++] = v->items[i];
+    v->n = n;
+}
+
+/* All phases on scratch that holds `fill` where no unit wrote. */
+static int run_units(struct spots *s, double fill, struct err *err)
+{
+    uint64_t bytes = s->c->scratch_elems * sizeof(double);
+    lazy_release(&s->scratch);
+    if (bytes)
+        madvise(s->ctx.scratch, bytes, MADV_DONTNEED);
+    lazy_init_doubles(&s->scratch, s->ctx.scratch, s->c->scratch_elems, fill);
+    for (uint32_t p = 0; p < s->c->nphases; p++) {
+        sort_units(&s->units[p]);
+        if (oracle_run_units(s->o, s->c->phases[p].fn, &s->ctx, s->units[p].items, s->units[p].n,
+                             s->nthreads, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The results in the pieces, of one run, in the order they come. */
+static void copy_results(const struct spots *s, double *to)
+{
+    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+        vec_each (const struct device_piece, p, &s->pieces[b]) {
+            memcpy(to, s->ctx.out_value[b] + p->first, p->elems * sizeof *to);
+            memcpy(to + p->elems, s->ctx.out_mag[b] + p->first, p->elems * sizeof *to);
+            to += 2 * (size_t)p->elems;
+        }
+}
+
+static bool differ(double a, double b)
+{
+    return compare_to_bits(a) != compare_to_bits(b);
+}
+
+/* Forgets, here and there, what came out otherwise: it was made of scratch nobody wrote. */
+static void drop_changed(const struct spots *s, double *was)
+{
+    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+        vec_each (const struct device_piece, p, &s->pieces[b]) {
+            double *value = s->ctx.out_value[b] + p->first, *mag = s->ctx.out_mag[b] + p->first;
+            double *was_mag = was + p->elems;
+            for (uint32_t i = 0; i < p->elems; i++)
+                if (was_mag[i] == COMPARE_SKIPPED || differ(was[i], value[i]) ||
+                    differ(was_mag[i], mag[i]))
+                    mag[i] = was_mag[i] = COMPARE_SKIPPED;
+            was += 2 * (size_t)p->elems;
+        }
+}
+
+/* Runs the units; then every element of the pieces has its truth, or mag COMPARE_SKIPPED. */
+static int find_truth(struct spots *s, struct err *err)
+{
+    size_t n = 0;
+    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+        vec_each (const struct device_piece, p, &s->pieces[b])
+            n += 2 * (size_t)p->elems;
+    forget_results(s);
+    if (run_units(s, fills[0], err) < 0)
+        return -1;
+    double *first = xmalloc((n + 1) * sizeof *first);
+    copy_results(s, first);
+    int rc = 0;
+    for (size_t k = 1; s->c->scratch_elems && k < NFILLS && rc == 0; k++) {
+        rc = run_units(s, fills[k], err);
+        drop_changed(s, first);
+    }
+    free(first);
+    return rc;
+}
+
+/* ---- which elements -------------------------------------------------------------------------- */
+
+static bool is_written(const struct device_piece *p, uint32_t i)
+{
+    return p->written[i / 8] >> i % 8 & 1;
+}
+
+/* A written element of the piece, at random. */
+static uint32_t draw(struct spots *s, const struct device_piece *p)
+{
+    uint32_t n = 0, i = 0;
+    for (uint32_t k = 0; k < p->elems; k++)
+        n += is_written(p, k);
+    s->rng = poison_mix(s->rng);
+    uint32_t nth = (uint32_t)(s->rng % MAX(n, 1u));
+    while (i + 1 < p->elems && (!is_written(p, i) || nth-- > 0))
+        i++;
+    return i;
+}
+
+/* The largest of some: where most are next to nothing (a softmax), anything is right there. */
+static uint32_t draw_large(struct spots *s, const struct device_piece *p, enum dtype t)
+{
+    uint32_t best = 0;
+    double most = -1;
+    for (int k = 0; k < 16; k++) {
+        uint32_t i = draw(s, p);
+        double v = fabs(dtype_load(t, p->data + i * dtype_bytes(t)));
+        if (!(v <= most)) {
+            best = i;
+            most = v;
+        }
+    }
+    return best;
+}
+
+/* How much of the earlier phases an element needs is tried on one, from little to everything. */
+static int find_level(struct spots *s, uint32_t b, struct err *err)
+{
+    const struct job_buffer *buf = &s->c->buffers[b];
+    const struct device_piece *p = &s->pieces[b].items[0];
+    uint64_t elem = p->first + draw(s, p);
+    for (uint32_t level = buf->rank + 1; level-- > 0;) {
+        clear_units(s);
+        if (cost_of(s, b, level, elem) > budget_ops)
+            break;
+        add_units(s, b, level, elem);
+        if (find_truth(s, err) < 0)
+            return -1;
+        s->level[b] = level;
+        if (s->ctx.out_mag[b][elem] != COMPARE_SKIPPED)
+            return 0;
+    }
+    s->unknown[b] = true;
+    return 0;
+}
+
+static void choose_elements(struct spots *s)
+{
+    double spent = 0;
+    uint32_t n = 0;
+    clear_units(s);
+    for (uint32_t k = 0; k < MAX_ROUNDS && n < MAX_ELEMS; k++)
+        for (uint32_t b = 0; b < s->c->nbuffers; b++)
+            vec_each (const struct device_piece, p, &s->pieces[b]) {
+                enum dtype t = s->c->buffers[b].dtype;
+                uint64_t elem = p->first + (k % 2 ? draw_large(s, p, t) : draw(s, p));
+                double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
+                n++;
+                if (spent + cost > budget_ops)
+                    continue;
+                spent += cost;
+                add_units(s, b, s->level[b], elem);
+            }
+}
+
+int spots_verify(struct oracle *o, const struct job_case *c, const struct job_call *call,
+                 const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
+                 struct result_compare *compares, uint32_t *n, struct err *err)
+{
+    struct spots *s = xcalloc(1, sizeof *s);
+    *s = (struct spots){.ctx = {.axis = c->axes, .scalar = c->scalars, .need = need},
+                        .o = o,
+                        .c = c,
+                        .pieces = pieces,
+                        .nthreads = nthreads,
+                        .ops = MAX(c->flops, c->min_bytes),
+                        .rng = call->seed};
+    int rc = set_up(s, call, err);
+    for (uint32_t b = 0; b < c->nbuffers && rc == 0; b++)
+        if (pieces[b].n)
+            rc = find_level(s, b, err);
+    if (rc == 0) {
+        choose_elements(s);
+        rc = find_truth(s, err);
+    }
+    for (uint32_t b = 0; b < c->nbuffers && rc == 0; b++) {
+        if (!pieces[b].n)
+            continue;
+        compares[*n] = (struct result_compare){.buffer = b};
+        compare_pieces(&c->buffers[b], &pieces[b], s->ctx.out_value[b], s->ctx.out_mag[b], a,
+                       &compares[*n]);
+        *n += compares[*n].n > 0;
+    }
+    tear_down(s);
+    free(s);
+    return rc;
+}
