@@ -5,7 +5,7 @@
 #ifndef COMPILE_CODE_H
 #define COMPILE_CODE_H
 
-#include "compile/compile.h"
+#include "compile/compiled.h"
 #include "compile/service.h"
 
 struct code_origin {

@@ -18,10 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/vec.h"
-#include "plan/sig.h"
+#include "compile/compiled.h"
 
 struct compiler;
 
@@ -45,49 +43,6 @@ struct compile_request {
     const char *parent;         /* key of the parent's compile, for the family PCH; NULL = none */
     bool trusted;               /* Hone's own code (oracle, service): may include its own headers */
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
-};
-
-enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
-
-struct diag_frame {
-    uint32_t line;
-    const char *text;
-};
-
-struct diag {
-    enum diag_severity severity;
-    const char *file; /* the candidate's name, or a short header path */
-    uint32_t line, column;
-    const char *message;
-    const char *hint;              /* "" or one sentence */
-    VEC(struct diag_frame) frames; /* in the candidate's own source */
-};
-
-VEC_DECL(diag_vec, struct diag);
-
-struct kernel_info {
-    const char *name;
-    uint32_t registers, spill_store_bytes, spill_load_bytes, static_smem_bytes, stack_bytes;
-    uint32_t max_threads;
-};
-
-struct compiled {
-    struct arena arena;
-    bool ok;
-    const char *failure; /* "" or the graded reason: "time limit", "memory", "forbidden include" */
-    char key[65];        /* cache key, hex SHA-256 */
-    bool from_cache, used_pch, used_family_pch;
-    uint64_t compile_ns, cpu_ns; /* wall clock and processor time, when it was compiled */
-    const char *compiler;        /* "nvrtc 13.0", "nvcc 13.0.88" */
-    const char *arch;
-    const char *ptx; /* with line info; NUL-terminated */
-    size_t ptx_len;
-    const void *cubin;
-    size_t cubin_len;
-    struct sig_vec sigs;
-    VEC(struct kernel_info) kernels;
-    struct diag_vec diags;
-    const char *log; /* raw, capped */
 };
 
 int compiler_open(struct compiler **out, const struct compiler_config *cfg, struct err *err);
@@ -114,7 +69,5 @@ void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
  * is nothing to gain (a light kernel) or it cannot be built.
  */
 int compile_prepare(struct compiler *c, const char *parent, const char *arch);
-
-void compiled_release(struct compiled *c);
 
 #endif

@@ -5,7 +5,7 @@
 #define COMPILE_DIAG_H
 
 #include "base/strbuf.h"
-#include "compile/compile.h"
+#include "compile/compiled.h"
 
 /* Reads NVRTC's or nvcc's log. `name` is the candidate's; frames elsewhere are folded away. */
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a);

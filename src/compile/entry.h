@@ -5,7 +5,7 @@
 #define COMPILE_ENTRY_H
 
 #include "base/strbuf.h"
-#include "compile/compile.h"
+#include "compile/compiled.h"
 
 void entry_write(const struct compiled *c, struct strbuf *out);
 /* Fills everything but key and from_cache; -1 if the bytes are not an entry of this version. */

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "compile/compile.h"
 #include "eval/cases.h"
-#include "eval/eval.h"
+#include "eval/config.h"
 #include "eval/library.h"
 #include "eval/pack.h"
 

@@ -13,8 +13,12 @@
 #define STORE_SQL_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "store/store.h"
+#include "base/arena.h"
+#include "base/err.h"
 
 struct store {
     sqlite3 *db;

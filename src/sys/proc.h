@@ -28,16 +28,8 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "sys/child_end.h"
 #include "sys/loop.h"
-
-enum child_end {
-    CHILD_RUNNING,
-    CHILD_EXITED,   /* code is its exit status */
-    CHILD_SIGNALED, /* code is the signal */
-    CHILD_TIMEOUT,
-    CHILD_MEMORY,
-    CHILD_KILLED /* by child_kill or child_release */
-};
 
 struct child_process {
     /* ---- what to run: set before the start ---- */

@@ -26,7 +26,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "sys/proc.h"
+#include "sys/child_end.h"
+#include "sys/loop.h"
 
 /* ---- small things that are safe after fork -------------------------------------------------- */
 

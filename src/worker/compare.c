@@ -10,23 +10,6 @@
 #include "job/poison.h"
 #include "worker/pattern.h"
 
-struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)
-{
-    return (struct compare_rule){.rtol = b->rtol,
-                                 .atol = b->atol,
-                                 .acc_eps = b->acc_eps,
-                                 .poison = poison,
-                                 .dtype = (uint32_t)b->dtype,
-                                 .poisoned = b->role == JOB_OUTPUT};
-}
-
-uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i)
-{
-    uint64_t v = 0;
-    memcpy(&v, (const char *)p + i * elem_bytes, elem_bytes);
-    return v;
-}
-
 struct slice {
     const struct compare_input *in;
     uint64_t first, end;

@@ -15,15 +15,7 @@
 #include "job/compare_core.h"
 #include "job/job.h"
 #include "job/result.h"
-
-struct compare_input {
-    const struct job_buffer *b;
-    const void *got;          /* b->bytes */
-    const double *want, *mag; /* b->elems; mag < 0: see COMPARE_SKIPPED */
-    uint64_t poison;          /* pattern the output held before the call */
-};
-
-struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison);
+#include "worker/compare_input.h"
 
 /* Statistics, samples of bad elements and, if any are bad, the pattern in words. */
 void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
@@ -35,8 +27,5 @@ void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 struct piece_vec;
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
                     const double *mag, struct arena *a, struct result_compare *out);
-
-/* The bits of element i, zero-extended. */
-uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i);
 
 #endif

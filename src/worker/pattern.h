@@ -12,7 +12,7 @@
 #define WORKER_PATTERN_H
 
 #include "base/arena.h"
-#include "worker/compare.h"
+#include "worker/compare_input.h"
 
 struct pattern_input {
     const struct compare_input *in;

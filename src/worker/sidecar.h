@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "worker/run.h"
+#include "worker/run_state.h"
 
 /* Starts the processes of all PyTorch baselines and lets them import it while the candidate is
  * checked. */

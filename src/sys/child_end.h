@@ -1,0 +1,16 @@
+/*
+ * child_end.h - how a child process ended; for proc.h and for its supervisor.
+ */
+#ifndef SYS_CHILD_END_H
+#define SYS_CHILD_END_H
+
+enum child_end {
+    CHILD_RUNNING,
+    CHILD_EXITED,   /* code is its exit status */
+    CHILD_SIGNALED, /* code is the signal */
+    CHILD_TIMEOUT,
+    CHILD_MEMORY,
+    CHILD_KILLED /* by child_kill or child_release */
+};
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * compare_input.h - one kept output as a comparison sees it: its bytes, the truth, the rule.
+ */
+#ifndef WORKER_COMPARE_INPUT_H
+#define WORKER_COMPARE_INPUT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "job/compare_core.h"
+#include "job/job.h"
+
+struct compare_input {
+    const struct job_buffer *b;
+    const void *got;          /* b->bytes */
+    const double *want, *mag; /* b->elems; mag < 0: see COMPARE_SKIPPED */
+    uint64_t poison;          /* pattern the output held before the call */
+};
+
+static inline struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)
+{
+    return (struct compare_rule){.rtol = b->rtol,
+                                 .atol = b->atol,
+                                 .acc_eps = b->acc_eps,
+                                 .poison = poison,
+                                 .dtype = (uint32_t)b->dtype,
+                                 .poisoned = b->role == JOB_OUTPUT};
+}
+
+/* The bits of element i, zero-extended. */
+static inline uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i)
+{
+    uint64_t v = 0;
+    memcpy(&v, (const char *)p + i * elem_bytes, elem_bytes);
+    return v;
+}
+
+#endif

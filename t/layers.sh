@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The rooms of src/ include downwards only, and tools/check-layers reports what does not.
+. "$(dirname "$0")/lib.sh"
+
+runs 0 "src/ keeps its layers" "$ROOT/tools/check-layers"
+is "nothing to report" "$(cat "$T/out")" ""
+
+# planted FILE INCLUDE WHY: a copy of src/ in which FILE also includes INCLUDE is refused
+planted() {
+    rm -rf "$T/src"
+    cp -r "$ROOT/src" "$T/src"
+    mkdir -p "$(dirname "$T/src/$1")"
+    printf '#include "%s"\n' "$2" >>"$T/src/$1"
+    runs 1 "$1 may not include $2" "$ROOT/tools/check-layers" "$T/src"
+    out_has "because: $3" "$3"
+    out_has "the report names the file" "$T/src/${4-$1}"
+}
+planted base/err.c sys/file.h "that is upwards"
+planted task/load.c eval/eval.h "that is upwards"
+planted check/check.c measure/gpu.h "siblings do not include each other"
+planted eval/eval.c device/device.h "only the worker may"
+planted worker/verify.c task/task.h "worker/ includes only:"
+planted emu/ptx/parse.c emu/core/core.h "that is upwards"
+planted emu/inst/alu.c emu/async/async.h "siblings do not include each other"
+planted emu/core/warp.c emu/device_emu.h "that is upwards"
+planted base/strbuf.h base/expr.h "files include each other in a circle: base/" base
+planted new_room/file.c base/err.h "room new_room/ is not in tools/layers"
+planted emu/new_room/file.c emu/core/core.h "room emu/new_room/ is not in tools/layers"
+
+# A circle that is listed may be there; one that is gone must leave the list.
+mkdir -p "$T/two/base"
+echo '#include "base/b.h"' >"$T/two/base/a.h"
+echo '#include "base/a.h"' >"$T/two/base/b.c"
+echo 'column base' >"$T/order"
+runs 1 "a circle of two files" "$ROOT/tools/check-layers" "$T/two" "$T/order"
+echo 'circle base/a base/b: a test wants them so' >>"$T/order"
+runs 0 "a circle that is listed" "$ROOT/tools/check-layers" "$T/two" "$T/order"
+rm "$T/two/base/b.c"
+runs 1 "a listed circle that is gone" "$ROOT/tools/check-layers" "$T/two" "$T/order"
+out_has "the report says so" "there is no such circle any more: base/a base/b"
+echo 'circle base/a base/b:' >"$T/order"
+runs 1 "a circle without a reason" "$ROOT/tools/check-layers" "$T/two" "$T/order"
+out_has "the report shows the line" "cannot read: circle base/a base/b"
+done_testing
