@@ -4,8 +4,8 @@
 
 #include "base/util.h"
 
-const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
-                                                     "test", "profile", "port"};
+static const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
+                                                            "test", "profile", "port"};
 
 const char *const profile_names[PROFILE_MODES] = {"never", "always", "delayed"};
 const char *const context_names[CONTEXT_MODES] = {"flat", "dynamic"};
@@ -44,7 +44,8 @@ void run_config_init(struct run_config *c)
     };
 }
 
-uint32_t profile_delay_of(enum task_class c)
+/* The step from which counters are told, by class (what worked for CuTeGen). */
+static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
     case CLASS_GEMM:

@@ -33,7 +33,6 @@ enum author_role {
     AUTHOR_PORT,
     AUTHOR_ROLES
 };
-extern const char *const author_role_names[AUTHOR_ROLES];
 
 struct run_config {
     const char *strategy;
@@ -72,8 +71,5 @@ json_t *run_config_to_json(const struct run_config *c);
 /* The same as text; to be freed. */
 char *run_config_text(const struct run_config *c, struct err *err);
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
-
-/* The step from which counters are told, by class (FIELD: what worked for CuTeGen). */
-uint32_t profile_delay_of(enum task_class c);
 
 #endif

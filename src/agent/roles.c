@@ -36,7 +36,7 @@ void node_line(const struct agent *a, const struct node *n, struct strbuf *out)
     strbuf_addc(out, '\n');
 }
 
-void ledger_text(const struct agent *a, struct strbuf *out)
+static void ledger_text(const struct agent *a, struct strbuf *out)
 {
     for (size_t k = 0; k < a->ideas.n; k++) {
         const struct idea *i = &a->ideas.items[k];
@@ -366,7 +366,8 @@ static int ask_again(struct agent *a, struct writing *w, struct ask *again, stru
     return 0;
 }
 
-int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
+/* Asks all; a reply that cannot be used is asked for once more, with the reason. */
+static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
 {
     struct ask *asks = xcalloc(n, sizeof *asks);
     size_t *which = xcalloc(n, sizeof *which), again = 0;

@@ -49,8 +49,6 @@ struct writing {
 int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
-/* Asks all; a reply that cannot be used is asked for once more, with the reason. */
-int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err);
 /* ... and grows a node from each and has it judged (or refused). */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
@@ -61,7 +59,6 @@ void writing_release(struct writing *w);
 int repair_loop(struct agent *a, struct node *failed, struct node **out, struct err *err);
 
 /* Texts for situations. */
-void ledger_text(const struct agent *a, struct strbuf *out);
 /* "node 4, child of 2, repair: fixed the tail. pass, 12.3 us" */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 

@@ -8,7 +8,8 @@
 #include "base/utf8.h"
 #include "base/util.h"
 
-const struct author_ops *const author_table[] = {
+/* Ends with NULL. */
+static const struct author_ops *const author_table[] = {
     &author_openai, &author_anthropic, &author_exec, &author_mailbox,
     &author_replay, &author_playbook,  NULL,
 };

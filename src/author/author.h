@@ -126,8 +126,6 @@ struct author_ops {
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,
     author_replay, author_playbook;
-/* NULL-terminated; `hone optimize --help` lists them. */
-extern const struct author_ops *const author_table[];
 
 void author_succeed(struct author_call *c, const char *finish);
 void author_fail(struct author_call *c, enum err_kind kind, const char *fmt, ...)

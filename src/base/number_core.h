@@ -9,16 +9,7 @@
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H
 
-#ifdef __CUDACC_RTC__
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-typedef unsigned int uint32_t;
-typedef unsigned short uint16_t;
-typedef unsigned char uint8_t;
-typedef int int32_t;
-#else
-#include <stdint.h>
-#endif
+#include "base/device_int.h"
 
 #ifdef __CUDACC__
 #define GEN_FN __device__ static inline

@@ -83,7 +83,7 @@ int parse_bytes(const char *s, uint64_t *out)
     return scaled(s, units, scales, ARRAY_LEN(units), out);
 }
 
-int parse_time_ns(const char *s, uint64_t *out)
+static int parse_time_ns(const char *s, uint64_t *out)
 {
     static const char *const units[] = {"", "s", "ms", "us", "ns", "m", "min", "h", "d"};
     static const double scales[] = {1e9, 1e9, 1e6, 1e3, 1, 60e9, 60e9, 3600e9, 86400e9};

@@ -141,6 +141,5 @@ const char *suggest_word(const char *typed, const char *const *words, size_t n);
 
 /* "64K" and "10ms", as the options take them; 0 or -1. */
 int parse_bytes(const char *s, uint64_t *out);
-int parse_time_ns(const char *s, uint64_t *out);
 
 #endif

@@ -8,27 +8,6 @@
 #include "base/util.h"
 #include "job/sample.h"
 
-const char *const check_detectors[] = {
-    "status",       /* the launch failed: fault, hang, out of memory, refused */
-    "compare",      /* an output element is further from the truth than allowed */
-    "budget",       /* errors are typical of a lower precision than the task declares */
-    "unwritten",    /* an output element was never written */
-    "perturb",      /* one input element changed, the output did not follow */
-    "state",        /* right with a fresh module, wrong after earlier calls */
-    "timed-sample", /* right when checked, wrong when timed */
-    "heldout",      /* right on the shapes an author can see, wrong on others */
-    "input-hash",   /* an input was written to */
-    "guard",        /* memory around a buffer was written to */
-    "device-state", /* __device__ variables changed: data carried between calls */
-    "determinism",  /* the same input gave two results */
-    "sanitizer",    /* the emulator saw an illegal or unordered access */
-    "printf",       /* printed more than a person would read */
-    "floor",        /* faster than physics allows */
-    "plan",         /* the plan does not fit the task or the kernels */
-    "compile",      /* the source does not compile, or is refused */
-};
-const size_t check_ndetectors = ARRAY_LEN(check_detectors);
-
 static bool switched_off(const struct check_input *in, const char *detector)
 {
     for (const char *const *p = in ? in->off : NULL; p && *p; p++)

@@ -37,8 +37,4 @@ void check_blame(struct verdict *v, const struct check_input *in, enum verdict_k
                  const char *stage, const char *detector, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* Names of all detectors, for docs, tests and `hone eval --disable-detector`. */
-extern const char *const check_detectors[];
-extern const size_t check_ndetectors;
-
 #endif

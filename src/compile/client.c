@@ -63,7 +63,7 @@ static void run_service(const struct client *c, int fd, const char *program)
     _exit(service_main(c->nvrtc, c->jobs));
 }
 
-int client_start(struct client *c, struct err *err)
+static int client_start(struct client *c, struct err *err)
 {
     if (c->pid)
         return 0;

@@ -30,7 +30,6 @@ struct client_job {
         .request_fd = -1, .result_fd = -1, .reply_fd = -1 \
     }
 
-int client_start(struct client *c, struct err *err);
 void client_stop(struct client *c);
 /* Ends the service that dropped this job, so that the next one starts another. It is dying at
  * best: its sockets may close before or after the job's, in any order. */

@@ -58,7 +58,7 @@ bool cubin_section(const void *cubin, size_t len, size_t i, struct cubin_section
     return true;
 }
 
-bool cubin_find(const void *cubin, size_t len, const char *name, struct cubin_section *out)
+static bool cubin_find(const void *cubin, size_t len, const char *name, struct cubin_section *out)
 {
     for (size_t i = 0; cubin_section(cubin, len, i, out); i++)
         if (str_eq(out->name, name))

@@ -19,7 +19,6 @@ struct cubin_section {
 
 /* Section i, or false past the last. A damaged file has no sections. */
 bool cubin_section(const void *cubin, size_t len, size_t i, struct cubin_section *out);
-bool cubin_find(const void *cubin, size_t len, const char *name, struct cubin_section *out);
 
 struct cubin_kernel {
     uint32_t registers, static_smem_bytes, stack_bytes, max_threads;

@@ -14,19 +14,11 @@
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
 
-#ifdef __CUDACC_RTC__
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-typedef unsigned int uint32_t;
-typedef unsigned short uint16_t;
-typedef unsigned char uint8_t;
-typedef int int32_t;
-typedef signed char int8_t;
-typedef short int16_t;
-#else
+#ifndef __CUDACC_RTC__
 #include <math.h>
-#include <stdint.h>
 #endif
+
+#include "base/device_int.h"
 
 #ifdef __CUDACC__
 #define COMPARE_FN __device__ static inline

@@ -11,12 +11,7 @@
 #ifndef JOB_POISON_H
 #define JOB_POISON_H
 
-#ifdef __CUDACC_RTC__
-typedef unsigned long long uint64_t;
-typedef unsigned char uint8_t;
-#else
-#include <stdint.h>
-#endif
+#include "base/device_int.h"
 
 #ifdef __CUDACC__
 #define POISON_FN __device__ static inline

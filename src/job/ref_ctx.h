@@ -21,4 +21,7 @@ struct ref_ctx {
     void (*need)(const struct ref_ctx *ctx, int tensor, int64_t i);
 };
 
+/* One phase of an oracle, as reference.c defines it. */
+typedef void (*ref_phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
+
 #endif

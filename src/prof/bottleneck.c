@@ -12,7 +12,7 @@ static double *field(struct prof_kernel *k, int offset)
     return (double *)(void *)((char *)k + offset);
 }
 
-struct prof_kernel prof_kernel_unknown(const char *name, const char *source)
+static struct prof_kernel prof_kernel_unknown(const char *name, const char *source)
 {
     struct prof_kernel k = {.name = name, .source = source};
     for (size_t i = 0; i < prof_nmetrics; i++)
@@ -170,7 +170,9 @@ static void say_latency(struct strbuf *sb, const struct prof_kernel *k, const st
         strbuf_addf(sb, "; %s", stall(k));
 }
 
-void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n, double launch_ns)
+/* One line on the kernel that takes most of the time; nothing if nothing is known. */
+static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n,
+                            double launch_ns)
 {
     const struct prof_kernel *top = NULL;
     double total = 0;

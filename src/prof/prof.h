@@ -9,7 +9,7 @@
  *     if (ncu_read(&t, csv, len, &arena, err) < 0) ...
  *     ncu_counters(t, first, n, "time:0", v);                  launches first .. first+n-1
  *     int n = prof_from_counters(v, "time:0", kernels, 8);
- *     prof_bottleneck(&sb, kernels, n, launch_ns);
+ *     prof_verdict(&sb, &verdict, launch_ns);
  *         "dram-bound: 91% of peak DRAM throughput (kernel softmax, 100% of the time; ncu)"
  */
 #ifndef PROF_PROF_H
@@ -49,8 +49,6 @@ struct prof_kernel {
     double stall_memory, stall_shared, stall_barrier, stall_math; /* warps waiting per issue */
 };
 
-struct prof_kernel prof_kernel_unknown(const char *name, const char *source);
-
 /* ---- Nsight Compute ---- */
 
 /* The metrics asked for, comma-separated, for ncu --metrics. One a GPU does not have reads "n/a".
@@ -78,8 +76,6 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
 
 const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* One line on the kernel that takes most of the time; nothing if nothing is known. */
-void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n, double launch_ns);
 /* A line per timed workload that has counters; without its name if there is only one. */
 void prof_verdict(struct strbuf *sb, const struct verdict *v, double launch_ns);
 

@@ -34,7 +34,6 @@ void say_verdict(const struct verdict *v, const struct say_verdict *o, struct st
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
 json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o);
 
-void say_time(double ns, struct strbuf *out); /* "12.3 us" */
 /* The candidate's percentage of the roofline, the geometric mean over the timed shapes as its time
  * is; *lowest (may be NULL) is that of the shape farthest away. 0 = unknown. */
 double verdict_roofline(const struct verdict *v, double *lowest);

@@ -5,7 +5,8 @@
 #include "prompt/say.h"
 #include "sys/json.h"
 
-void say_time(double ns, struct strbuf *out)
+/* "12.3 us" */
+static void say_time(double ns, struct strbuf *out)
 {
     if (ns < 1e3)
         strbuf_addf(out, "%.0f ns", ns);

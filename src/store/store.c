@@ -159,11 +159,6 @@ void store_close(struct store *s)
     free(s);
 }
 
-const char *store_path(const struct store *s)
-{
-    return s->path;
-}
-
 void store_set_hook(struct store *s, void (*hook)(void *ctx, uint64_t n, bool after), void *ctx)
 {
     s->hook = hook;

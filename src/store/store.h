@@ -37,7 +37,6 @@ struct store;
 /* Made if absent; one that may not be written is opened to read. */
 int store_open(struct store **out, const char *path, struct err *err);
 void store_close(struct store *s);
-const char *store_path(const struct store *s);
 /* SQLite's own integrity and foreign key checks, and every blob against its name. */
 int store_check(struct store *s, struct err *err);
 

@@ -15,7 +15,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out, struct err *err)
+static int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out, struct err *err)
 {
     char buf[65536];
     size_t total = 0;

@@ -19,8 +19,6 @@
 /* Appends the file's bytes to out (whose own cap also holds). A directory, a device or more than
  * max bytes is an error. */
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err);
-/* As file_read, from an open descriptor: a pipe, say. */
-int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out, struct err *err);
 
 /* Through a temporary file beside it, synced, renamed over it: whole or not at all. */
 int file_write(const char *path, const void *data, size_t len, struct err *err);

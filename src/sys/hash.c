@@ -20,7 +20,8 @@ struct hash *hash_new(void)
     return (struct hash *)c;
 }
 
-void hash_raw(struct hash *h, const void *p, size_t n)
+/* As it is, without its length. */
+static void hash_raw(struct hash *h, const void *p, size_t n)
 {
     if (EVP_DigestUpdate(ctx_of(h), p, n) != 1)
         BUG("EVP_DigestUpdate failed");
@@ -61,22 +62,4 @@ void hash_hex(const void *p, size_t n, char hex[HASH_HEX])
     struct hash *h = hash_new();
     hash_raw(h, p, n);
     hash_finish(h, hex);
-}
-
-int hash_file(const char *path, char hex[HASH_HEX], struct err *err)
-{
-    FILE *f = fopen(path, "rbe");
-    if (!f)
-        return err_errno(err, "cannot open '%s'", path);
-    struct hash *h = hash_new();
-    char buf[16384];
-    size_t n;
-    while ((n = fread(buf, 1, sizeof buf, f)) > 0)
-        hash_raw(h, buf, n);
-    int bad = ferror(f);
-    hash_finish(h, hex);
-    if (bad)
-        err_errno(err, "cannot read '%s'", path);
-    fclose(f);
-    return bad ? -1 : 0;
 }

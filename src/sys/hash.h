@@ -19,14 +19,12 @@
 struct hash;
 
 struct hash *hash_new(void);
-void hash_raw(struct hash *h, const void *p, size_t n);   /* as it is, for a file's checksum */
 void hash_bytes(struct hash *h, const void *p, size_t n); /* with its length in front */
 void hash_str(struct hash *h, const char *s);             /* NULL counts as "" */
 void hash_u64(struct hash *h, uint64_t v);
 void hash_finish(struct hash *h, char hex[HASH_HEX]);
 
-/* The plain SHA-256 of n bytes, or of a file. */
+/* The plain SHA-256 of n bytes. */
 void hash_hex(const void *p, size_t n, char hex[HASH_HEX]);
-int hash_file(const char *path, char hex[HASH_HEX], struct err *err);
 
 #endif

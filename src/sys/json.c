@@ -285,12 +285,3 @@ void json_print(FILE *f, const json_t *j)
     json_dumpf(j, f, JSON_ENCODE_ANY | JSON_INDENT(2));
     fputc('\n', f);
 }
-
-int json_write_file(const char *path, const json_t *j, struct err *err)
-{
-    struct strbuf sb = STRBUF_INIT((size_t)1 << 30);
-    json_add_text(&sb, j, true);
-    int r = file_write(path, sb.buf, sb.len, err);
-    strbuf_release(&sb);
-    return r;
-}

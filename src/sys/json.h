@@ -54,6 +54,5 @@ json_t *json_text(const char *s);
 void json_add_text(struct strbuf *sb, const json_t *j, bool pretty);
 /* Pretty, with a newline. */
 void json_print(FILE *f, const json_t *j);
-int json_write_file(const char *path, const json_t *j, struct err *err);
 
 #endif

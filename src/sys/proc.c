@@ -325,12 +325,6 @@ int child_run(struct child_process *c, struct err *err)
     return r;
 }
 
-void child_kill(struct child_process *c)
-{
-    if (c->super_fd >= 0)
-        send(c->super_fd, "k", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 void child_release(struct child_process *c)
 {
     if (!c->started)

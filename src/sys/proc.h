@@ -11,7 +11,7 @@
  *
  * Between Hone and the program stands a small supervisor, forked from Hone, that
  *   1. is the reaper of all the program's descendants, daemons included, and leaves none alive;
- *   2. ends them when the program ends, at the time limit, over the memory limit, on child_kill,
+ *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
  *      and when Hone itself dies, even by SIGKILL (its end of a socket closes);
  *   3. reports how it ended, once.
  * Memory is measured (resident anonymous and shared pages of all descendants, every 20 ms), not
@@ -79,8 +79,6 @@ struct child_process {
 int child_start(struct child_process *c, struct loop *l, struct err *err);
 /* Starts it and waits for its end; -1 also if the user interrupts. */
 int child_run(struct child_process *c, struct err *err);
-/* Asks for the end of all of it; on_end follows. */
-void child_kill(struct child_process *c);
 /* Frees what the child left; kills it first if it still runs (without on_end). */
 void child_release(struct child_process *c);
 

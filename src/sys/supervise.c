@@ -362,7 +362,7 @@ static void watch(struct supervisor *v)
             char c;
             ssize_t n = recv(s->control, &c, 1, MSG_DONTWAIT);
             bool closed = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-            if ((closed || n > 0) && begin_end(v, CHILD_KILLED, !closed))
+            if (closed && begin_end(v, CHILD_KILLED, false))
                 return;
         }
         if (v->term_ns && now >= v->term_ns + s->grace_ns)

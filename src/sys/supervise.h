@@ -5,7 +5,7 @@
  * and calls only what is safe after fork. It talks to Hone over a SOCK_SEQPACKET socket:
  *
  *     supervisor -> Hone   SUPER_STARTED | SUPER_FAILED, then (after STARTED) SUPER_ENDED, once
- *     Hone -> supervisor   any message = end it (gracefully if so asked); closed = end it now
+ *     Hone -> supervisor   closed = end it now
  *
  * Private to proc.c.
  */

@@ -11,7 +11,8 @@
 
 static const uint64_t tty_every_ns = 100000000, plain_every_ns = UINT64_C(10000000000);
 
-unsigned term_width(FILE *f)
+/* 80 where it is unknown. */
+static unsigned term_width(FILE *f)
 {
     struct winsize ws;
     if (ioctl(fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)

@@ -27,8 +27,6 @@ void progress_show(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p); /* clears the line */
 
-unsigned term_width(FILE *f); /* 80 where unknown */
-
 /* Makes a line safe to show: control characters become '?', at most `width` columns with "..." in
  * place of the rest; UTF-8 is kept whole. In place. */
 void term_clean(char *s, unsigned width);

@@ -176,11 +176,9 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-typedef void (*phase_fn)(const struct ref_ctx *, int64_t first, int64_t count);
-
 struct crew {
     const struct ref_ctx *ctx;
-    phase_fn fn;
+    ref_phase_fn fn;
     int64_t units, block;
     atomic_int_least64_t next;
 };
@@ -196,7 +194,7 @@ static void *crew_work(void *arg)
     }
 }
 
-static void run_phase(const struct ref_ctx *ctx, phase_fn fn, int64_t units, unsigned threads)
+static void run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads)
 {
     struct crew crew = {.ctx = ctx, .fn = fn, .units = units};
     pthread_t ids[MAX_THREADS];
@@ -221,7 +219,7 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
         if (e.kind != ERR_NONE || units < 0)
             return err_set(err, ERR_INPUT, "units of phase '%s': %s", p->fn,
                            e.kind != ERR_NONE ? e.msg : "negative");
-        phase_fn fn = NULL;
+        ref_phase_fn fn = NULL;
         *(void **)&fn = dlsym(so, p->fn);
         if (!fn)
             return err_set(err, ERR_INPUT, "reference.c has no PHASE(%s)", p->fn);

@@ -41,7 +41,8 @@ void report_at(struct report *r, const char *pointer, bool at_key, size_t within
     va_end(ap);
 }
 
-void report_err(struct report *r, const struct err *err)
+/* A problem of the whole file; err's message already names the place when it has one. */
+static void report_err(struct report *r, const struct err *err)
 {
     r->n++;
     vec_push(r->out)->text = xstrdup(err->msg);

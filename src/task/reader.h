@@ -36,8 +36,6 @@ struct report {
  * further on. */
 void report_at(struct report *r, const char *pointer, bool at_key, size_t within, const char *fmt,
                ...) __attribute__((format(printf, 5, 6)));
-/* A problem of the whole file; err's message already names the place when it has one. */
-void report_err(struct report *r, const struct err *err);
 
 struct node {
     struct report *r;

@@ -11,8 +11,6 @@
 #include "job/ref_ctx.h"
 #include "job/sample.h"
 
-typedef void (*phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
-
 struct oracle {
     void *lib;
 };
@@ -43,7 +41,7 @@ struct crew {
     uint64_t units, grain;
     atomic_uint_fast64_t next;
     /* of a phase */
-    phase_fn fn;
+    ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct sample *sample;
     const uint64_t *list; /* these units, instead of a sample's */
@@ -113,7 +111,7 @@ static void *regenerate(const struct job_buffer *b, const struct job_call *call,
     return p;
 }
 
-static int find_phase(struct oracle *o, const char *name, phase_fn *out, struct err *err)
+static int find_phase(struct oracle *o, const char *name, ref_phase_fn *out, struct err *err)
 {
     void *sym = dlsym(o->lib, name);
     if (!sym)
@@ -136,7 +134,7 @@ static int run_phases(struct oracle *o, const struct job_case *c, const struct r
                       uint64_t sample_seed, unsigned nthreads, struct err *err)
 {
     for (uint32_t i = 0; i < c->nphases; i++) {
-        phase_fn fn = NULL;
+        ref_phase_fn fn = NULL;
         if (find_phase(o, c->phases[i].fn, &fn, err) < 0)
             return -1;
         struct sample sample;

@@ -310,13 +310,14 @@ static inline int tear_down(void **state)
     return 0;
 }
 
+static char store_file[600];
+
 static inline void new_store(void)
 {
-    char path[600];
     struct err err = ERR_INIT;
     store_close(store);
-    snprintf(path, sizeof path, "%s/%u.db", tmp.path, db_number++);
-    if (store_open(&store, path, &err) < 0)
+    snprintf(store_file, sizeof store_file, "%s/%u.db", tmp.path, db_number++);
+    if (store_open(&store, store_file, &err) < 0)
         fail_with("store_open", &err);
 }
 
@@ -532,7 +533,7 @@ static inline int run_in_child(const struct run_config *c, struct fake f, struct
     struct err err = ERR_INIT;
     new_store();
     *id = new_run(c);
-    char *path = xstrdup(store_path(store));
+    char *path = xstrdup(store_file);
     store_close(store);
     store = NULL;
     pid_t pid = fork();

@@ -195,7 +195,8 @@ static int initial_value(struct code *c, const struct ptx_var *v, uint8_t *dst, 
     return 0;
 }
 
-int code_init_globals(struct code *c, struct err *err)
+/* Writes initial values of global variables (again). */
+static int code_init_globals(struct code *c, struct err *err)
 {
     if (c->globals)
         mem_mark_init(&c->emu->mem, c->globals->addr, c->globals->end - c->globals->addr, true);

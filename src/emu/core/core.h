@@ -52,6 +52,8 @@
 #include "emu/ptx/ptx.h"
 #include "job/result.h"
 
+typedef unsigned __int128 u128;
+
 #define WARP 32
 #define FULL 0xffffffffu
 #define FOR_LANES(i, w)                                                                       \
@@ -187,8 +189,6 @@ int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
 /* Width of the register an operand is (0 if it is not a register). */
 uint32_t dec_reg_bits(const struct ptx_opnd *o);
-/* Broadcast constant of 16, 32, 64 bits. */
-uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits);
 /* Memory that lives as long as the module. */
 void *dec_alloc(struct decoder *d, size_t n);
 /* Copies operand codes to in->v. */

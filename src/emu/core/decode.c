@@ -91,7 +91,8 @@ static void const_rehash(struct code *c)
     c->const_hash_cap = cap;
 }
 
-uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
+/* Broadcast constant of 16, 32, 64 bits. */
+static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
 {
     struct code *c = d->code;
     uint32_t cls = bits == 16 ? 0 : bits == 32 ? 1 : 2;

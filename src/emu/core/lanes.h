@@ -52,17 +52,5 @@
         LANES(w, i, const A a = pa[i]; const B b = pb[i]; const C c = pc[i]; \
               d[i] = (D)(__VA_ARGS__));                                      \
     }
-/* Predicate p = f(a, b); the bits of the active lanes are set. */
-#define COMPARE(name, A, ...)                                     \
-    static int name(struct warp *w, const struct insn *in)        \
-    {                                                             \
-        const A *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]); \
-        uint32_t bits = 0;                                        \
-        for (uint32_t i = 0; i < WARP; i++) {                     \
-            const A a = pa[i], b = pb[i];                         \
-            bits |= (uint32_t)(__VA_ARGS__) << i;                 \
-        }                                                         \
-        return finish_setp(w, in, bits);                          \
-    }
 
 #endif

@@ -124,8 +124,6 @@ struct code {
 enum result_status code_load(struct code **out, struct emu *e, const char *ptx, size_t len,
                              struct err *err);
 void code_free(struct code *c);
-/* Writes initial values of global variables (again). */
-int code_init_globals(struct code *c, struct err *err);
 /* Whether they still hold those values, and the name of one that does not. */
 int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
 /* Decodes a function and all it may call. */
@@ -314,7 +312,6 @@ struct emu {
 enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
 /* Runs a warp for at most `budget` instructions. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
-void warp_start(struct warp *w, const struct launch *l);
 void frame_poison(struct frame *fr, const struct launch *l);
 /* Local memory of a new frame: all ones, as shared memory of a new block. */
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);

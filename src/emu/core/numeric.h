@@ -169,8 +169,6 @@ uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum r
 /* Destination of type dt, then every other operand of type st, to in->o[]. */
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
                  enum ptx_type st);
-/* Combines and writes a comparison's result; see setp.c. */
-int finish_setp(struct warp *w, const struct insn *in, uint32_t bits);
 int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 int decode_set(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 

@@ -152,7 +152,7 @@ static void block_destroy(struct block *b)
     free(b->spec);
 }
 
-void warp_start(struct warp *w, const struct launch *l)
+static void warp_start(struct warp *w, const struct launch *l)
 {
     uint32_t left = l->nthreads - w->id * WARP;
     w->live = left >= WARP ? FULL : (1u << left) - 1;

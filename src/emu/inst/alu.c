@@ -9,8 +9,6 @@
 #include "emu/core/machine.h"
 #include "emu/core/numeric.h"
 
-typedef unsigned __int128 u128;
-
 /* ---- mov ------------------------------------------------------------------------------------- */
 
 UNARY(mov_16, uint16_t, uint16_t, a)

@@ -9,8 +9,6 @@
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-typedef unsigned __int128 u128;
-
 enum { A_ADD, A_MIN, A_MAX, A_INC, A_DEC, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_COUNT, A_ADD_L2 };
 static const char *const names[A_COUNT] = {"add", "min", "max", "inc",  "dec",
                                            "and", "or",  "xor", "exch", "cas"};

@@ -10,7 +10,6 @@
 #include "emu/core/numeric.h"
 
 typedef __int128 i128;
-typedef unsigned __int128 u128;
 
 #define EACH_UINT(M, ...)                  \
     M(__VA_ARGS__##_16, uint16_t, int16_t) \

@@ -160,8 +160,6 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-typedef unsigned __int128 u128;
-
 /* Strong accesses: each element is moved whole; 16-byte ones take a lock, so that the two ends of a
  * flag-and-value protocol agree. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)

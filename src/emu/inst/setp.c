@@ -21,7 +21,7 @@ static uint32_t combine(const struct warp *w, const struct insn *in, uint32_t bi
     return in->sub[0] == C_AND ? bits & c : in->sub[0] == C_OR ? bits | c : bits ^ c;
 }
 
-int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
+static int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
 {
     uint32_t r = combine(w, in, bits);
     if (in->sub[3] == SET_PRED) {
@@ -41,6 +41,18 @@ int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
     LANES(w, i, d[i] = r >> i & 1 ? one : 0);
 }
 
+/* Predicate p = f(a, b); the bits of the active lanes are set. */
+#define COMPARE(name, A, ...)                                     \
+    static int name(struct warp *w, const struct insn *in)        \
+    {                                                             \
+        const A *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]); \
+        uint32_t bits = 0;                                        \
+        for (uint32_t i = 0; i < WARP; i++) {                     \
+            const A a = pa[i], b = pb[i];                         \
+            bits |= (uint32_t)(__VA_ARGS__) << i;                 \
+        }                                                         \
+        return finish_setp(w, in, bits);                          \
+    }
 #define INT_COMPARES(n, T)     \
     COMPARE(eq_##n, T, a == b) \
     COMPARE(ne_##n, T, a != b) \

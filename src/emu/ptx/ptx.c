@@ -64,7 +64,8 @@ bool ptx_is_signed(enum ptx_type t)
     return types[t].is_signed;
 }
 
-int ptx_mod_index(const struct ptx_insn *in, const char *mod)
+/* The index of a modifier, or -1. */
+static int ptx_mod_index(const struct ptx_insn *in, const char *mod)
 {
     for (int i = 0; i < in->nmods; i++)
         if (str_eq(in->mods[i], mod))

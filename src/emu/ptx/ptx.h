@@ -198,8 +198,7 @@ int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *er
 void ptx_release(struct ptx_module *m);
 
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
-bool ptx_has(const struct ptx_insn *in, const char *mod);      /* is the modifier there? */
-int ptx_mod_index(const struct ptx_insn *in, const char *mod); /* its index, or -1 */
+bool ptx_has(const struct ptx_insn *in, const char *mod); /* is the modifier there? */
 
 enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is no type */
 uint32_t ptx_type_bits(enum ptx_type t);    /* of the value: 1 for PRED, 16 for E4M3X2 */
