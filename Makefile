@@ -32,7 +32,7 @@ LDFLAGS_ALL = $(OPT_$(MODE)) $(LDFLAGS)
 
 # A room is a folder of src/, with the rooms inside it. Every room that is not in WORKER_ROOMS is
 # part of hone, and so are those that both programs share.
-WORKER_ROOMS := base job device emu worker
+WORKER_ROOMS := base job cuda device emu worker
 SHARED_ROOMS := base job
 sources = $(sort $(shell find $(1:%=src/%) -name '*.c'))
 WORKER_SRC := $(call sources,$(WORKER_ROOMS))

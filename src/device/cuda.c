@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -65,25 +64,25 @@ static void lose(struct cuda *d, enum result_status st, const char *why)
     }
 }
 
-enum result_status cuda_blame(struct cuda *d, cu_result r, struct err *err, const char *what)
+enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what)
 {
     for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
-        if (meanings[i].r == r) {
+        if (meanings[i].r == -rc) {
             err_set(err, ERR_INPUT, "%s%s%s (%s)", what, *what ? ": " : "", meanings[i].words,
-                    cuda_error_text(r));
+                    cu_error_text(d->cu, rc));
             if (meanings[i].sticky)
                 lose(d, meanings[i].st, err ? err->msg : meanings[i].words);
             return meanings[i].st;
         }
-    err_set(err, ERR_ENV, "%s%s%s", what, *what ? ": " : "", cuda_error_text(r));
-    lose(d, RESULT_MACHINE, cuda_error_text(r));
+    err_set(err, ERR_ENV, "%s%s%s", what, *what ? ": " : "", cu_error_text(d->cu, rc));
+    lose(d, RESULT_MACHINE, cu_error_text(d->cu, rc));
     return RESULT_MACHINE;
 }
 
-int cuda_fail(struct cuda *d, cu_result r, struct err *err, const char *what)
+int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what)
 {
-    cuda_blame(d, r, err, what);
-    if (err && r == CU_OUT_OF_MEMORY)
+    cuda_blame(d, rc, err, what);
+    if (err && rc == -CU_OUT_OF_MEMORY)
         err->kind = ERR_LIMIT;
     return -1;
 }
@@ -174,25 +173,15 @@ int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, 
     unsigned grid = (unsigned)MIN(blocks, (uint64_t)d->info.sms * 8);
     if (d->lost != RESULT_OK)
         return err_set(err, ERR_ENV, "the device was lost before: %s", d->lost_why);
-    CUDA_TRY(d, d->cu->LaunchKernel(f, grid, 1, 1, 256, 1, 1, 0, d->stream, args, NULL), err,
+    CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, 256, 0, d->stream, args, NULL), err,
              "launching a service kernel");
     return 0;
 }
 
-cu_result cuda_wait(struct cuda *d, uint64_t timeout_ns)
+int cuda_wait(struct cuda *d, uint64_t timeout_ns)
 {
-    cu_result r = d->cu->EventRecord(d->done, d->stream);
-    uint64_t start = now_ns();
-    while (r == CU_SUCCESS && (r = d->cu->EventQuery(d->done)) == CU_NOT_READY) {
-        uint64_t t = now_ns() - start;
-        if (timeout_ns && t > timeout_ns)
-            return CU_NOT_READY;
-        if (t > 2000000) /* short waits spin, long ones sleep */
-            nanosleep(&(struct timespec){0, t > 100000000 ? 2000000 : 100000}, NULL);
-        r = CU_SUCCESS;
-    }
     /* What was printed is brought here and formatted now, under the limits of this call. */
-    return r == CU_SUCCESS ? d->cu->StreamSynchronize(d->stream) : r;
+    return cu_stream_sync_within(d->cu, d->stream, d->done, timeout_ns, NULL);
 }
 
 uint64_t cuda_random(struct cuda *d)
@@ -205,7 +194,7 @@ uint64_t cuda_random(struct cuda *d)
 static int attribute(struct cuda *d, int which)
 {
     int v = 0;
-    d->cu->DeviceGetAttribute(&v, which, d->device);
+    cu_device_attribute(d->cu, d->device, which, &v, NULL);
     return v;
 }
 
@@ -213,10 +202,10 @@ static void describe(struct cuda *d)
 {
     size_t total = 0;
     struct device_info *i = &d->info;
-    d->cu->DeviceGetName(i->name, sizeof i->name, d->device);
-    d->cu->DriverGetVersion(&d->driver);
-    snprintf(i->driver, sizeof i->driver, "CUDA %d.%d", d->driver / 1000, d->driver % 1000 / 10);
-    d->cu->DeviceTotalMem(&total, d->device);
+    int v = d->cu->version;
+    cu_device_name(d->cu, d->device, i->name, sizeof i->name, NULL);
+    snprintf(i->driver, sizeof i->driver, "CUDA %d.%d", v / 1000, v % 1000 / 10);
+    cu_device_memory(d->cu, d->device, &total, NULL);
     i->sm = (uint32_t)(attribute(d, CU_ATTR_CC_MAJOR) * 10 + attribute(d, CU_ATTR_CC_MINOR));
     i->sms = (uint32_t)attribute(d, CU_ATTR_SM_COUNT);
     i->mem_bytes = total;
@@ -227,22 +216,21 @@ static void describe(struct cuda *d)
 static int open_context(struct cuda *d, struct err *err)
 {
     int n = 0;
-    CUDA_TRY(d, d->cu->DeviceGetCount(&n), err, "counting GPUs");
+    CUDA_TRY(d, cu_device_count(d->cu, &n, NULL), err, "counting GPUs");
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
-    CUDA_TRY(d, d->cu->DeviceGet(&d->device, d->job->ordinal), err, "opening the GPU");
+    CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
     /* Local memory that was grown stays: growing it again would stop the stream. */
-    d->cu->PrimaryCtxSetFlags(d->device, CU_CTX_LMEM_TO_MAX);
-    CUDA_TRY(d, d->cu->PrimaryCtxRetain(&d->ctx, d->device), err, "making a context");
-    CUDA_TRY(d, d->cu->CtxSetCurrent(d->ctx), err, "making a context");
+    CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
+             "making a context");
     size_t fifo =
         (size_t)MAX((uint64_t)PRINTF_MIN, MIN(d->job->limits.printf_bytes, (uint64_t)PRINTF_MAX));
-    d->cu->CtxSetLimit(CU_LIMIT_PRINTF_FIFO, fifo);
-    d->cu->CtxSetLimit(CU_LIMIT_MALLOC_HEAP, HEAP_BYTES);
-    CUDA_TRY(d, d->cu->StreamCreate(&d->stream, CU_STREAM_NOBLOCK), err, "making a stream");
-    CUDA_TRY(d, d->cu->EventCreate(&d->begin, 0), err, "making an event");
-    CUDA_TRY(d, d->cu->EventCreate(&d->end, 0), err, "making an event");
-    CUDA_TRY(d, d->cu->EventCreate(&d->done, 0), err, "making an event");
+    cu_context_limit(d->cu, CU_LIMIT_PRINTF_FIFO, fifo, NULL);
+    cu_context_limit(d->cu, CU_LIMIT_MALLOC_HEAP, HEAP_BYTES, NULL);
+    CUDA_TRY(d, cu_stream_create(d->cu, &d->stream, NULL), err, "making a stream");
+    CUDA_TRY(d, cu_event_create(d->cu, &d->begin, NULL), err, "making an event");
+    CUDA_TRY(d, cu_event_create(d->cu, &d->end, NULL), err, "making an event");
+    CUDA_TRY(d, cu_event_create(d->cu, &d->done, NULL), err, "making an event");
     return 0;
 }
 
@@ -254,11 +242,11 @@ static int open_service(struct cuda *d, const char *dir, struct err *err)
         return err_set(err, ERR_INPUT, "a job for a GPU must name the service cubin");
     if (cuda_read_file(dir, d->job->service, CUBIN_MAX, &data, &len, err) < 0)
         return -1;
-    cu_result r = d->cu->ModuleLoadData(&d->svc.module, data);
+    int rc = cu_module_load(d->cu, data, &d->svc.module, NULL);
     free(data);
-    CUDA_TRY(d, r, err, "loading the service cubin");
-#define X(name)                                                                            \
-    CUDA_TRY(d, d->cu->ModuleGetFunction(&d->svc.name, d->svc.module, "hone_" #name), err, \
+    CUDA_TRY(d, rc, err, "loading the service cubin");
+#define X(name)                                                                                   \
+    CUDA_TRY(d, cu_module_function(d->cu, d->svc.module, "hone_" #name, &d->svc.name, NULL), err, \
              "looking up the service kernel hone_" #name);
     CUDA_SERVICE(X)
 #undef X
@@ -268,11 +256,10 @@ static int open_service(struct cuda *d, const char *dir, struct err *err)
 static int open_flags(struct cuda *d, struct err *err)
 {
     void *p = NULL;
-    CUDA_TRY(d, d->cu->MemHostAlloc(&p, 4096, CU_HOSTALLOC_DEVICEMAP), err,
-             "allocating pinned memory");
+    CUDA_TRY(d, cu_pinned_alloc(d->cu, 4096, &p, NULL), err, "allocating pinned memory");
     d->flags = p;
     d->flags[0] = d->flags[1] = 0;
-    CUDA_TRY(d, d->cu->MemHostGetDevicePointer(&d->flags_dev, p, 0), err, "mapping pinned memory");
+    CUDA_TRY(d, cu_pinned_address(d->cu, p, &d->flags_dev, NULL), err, "mapping pinned memory");
     return 0;
 }
 
@@ -284,16 +271,16 @@ static void cuda_close(struct device *dev)
         cuda_lib_close(d);
         cuda_mem_close(d);
         if (d->flags)
-            d->cu->MemFreeHost((void *)d->flags);
+            cu_pinned_free(d->cu, (void *)d->flags);
         if (d->svc.module)
-            d->cu->ModuleUnload(d->svc.module);
+            cu_module_unload(d->cu, d->svc.module);
         cu_event events[] = {d->begin, d->end, d->done};
         for (size_t i = 0; i < ARRAY_LEN(events); i++)
             if (events[i])
-                d->cu->EventDestroy(events[i]);
+                cu_event_destroy(d->cu, events[i]);
         if (d->stream)
-            d->cu->StreamDestroy(d->stream);
-        d->cu->PrimaryCtxRelease(d->device);
+            cu_stream_destroy(d->cu, d->stream);
+        cu_context_close(d->cu, d->device);
     }
     nvml_close(d->nvml);
     cuda_symbols_free(d);
@@ -318,9 +305,9 @@ static void cuda_profile(struct device *dev, bool on)
 {
     const struct cuda *d = cuda_of(dev);
     if (on)
-        d->cu->ProfilerStart();
+        cu_profiler_start(d->cu);
     else
-        d->cu->ProfilerStop();
+        cu_profiler_stop(d->cu);
 }
 
 static void cuda_findings(struct device *dev, struct finding_vec *out)
@@ -369,7 +356,7 @@ static const struct device_ops cuda_ops = {
 
 int cuda_open(struct device **out, const struct job *job, const char *bundle_dir, struct err *err)
 {
-    const struct cuda_api *cu = cuda_api_load(err);
+    const struct cu_driver *cu = cu_driver_load(err);
     if (!cu)
         return -1;
     struct cuda *d = xcalloc(1, sizeof *d);
@@ -385,7 +372,7 @@ int cuda_open(struct device **out, const struct job *job, const char *bundle_dir
     }
     describe(d);
     char pci[32] = "";
-    if (cu->DeviceGetPCIBusId(pci, sizeof pci, d->device) == CU_SUCCESS)
+    if (cu_device_pci_id(cu, d->device, pci, sizeof pci, NULL) == 0)
         d->nvml = nvml_open(pci);
     if (cuda_mem_open(d, err) < 0) {
         cuda_close(&d->dev);

@@ -1,6 +1,9 @@
 /*
  * cuda.h - what the files of the CUDA backend share. Private to src/device/cuda*.c.
  *
+ * The judge's side of a GPU: jobs, blame, guard zones, the gate in front of timed calls. The driver
+ * itself is in src/cuda/, whose names begin with cu_.
+ *
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
  *   cuda_run.c    modules, launches, tensor maps, time limits, clocks
@@ -16,7 +19,13 @@
 
 #include <stdbool.h>
 
-#include "device/cuda_api.h"
+#include "cuda/context.h"
+#include "cuda/launch.h"
+#include "cuda/memory.h"
+#include "cuda/module.h"
+#include "cuda/nvml.h"
+#include "cuda/stream.h"
+#include "cuda/tensormap.h"
 #include "device/device.h"
 
 #define CUDA_GUARD_BYTES 65536u
@@ -53,7 +62,7 @@ struct cublaslt;
 
 struct cuda {
     struct device dev; /* first */
-    const struct cuda_api *cu;
+    const struct cu_driver *cu;
     const struct job *job;
     cu_device device;
     cu_context ctx;
@@ -61,7 +70,6 @@ struct cuda {
     cu_event begin, end, done;
     struct cuda_service svc;
     struct device_info info;
-    int driver;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
     uint64_t live_bytes, slab_bytes, clock; /* clock: stamps of slabs */
@@ -87,22 +95,25 @@ static inline struct cuda *cuda_of(struct device *d)
     return (struct cuda *)d;
 }
 
-/* A failed driver call of Hone's own: -1 with "what: why". Remembers a lost context. */
-int cuda_fail(struct cuda *d, cu_result r, struct err *err, const char *what);
-/* What a driver error says about the candidate's code, with the story in err. */
-enum result_status cuda_blame(struct cuda *d, cu_result r, struct err *err, const char *what);
+/* In all of these `rc` is what a function of src/cuda/ returned: the driver's error, negated. Those
+ * functions get no err here, because cuda_fail and cuda_blame say more about the error. */
 
-#define CUDA_TRY(d, call, err, what)                  \
-    do {                                              \
-        cu_result r_ = (call);                        \
-        if (r_ != CU_SUCCESS)                         \
-            return cuda_fail((d), r_, (err), (what)); \
+/* A failed driver call of Hone's own: -1 with "what: why". Remembers a lost context. */
+int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
+/* What a driver error says about the candidate's code, with the story in err. */
+enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
+
+#define CUDA_TRY(d, call, err, what)                   \
+    do {                                               \
+        int rc_ = (call);                              \
+        if (rc_ < 0)                                   \
+            return cuda_fail((d), rc_, (err), (what)); \
     } while (0)
 
 /* Launches a service kernel over about n work items. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
-/* Waits for the stream, at most timeout_ns (0 = for ever); CU_NOT_READY if time ran out. */
-cu_result cuda_wait(struct cuda *d, uint64_t timeout_ns);
+/* Waits for the stream, at most timeout_ns (0 = for ever); -CU_NOT_READY if time ran out. */
+int cuda_wait(struct cuda *d, uint64_t timeout_ns);
 uint64_t cuda_random(struct cuda *d);
 
 /* cuda_mem.c */

@@ -115,7 +115,7 @@ static struct cublaslt *lt_open(struct cuda *d, struct err *err)
         }
         *(void **)((char *)lt + symbols[i].offset) = sym;
     }
-    if (lt->create(&lt->handle) != 0 || d->cu->MemAlloc(&lt->workspace, WORKSPACE) != CU_SUCCESS) {
+    if (lt->create(&lt->handle) != 0 || cu_mem_alloc(d->cu, WORKSPACE, &lt->workspace, NULL) < 0) {
         err_set(err, ERR_ENV, "cuBLASLt could not be initialised");
         free(lt);
         return NULL;
@@ -146,7 +146,7 @@ void cuda_lib_close(struct cuda *d)
         plan_release(lt, p);
     vec_release(&lt->plans);
     lt->destroy(lt->handle);
-    d->cu->MemFree(lt->workspace);
+    cu_mem_free(d->cu, lt->workspace);
     free(lt);
     d->lt = NULL;
 }
@@ -302,11 +302,11 @@ static double time_algo(struct cuda *d, struct lt_plan *p, const uint64_t addr[3
     double best = INFINITY;
     for (int i = 0; i < TRIES; i++) {
         float ms = 0;
-        if (d->cu->EventRecord(d->begin, d->stream) != CU_SUCCESS ||
+        if (cu_event_record(d->cu, d->begin, d->stream, NULL) < 0 ||
             multiply(d, p, addr, algo) != 0 ||
-            d->cu->EventRecord(d->end, d->stream) != CU_SUCCESS ||
-            cuda_wait(d, d->job->limits.call_ns) != CU_SUCCESS ||
-            d->cu->EventElapsedTime(&ms, d->begin, d->end) != CU_SUCCESS)
+            cu_event_record(d->cu, d->end, d->stream, NULL) < 0 ||
+            cuda_wait(d, d->job->limits.call_ns) < 0 ||
+            cu_event_elapsed_ms(d->cu, d->begin, d->end, &ms, NULL) < 0)
             return INFINITY;
         if (i) /* the first one loads the kernel */
             best = MIN(best, (double)ms);

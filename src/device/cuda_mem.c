@@ -19,10 +19,10 @@ static const uint64_t SLAB_UNIT = 2 << 20;
 int cuda_mem_open(struct cuda *d, struct err *err)
 {
     d->flush_bytes = MAX(d->info.l2_bytes * 2, (uint64_t)FLUSH_MIN);
-    CUDA_TRY(d, d->cu->MemAlloc(&d->slot, 4096), err, "allocating device memory");
-    CUDA_TRY(d, d->cu->MemAlloc(&d->flush, d->flush_bytes * 2), err,
+    CUDA_TRY(d, cu_mem_alloc(d->cu, 4096, &d->slot, NULL), err, "allocating device memory");
+    CUDA_TRY(d, cu_mem_alloc(d->cu, d->flush_bytes * 2, &d->flush, NULL), err,
              "allocating the cache-flush buffer");
-    CUDA_TRY(d, d->cu->MemsetD8Async(d->flush, 0, d->flush_bytes * 2, d->stream), err,
+    CUDA_TRY(d, cu_mem_set(d->cu, d->flush, 0, d->flush_bytes * 2, d->stream, NULL), err,
              "clearing the cache-flush buffer");
     return 0;
 }
@@ -30,12 +30,12 @@ int cuda_mem_open(struct cuda *d, struct err *err)
 void cuda_mem_close(struct cuda *d)
 {
     vec_each (struct cuda_slab, s, &d->slabs)
-        d->cu->MemFree(s->base);
+        cu_mem_free(d->cu, s->base);
     d->slabs.n = 0;
     if (d->slot)
-        d->cu->MemFree(d->slot);
+        cu_mem_free(d->cu, d->slot);
     if (d->flush)
-        d->cu->MemFree(d->flush);
+        cu_mem_free(d->cu, d->flush);
 }
 
 /* ---- slabs ----------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ void cuda_mem_trim(struct cuda *d)
         if (s->used) {
             d->slabs.items[kept++] = *s;
         } else {
-            d->cu->MemFree(s->base);
+            cu_mem_free(d->cu, s->base);
             d->slab_bytes -= s->size;
         }
     }
@@ -63,22 +63,22 @@ static struct cuda_slab *slab_at(struct cuda *d, uint64_t addr)
     return NULL;
 }
 
-static cu_result new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
+static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
 {
     cu_ptr p = 0;
     size = (size + SLAB_UNIT - 1) / SLAB_UNIT * SLAB_UNIT;
-    cu_result r = d->cu->MemAlloc(&p, size);
-    if (r == CU_OUT_OF_MEMORY) {
+    int rc = cu_mem_alloc(d->cu, size, &p, NULL);
+    if (rc == -CU_OUT_OF_MEMORY) {
         cuda_mem_trim(d);
-        r = d->cu->MemAlloc(&p, size);
+        rc = cu_mem_alloc(d->cu, size, &p, NULL);
     }
-    if (r != CU_SUCCESS)
-        return r;
+    if (rc < 0)
+        return rc;
     struct cuda_slab *s = vec_push(&d->slabs);
     *s = (struct cuda_slab){.base = p, .size = size};
     d->slab_bytes += size;
     *out = s;
-    return CU_SUCCESS;
+    return 0;
 }
 
 /* Where its tensors lie costs or saves a short kernel some tens of nanoseconds. A time is that of
@@ -124,11 +124,11 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                        spec->name, (unsigned long long)spec->bytes, (unsigned long long)limit);
     struct cuda_slab *s = reuse_slab(d, span);
     if (!s) {
-        cu_result r = new_slab(d, span + JITTER_BYTES, &s);
-        if (r == CU_OUT_OF_MEMORY)
+        int rc = new_slab(d, span + JITTER_BYTES, &s);
+        if (rc == -CU_OUT_OF_MEMORY)
             return err_set(err, ERR_LIMIT, "'%s' needs %llu bytes of device memory: out of memory",
                            spec->name, (unsigned long long)spec->bytes);
-        CUDA_TRY(d, r, err, "allocating device memory");
+        CUDA_TRY(d, rc, err, "allocating device memory");
     }
     /* A multiple of align and of no higher power of two, at random, then the offset asked for. */
     uint64_t places = (s->size - span) / step + 1;
@@ -159,16 +159,18 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
 int cuda_write(struct device *dev, uint64_t addr, const void *src, uint64_t n, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    CUDA_TRY(d, d->cu->MemcpyHtoDAsync(addr, src, n, d->stream), err, "writing to the device");
-    CUDA_TRY(d, d->cu->StreamSynchronize(d->stream), err, "writing to the device");
+    CUDA_TRY(d, cu_copy_to_device(d->cu, addr, src, n, d->stream, NULL), err,
+             "writing to the device");
+    CUDA_TRY(d, cu_stream_sync(d->cu, d->stream, NULL), err, "writing to the device");
     return 0;
 }
 
 int cuda_read(struct device *dev, void *dst, uint64_t addr, uint64_t n, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    CUDA_TRY(d, d->cu->MemcpyDtoHAsync(dst, addr, n, d->stream), err, "reading from the device");
-    CUDA_TRY(d, d->cu->StreamSynchronize(d->stream), err, "reading from the device");
+    CUDA_TRY(d, cu_copy_to_host(d->cu, dst, addr, n, d->stream, NULL), err,
+             "reading from the device");
+    CUDA_TRY(d, cu_stream_sync(d->cu, d->stream, NULL), err, "reading from the device");
     return 0;
 }
 
@@ -199,7 +201,7 @@ int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, u
 int cuda_zero(struct device *dev, uint64_t addr, uint64_t n, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    CUDA_TRY(d, d->cu->MemsetD8Async(addr, 0, n, d->stream), err, "zeroing a workspace");
+    CUDA_TRY(d, cu_mem_set(d->cu, addr, 0, n, d->stream, NULL), err, "zeroing a workspace");
     return 0;
 }
 
@@ -212,7 +214,7 @@ int cuda_hash(struct device *dev, uint64_t addr, uint64_t n, uint64_t *out, stru
 {
     struct cuda *d = cuda_of(dev);
     void *args[] = {&addr, &n, &d->slot};
-    CUDA_TRY(d, d->cu->MemsetD8Async(d->slot, 0, 8, d->stream), err, "hashing");
+    CUDA_TRY(d, cu_mem_set(d->cu, d->slot, 0, 8, d->stream, NULL), err, "hashing");
     if (cuda_service_launch(d, d->svc.hash, (n + 7) / 8, args, err) < 0)
         return -1;
     return read_slot(d, out, err);
@@ -227,7 +229,7 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
         return err_set(err, ERR_INTERNAL, "guards of an address that is no buffer");
     uint64_t lo = s->addr - CUDA_GUARD_BYTES, hi = s->addr + s->bytes, n = CUDA_GUARD_BYTES;
     void *args[] = {&lo, &n, &hi, &n, &s->key, &d->slot};
-    CUDA_TRY(d, d->cu->MemsetD8Async(d->slot, 0xff, 8, d->stream), err, "checking guard zones");
+    CUDA_TRY(d, cu_mem_set(d->cu, d->slot, 0xff, 8, d->stream, NULL), err, "checking guard zones");
     if (cuda_service_launch(d, d->svc.guard_check, n, args, err) < 0 ||
         read_slot(d, first_bad, err) < 0)
         return -1;
@@ -246,7 +248,7 @@ int cuda_flush_l2(struct device *dev, struct err *err)
     uint64_t n = d->flush_bytes / 16, clean = d->flush + d->flush_bytes;
     uint32_t v = (uint32_t)cuda_random(d);
     void *write_args[] = {&d->flush, &n, &v}, *read_args[] = {&clean, &n, &d->slot};
-    d->cu->CtxResetPersistingL2Cache();
+    cu_l2_reset_persisting(d->cu, NULL);
     if (cuda_service_launch(d, d->svc.flush_write, n, write_args, err) < 0)
         return -1;
     return cuda_service_launch(d, d->svc.flush_read, n, read_args, err);
@@ -260,7 +262,7 @@ int cuda_share(struct device *dev, uint64_t addr, uint8_t handle[64], uint64_t *
     struct cu_ipc_handle h;
     if (!s)
         return err_set(err, ERR_INTERNAL, "share of an address that is no buffer");
-    CUDA_TRY(d, d->cu->IpcGetMemHandle(&h, s->base), err, "sharing memory with the sidecar");
+    CUDA_TRY(d, cu_mem_share(d->cu, s->base, &h, NULL), err, "sharing memory with the sidecar");
     memcpy(handle, h.reserved, 64);
     *offset = addr - s->base;
     return 0;

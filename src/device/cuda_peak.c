@@ -21,9 +21,9 @@ static double time_of(struct peak *p, struct err *err)
         struct launch_stat stat;
         if (cuda_time_begin(&p->d->dev, err) < 0)
             return -1;
-        cu_result r = p->d->cu->LaunchKernel(p->f, p->grid, 1, 1, p->block, 1, 1, p->smem,
-                                             p->d->stream, p->args, NULL);
-        if (cuda_time_end(&p->d->dev, &stat, err) < 0 || r != CU_SUCCESS)
+        int rc =
+            cu_launch_1d(p->d->cu, p->f, p->grid, p->block, p->smem, p->d->stream, p->args, NULL);
+        if (cuda_time_end(&p->d->dev, &stat, err) < 0 || rc < 0)
             return -1;
         if (i >= 0 && stat.time_ns > 0)
             v[n++] = stat.time_ns;
@@ -39,11 +39,11 @@ static int memory_rates(struct cuda *d, struct ceilings_facts *out, struct err *
     while (bytes > 64 << 20 && bytes * 4 > d->info.mem_bytes)
         bytes /= 2;
     n = bytes / 16;
-    if (d->cu->MemAlloc(&a, bytes) != CU_SUCCESS || d->cu->MemAlloc(&b, bytes) != CU_SUCCESS) {
+    if (cu_mem_alloc(d->cu, bytes, &a, NULL) < 0 || cu_mem_alloc(d->cu, bytes, &b, NULL) < 0) {
         err_set(err, ERR_LIMIT, "no device memory to measure with");
         goto out;
     }
-    d->cu->MemsetD8Async(a, 1, bytes, d->stream);
+    cu_mem_set(d->cu, a, 1, bytes, d->stream, NULL);
     void *copy_args[] = {&b, &a, &n}, *read_args[] = {&a, &n, &d->slot};
     /* Several block counts: which one is best differs between GPUs. */
     for (unsigned per_sm = 4; per_sm <= 32; per_sm *= 2) {
@@ -58,9 +58,9 @@ static int memory_rates(struct cuda *d, struct ceilings_facts *out, struct err *
     rc = 0;
 out:
     if (a)
-        d->cu->MemFree(a);
+        cu_mem_free(d->cu, a);
     if (b)
-        d->cu->MemFree(b);
+        cu_mem_free(d->cu, b);
     return rc;
 }
 
@@ -71,10 +71,10 @@ static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, uns
                    struct err *err)
 {
     struct peak p = {d, NULL, d->info.sms * blocks_per_sm, block, smem, args};
-    if (d->cu->ModuleGetFunction(&p.f, d->svc.module, name) != CU_SUCCESS)
+    if (cu_module_function(d->cu, d->svc.module, name, &p.f, NULL) < 0)
         return 0;
     if (smem > 48 * 1024)
-        d->cu->FuncSetAttribute(p.f, CU_FUNC_MAX_DYNAMIC_SMEM, (int)smem);
+        cu_function_set(d->cu, p.f, CU_FUNC_MAX_DYNAMIC_SMEM, (int)smem, NULL);
     double t = time_of(&p, err);
     return t > 0 ? ops_per_block_iter * *iters * p.grid / t / 1e3 : 0;
 }

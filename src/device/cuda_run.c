@@ -152,7 +152,7 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
                 continue;
             const char *name = elf_string(&e, e.sh[s].sh_link, sym[i].st_name);
             uint64_t off = sym[i].st_value, size = e.sh[at].sh_size;
-            if (!*name || d->cu->ModuleGetGlobal(&ptr, &bytes, mod, name) != CU_SUCCESS ||
+            if (!*name || cu_module_global(d->cu, mod, name, &ptr, &bytes, NULL) < 0 ||
                 bytes != sym[i].st_size || off > size || bytes > size - off)
                 continue;
             found[at] = true;
@@ -183,7 +183,7 @@ static int find_variables(struct cuda *d, struct device_module *m, const char *f
     for (unsigned i = 0; i < s->n; i++) {
         cu_ptr ptr = 0;
         size_t bytes = 0;
-        CUDA_TRY(d, d->cu->ModuleGetGlobal(&ptr, &bytes, m->mod, s->at[i].name), err,
+        CUDA_TRY(d, cu_module_global(d->cu, m->mod, s->at[i].name, &ptr, &bytes, NULL), err,
                  "finding the module's variables");
         if (add_range(d, m, ptr - s->at[i].offset, s->at[i].bytes, s->at[i].name, err) < 0)
             return -1;
@@ -231,9 +231,9 @@ enum result_status cuda_load(struct device *dev, const struct job_module *jm, co
                0) {
         st = RESULT_MACHINE;
     } else {
-        cu_result r = d->cu->ModuleLoadData(&m->mod, data);
-        if (r != CU_SUCCESS)
-            st = cuda_blame(d, r, err, "loading the module");
+        int rc = cu_module_load(d->cu, data, &m->mod, NULL);
+        if (rc < 0)
+            st = cuda_blame(d, rc, err, "loading the module");
         else if (find_variables(d, m, *jm->cubin ? jm->cubin : jm->ptx, data, len, err) < 0)
             st = RESULT_MACHINE;
     }
@@ -249,7 +249,7 @@ void cuda_unload(struct device *dev, struct device_module *m)
 {
     struct cuda *d = cuda_of(dev);
     if (m->mod && d->lost == RESULT_OK)
-        d->cu->ModuleUnload(m->mod);
+        cu_module_unload(d->cu, m->mod);
     for (unsigned i = 0; i < m->nfn; i++)
         free(m->fn[i].name);
     for (unsigned i = 0; i < m->nranges; i++)
@@ -271,17 +271,17 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
         return -1;
     }
     cu_function f;
-    cu_result r = d->cu->ModuleGetFunction(&f, m->mod, name);
-    if (r != CU_SUCCESS) {
-        *st = cuda_blame(d, r, err, "the module has no such kernel");
+    int rc = cu_module_function(d->cu, m->mod, name, &f, NULL);
+    if (rc < 0) {
+        *st = cuda_blame(d, rc, err, "the module has no such kernel");
         return -1;
     }
     unsigned i = m->nfn++;
     m->fn[i].name = xstrdup(name);
     m->fn[i].f = f;
-    d->cu->FuncGetAttribute(&m->fn[i].max_threads, CU_FUNC_MAX_THREADS, f);
-    d->cu->FuncGetAttribute(&m->fn[i].static_smem, CU_FUNC_STATIC_SMEM, f);
-    d->cu->FuncGetAttribute(&m->fn[i].regs, CU_FUNC_NUM_REGS, f);
+    cu_function_get(d->cu, f, CU_FUNC_MAX_THREADS, &m->fn[i].max_threads, NULL);
+    cu_function_get(d->cu, f, CU_FUNC_STATIC_SMEM, &m->fn[i].static_smem, NULL);
+    cu_function_get(d->cu, f, CU_FUNC_NUM_REGS, &m->fn[i].regs, NULL);
     return (int)i;
 }
 
@@ -317,20 +317,20 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
 }
 
 /* Opt-ins a kernel needs once per module: large shared memory, clusters over 8 blocks. */
-static cu_result opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
+static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
-    cu_result r = CU_SUCCESS;
+    int rc = 0;
     if (smem > 48 * 1024 && l->smem_bytes > m->fn[fn].smem_set) {
-        r = d->cu->FuncSetAttribute(m->fn[fn].f, CU_FUNC_MAX_DYNAMIC_SMEM, (int)l->smem_bytes);
+        rc =
+            cu_function_set(d->cu, m->fn[fn].f, CU_FUNC_MAX_DYNAMIC_SMEM, (int)l->smem_bytes, NULL);
         m->fn[fn].smem_set = l->smem_bytes;
     }
-    if (r == CU_SUCCESS && l->cluster[0] * l->cluster[1] * l->cluster[2] > 8 &&
-        !m->fn[fn].wide_cluster) {
-        r = d->cu->FuncSetAttribute(m->fn[fn].f, CU_FUNC_NON_PORTABLE_CLUSTER, 1);
+    if (rc == 0 && l->cluster[0] * l->cluster[1] * l->cluster[2] > 8 && !m->fn[fn].wide_cluster) {
+        rc = cu_function_set(d->cu, m->fn[fn].f, CU_FUNC_NON_PORTABLE_CLUSTER, 1, NULL);
         m->fn[fn].wide_cluster = true;
     }
-    return r;
+    return rc;
 }
 
 enum result_status cuda_launch(struct device *dev, struct device_module *m,
@@ -345,80 +345,38 @@ enum result_status cuda_launch(struct device *dev, struct device_module *m,
         return st;
     if ((st = check_shape(d, m, fn, l, err)) != RESULT_OK)
         return st;
-    cu_result r = opt_in(d, m, fn, l);
-    struct cu_launch_attr attrs[2] = {0};
-    struct cu_launch_config cfg = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
-                                   .block = {l->block[0], l->block[1], l->block[2]},
-                                   .smem = (unsigned)l->smem_bytes,
-                                   .stream = d->stream,
-                                   .attrs = attrs};
-    if (l->cooperative) {
-        attrs[cfg.nattrs].id = CU_LAUNCH_COOPERATIVE;
-        attrs[cfg.nattrs++].value.cooperative = 1;
-    }
-    if (l->cluster[0] * l->cluster[1] * l->cluster[2] > 1) {
-        attrs[cfg.nattrs].id = CU_LAUNCH_CLUSTER;
-        attrs[cfg.nattrs].value.cluster.x = l->cluster[0];
-        attrs[cfg.nattrs].value.cluster.y = l->cluster[1];
-        attrs[cfg.nattrs++].value.cluster.z = l->cluster[2];
-    }
-    if (r == CU_SUCCESS)
-        r = d->cu->LaunchKernelEx(&cfg, m->fn[fn].f, (void **)args, NULL);
-    return r == CU_SUCCESS ? RESULT_OK : cuda_blame(d, r, err, "");
+    int rc = opt_in(d, m, fn, l);
+    struct cu_launch launch = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
+                               .block = {l->block[0], l->block[1], l->block[2]},
+                               .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]},
+                               .smem_bytes = (unsigned)l->smem_bytes,
+                               .cooperative = l->cooperative,
+                               .stream = d->stream};
+    if (rc == 0)
+        rc = cu_launch(d->cu, m->fn[fn].f, &launch, args, NULL);
+    return rc == 0 ? RESULT_OK : cuda_blame(d, rc, err, "");
 }
 
 /* ---- tensor maps ----------------------------------------------------------------------------- */
-
-/* CUtensorMapDataType. */
-static int map_type(enum dtype t)
-{
-    switch (t) {
-    case DT_F64:
-        return 8;
-    case DT_F32:
-        return 7;
-    case DT_F16:
-        return 6;
-    case DT_BF16:
-        return 9;
-    case DT_I64:
-        return 5;
-    case DT_U64:
-        return 4;
-    case DT_I32:
-        return 3;
-    case DT_U32:
-        return 2;
-    case DT_I16:
-    case DT_U16:
-        return 1;
-    default:
-        return 0;
-    }
-}
 
 enum result_status cuda_tensormap(struct device *dev, const struct job_tensormap *t, uint64_t addr,
                                   uint8_t out[128], struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    struct cu_tensormap map = {{0}};
-    uint64_t extent = dtype_bytes(t->dtype) * t->dims[0];
-    for (uint32_t i = 1; i < t->rank; i++)
-        extent = MAX(extent, t->strides[i] * t->dims[i]);
-    cu_result r = d->cu->TensorMapEncodeTiled(
-        &map, map_type(t->dtype), t->rank, (void *)(uintptr_t)addr, t->dims, t->strides + 1, t->box,
-        t->elem_strides, t->interleave, t->swizzle, t->l2promo, t->fill_nan);
-    if (r != CU_SUCCESS) {
-        err_set(err, ERR_INPUT,
-                "the tensor map was refused: the address and strides must be multiples of 16 "
-                "bytes, each box dimension at most 256, the box's inner bytes a multiple of 16 and "
-                "within the swizzle's span (%s)",
-                cuda_error_text(r));
+    struct cu_tensormap map;
+    struct cu_tensormap_spec spec = {.dtype = t->dtype,
+                                     .rank = t->rank,
+                                     .addr = addr,
+                                     .interleave = t->interleave,
+                                     .swizzle = t->swizzle,
+                                     .l2promo = t->l2promo,
+                                     .fill_nan = t->fill_nan};
+    memcpy(spec.dims, t->dims, sizeof spec.dims);
+    memcpy(spec.strides, t->strides, sizeof spec.strides);
+    memcpy(spec.box, t->box, sizeof spec.box);
+    memcpy(spec.elem_strides, t->elem_strides, sizeof spec.elem_strides);
+    if (cu_tensormap_encode(d->cu, &spec, &map, err) < 0)
         return RESULT_PLAN;
-    }
-    /* As CuTe does for small tensors on these drivers. */
-    if (d->driver <= 13010 && extent < 131072)
-        map.opaque[1] &= ~(UINT64_C(1) << 21);
     memcpy(out, map.opaque, 128);
     return RESULT_OK;
 }
@@ -441,10 +399,10 @@ enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err
         err_set(err, ERR_INPUT, "%s", d->lost_why);
         return d->lost;
     }
-    cu_result r = cuda_wait(d, timeout_ns);
-    if (r == CU_NOT_READY)
+    int rc = cuda_wait(d, timeout_ns);
+    if (rc == -CU_NOT_READY)
         return hung(d, timeout_ns, err);
-    return r == CU_SUCCESS ? RESULT_OK : cuda_blame(d, r, err, "");
+    return rc == 0 ? RESULT_OK : cuda_blame(d, rc, err, "");
 }
 
 int cuda_time_begin(struct device *dev, struct err *err)
@@ -452,9 +410,9 @@ int cuda_time_begin(struct device *dev, struct err *err)
     struct cuda *d = cuda_of(dev);
     uint64_t epoch = ++d->epoch, rest = REST_NS, limit = GATE_NS, gave_up = d->flags_dev + 8;
     void *args[] = {&d->flags_dev, &epoch, &rest, &limit, &gave_up};
-    CUDA_TRY(d, d->cu->LaunchKernel(d->svc.gate, 1, 1, 1, 1, 1, 1, 0, d->stream, args, NULL), err,
+    CUDA_TRY(d, cu_launch_1d(d->cu, d->svc.gate, 1, 1, 0, d->stream, args, NULL), err,
              "launching the gate");
-    CUDA_TRY(d, d->cu->EventRecord(d->begin, d->stream), err, "recording an event");
+    CUDA_TRY(d, cu_event_record(d->cu, d->begin, d->stream, NULL), err, "recording an event");
     d->timing = true;
     return 0;
 }
@@ -463,18 +421,18 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
     *out = (struct launch_stat){.time_ns = -1};
-    cu_result r = d->cu->EventRecord(d->end, d->stream);
+    int rc = cu_event_record(d->cu, d->end, d->stream, NULL);
     __atomic_store_n(&d->flags[0], d->epoch, __ATOMIC_SEQ_CST);
     d->timing = false;
-    if (r == CU_SUCCESS)
-        r = cuda_wait(d, d->job->limits.call_ns);
-    if (r == CU_NOT_READY) {
+    if (rc == 0)
+        rc = cuda_wait(d, d->job->limits.call_ns);
+    if (rc == -CU_NOT_READY) {
         hung(d, d->job->limits.call_ns, NULL);
         return 0;
     }
-    if (r != CU_SUCCESS) {
+    if (rc < 0) {
         struct err why = ERR_INIT;
-        enum result_status st = cuda_blame(d, r, &why, "");
+        enum result_status st = cuda_blame(d, rc, &why, "");
         if (d->lost == RESULT_OK) {
             d->lost = st;
             snprintf(d->lost_why, sizeof d->lost_why, "%s", why.msg);
@@ -482,7 +440,7 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
         return 0;
     }
     float ms = 0;
-    CUDA_TRY(d, d->cu->EventElapsedTime(&ms, d->begin, d->end), err, "reading the clocks");
+    CUDA_TRY(d, cu_event_elapsed_ms(d->cu, d->begin, d->end, &ms, NULL), err, "reading the clocks");
     if (d->flags[1] != d->epoch)
         out->time_ns = (double)ms * 1e6;
     return 0;
@@ -493,8 +451,7 @@ static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;
     if (cuda_time_begin(&d->dev, err) < 0 ||
-        d->cu->LaunchKernel(d->svc.empty, 1, 1, 1, 32, 1, 1, 0, d->stream, NULL, NULL) !=
-            CU_SUCCESS ||
+        cu_launch_1d(d->cu, d->svc.empty, 1, 32, 0, d->stream, NULL, NULL) < 0 ||
         cuda_time_end(&d->dev, &stat, err) < 0)
         return -1;
     return stat.time_ns;
@@ -512,8 +469,8 @@ int cuda_prepare_timing(struct device *dev, double *empty_launch_ns, struct err 
     for (uint64_t start = now_ns(); now_ns() - start < WARM_NS;) {
         if (cuda_service_launch(d, d->svc.fma32, (uint64_t)d->info.sms * 8 * 256, args, err) < 0)
             return -1;
-        cu_result r = cuda_wait(d, 0);
-        CUDA_TRY(d, r, err, "warming up");
+        int rc = cuda_wait(d, 0);
+        CUDA_TRY(d, rc, err, "warming up");
     }
     for (int i = 0; i < SAMPLES; i++) {
         double t = empty_sample(d, err);

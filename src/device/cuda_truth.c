@@ -30,16 +30,16 @@ int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, str
         return -1;
     cuda_mem_trim(d);
     d->truth = xcalloc(1, sizeof *d->truth);
-    cu_result r = d->cu->ModuleLoadData(&d->truth->mod, data);
+    int rc = cu_module_load(d->cu, data, &d->truth->mod, NULL);
     free(data);
-    CUDA_TRY(d, r, err, "loading the oracle");
+    CUDA_TRY(d, rc, err, "loading the oracle");
     return 0;
 }
 
 static void drop(struct cuda *d, cu_ptr *p)
 {
     if (*p)
-        d->cu->MemFree(*p);
+        cu_mem_free(d->cu, *p);
     *p = 0;
 }
 
@@ -67,14 +67,14 @@ void cuda_truth_close(struct cuda *d)
         return;
     drop_case(d);
     if (d->truth->mod)
-        d->cu->ModuleUnload(d->truth->mod);
+        cu_module_unload(d->cu, d->truth->mod);
     free(d->truth);
     d->truth = NULL;
 }
 
 static int make(struct cuda *d, cu_ptr *p, uint64_t bytes, struct err *err)
 {
-    CUDA_TRY(d, d->cu->MemAlloc(p, MAX(bytes, UINT64_C(16))), err,
+    CUDA_TRY(d, cu_mem_alloc(d->cu, MAX(bytes, UINT64_C(16)), p, NULL), err,
              "allocating memory for the truth");
     return 0;
 }
@@ -136,7 +136,7 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
                           cuda_service_launch(d, d->svc.fill_f64, n, want_args, err) < 0))
             return -1;
     }
-    CUDA_TRY(d, d->cu->MemsetD8Async(t->scratch, 0, c->scratch_elems * 8, d->stream), err,
+    CUDA_TRY(d, cu_mem_set(d->cu, t->scratch, 0, c->scratch_elems * 8, d->stream, NULL), err,
              "clearing the oracle's scratch");
     return 0;
 }
@@ -147,7 +147,7 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
     cu_function f;
     struct sample sample;
     sample_phase(c, phase, sample_seed, &sample);
-    CUDA_TRY(d, d->cu->ModuleGetFunction(&f, d->truth->mod, c->phases[phase].fn), err,
+    CUDA_TRY(d, cu_module_function(d->cu, d->truth->mod, c->phases[phase].fn, &f, NULL), err,
              "looking up a phase of the oracle");
     if (cuda_write(&d->dev, d->truth->starts, sample.start, sample.n * sizeof *sample.start, err) <
         0)
@@ -156,7 +156,7 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
     uint64_t blocks = ((uint64_t)count + BLOCK - 1) / BLOCK;
     unsigned grid = (unsigned)MIN(MAX(blocks, UINT64_C(1)), (uint64_t)d->info.sms * 64);
     void *args[] = {ctx, &d->truth->starts, &run, &count};
-    CUDA_TRY(d, d->cu->LaunchKernel(f, grid, 1, 1, BLOCK, 1, 1, 0, d->stream, args, NULL), err,
+    CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, BLOCK, 0, d->stream, args, NULL), err,
              "launching the oracle");
     return 0;
 }
@@ -204,7 +204,8 @@ int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uin
         return 0;
     if (cuda_write(dev, t->got, got, b->bytes, err) < 0)
         return -1;
-    CUDA_TRY(d, d->cu->MemsetD8Async(t->partial, 0, warps * sizeof(struct compare_sum), d->stream),
+    CUDA_TRY(d,
+             cu_mem_set(d->cu, t->partial, 0, warps * sizeof(struct compare_sum), d->stream, NULL),
              err, "comparing");
     if (cuda_service_launch(d, d->svc.compare, n, args, err) < 0)
         return -1;

@@ -1,14 +1,33 @@
 /*
- * cuda_api.h - the part of the CUDA driver's interface that Hone uses, opened at run time.
+ * driver.h - the CUDA driver, opened at run time: its types, its functions, its errors.
  *
- *     const struct cuda_api *cu = cuda_api_load(err);       NULL: no driver here, err says why
- *     cu->MemAlloc(&p, n);
+ *     const struct cu_driver *cu = cu_driver_load(err);     NULL: no driver here, err says why
+ *     cu_ptr p;
+ *     if (cu_mem_alloc(cu, 1 << 20, &p, err) < 0) ...       memory.h
  *
- * Declared here rather than taken from cuda.h, so that hone-worker builds with nothing but libc.
- * t/unit/cuda_api.c holds these against cuda.h where there is one.
+ * The room's other headers wrap the driver's functions by subject:
+ *
+ *   context.h    GPUs and their attributes, contexts, limits
+ *   memory.h     device memory, pinned host memory, copies
+ *   module.h     cubin or PTX to kernels and variables
+ *   stream.h     streams and events
+ *   launch.h     kernel launches
+ *   tensormap.h  descriptors for TMA
+ *   nvml.h       clocks of a GPU
+ *
+ * Every function takes the driver first and `struct err *` last. It returns 0, or the driver's
+ * error number negated: `rc < 0` is a failure, `rc == -CU_OUT_OF_MEMORY` is that failure. A NULL
+ * err costs no text. A function that gives something back never fails, because nobody could act on
+ * it.
+ *
+ * The declarations are ours, not those of NVIDIA's cuda.h, so that a program builds with libc
+ * alone. t/unit/cuda.c compares them with cuda.h where there is one.
+ *
+ * The driver may be called from several threads. Each thread must first make a context current with
+ * cu_context_use().
  */
-#ifndef DEVICE_CUDA_API_H
-#define DEVICE_CUDA_API_H
+#ifndef CUDA_DRIVER_H
+#define CUDA_DRIVER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -105,7 +124,7 @@ struct cu_ipc_handle {
 };
 
 /* X(name used here, symbol in libcuda, parameters) */
-#define CUDA_FUNCTIONS(X)                                                                     \
+#define CU_FUNCTIONS(X)                                                                       \
     X(Init, "cuInit", (unsigned))                                                             \
     X(DriverGetVersion, "cuDriverGetVersion", (int *))                                        \
     X(GetErrorName, "cuGetErrorName", (cu_result, const char **))                             \
@@ -145,10 +164,12 @@ struct cu_ipc_handle {
     X(StreamCreate, "cuStreamCreate", (cu_stream *, unsigned))                                \
     X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream))                                       \
     X(StreamSynchronize, "cuStreamSynchronize", (cu_stream))                                  \
+    X(StreamWaitEvent, "cuStreamWaitEvent", (cu_stream, cu_event, unsigned))                  \
     X(EventCreate, "cuEventCreate", (cu_event *, unsigned))                                   \
     X(EventDestroy, "cuEventDestroy_v2", (cu_event))                                          \
     X(EventRecord, "cuEventRecord", (cu_event, cu_stream))                                    \
     X(EventQuery, "cuEventQuery", (cu_event))                                                 \
+    X(EventSynchronize, "cuEventSynchronize", (cu_event))                                     \
     X(EventElapsedTime, "cuEventElapsedTime", (float *, cu_event, cu_event))                  \
     X(ProfilerStart, "cuProfilerStart", (void))                                               \
     X(ProfilerStop, "cuProfilerStop", (void))                                                 \
@@ -156,22 +177,25 @@ struct cu_ipc_handle {
       (struct cu_tensormap *, int, uint32_t, void *, const uint64_t *, const uint64_t *,      \
        const uint32_t *, const uint32_t *, int, int, int, int))
 
-struct cuda_api {
+struct cu_driver {
+    int version; /* of CUDA, as the driver counts: 12040 is 12.4; 0 if it does not say */
 #define X(name, symbol, params) cu_result(*name) params;
-    CUDA_FUNCTIONS(X)
+    CU_FUNCTIONS(X)
 #undef X
 };
 
-/* Opened once; initialised (cuInit) as well. */
-const struct cuda_api *cuda_api_load(struct err *err);
-/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; a static buffer per
- * thread. */
-const char *cuda_error_text(cu_result r);
+/* Opens libcuda.so.1 and initialises it, once per process; NULL if that fails. Modules are loaded
+ * eagerly from then on: a kernel loaded at its first launch would stop the stream. */
+const struct cu_driver *cu_driver_load(struct err *err);
 
-/* NVML: clocks and throttle reasons of the device with this PCI bus id; zeros where unknown. */
-struct nvml;
-struct nvml *nvml_open(const char *pci_bus_id); /* NULL if there is none */
-void nvml_close(struct nvml *n);
-void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
+/* The same from a library file of the caller's choice, into `out`. */
+int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
+
+/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; one static buffer per
+ * thread. `r` may also be negated. */
+const char *cu_error_text(const struct cu_driver *cu, int r);
+
+/* 0, or -r with "what: error text" in err. For calls through the table that nothing here wraps. */
+int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

@@ -1,72 +1,9 @@
-#include "device/cuda_api.h"
+#include "cuda/nvml.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/util.h"
-
-static struct cuda_api api;
-static void *lib;
-
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
-#define X(name, symbol, params) {symbol, offsetof(struct cuda_api, name)},
-    CUDA_FUNCTIONS(X)
-#undef X
-};
-
-const struct cuda_api *cuda_api_load(struct err *err)
-{
-    static bool ready;
-    if (ready)
-        return &api;
-    if (!lib)
-        lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    if (!lib) {
-        err_set(err, ERR_ENV, "no CUDA driver on this machine: %s", dlerror());
-        return NULL;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
-        void *sym = dlsym(lib, functions[i].symbol);
-        if (!sym) {
-            err_set(err, ERR_ENV,
-                    "libcuda.so.1 has no %s: the driver is too old (CUDA 12.0 or newer is needed)",
-                    functions[i].symbol);
-            return NULL;
-        }
-        *(void **)((char *)&api + functions[i].offset) = sym;
-    }
-    /* Loading a module must load all of it: a kernel loaded lazily at its first launch would
-     * stop the stream in the middle of a measurement. */
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    cu_result r = api.Init(0);
-    if (r != CU_SUCCESS) {
-        err_set(err, ERR_ENV, "cuInit: %s", cuda_error_text(r));
-        return NULL;
-    }
-    ready = true;
-    return &api;
-}
-
-const char *cuda_error_text(cu_result r)
-{
-    static _Thread_local char text[256];
-    const char *name = NULL, *words = NULL;
-    if (api.GetErrorName)
-        api.GetErrorName(r, &name);
-    if (api.GetErrorString)
-        api.GetErrorString(r, &words);
-    if (name)
-        snprintf(text, sizeof text, "%s (%s)", name, words ? words : "?");
-    else
-        snprintf(text, sizeof text, "CUDA error %d", r);
-    return text;
-}
-
-/* ---- NVML ------------------------------------------------------------------------------------ */
 
 struct nvml {
     void *lib, *device;

@@ -1,0 +1,37 @@
+/*
+ * launch.h - putting kernels on streams.
+ *
+ *     void *args[] = {&x, &y, &n};               args[i] points at the i-th parameter's value
+ *     cu_launch_1d(cu, f, (n + 255) / 256, 256, 0, stream, args, err);
+ *
+ *     struct cu_launch l = {.grid = {64, 8, 1}, .block = {128, 1, 1}, .cluster = {2, 1, 1},
+ *                           .smem_bytes = 98304, .stream = stream};
+ *     cu_launch(cu, f, &l, args, err);
+ *
+ * The driver copies the parameters before it returns. A launch that returns 0 was accepted; whether
+ * the kernel ran well is told by a later wait (stream.h).
+ */
+#ifndef CUDA_LAUNCH_H
+#define CUDA_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "cuda/driver.h"
+
+struct cu_launch {
+    unsigned grid[3], block[3]; /* x, y, z: none may be 0 */
+    unsigned cluster[3];        /* blocks per cluster; all 0 or all 1 = no clusters */
+    unsigned smem_bytes;        /* dynamic shared memory; over 48 KB see cu_function_set() */
+    bool cooperative;           /* all blocks run at once, so that they may wait for each other */
+    cu_stream stream;
+};
+
+int cu_launch(const struct cu_driver *cu, cu_function f, const struct cu_launch *l,
+              void *const *args, struct err *err);
+
+/* A grid of `blocks` and blocks of `threads` in one dimension; args may be NULL if there are none.
+ */
+int cu_launch_1d(const struct cu_driver *cu, cu_function f, unsigned blocks, unsigned threads,
+                 unsigned smem_bytes, cu_stream s, void *const *args, struct err *err);
+
+#endif

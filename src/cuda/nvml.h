@@ -1,0 +1,23 @@
+/*
+ * nvml.h - NVIDIA's management library, opened at run time: the clocks of a GPU.
+ *
+ *     struct nvml *n = nvml_open("0000:3b:00.0");       cu_device_pci_id() gives the id
+ *     nvml_read(n, &clock_mhz, &max_clock_mhz, &throttle);
+ *     nvml_close(n);
+ */
+#ifndef CUDA_NVML_H
+#define CUDA_NVML_H
+
+#include <stdint.h>
+
+struct nvml;
+
+/* NULL where the library is absent or does not know the GPU. */
+struct nvml *nvml_open(const char *pci_bus_id);
+void nvml_close(struct nvml *n);
+
+/* Sets the SM clocks, and adds the reasons why they are lower than they could be. Leaves alone what
+ * NVML does not tell; a NULL `n` tells nothing. */
+void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
+
+#endif

@@ -1,0 +1,71 @@
+#include "cuda/stream.h"
+
+#include <time.h>
+
+#include "base/util.h"
+
+int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err)
+{
+    return cu_check(cu, cu->StreamCreate(out, CU_STREAM_NOBLOCK), err, "making a stream");
+}
+
+void cu_stream_destroy(const struct cu_driver *cu, cu_stream s)
+{
+    cu->StreamDestroy(s);
+}
+
+int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err)
+{
+    return cu_check(cu, cu->StreamSynchronize(s), err, "waiting for a stream");
+}
+
+int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
+                          uint64_t timeout_ns, struct err *err)
+{
+    cu_result r = cu->EventRecord(done, s);
+    uint64_t start = now_ns();
+    while (r == CU_SUCCESS && (r = cu->EventQuery(done)) == CU_NOT_READY) {
+        uint64_t t = now_ns() - start;
+        if (timeout_ns && t > timeout_ns) {
+            err_set(err, ERR_LIMIT, "the GPU still works after %.1f s", (double)t / 1e9);
+            return -CU_NOT_READY;
+        }
+        if (t > 2000000) /* short waits spin, long ones sleep */
+            nanosleep(&(struct timespec){0, t > 100000000 ? 2000000 : 100000}, NULL);
+        r = CU_SUCCESS;
+    }
+    /* The driver prints now what the kernels printed, before the caller looks at the output. */
+    return cu_check(cu, r == CU_SUCCESS ? cu->StreamSynchronize(s) : r, err,
+                    "waiting for a stream");
+}
+
+int cu_stream_wait_event(const struct cu_driver *cu, cu_stream s, cu_event e, struct err *err)
+{
+    return cu_check(cu, cu->StreamWaitEvent(s, e, 0), err, "making a stream wait");
+}
+
+int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err)
+{
+    return cu_check(cu, cu->EventCreate(out, 0), err, "making an event");
+}
+
+void cu_event_destroy(const struct cu_driver *cu, cu_event e)
+{
+    cu->EventDestroy(e);
+}
+
+int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err)
+{
+    return cu_check(cu, cu->EventRecord(e, s), err, "recording an event");
+}
+
+int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err)
+{
+    return cu_check(cu, cu->EventSynchronize(e), err, "waiting for an event");
+}
+
+int cu_event_elapsed_ms(const struct cu_driver *cu, cu_event begin, cu_event end, float *ms,
+                        struct err *err)
+{
+    return cu_check(cu, cu->EventElapsedTime(ms, begin, end), err, "reading the time of events");
+}

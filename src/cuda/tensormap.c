@@ -1,0 +1,56 @@
+#include "cuda/tensormap.h"
+
+#include "base/util.h"
+
+/* CUtensorMapDataType. */
+static int map_type(enum dtype t)
+{
+    switch (t) {
+    case DT_F64:
+        return 8;
+    case DT_F32:
+        return 7;
+    case DT_F16:
+        return 6;
+    case DT_BF16:
+        return 9;
+    case DT_I64:
+        return 5;
+    case DT_U64:
+        return 4;
+    case DT_I32:
+        return 3;
+    case DT_U32:
+        return 2;
+    case DT_I16:
+    case DT_U16:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
+                        struct cu_tensormap *out, struct err *err)
+{
+    *out = (struct cu_tensormap){{0}};
+    uint64_t extent = dtype_bytes(t->dtype) * t->dims[0];
+    for (uint32_t i = 1; i < t->rank; i++)
+        extent = MAX(extent, t->strides[i] * t->dims[i]);
+    cu_result r = cu->TensorMapEncodeTiled(
+        out, map_type(t->dtype), t->rank, (void *)(uintptr_t)t->addr, t->dims, t->strides + 1,
+        t->box, t->elem_strides, t->interleave, t->swizzle, t->l2promo, t->fill_nan);
+    if (r != CU_SUCCESS) {
+        if (err)
+            err_set(err, ERR_INPUT,
+                    "the tensor map was refused: the address and strides must be multiples of 16 "
+                    "bytes, each box dimension at most 256, the box's inner bytes a multiple of 16 "
+                    "and within the swizzle's span (%s)",
+                    cu_error_text(cu, r));
+        return -r;
+    }
+    /* As CuTe does for small tensors on these drivers. */
+    if (cu->version <= 13010 && extent < 131072)
+        out->opaque[1] &= ~(UINT64_C(1) << 21);
+    return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * tensormap.h - descriptors by which TMA copies boxes of a tensor between device and shared memory.
+ *
+ *     struct cu_tensormap map;
+ *     struct cu_tensormap_spec t = {.dtype = DT_F16, .rank = 2, .addr = a, .dims = {k, m},
+ *                                   .strides = {0, k * 2}, .box = {64, 128},
+ *                                   .elem_strides = {1, 1}, .swizzle = 3};
+ *     if (cu_tensormap_encode(cu, &t, &map, err) < 0) ...
+ *
+ * The kernel takes the map as a parameter by value: args[i] = &map (launch.h).
+ */
+#ifndef CUDA_TENSORMAP_H
+#define CUDA_TENSORMAP_H
+
+#include "base/dtype.h"
+#include "cuda/driver.h"
+
+/* Innermost dimension first. The numbers of the modes are the driver's. */
+struct cu_tensormap_spec {
+    enum dtype dtype; /* types of one byte count as uint8 */
+    uint32_t rank;    /* 1 to 5 */
+    cu_ptr addr;
+    uint64_t dims[5];
+    uint64_t strides[5]; /* bytes from one index to the next; [0] is not used */
+    uint32_t box[5];
+    uint32_t elem_strides[5];
+    int interleave; /* 0 none, 1 16B, 2 32B */
+    int swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
+    int l2promo;    /* 0 none, 1 64B, 2 128B, 3 256B */
+    int fill_nan;   /* outside the tensor: 0 zeros, 1 NaN */
+};
+
+/* The driver refuses with -CU_INVALID_VALUE and no reason: err lists its rules. */
+int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
+                        struct cu_tensormap *out, struct err *err);
+
+#endif
