@@ -1,7 +1,7 @@
 /*
  * A CUDA driver without a GPU, for tests of src/cuda/ and of programs that use it.
  *
- *     cc -shared -fPIC -iquote src -o DIR/libcuda.so.1 t/fake/libcuda.c
+ *     cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote src -o DIR/libcuda.so.1 t/fake/libcuda.c
  *     LD_LIBRARY_PATH=DIR FAKE_CUDA_LOG=calls PROGRAM
  *
  * Device memory is host memory, and work is done when it is queued. Kernels do nothing, except for

@@ -10,7 +10,7 @@ root=$PWD
 export HONE=${HONE:-$root/bin/hone}
 out=${OUT:-$(mktemp -d)} limit=${LIMIT:-86400}
 [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
-[ $# -gt 0 ] || set -- fidelity redteam noise overhead profile torture clock optimize kernels
+[ $# -gt 0 ] || set -- cuda fidelity redteam noise overhead profile torture clock optimize kernels
 mkdir -p "$out/details" || exit 1
 
 # Once for all: what is compiled but not timed.
