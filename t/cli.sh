@@ -84,4 +84,11 @@ HONE_CACHE_DIR=$T/cwd/$bad runs 0 "a cache directory" "$HONE" cache stat --json
 out_has "is shown as far as it can be" "$(printf '/x\357\277\275"')"
 runs 1 "a kernel" "$HONE" compile --json "$bad/$bad.cu"
 out_has "is named as far as it can be" "$(printf '"x\357\277\275.cu"')"
+# Options for studies are one option.
+runs 2 "an ablation that does not exist is refused" "$HONE" optimize softmax --ablate colour=off
+err_has "with those that do" "class-prompts"
+runs 2 "so is a value it does not have" "$HONE" optimize softmax --ablate context=round
+err_has "with its values" "flat, dynamic"
+runs 2 "and a step that is no number" "$HONE" optimize softmax --ablate profile-delay=soon
+err_has "with what it takes" "a step from 0"
 done_testing

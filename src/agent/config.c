@@ -1,7 +1,9 @@
 #include "agent/config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "base/util.h"
 
 static const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
@@ -44,7 +46,107 @@ void run_config_init(struct run_config *c)
     };
 }
 
-/* The step from which counters are told, by class (what worked for CuTeGen). */
+/* ---- ablations ------------------------------------------------------------------------------ */
+
+static const char *const off_on[] = {"off", "on"};
+
+static int place_in(const char *const *names, size_t n, const char *value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(names[i], value))
+            return (int)i;
+    return -1;
+}
+
+static int bad_ablation(const char *key, const char *const *names, size_t n, struct err *err)
+{
+    struct strbuf list = STRBUF_INIT(256);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
+    err_set(err, ERR_USAGE, "--ablate %s= is one of %s", key, list.buf);
+    strbuf_release(&list);
+    return -1;
+}
+
+static int ablate_delay(struct run_config *c, const char *value, struct err *err)
+{
+    char *end;
+    long step = strtol(value, &end, 10);
+    if (end == value || *end || step < 0 || step > 100000)
+        return err_set(err, ERR_USAGE, "--ablate profile-delay= is a step from 0 to 100000");
+    c->profile_delay = (int32_t)step;
+    return 0;
+}
+
+enum ablation {
+    ABLATE_PROFILE,
+    ABLATE_CONTEXT,
+    ABLATE_SELECT,
+    ABLATE_CLASS_PROMPTS,
+    ABLATE_ANCHORS,
+    ABLATE_EXAMPLE
+};
+
+static void apply_ablation(struct run_config *c, enum ablation what, int value)
+{
+    switch (what) {
+    case ABLATE_PROFILE:
+        c->profile = (enum profile_mode)value;
+        break;
+    case ABLATE_CONTEXT:
+        c->context = (enum context_mode)value;
+        break;
+    case ABLATE_SELECT:
+        c->select = (enum select_mode)value;
+        break;
+    case ABLATE_CLASS_PROMPTS:
+        c->class_prompts = value;
+        break;
+    case ABLATE_ANCHORS:
+        c->anchors = value;
+        break;
+    case ABLATE_EXAMPLE:
+        c->zero_shot = !value;
+        break;
+    }
+}
+
+int run_config_ablate(struct run_config *c, const char *setting, struct err *err)
+{
+    static const struct {
+        const char *key;
+        const char *const *names;
+        size_t n;
+    } keys[] = {[ABLATE_PROFILE] = {"profile", profile_names, PROFILE_MODES},
+                [ABLATE_CONTEXT] = {"context", context_names, CONTEXT_MODES},
+                [ABLATE_SELECT] = {"select", select_names, SELECT_MODES},
+                [ABLATE_CLASS_PROMPTS] = {"class-prompts", off_on, 2},
+                [ABLATE_ANCHORS] = {"anchors", off_on, 2},
+                [ABLATE_EXAMPLE] = {"example", off_on, 2}};
+    size_t n = strcspn(setting, "=");
+    const char *value = setting[n] ? setting + n + 1 : "";
+    char key[32];
+    snprintf(key, sizeof key, "%.*s", (int)MIN(n, sizeof key - 1), setting);
+    if (str_eq(key, "profile-delay"))
+        return ablate_delay(c, value, err);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (!str_eq(keys[i].key, key))
+            continue;
+        int v = place_in(keys[i].names, keys[i].n, value);
+        if (v < 0)
+            return bad_ablation(key, keys[i].names, keys[i].n, err);
+        apply_ablation(c, (enum ablation)i, v);
+        return 0;
+    }
+    return err_set(err, ERR_USAGE,
+                   "--ablate '%s': the keys are profile, profile-delay, class-prompts, example, "
+                   "anchors, context and select; `hone optimize --help` lists their values",
+                   setting);
+}
+
+/* ---- defaults ------------------------------------------------------------------------------- */
+
+/* The step from which counters are told, by class (the steps that worked for CuTeGen). */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {

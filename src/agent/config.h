@@ -65,6 +65,17 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
+/* Switches one of the papers' ideas, "KEY=VALUE", for studies. ABLATIONS lists them. */
+int run_config_ablate(struct run_config *c, const char *setting, struct err *err);
+#define ABLATIONS                                                           \
+    "for studies, may be given several times:\n"                            \
+    "profile=never|always|delayed   when counters reach the prompts\n"      \
+    "profile-delay=STEP             the first step that may have them\n"    \
+    "class-prompts=off              no menu of the task's class\n"          \
+    "example=off                    no example kernel in the prompts\n"     \
+    "anchors=off                    search: plans in words, not in spans\n" \
+    "context=flat                   search: every role sees every node\n"   \
+    "select=greedy                  search: always expand the best node"
 /* Fills in what a strategy wants and the user left open. */
 void run_config_settle(struct run_config *c, const struct task *t);
 json_t *run_config_to_json(const struct run_config *c);

@@ -5,7 +5,7 @@
  *     code   sees  the root, the node's children, the children of its siblings
  *     debug  sees  the root, the node's siblings
  *
- * `--context flat` gives everyone the whole list instead. The node itself is in every prompt.
+ * `--ablate context=flat` gives everyone the whole list instead. The node itself is in every prompt.
  */
 #ifndef AGENT_CONTEXT_H
 #define AGENT_CONTEXT_H

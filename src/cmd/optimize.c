@@ -20,11 +20,11 @@
 enum { MAX_SOURCE = 1 << 20 };
 
 struct wishes {
-    const char *strategy, *dialect, *profile, *context, *select, *from, *store;
+    const char *strategy, *dialect, *from, *store;
     const char *author[AUTHOR_ROLES];
-    bool no_class, no_anchors, zero_shot, rejudge, no_baselines;
+    struct str_vec ablate; /* KEY=VALUE */
+    bool rejudge, no_baselines;
     uint64_t steps, repairs, tries, wave, seed, proposals; /* repairs: UINT64_MAX = not given */
-    int64_t delay;
 };
 
 static int pick(const char *given, const char *what, const char *const *names, size_t n,
@@ -43,15 +43,8 @@ static int pick(const char *given, const char *what, const char *const *names, s
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
 {
-    /* Astra's profiler measures from the first round on. */
-    const char *profile = w->profile                    ? w->profile
-                          : str_eq(w->strategy, "team") ? "always"
-                                                        : "delayed";
     int d = pick(w->dialect, "dialect", dialect_names, DIALECTS, err);
-    int p = d < 0 ? -1 : pick(profile, "profile", profile_names, PROFILE_MODES, err);
-    int x = p < 0 ? -1 : pick(w->context, "context", context_names, CONTEXT_MODES, err);
-    int s = x < 0 ? -1 : pick(w->select, "select", select_names, SELECT_MODES, err);
-    if (s < 0)
+    if (d < 0)
         return -1;
     if (!strategy_find(w->strategy)) {
         struct strbuf list = STRBUF_INIT(512);
@@ -63,12 +56,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     }
     c->strategy = w->strategy;
     c->dialect = (enum dialect)d;
-    c->profile = (enum profile_mode)p;
-    c->context = (enum context_mode)x;
-    c->select = (enum select_mode)s;
-    c->class_prompts = !w->no_class;
-    c->anchors = !w->no_anchors;
-    c->zero_shot = w->zero_shot;
+    if (str_eq(w->strategy, "team")) /* Astra's profiler measures from the first round on */
+        c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
     c->proposals = (uint32_t)MIN(w->proposals, 64);
     c->steps = (uint32_t)MIN(w->steps, 100000);
@@ -76,7 +65,9 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     c->tries = (uint32_t)MIN(w->tries, 1000);
     c->wave = (uint32_t)MIN(MAX(w->wave, 1), 64);
     c->seed = w->seed;
-    c->profile_delay = (int32_t)MIN(w->delay, 100000);
+    for (size_t i = 0; i < w->ablate.n; i++)
+        if (run_config_ablate(c, w->ablate.items[i], err) < 0)
+            return -1;
     return 0;
 }
 
@@ -153,13 +144,7 @@ static int run(int argc, const char **argv)
     struct run_config c;
     struct strbuf source = STRBUF_INIT(MAX_SOURCE);
     struct session s = {.config = &c};
-    struct wishes w = {.strategy = "refine",
-                       .dialect = "cute",
-                       .context = "dynamic",
-                       .select = "eps",
-                       .repairs = UINT64_MAX,
-                       .wave = 1,
-                       .delay = -1};
+    struct wishes w = {.strategy = "refine", .dialect = "cute", .repairs = UINT64_MAX, .wave = 1};
     run_config_init(&c);
     const struct option opts[] = {
         OPT_STR('s', "strategy", &w.strategy, "NAME",
@@ -200,15 +185,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
         OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
         OPT_FLAG(0, "rejudge", &w.rejudge, "replay: judge again instead of taking the verdicts"),
-        OPT_GROUP("Ablations"),
-        OPT_STR(0, "profile", &w.profile, "WHEN", "never, always or delayed"),
-        OPT_INT(0, "profile-delay", &w.delay, "STEP",
-                "when counters are told (default: the class's)"),
-        OPT_FLAG(0, "no-class-prompts", &w.no_class, "leave the class's menu out"),
-        OPT_FLAG(0, "no-anchors", &w.no_anchors, "search: plans in words"),
-        OPT_STR(0, "context", &w.context, "HOW", "search: dynamic (default) or flat"),
-        OPT_STR(0, "select", &w.select, "HOW", "search: eps (default) or greedy"),
-        OPT_FLAG(0, "zero-shot", &w.zero_shot, "leave the example out"),
+        OPT_GROUP("Studies"),
+        OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE", ABLATIONS),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
         OPT_STR(0, "store", &w.store, "FILE", SESSION_STORE_HELP),
@@ -241,6 +219,7 @@ static int run(int argc, const char **argv)
     else
         rc = session_run(&s);
     store_close(s.store);
+    vec_release(&w.ablate);
     strbuf_release(&source);
     arena_release(&mem);
     return rc;
