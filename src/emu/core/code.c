@@ -1,5 +1,5 @@
 /*
- * code.c - a loaded module: its variables placed in memory, its functions found by name.
+ * code.c - loads a module: places its variables in memory and finds its functions by name.
  *
  * Global variables share one allocation. Shared variables of the module and of .func's come first
  * (after SMEM_BASE, which the hardware reserves too), then those of each entry; dynamic shared
@@ -107,8 +107,8 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* The one address of `extern .shared x[]` while this entry is decoded. Functions are decoded once
- * for all entries, so where they use it every entry gets the same. */
+/* `extern .shared x[]` has one address while an entry is decoded. Functions are decoded once for
+ * all entries, so if a function uses it, all entries get the same address. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);
@@ -182,7 +182,7 @@ static int apply_reloc(struct code *c, const struct ptx_var *v, const struct ptx
     return 0;
 }
 
-/* The initial bytes of a variable, at dst. */
+/* Writes the initial bytes of a variable to dst. */
 static int initial_value(struct code *c, const struct ptx_var *v, uint8_t *dst, struct err *err)
 {
     memset(dst, 0, v->bytes);
@@ -195,7 +195,7 @@ static int initial_value(struct code *c, const struct ptx_var *v, uint8_t *dst, 
     return 0;
 }
 
-/* Writes initial values of global variables (again). */
+/* Writes the initial values of .const and .global variables. */
 static int code_init_globals(struct code *c, struct err *err)
 {
     if (c->globals)

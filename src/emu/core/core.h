@@ -1,22 +1,23 @@
 /*
  * core.h - the inside of the emulator: decoded instructions, warps, blocks, memory, scheduling.
  *
- * How an instruction gets to run. At load each ptx_insn is given to the decode function registered
- * for its opcode (decode.c). It checks the form, translates operands to *operand codes* and puts an
- * exec function and its data into a struct insn; or it calls dec_unsupported(). At run time
+ * How an instruction gets to run. At load, decode.c gives each ptx_insn to the decode function
+ * registered for its opcode. This function checks the form, translates operands to *operand codes*
+ * and puts an exec function and its data into a struct insn; or it calls dec_unsupported(). At run
+ * time
  *
  *     int exec(struct warp *w, const struct insn *in)
  *
- * performs the instruction for the lanes in w->active (guard predicate already applied, never 0)
- * and returns an enum exec_rc.
+ * performs the instruction for the lanes in w->active and returns an enum exec_rc. The guard
+ * predicate is already applied to w->active, which is never 0.
  *
  * Registers. A warp's registers are arrays of 32 lanes, one array per PTX register:
  *     .b8 .b16  uint16_t[32]      .b32  uint32_t[32]      .b64  uint64_t[32]
  *     .b128     __uint128_t[32]   .pred one uint32_t, bit i = lane i
  * An operand code is a 32-bit number: the top two bits choose a base (frame, constant pool, special
- * registers of the warp or of the block), the rest is a byte offset. Immediates are broadcast into
- * the constant pool at decode time, so that an exec function never asks what kind of operand it
- * has:
+ * registers of the warp or of the block), the rest is a byte offset. The decoder broadcasts
+ * immediates into the constant pool, so that an exec function need not know what kind of operand
+ * it has:
  *
  *     static int exec_add_f32(struct warp *w, const struct insn *in)
  *     {
@@ -26,17 +27,17 @@
  *         return EX_NEXT;
  *     }
  *
- * A sink `_` decodes to a scratch register, so it may be written without asking.
+ * A sink `_` decodes to a scratch register, so exec functions write it like any other register.
  *
  * Convergence. A warp is a set of fragments (lanes with the same pc and frame); the core merges
- * them as they meet. An instruction marked INSN_ALIGNED is executed only when every lane of the
- * warp that has not exited is active in one fragment; the core waits for them (and reports barrier
- * divergence when they cannot come). w->active then holds all live lanes.
+ * fragments that reach the same place. The core executes an instruction marked INSN_ALIGNED only
+ * when all lanes of the warp that have not exited are in one fragment. It waits for the missing
+ * lanes, and reports barrier divergence when they cannot come. w->active then holds all live lanes.
  *
- * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*; it
- * is called again after others have run. When every warp of the cluster waits and async_idle()
- * finds nothing to complete, emu_stuck(w) turns true for one round so that try_wait can return
- * false; if nothing moves for many rounds the launch ends as a deadlock.
+ * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
+ * the core calls it again after other warps have run. When every warp of the cluster waits and
+ * async_idle() finds nothing to complete, emu_stuck(w) turns true for one round so that try_wait
+ * can return false; if nothing moves for many rounds the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster; global memory is shared between host
  * threads, so atomics on it use __atomic builtins. Everything else here is owned by one thread.
@@ -69,7 +70,7 @@ struct emu;
 struct code;
 
 enum exec_rc {
-    EX_NEXT,    /* done: the next instruction */
+    EX_NEXT,    /* done: go on with the next instruction */
     EX_JUMP,    /* the fragment's pc was set (branches, calls; core only) */
     EX_YIELD,   /* done, but let others run first (nanosleep, failed try_wait) */
     EX_WAIT,    /* not done and nothing changed: call again later */
@@ -90,7 +91,7 @@ enum insn_flags {
     INSN_VARYING = 128  /* core's own */
 };
 
-/* What an instruction counts as. */
+/* The class under which the counters count an instruction. */
 enum count_kind {
     CK_OTHER,
     CK_INT,
@@ -123,7 +124,7 @@ enum count_kind {
 #define OPND_WARP (2u << 30)  /* special registers that differ between warps: %tid */
 #define OPND_BLOCK (3u << 30) /* special registers that differ between blocks: %ctaid */
 #define OPND_OFF 0x3fffffffu
-/* A plain number in the place of an operand, so that nobody takes it for a register. */
+/* A plain number in the place of an operand code, marked so that no code reads it as a register. */
 #define OPND_NUMBER(n) (OPND_CONST | (n))
 
 struct insn {
@@ -133,12 +134,12 @@ struct insn {
     uint16_t nv;         /* operands in v */
     uint8_t flags;       /* enum insn_flags */
     uint8_t kind;        /* enum count_kind */
-    uint8_t sub[4];      /* the decoder's own small facts: type, width, rounding, ... */
+    uint8_t sub[4];      /* small numbers of the decoder: type, width, rounding, ... */
     uint32_t rank;       /* scheduling order of its basic block */
     const uint32_t *v;   /* operand codes of vector operands, if any */
     int64_t imm;         /* address offset, immediate, branch target, ... */
     const void *aux;     /* decoder's data, in the module's arena */
-    uint32_t src;        /* index of the ptx_insn it came from */
+    uint32_t src;        /* index of the ptx_insn that was decoded */
     uint32_t tensor_ops; /* CK_TENSOR: operations (2*m*n*k) per execution */
 };
 
@@ -150,7 +151,7 @@ struct decoder {
     struct ptx_module *ptx;
     struct ptx_func *func;
     struct err *err;
-    enum result_status status; /* of a failure: UNSUPPORTED or LOAD_FAILED */
+    enum result_status status; /* after a failure: UNSUPPORTED or LOAD_FAILED */
     struct fdecode *f;         /* private to decode.c */
 };
 typedef int (*decode_fn)(struct decoder *d, const struct ptx_insn *p, struct insn *in);
@@ -158,36 +159,38 @@ struct decode_entry {
     const char *op;
     decode_fn fn;
 };
-/* Tables of each room, ended by {NULL, NULL}; an opcode may stand in several tables: a decode
- * function returns 1 for "not mine", 0 for done, -1 after dec_unsupported()/dec_bad(). */
+/* The tables of decode functions, each ended by {NULL, NULL}. An opcode may be in several tables: a
+ * decode function returns 1 if it does not know this form, 0 when done, -1 after dec_unsupported()
+ * or dec_bad(). */
 extern const struct decode_entry decode_alu_ops[], decode_video_ops[], decode_bit_ops[],
     decode_warp_ops[], decode_call_ops[], decode_fp_ops[], decode_half_ops[], decode_cvt_ops[],
     decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
     decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
 
-/* "unsupported: <text> at file:line" / "bad instruction ..."; both return -1. */
+/* Set the error "unsupported: <text> at file:line" or "bad instruction ...", and return -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
 int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Operand codes. `bits` is what the instruction reads or writes: 1 (predicate), 16, 32, 64, 128; a
- * register of another width is an error. dec_src also takes immediates, special registers and
- * symbols; `t` says how to read an immediate (float constants). */
+/* Operand codes. `bits` is the width that the instruction reads or writes: 1 (predicate), 16, 32,
+ * 64, 128; a register of another width is an error. dec_src also takes immediates, special
+ * registers and symbols; `t` says how to read an immediate (float constants). */
 int dec_dst(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             uint32_t *out);
 int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, enum ptx_type t,
             uint32_t *out);
-/* A predicate source, negation resolved into *neg. */
+/* A predicate that is read; *neg tells if it is negated. */
 int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t *out,
              bool *neg);
-/* [reg+imm], [sym+imm], [imm]: *base is an operand code of *base_bits (32 or 64) wide lanes. */
+/* An address [reg+imm], [sym+imm] or [imm]: *base is an operand code whose lanes are *base_bits (32
+ * or 64) wide. For a variable of the frame (.local, or .param of a function) *base_bits is 0 and
+ * *off is relative to the frame. */
 int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
              enum ptx_space sp, uint32_t *base, uint32_t *base_bits, int64_t *off);
-/* Registers of a vector operand {..} (or of a single register: one): codes to out[], count to *n.
- */
+/* Registers of a vector operand {..}, or a single register: codes to out[], their number to *n. */
 int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
-/* Width of the register an operand is (0 if it is not a register). */
+/* Width of a register operand; 0 if the operand is not a register. */
 uint32_t dec_reg_bits(const struct ptx_opnd *o);
 /* Memory that lives as long as the module. */
 void *dec_alloc(struct decoder *d, size_t n);
@@ -201,27 +204,27 @@ struct frame {
     char *regs;
     struct code_func *func;
     struct frame *caller;
-    const struct insn *ret_pc; /* in the caller */
+    const struct insn *ret_pc; /* where the caller goes on */
     uint32_t mask;             /* lanes still inside */
     uint32_t depth;
-    uint32_t local_base, local_top; /* bytes of each lane's local memory in use below / with us */
+    uint32_t local_base, local_top; /* this frame's part of each lane's local memory */
     char *params;                   /* [WARP][func->param_bytes] */
-    const struct insn *call;        /* the call, to copy results back */
+    const struct insn *call;        /* the call instruction; says where results go */
 };
 
 struct fragment {
     uint32_t mask;
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase;  /* of the barrier it arrived at */
+    uint32_t phase;  /* of the barrier at which it arrived */
     uint8_t arrived; /* at a barrier: never merged until released */
     uint8_t waiting; /* its last step was EX_WAIT */
     uint32_t ran;    /* slices since another fragment of the warp ran */
 };
 
 struct warp {
-    char *base[4];   /* of operand codes: frame, constants, special registers of warp, block */
-    uint32_t active; /* lanes executing now, guard applied */
+    char *base[4]; /* bases of operand codes: frame, constants, special registers of warp, block */
+    uint32_t active; /* lanes that execute this instruction, guard applied */
     uint32_t mask;   /* lanes of the running fragment */
     uint32_t live;   /* lanes not exited */
     struct frame *frame;
@@ -232,32 +235,32 @@ struct warp {
     uint32_t nfrags, cur;
     uint32_t id;              /* within the block */
     uint64_t steps;           /* warp instructions executed */
-    struct undef *undef;      /* set while registers hold what nobody wrote: undefined.c */
-    struct warp_watch *watch; /* set while registers of a wgmma in flight are watched */
-    struct warp_async *async; /* emutensor's: cp.async groups, wgmma groups */
+    struct undef *undef;      /* set while registers hold unwritten bytes: undefined.c */
+    struct warp_watch *watch; /* set while a wgmma in flight uses registers: warpgroup.c */
+    struct warp_async *async; /* cp.async groups, wgmma groups: async.h */
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
     struct insn_count *counts; /* of the host thread, or NULL */
     struct pending *pending;   /* with counts: loads under way */
-    struct frame *frame0;      /* the entry's */
+    struct frame *frame0;      /* the frame of the entry */
     uint32_t slices;
     uint32_t diverged;        /* branches that split a fragment */
     uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */
     uint32_t cluster_phase;   /* of that arrival */
     uint64_t barriers, syncwarps;
-    uint64_t call_bytes; /* of the frames of open calls */
+    uint64_t call_bytes; /* memory of the frames of open calls */
     uint32_t strong;     /* strong loads and atomics since the last switch: it may be spinning */
-    bool unfair;         /* the last slice ran out while others of the warp waited their turn */
+    bool unfair;         /* the last slice ended while other fragments waited for their turn */
 };
 
 struct barrier {
     uint32_t expected; /* threads; 0 = all of the block */
-    uint32_t arrived;  /* in threads, a whole warp counting as 32 */
-    uint32_t threads;  /* arrived, as they are */
+    uint32_t arrived;  /* threads that arrived; every warp counts as 32 */
+    uint32_t threads;  /* threads that arrived, counted one by one */
     uint32_t phase;
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
-    char key[2]; /* addresses for the sanitizer: a phase, and the next */
+    char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */
 };
 
 struct block {
@@ -270,15 +273,15 @@ struct block {
     uint8_t *smem;
     uint32_t smem_bytes; /* static + dynamic */
     struct barrier bar[16];
-    struct block_async *async; /* emutensor's: mbarriers' waiters, bulk copies in flight */
+    struct block_async *async; /* mbarriers' waiters, bulk copies in flight: async.h */
     struct block_san *san;
     uint64_t steps;
     char *memory; /* registers, local memory: one allocation, reused by the next block */
     size_t memory_bytes;
     char *spec;                 /* special registers of the block */
     uint32_t nrunning;          /* warps */
-    uint32_t g_clock;           /* the sanitizer's: device-wide fences so far, + 1 */
-    struct sector_set *sectors; /* with counts: what this block has read */
+    uint32_t g_clock;           /* for the sanitizer: 1 + device-wide fences so far */
+    struct sector_set *sectors; /* with counts: the sectors that this block has read */
     bool started;
 };
 
@@ -289,24 +292,24 @@ struct cluster {
     struct barrier bar; /* barrier.cluster */
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
-    struct worker_state *ws; /* host thread */
-    uint64_t stored;         /* bytes to global memory, in counted launches */
+    struct worker_state *ws; /* of its host thread */
+    uint64_t stored;         /* bytes stored to global memory, in counted launches */
     uint32_t nrunning;       /* warps */
     uint32_t nlive;          /* threads */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* rounds in which waits had to return false, since `state` was seen */
-    uint64_t state;   /* of shared memory and of `strongs` */
+    uint32_t polls;   /* rounds in which waits had to return false, since `state` changed */
+    uint64_t state;   /* hash of shared memory and of `strongs` */
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
     uint64_t rng;
-    struct { /* is it going round in circles? see sched.c */
+    struct { /* the search for a state that repeats for ever: see sched.c */
         uint64_t steps, next, hash;
         uint32_t rounds, age, power, epoch;
         bool on, reads, writes, cycles;
     } probe;
 };
 
-/* True for one round when nothing else can move: a try_wait may return false now. */
+/* True for one round when no warp of the cluster can move: a try_wait may return false now. */
 static inline bool emu_stuck(const struct warp *w)
 {
     return w->block->cluster->stuck;
@@ -329,9 +332,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Generic addresses: windows by the upper bits. Offsets in a window are what cvta.to.X gives.
- * Shared addresses are 32 bits: (0 << 24 | offset) is the executing block's own memory,
- * ((rank + 1) << 24 | offset) is a block of the cluster (what mapa returns). */
+/* Generic addresses: the upper bits select a window. cvta.to.X returns the offset in the window.
+ * Shared addresses are 32 bits: (0 << 24 | offset) is the executing block's own memory;
+ * ((rank + 1) << 24 | offset), as mapa returns it, is the memory of a block of the cluster. */
 #define WIN_SHARED (1ull << 40)
 #define WIN_LOCAL (2ull << 40)
 #define WIN_CONST (3ull << 40)
@@ -345,24 +348,26 @@ enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
     MEM_ATOMIC = 4,  /* read-modify-write: with READ|WRITE */
-    MEM_STRONG = 8,  /* volatile, relaxed, acquire, release: no data race with its like */
+    MEM_STRONG = 8,  /* volatile, relaxed, acquire, release: two of these are no data race */
     MEM_ASYNC = 16,  /* by the async proxy: TMA, cp.async.bulk, wgmma operands */
     MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own) */
 };
 
-/* Host pointer to n bytes at addr for one lane; does bounds, alignment (n a power of two) and the
- * sanitizer's bookkeeping. NULL after emu_fault(): return EX_FAULT. A small overrun (guard zone, or
- * within shared memory) is a finding and still gives usable memory. `pc` names the source line. */
+/* Host pointer to n bytes at addr for one lane. Checks bounds and alignment (n is a power of two)
+ * and tells the sanitizer. Returns NULL after emu_fault(): the caller returns EX_FAULT. A small
+ * overrun (guard zone, or within shared memory) is a finding; the memory is usable all the same.
+ * `pc` names the source line. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
-/* The block a shared address means, and the offset; NULL if the rank is out of range. */
+/* The block to whose shared memory addr points, and the offset there; NULL if the rank is out of
+ * range. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
-/* Shared memory of this block, whole warp at once (ldmatrix etc.): same as mem_at, cheaper. */
+/* The same as mem_at for shared memory of this block, but cheaper; for ldmatrix and its like. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
 /* Space and offset of a generic address. */
 enum ptx_space generic_space(uint64_t addr);
-/* Effective address of lane: operand code, its width, offset. */
+/* Effective address of a lane, from an operand code, its width and an offset. */
 static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bits, uint32_t lane,
                                int64_t off)
 {
@@ -373,12 +378,12 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Ends the launch: RESULT_FAULT, _HANG or _UNSUPPORTED with a message and a finding; returns
- * EX_FAULT. lane -1: the warp. */
+/* Ends the launch with RESULT_FAULT, _HANG or _UNSUPPORTED, a message and a finding; returns
+ * EX_FAULT. lane -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* A finding that does not stop the launch (does nothing when the sanitizer is off). `object` and
- * `other` may be NULL. Deduplicated by kind and line. */
+/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. Findings of
+ * one kind and line are recorded once and counted. `object` and `other` may be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                  const char *object, int64_t index, const char *other, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -387,33 +392,37 @@ bool emu_sanitizing(const struct warp *w);
 /* ---- sanitizer hooks for asynchronous operations ----------------------------------------------
  */
 
-/* Happens-before. A release publishes what the warp's active lanes did before it under a key (the
- * host address of an mbarrier, say); an acquire orders what follows after all that was released
- * under that key. */
+/* Happens-before. A release publishes, under a key, everything that the warp's active lanes did
+ * before it. The key is the host address of an mbarrier, for example. After an acquire, the warp's
+ * accesses are ordered after all that was released under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
-/* Bytes of shared memory an asynchronous operation will read (write = false) or write until
- * san_async_end: another access that conflicts is a FIND_ASYNC naming `what`. The id is > 0. */
+/* An asynchronous operation will read (write = false) or write these bytes of shared memory until
+ * san_async_end. A conflicting access until then is a FIND_ASYNC that names `what`. Returns an id
+ * > 0. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
-/* Shared bytes became written by an async operation that has completed: initialised, and (with key)
- * released under it. */
+/* An async operation that has completed wrote these shared bytes: they are initialised now and, if
+ * key is not NULL, released under it. */
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
-/* fence.proxy.async by the active lanes; and: were generic writes by this block to these bytes
- * fenced before the async proxy reads them? Reports FIND_ASYNC if not. */
+/* The active lanes execute fence.proxy.async. */
 void san_proxy_fence(struct warp *w);
+/* The async proxy is about to read these bytes: reports FIND_ASYNC if the block wrote them with
+ * generic writes and no fence came since. */
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 
 /* ---- hooks the asynchronous part implements (async.c) -----------------------------------------
  */
 
-void async_block_begin(struct block *b); /* before the first instruction; state is fresh */
-void async_block_end(struct block *b);   /* all threads exited: pending stores complete here, what
-                                            was never waited for is reported; frees the state */
+/* Before a block's first instruction: makes its state afresh. */
+void async_block_begin(struct block *b);
+/* After all threads exited: completes pending stores, reports the operations for which no thread
+ * waited, frees the state. */
+void async_block_end(struct block *b);
 void async_warp_exit(struct warp *w);
-/* Every warp of the cluster waits: complete something that is in flight. Returns how many. */
+/* Every warp of the cluster waits: completes operations in flight. Returns how many. */
 int async_idle(struct cluster *c);
 /* Called before each instruction while warp->watch is set. */
 void async_touch(struct warp *w, const struct insn *in);
@@ -424,7 +433,7 @@ enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, u
 /* ---- counters ---------------------------------------------------------------------------------
  */
 
-/* Bytes moved by an operation that is no plain load or store (bulk copies, ldmatrix). */
+/* Counts bytes that an operation moves which is no plain load or store (bulk copies, ldmatrix). */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
 

@@ -1,8 +1,10 @@
 /*
- * decode.c - parsed instructions to executable ones: operand codes, constants, the opcode table.
+ * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
+ * table.
  *
- * An instruction no decoder takes becomes exec_unsupported: it is reported if it is reached, with
- * its text and source line; it never gives a wrong result. A malformed one fails the load.
+ * If no decoder knows an instruction, its exec function is exec_unsupported. This ends the launch
+ * and reports the instruction's text and source line if a warp reaches it, so that it never gives a
+ * wrong result. A malformed instruction fails the load.
  */
 #include <stdarg.h>
 
@@ -70,7 +72,8 @@ static uint64_t const_at(const struct code *c, uint32_t off, uint32_t bits)
     return v;
 }
 
-/* Open addressing over the pool; entries are offset * 4 + class, + 1. */
+/* Doubles the hash table of constants. It uses open addressing; an entry is offset * 4 + class + 1.
+ */
 static void const_rehash(struct code *c)
 {
     uint32_t cap = c->const_hash_cap ? c->const_hash_cap * 2 : 256;
@@ -91,7 +94,7 @@ static void const_rehash(struct code *c)
     c->const_hash_cap = cap;
 }
 
-/* Broadcast constant of 16, 32, 64 bits. */
+/* The operand code of a constant of 16, 32 or 64 bits, broadcast to all lanes. */
 static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
 {
     struct code *c = d->code;
@@ -238,7 +241,7 @@ static int special_src(struct decoder *d, const struct ptx_insn *p, const struct
     return dec_unsupported(d, p);
 }
 
-/* Bits of an immediate as type t. */
+/* The bits of an immediate, read as type t. */
 static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                     enum ptx_type t, uint64_t *out)
 {
@@ -279,7 +282,7 @@ static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct pt
     return 0;
 }
 
-/* The address of a variable as the mov of it gives: an offset in its space's window. */
+/* A variable's address, as mov returns it: an offset in the window of its space. */
 static int symbol_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                       uint32_t bits, uint32_t *out)
 {
@@ -385,9 +388,9 @@ int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd 
         return dec_bad(d, p, "'%s' is in another state space", o->var->name);
     }
     if (vs == SP_LOCAL || (vs == SP_PARAM && !o->var->is_kernel_param)) {
-        *off += (int64_t)addr; /* relative to the frame: the caller adds its base */
+        *off += (int64_t)addr;
         *base = dec_const(d, 0, 64);
-        *base_bits = 0; /* says so */
+        *base_bits = 0; /* relative to the frame: lane_addrs() adds the frame's base */
         return 0;
     }
     *base = dec_const(d, addr, 64);
@@ -428,7 +431,7 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
-/* a.b1, a.h0: only video instructions know what that is. */
+/* Whether an operand selects a part of a register (a.b1, a.h0): only video instructions can. */
 static bool has_part(const struct ptx_opnd *o, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -475,7 +478,8 @@ static int decode_guarded(struct decoder *d, const struct ptx_insn *p, struct in
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Per-lane places of a function's parameters, results and .param variables; of its .local ones. */
+/* Places a function's parameters, results and .param variables, and its .local variables; each lane
+ * has its own. */
 static int place_locals(struct code_func *cf, struct err *err)
 {
     struct ptx_func *f = cf->src;
@@ -506,7 +510,7 @@ static int place_locals(struct code_func *cf, struct err *err)
     return 0;
 }
 
-/* The smallest piece of shared and of global memory an instruction moves, up to 4. */
+/* Finds the fewest bytes of shared and of global memory that an instruction moves, up to 4. */
 static void access_minimum(struct code_func *cf)
 {
     cf->smem_bytes_min = cf->gmem_bytes_min = 4;
@@ -575,8 +579,9 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* What an entry needs: itself, every function it or what it calls names, and all functions of the
- * module if a call goes through a pointer (which may come from a variable). */
+/* Decodes the entry and every function that it, or a function it calls, names. If a call goes
+ * through a pointer, decodes all functions of the module, because the pointer may come from a
+ * variable. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
 {
     if (entry->decoded)

@@ -1,8 +1,8 @@
 /*
- * findings.c - faults and findings: what happened, where in the source, to which thread.
+ * findings.c - records faults and findings: what happened, where in the source, in which thread.
  *
- * Findings are deduplicated by kind and source line (or instruction, without line information) and
- * counted. Both kinds of report may come from any host thread; emu->lock guards them.
+ * Findings of one kind and source line (or instruction, without line information) are recorded once
+ * and counted. Any host thread may report faults and findings; emu->lock guards them.
  */
 #include <stdarg.h>
 
@@ -35,7 +35,7 @@ static bool same(const struct result_finding *f, enum finding_kind kind, const c
     return line || str_eq(f->text, text);
 }
 
-/* A spinning thread may be found at fault a million times: those after the first only count. */
+/* A spinning thread may cause the same finding a million times: the repeats are only counted. */
 static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
 {
     const struct seen_finding *s = &e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)];

@@ -1,9 +1,10 @@
 /*
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
- * Ranks: a topological order of the graph without back edges, by repeatedly taking a ready block,
- * always one inside the innermost loop still open. Loops are found from the back edges of a depth
- * first walk (innermost first, collapsing what was found); irreducible graphs get some order.
+ * Ranks are a topological order of the graph without back edges. We repeatedly take a block whose
+ * predecessors all have ranks, and prefer one inside the innermost loop that is still open. A depth
+ * first walk finds back edges, and they give the loops: innermost first, each then collapsed into
+ * its header. Irreducible graphs get some order.
  */
 #include "emu/core/flow.h"
 
@@ -241,7 +242,7 @@ static void rank_blocks(struct flow *g, struct loops *lp)
         }
         if (pick != NONE) {
             ready[pick] = ready[--nready];
-        } else { /* irreducible: the first that is left */
+        } else { /* irreducible: take the first block that has no rank */
             for (uint32_t i = 0; i < lp->nreach && best == NONE; i++)
                 if (!done[lp->by_order[i]])
                     best = lp->by_order[i];

@@ -19,9 +19,9 @@ struct flow {
     uint32_t *block_of; /* by instruction */
 };
 
-/* Blocks, edges, and ranks: an order in which a block comes after what leads to it, and a loop's
- * blocks come before what follows the loop. Running the fragment of least rank first makes
- * diverged lanes meet as early as they can. */
+/* Finds blocks, edges and ranks. Ranks order the blocks: a block comes after the blocks that lead
+ * to it, and a loop's blocks come before the blocks after the loop. If the fragment of least rank
+ * runs first, diverged lanes meet as early as they can. */
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
 #endif

@@ -2,8 +2,8 @@
  * global_memory.c - global memory: one reserved range of host memory, allocations inside it with
  * guard zones, and their shadow.
  *
- * A device address is GLOBAL_BASE + offset into the range, so addresses are the same from run to
- * run, and translation is one addition once the address is known to lie in an allocation.
+ * A device address is GLOBAL_BASE + offset into the range. So addresses are the same in every run,
+ * and translating an address that is known to be in an allocation takes one addition.
  */
 #include <sys/mman.h>
 
@@ -90,7 +90,8 @@ struct alloc *mem_find(const struct emu_mem *m, uint64_t addr)
     return NULL;
 }
 
-/* First gap big enough: index before which the new allocation goes, and its start. */
+/* Finds the first gap that is big enough: the index before which the new allocation goes, and the
+ * start of the gap. */
 static bool find_gap(const struct emu_mem *m, uint64_t need, size_t *at, uint64_t *start)
 {
     uint64_t from = GLOBAL_BASE + PAGE;
@@ -126,7 +127,8 @@ struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *s, struct 
                 (unsigned long long)s->bytes);
         return NULL;
     }
-    /* a multiple of align, and of no higher power of two */
+    /* the address is a multiple of align and of no higher power of two: a kernel gets no more
+     * alignment than was promised */
     uint64_t a = (start + GUARD_BYTES + align - 1) / align * align;
     if (a % (2 * align) == 0)
         a += align;
@@ -176,7 +178,7 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         if (m->init) {
             mem_mark_init(m, a->lo, a->hi - a->lo, false);
             drop_pages(m->init, lo / 8, hi / 8);
-            for (uint32_t k = 1; k <= 4; k *= 2) { /* whatever the cell size was */
+            for (uint32_t k = 1; k <= 4; k *= 2) { /* for every possible size of a cell */
                 memset((char *)m->writer + lo * k, 0, MIN(4096u, (hi - lo) * k));
                 memset((char *)m->reader + lo * k, 0, MIN(4096u, (hi - lo) * k));
                 drop_pages(m->writer, lo * k, hi * k);

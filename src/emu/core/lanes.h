@@ -1,9 +1,9 @@
 /*
  * lanes.h - loops over the lanes of a warp, for exec functions.
  *
- * When all lanes that are alive are active, the loop runs over all 32 without looking at the mask
- * (what it writes for lanes that exited does not matter), so the compiler vectorises it. Registers
- * either do not overlap or are the same, hence ivdep.
+ * When all live lanes are active, the loop runs over all 32 and ignores the mask, so that the
+ * compiler vectorises it. It may then write registers of lanes that exited: nothing reads them. Two
+ * registers either do not overlap or are the same, hence ivdep.
  */
 #ifndef EMU_CORE_LANES_H
 #define EMU_CORE_LANES_H

@@ -1,9 +1,9 @@
 /*
- * machine.h - what the core's own files share: the device, loaded code, a launch, host threads.
+ * machine.h - the state of the emulated machine: the device, loaded code, a launch, host threads.
  *
- * Owned by whom: `struct emu` and the loaded code are read-only while a launch runs, except global
- * memory (shared by all host threads), the allocation shadow, and the report under its lock. Each
- * `struct worker_state` belongs to one host thread.
+ * Who may write what: `struct emu` and the loaded code are read-only while a launch runs, except
+ * global memory (shared by all host threads), the allocation shadow, and the report under its lock.
+ * Each `struct worker_state` belongs to one host thread.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -14,21 +14,21 @@
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
-#define SAMPLE_LEAST 8u /* and where they run long, as many as there is time for */
+#define SAMPLE_LEAST 8u /* clusters of a sample that run even if they take long */
 #define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
 #define GUARD_BYTES 16384u
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
-#define SMEM_BASE 1024u         /* the first shared address; what is below is the system's */
-#define SMEM_SCRATCH 512u       /* cooperative groups' part of that, up to SMEM_BASE */
-#define LOCAL_STACK_BYTES 8192u /* beyond what the entry declares, if there are calls */
+#define SMEM_BASE 1024u         /* a kernel's first shared address; the system owns those below */
+#define SMEM_SCRATCH 512u       /* from here to SMEM_BASE: cooperative groups' part of them */
+#define LOCAL_STACK_BYTES 8192u /* local memory for calls, beyond the entry's own */
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Sectors its blocks read for the first time, each for itself, and again; waits of warps for the
- * former. */
+/* Reads of one allocation, in sectors. `fresh`: sectors new to the block that read them; `again`:
+ * sectors that the block had read before; `waits`: how often a warp waited for fresh ones. */
 struct alloc_reads {
     uint64_t fresh, again, waits;
 };
@@ -40,12 +40,13 @@ struct alloc {
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var;       /* a module's variable, or the heap */
-    bool dirty;               /* the race shadow was touched since it was cleared */
+    bool dirty;               /* the race shadow was changed since it was cleared */
     bool shadowed;            /* may hold bytes that were never written */
-    struct lazy *lazy;        /* in a sampled call: made as it is touched; else NULL */
+    struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* by the counted launch */
-    const struct insn *store; /* sanitizer: of this launch's stores to it, the last in the code */
-    const char *store_kernel, *store_file; /* where that was, for "unwritten" */
+    const struct insn
+        *store; /* sanitizer: the store to it in this launch that is last in the code */
+    const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
     uint32_t store_line;
     uint32_t rank;
     int64_t dims[8];
@@ -59,9 +60,9 @@ struct emu_mem {
     uint64_t used, limit;
     struct alloc *last;
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
-    uint8_t *touched;          /* one byte per 128: a counted launch used it */
-    uint32_t *writer, *reader; /* shadow per 4-byte word: see global.c */
-    uint16_t *wtick, *rtick;   /* which warp of that block, and its clock */
+    uint8_t *touched;          /* one byte for each 128: a counted launch used them */
+    uint32_t *writer, *reader; /* shadow of each cell, usually 4 bytes: see global.c */
+    uint16_t *wtick, *rtick;   /* the warp of that writer and reader, and its clock */
 };
 
 int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
@@ -70,9 +71,9 @@ struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *spec, stru
 void mem_free(struct emu_mem *m, struct alloc *a);
 /* The allocation (guards included) that holds addr, or NULL. */
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
-/* Shadow: these bytes were (not) written. */
+/* Marks these bytes in the shadow as written, or as never written. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
-/* From now on the allocation's contents are made as they are touched; b and seed as in lazy.h. */
+/* From now on the allocation is filled piece by piece when touched; b and seed as in lazy.h. */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -89,10 +90,10 @@ struct code_func {
     uint32_t n;
     uint32_t index; /* in code->funcs */
     uint32_t frame_bytes;
-    uint32_t local_bytes; /* .local variables */
-    uint32_t local_size;  /* the same, to the byte */
+    uint32_t local_bytes; /* .local variables, rounded up */
+    uint32_t local_size;  /* .local variables, exactly */
     uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
-    uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the GPU's */
+    uint32_t regs_live;   /* the most 32-bit registers alive at once: estimates the GPU's need */
     uint32_t smem_static; /* entries: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
@@ -111,36 +112,38 @@ struct code {
     uint32_t const_hash_cap;
     uint8_t *const_bank; /* .const variables */
     uint32_t const_bytes;
-    struct alloc *heap;    /* malloc's, or NULL */
+    struct alloc *heap;    /* memory for malloc() in kernels, or NULL */
     uint64_t heap_used;    /* atomic */
-    struct alloc *grid_ws; /* of cooperative launches, or NULL */
+    struct alloc *grid_ws; /* the grid barrier of cooperative launches, or NULL */
     struct alloc *globals; /* all .global variables, or NULL */
-    uint32_t ninsns;       /* decoded so far: bounds of count_base */
+    uint32_t ninsns;       /* instructions decoded so far; the next count_base */
     uint32_t smem_most;    /* the most static shared memory of any entry */
     uint32_t smem_first;   /* the first valid shared address: SMEM_BASE, or SMEM_SCRATCH */
 };
 
-/* Parses, places variables, and decodes nothing yet. */
+/* Parses the PTX and places its variables. code_prepare() decodes. */
 enum result_status code_load(struct code **out, struct emu *e, const char *ptx, size_t len,
                              struct err *err);
 void code_free(struct code *c);
-/* Whether they still hold those values, and the name of one that does not. */
+/* Whether the module's variables still hold their initial values; if not, the name of one that
+ * changed. */
 int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
-/* Decodes a function and all it may call. */
+/* Decodes a function and all functions that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
 struct code_func *code_find(struct code *c, const char *name);
-/* Places dynamic shared memory; before an entry is decoded. */
+/* Places dynamic shared memory. Call it before an entry is decoded. */
 void code_place_dynamic(struct code *c, struct code_func *entry);
-/* Address of a function as a number in device code, and back (NULL if it is none). */
-/* The device heap of malloc(); made before a launch that may need it. */
+/* The heap of malloc() in kernels, allocated before a launch that may need it. */
 #define HEAP_BYTES (8u << 20)
+/* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is none.
+ */
 #define FUNC_BASE (5ull << 40)
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 
-/* merge_shared.c: marks shared accesses that the GPU does as one. */
+/* merge_shared.c: marks shared accesses that the GPU merges into one. */
 void merge_shared(struct code_func *cf);
-/* regs.c: gives every register of f a place and every instruction a rank. */
+/* regs.c: gives every register of f a place in the frame, and every instruction a rank. */
 struct reg_plan {
     uint32_t *offset; /* by register index */
     uint32_t frame_bytes;
@@ -149,7 +152,7 @@ struct reg_plan {
     uint32_t regs_live;
 };
 int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
-#define SINK_OFF 0u /* 512 bytes of the frame for `_` */
+#define SINK_OFF 0u /* the first 512 bytes of the frame are for `_` */
 #define SINK_PRED_OFF 512u
 #define CC_OFF 516u /* the carry flags */
 #define FRAME_HEAD 576u
@@ -207,7 +210,9 @@ enum block_spec {
 
 struct gsync;
 
-/* Sectors a block read again, by log2 of what it had used since: how many, the sum of that. */
+/* Sectors that a block read again. A bucket holds those whose distance has the same log2; the
+ * distance is how many sectors the block used since it last read this one. `sectors`: how many in
+ * this bucket; `since`: the sum of their distances. */
 struct reuse {
     uint64_t sectors, since;
 };
@@ -220,7 +225,7 @@ struct launch {
     uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
     uint32_t smem_static, smem_bytes; /* static, and with dynamic */
     uint32_t regs;                    /* per thread, as compiled; 0 = unknown */
-    uint32_t spills;                  /* bytes a thread's spills move, as compiled */
+    uint32_t spills;                  /* bytes that a thread's spills move, as compiled */
     uint8_t *params;
     uint32_t param_bytes;
     uint32_t local_bytes;
@@ -233,31 +238,34 @@ struct launch {
     uint64_t max_steps;
     uint32_t resident; /* clusters one host thread may hold at once */
     /* shared between host threads */
-    uint32_t next_cluster; /* atomic */
-    struct { /* clusters held, those that go round in circles, those that still do; under emu->lock
-              */
-        uint32_t held, most, cycling, confirmed, epoch;
+    uint32_t next_cluster;  /* atomic */
+    struct {                /* clusters whose state repeats (see sched.c); under emu->lock */
+        uint32_t held;      /* clusters that all host threads hold */
+        uint32_t most;      /* the most that they may hold */
+        uint32_t cycling;   /* of those held: clusters seen to repeat their state */
+        uint32_t confirmed; /* clusters seen to repeat it once more since `epoch` changed */
+        uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
     int stop;       /* atomic: a fault was recorded */
     uint64_t steps; /* atomic, updated now and then */
     enum result_status status;
     char message[2048];
-    uint32_t smem_shift, gmem_shift; /* the sanitizer's cells: log2 of bytes */
-    struct gsync *gsync;             /* its order between blocks */
+    uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
+    struct gsync *gsync;             /* the sanitizer's order between blocks */
     int gsync_used;                  /* atomic */
-    bool turned;                     /* clusters in another order than usual */
-    uint8_t blank;                   /* bytes of registers and local memory before a write */
-    uint32_t nsample;                /* 0: every cluster; else only these */
+    bool turned;                     /* a repeated call: clusters run in another order */
+    uint8_t blank;                   /* each byte of registers and local memory before a write */
+    uint32_t nsample;                /* 0: every cluster runs; else only those in `sample` */
     uint32_t *sample;
-    uint64_t enough_ns; /* when a sample of blocks on their own need not grow; 0: never */
-    uint32_t begun;     /* atomic: clusters of the sample */
-    struct {            /* sampled calls: of what each cluster stored; under emu->lock */
+    uint64_t enough_ns; /* time after which a sample of independent blocks stops growing; 0: none */
+    uint32_t begun;     /* atomic: clusters begun */
+    struct {            /* sampled calls: bytes that each cluster stored; under emu->lock */
         double sum, squares;
     } stored;
-    struct insn_count *total; /* added up at the end */
+    struct insn_count *total; /* the sum over host threads, made at the end */
     uint64_t diverged;
-    struct reuse again[REUSE_BUCKETS]; /* atomic, and the next: see reuse.c */
-    uint64_t waits_again;
+    struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
+    uint64_t waits_again;              /* atomic; see reuse.c */
 };
 
 /* One host thread. */
@@ -267,8 +275,8 @@ struct worker_state {
     struct cluster *clusters; /* resident */
     uint32_t nclusters;
     uint64_t rng;
-    struct alloc *last; /* found last */
-    uint64_t steps, told;
+    struct alloc *last;        /* found last */
+    uint64_t steps, told;      /* instructions executed; those already added to the launch's */
     struct insn_count *counts; /* per decoded instruction, or NULL */
     uint64_t diverged;
 };
@@ -277,7 +285,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
 
 /* ---- the device ------------------------------------------------------------------------------ */
 
-/* Where a finding was recorded, so that the next one at that instruction is cheap. */
+/* Where a finding was recorded, so that a repeat at the same instruction is cheap to count. */
 struct seen_finding {
     const struct insn *pc;
     enum finding_kind kind;
@@ -291,8 +299,8 @@ struct emu {
     struct arena strings; /* findings, counters: live until close */
     pthread_mutex_t lock; /* report, printf, heap */
     struct finding_vec findings;
-    uint32_t too_early[16];       /* lines that read what the same warp wrote later; likewise */
-    struct seen_finding seen[64]; /* of this launch; guarded as findings are */
+    uint32_t too_early[16];       /* lines whose lanes read a cell that they wrote later */
+    struct seen_finding seen[64]; /* of this launch; `lock` guards it, as it does findings */
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
@@ -300,10 +308,10 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
-    uint32_t ran_in_part; /* launches of this call on a sample of blocks */
-    bool in_part_alone;   /* a block of these saw nothing of the others */
+    uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
+    bool in_part_alone;   /* the last of them: its blocks do not depend on each other */
     bool stored_after;    /* a launch after them stored something */
-    double in_part_scale; /* what it stored times this is what all blocks would, at most */
+    double in_part_scale; /* all blocks would store at most this many times what the sample did */
     double model_ns;
 };
 
@@ -313,20 +321,20 @@ enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
 /* Runs a warp for at most `budget` instructions. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
 void frame_poison(struct frame *fr, const struct launch *l);
-/* Local memory of a new frame: all ones, as shared memory of a new block. */
+/* Fills local memory of a new frame with launch->blank. */
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);
 int exec_ret(struct warp *w, const struct insn *in);
 int exec_unsupported(struct warp *w, const struct insn *in);
 struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes);
 void warp_release(struct warp *w);
-/* call.c: results of a call to the caller's variables. */
+/* call.c: copies the results of a call to the caller's variables. */
 void call_results(struct warp *w, struct frame *callee, uint32_t lanes);
-/* barrier.c: lanes have exited; barriers may be complete now. */
+/* barrier.c: these lanes have exited, so barriers may be complete now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
 /* A branch target: the instruction with this number of the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
-/* Splits the running fragment: lanes in `taken` go to `pc`, the others go on. EX_JUMP. */
+/* Splits the running fragment: lanes in `taken` go to `pc`, the others go on. Returns EX_JUMP. */
 int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
 int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
@@ -337,21 +345,22 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 
 /* undefined.c: an instruction of a warp with marked registers is about to run. */
 void undef_step(struct warp *w, const struct insn *pc);
-/* Lanes of a mask met in one instruction; a fence of scope 0 block, 1 cluster, 2 device. */
+/* The lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);
+/* A fence; scope 0 is the block, 1 the cluster, 2 the device. */
 void san_fence(struct warp *w, uint32_t scope);
-/* A product of this warp has been checked; its clock. One of `warp` with clock t has read its
- * operands, as w knows. */
+/* After the sanitizer checked a product (wgmma) of this warp: returns the product's clock. */
 uint32_t san_product(struct warp *w);
+/* w has waited for the product of `warp` with clock t: it knows that its operands were read. */
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
-/* A barrier of the whole block is left. */
+/* The warp leaves a barrier of the whole block. */
 void san_barrier_full(struct warp *w, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
-void san_unwritten(struct emu *e); /* findings for outputs nobody wrote */
+void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
-void san_block_end(struct block *b); /* its last warp is done */
+void san_block_end(struct block *b); /* when its last warp is done */
 void san_block_destroy(struct block *b);
 
 /* ---- counters (count.c) and the cost model (model.c) --------------------------------------------
@@ -361,22 +370,22 @@ struct insn_count {
     uint64_t warps, threads; /* executions */
     uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
-    uint64_t merged;         /* shared memory: done as part of another instruction */
-    uint64_t lines;          /* global memory: 128-byte lines of each access */
+    uint64_t merged;         /* shared memory: executions that were part of another instruction */
+    uint64_t lines;          /* global memory: 128-byte lines, summed over accesses */
     uint64_t fresh;          /* global loads: sectors this block had not read before */
-    uint64_t waits[2];       /* how often a warp needed what a load was still to bring; PEND_... */
+    uint64_t waits[2];       /* how often a warp needed a register before its load came; PEND_... */
 };
 
-/* Registers of a warp that loads are on their way to: global, and shared (or a shuffle's). */
+/* Registers of a warp whose loads are under way: global loads, and shared loads or shuffles. */
 enum { PEND_GLOBAL, PEND_SHARED };
 struct pending {
     bool any[2];
-    bool waited[2]; /* already in this run through a basic block: its loads were issued together */
-    bool stored;    /* to global memory, in this run: loads that follow cannot come before */
+    bool waited[2]; /* in this pass of a basic block, whose loads were issued together */
+    bool stored;    /* to global memory, in this pass: later loads cannot move before the store */
     uint32_t words;
-    uint64_t *bits[2]; /* one per 64 bytes of the frame */
+    uint64_t *bits[2]; /* one bit for each 64 bytes of the frame */
     uint32_t clock;    /* sectors this warp has used */
-    uint64_t slowest; /* of what is under way, something new to the block; 0: all was read before */
+    uint64_t slowest;  /* address of a load under way that is new to the block; 0 if none is new */
 };
 
 static inline struct insn_count *count_at(const struct warp *w, const struct insn *pc)
@@ -390,17 +399,19 @@ static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t ma
     c->warps++;
     c->threads += (uint32_t)__builtin_popcount(mask);
 }
-/* Notes where the warp would wait for a load, and what this instruction loads. */
+/* Notes whether the warp would wait here for a load, and which registers this instruction loads. */
 void count_waits(struct warp *w, const struct insn *pc);
 void count_start(struct warp *w);
-/* reuse.c. A block begins, having read nothing; its set of sectors is freed by whoever frees it. */
+/* reuse.c. A block begins: its set of sectors is empty. reuse_free() frees the set. */
 void reuse_start(struct block *b);
 void reuse_free(struct block *b);
-/* A sector is used: is it new to the block? If not, and the L1 may serve it, notes since when. */
+/* The warp uses a sector. Returns whether it is new to the block. If it is not, and the L1 may
+ * serve it, notes how much the block used since the last time. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1);
-/* A load has brought sectors, so many of them new to the block; a warp waits for what it loaded. */
+/* A load brings `sectors` sectors; `fresh` of them are new to the block. */
 void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,
                   uint32_t fresh);
+/* A warp waits for its loads. */
 void reuse_waited(struct warp *w);
 static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
@@ -410,29 +421,30 @@ static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t 
 }
 
 struct insn_count *count_alloc(struct launch *l);
-void count_collect(struct launch *l, struct worker_state *ws); /* adds up, and frees */
-/* Turns what was collected into counters (and a modelled time) of the device. */
+/* Adds the host thread's counts to the launch's, and frees them. */
+void count_collect(struct launch *l, struct worker_state *ws);
+/* Turns the collected counts into counters of the device, and a modelled time. */
 void count_report(struct launch *l);
 
-/* What a launch did, scaled to the whole grid; the cost model's input. */
+/* The work of a launch, scaled to the whole grid: the cost model's input. */
 struct work {
     double warps[CK_COUNT], threads[CK_COUNT]; /* instructions by kind */
     double all_warps, all_threads;
-    double instructions;                               /* of the code, that were executed at all */
+    double instructions;                               /* of the code: those executed at all */
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
     double ld_lines, st_lines;                         /* 128-byte lines, access by access */
     double local_sectors;
-    double fresh_sectors; /* of ld_sectors: those its block had not read before */
-    /* the others, by log2 of the sectors used since they were read last; the mean of that */
+    double fresh_sectors; /* of ld_sectors: those the block had not read before */
+    /* the sectors read again, in the buckets of struct reuse; the mean distance of each bucket */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
-    double waits[2]; /* of warps for loads: global, shared */
-    /* of the former: for what nobody, another block, or the block itself has read before */
+    double waits[2]; /* how often warps waited for loads: global, shared */
+    /* waits[0], by who had read the data before: nobody, another block, the block itself */
     double waits_first, waits_common, waits_again;
     double footprint; /* distinct bytes of global memory touched */
-    /* of what several blocks read: bytes; sectors new to their block; sectors read again */
+    /* memory that several blocks read: bytes; sectors new to their block; sectors read again */
     double common, common_sectors, common_again;
     double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */
-    double merged;                /* shared accesses that are part of another instruction */
+    double merged;                /* shared accesses merged into another instruction's */
     double shared_bytes;
     double tensor[4]; /* operations: f16/bf16, tf32, 8-bit, f64 */
     double atomics, diverged, barriers;
@@ -440,10 +452,10 @@ struct work {
 enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 };
 
 struct occupancy {
-    uint32_t regs;   /* per thread, an estimate */
-    uint32_t blocks; /* per SM */
-    double share;    /* of the SM's threads */
-    const char *limit;
+    uint32_t regs;     /* per thread, an estimate */
+    uint32_t blocks;   /* per SM */
+    double share;      /* resident threads, as a share of the most that the SM can hold */
+    const char *limit; /* which resource allows no more blocks */
 };
 void model_occupancy(const struct launch *l, struct occupancy *out);
 

@@ -1,10 +1,10 @@
 /*
- * mem.c - addresses to host memory, with bounds, alignment and the sanitizer; every access of a
- * kernel goes through here.
+ * mem.c - translates addresses to host memory and checks bounds, alignment and the sanitizer's
+ * rules. Every access of a kernel goes through here.
  *
- * mem_lanes() is the fast way: it looks at a whole warp's addresses at once and, if they all fall
- * into one place, gives a base such that lane i's bytes are at base + addr[i] + i * stride.
- * mem_at() is the careful way, one lane at a time, and the only one that reports.
+ * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If they are all in one
+ * object, it finds a base such that lane i's bytes are at base + addr[i] + i * stride. mem_at() is
+ * the careful way, one lane at a time, and only it reports.
  */
 #include "emu/core/mem.h"
 
@@ -45,7 +45,7 @@ static const char *verb(uint32_t access)
     return access & MEM_ATOMIC ? "atomic" : access & MEM_WRITE ? "write" : "read";
 }
 
-/* "y[3, 17]" of an element index */
+/* Writes an element's name, "y[3, 17]", from its index. */
 static void name_index(const struct alloc *a, int64_t index, char *buf, size_t n)
 {
     size_t k = (size_t)snprintf(buf, n, "%s[", a->name);
@@ -106,7 +106,7 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
                  (unsigned long long)(bytes / best->elem_bytes));
 }
 
-/* ---- memory that is made as it is touched ---------------------------------------------------- */
+/* ---- memory that is filled when touched ------------------------------------------------------ */
 
 static void touch(const struct alloc *a, uint64_t from, uint64_t to)
 {
@@ -116,7 +116,7 @@ static void touch(const struct alloc *a, uint64_t from, uint64_t to)
         lazy_need(a->lazy, from - a->addr, to - from);
 }
 
-/* Lanes close together need all that lies between them. */
+/* Touches the bytes of every lane; if the lanes are close together, also all bytes between them. */
 static void touch_lanes(const struct warp *w, const struct alloc *a, const uint64_t *addr,
                         uint64_t lo, uint64_t hi, uint32_t n)
 {
@@ -155,8 +155,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Another block's shared memory exists from its start to its end: only a barrier of the cluster
- * tells that it has started, and that it has not ended. */
+/* Another block's shared memory exists only from the block's start to its end. Only a barrier of
+ * the cluster guarantees that the block has started, and that it has not ended. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -194,7 +194,7 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* Where this frame's local memory ends; what alloca added is in local_top. */
+/* The end of this frame's local memory. If alloca added some, this is local_top. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;
@@ -299,7 +299,7 @@ void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t add
 
 /* ---- a warp ---------------------------------------------------------------------------------- */
 
-/* Least and greatest address of the active lanes, and the OR of all. */
+/* The least and greatest address of the active lanes, and the OR of all addresses. */
 static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t *lo, uint64_t *hi,
                            uint64_t *bits)
 {
@@ -323,7 +323,7 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Whether all of [lo, hi + n) lies in one object of this space; where it is, in *out. */
+/* Whether all of [lo, hi + n) is in one object of this space; *out tells where it is. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)
@@ -395,7 +395,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         } else {
             uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
             if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* with the addresses as they are: another block's, say */
+                return false; /* leaves addr[] alone; it may be another block's memory */
             win = lo & WIN_MASK;
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;
@@ -404,7 +404,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         }
     }
     bool ok = place_lanes(w, pc, sp, addr, lo, hi, n, access, out);
-    for (uint32_t i = 0; win && !ok && i < WARP; i++) /* mem_at() takes them as they were */
+    for (uint32_t i = 0; win && !ok && i < WARP; i++) /* mem_at() needs the generic addresses */
         addr[i] |= win;
     return ok;
 }

@@ -1,12 +1,12 @@
 /*
- * mem.h - how loads, stores and atomics reach memory; for the core's own files.
+ * mem.h - how loads, stores and atomics reach memory; for the emulator's own files.
  */
 #ifndef EMU_CORE_MEM_H
 #define EMU_CORE_MEM_H
 
 #include "emu/core/machine.h"
 
-/* Where a warp's lanes are: lane i's bytes at base + addr[i] + i * stride. */
+/* Host memory of a warp's access: lane i's bytes are at base + addr[i] + i * stride. */
 struct lanes {
     uint8_t *base;
     uint64_t stride;
@@ -14,12 +14,12 @@ struct lanes {
     uint64_t lo, hi; /* addresses touched */
 };
 
-/* Held while 16 bytes are moved as one. */
+/* A host thread holds this lock while it moves 16 bytes as one. */
 extern pthread_mutex_t mem_wide_lock;
 
-/* In o[4] of a load of what nobody writes (ld.nc): it may be done before stores. */
+/* In o[4] of a load of constant data (ld.nc): the load may move before stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* In o[4] of a shared access that is joined with others, see merge_shared.c. */
+/* In o[4] of a shared access that merge_shared.c merged with others. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
@@ -30,22 +30,23 @@ extern pthread_mutex_t mem_wide_lock;
 
 enum ptx_space mem_space(const struct ptx_insn *p); /* from the modifiers; SP_GENERIC if none */
 
-/* All active lanes in one place? False: go lane by lane with mem_at. Generic addresses in addr[]
- * are turned into offsets of their space. */
+/* Places a whole warp's access. Returns false if the active lanes are not all in one object, or if
+ * something must be reported: the caller then goes lane by lane with mem_at. Turns generic
+ * addresses in addr[] into offsets of their space. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
-/* Names an address: text, nearest allocation, element index. */
+/* Describes an address: text, name of the nearest allocation, index of the element in it. */
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 
-/* emu_fault with the object named. */
+/* The same as emu_fault, and names the object. */
 int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_status st,
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
 
-/* The sanitizer's look at an access. The warp-wide ones return false when something must be
- * reported: the access is then done lane by lane and san_lane says what is wrong. */
+/* The sanitizer checks an access. The warp-wide functions return false when something must be
+ * reported: the access then goes lane by lane, and san_lane reports. */
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access);
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,
@@ -53,8 +54,8 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* A strong access at the addresses of the active lanes: before it, if it writes (release), and
- * after it, if it reads. */
+/* Orders a strong access at the addresses of the active lanes. Called before the access with
+ * release = true if it writes, and after it with release = false if it reads. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 
@@ -76,7 +77,7 @@ static inline void lane_addrs(const struct warp *w, const struct insn *in, uint3
     }
 }
 
-/* Counting of an access, when counters are on. */
+/* Counts an access, when counters are on. */
 void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                   uint32_t n, uint32_t access);
 

@@ -42,15 +42,15 @@ static inline float canon32(float f)
 {
     return f != f ? float32(0x7fffffffu) : f;
 }
-/* Denormals to zero of the same sign. */
+/* Flushes a denormal to a zero of the same sign. */
 static inline float ftz32(float f)
 {
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
-/* Doubles keep their NaNs, made quiet: that of the first of these operands. A NaN that none of them
- * brought has the sign set. Sums and products look at b, then a; fma at b, c, a; quotients at a, b.
- */
+/* A NaN in double precision: the result is the first NaN among these operands, made quiet. If no
+ * operand is a NaN, the result is a NaN with the sign set. Callers pass the operands in the order
+ * of the hardware: sums and products b, a; fma b, c, a; quotients a, b. */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
@@ -64,12 +64,12 @@ static inline double nan64(double r, double first, double second, double third)
            : third != third   ? quiet64(third)
                               : float64(0xfff8000000000000ull);
 }
-/* A result is flushed if it was too small before it was rounded. */
+/* Flushes a result that was denormal before it was rounded. */
 static inline float ftz_tiny32(float r, double exact)
 {
     return fabsf(r) == 0x1p-126f && fabs(exact) < 0x1p-126 ? copysignf(0.0f, r) : r;
 }
-/* [0, 1]; NaN becomes 0. */
+/* Clamps to [0, 1]; NaN becomes 0. */
 static inline float sat32(float f)
 {
     return f > 0.0f ? (f < 1.0f ? f : 1.0f) : 0.0f;
@@ -153,10 +153,11 @@ static inline uint16_t brain_of32(float x)
                                                       : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
 }
 
-/* What TMA puts where a box leaves its tensor, if asked for NaN; fma.oob takes it for nothing. */
+/* TMA writes this NaN where a box reaches outside its tensor, if the tensor map asks for NaN.
+ * fma.oob treats it as zero. */
 #define OOB_NAN 0x7ff7
 
-/* Rounding of m * 2^e (m up to 64 bits) to a binary format; the sign is not in the result. */
+/* Rounds m * 2^e (m up to 64 bits) to a binary format; the result has no sign. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
     int mant, emin, emax; /* explicit mantissa bits, exponents of normal numbers */
@@ -166,7 +167,7 @@ uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum r
 /* ---- decode helpers shared by the arithmetic files --------------------------------------------
  */
 
-/* Destination of type dt, then every other operand of type st, to in->o[]. */
+/* Decodes the destination with type dt and every other operand with type st, into in->o[]. */
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
                  enum ptx_type st);
 int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);

@@ -1,10 +1,10 @@
 /*
- * regs.c - a place in the frame for every register of a function.
+ * regs.c - gives every register of a function a place in the frame.
  *
  * Registers whose lives do not overlap share a place, so that a warp's frame stays in the cache.
- * Lives are per lane (a write touches only active lanes), hence ordinary liveness on the control
- * flow graph is right even when lanes are at different places. Where an instruction's operands are
- * not surely known to be read or written, they count as both.
+ * Lives are per lane (a write changes only active lanes), hence ordinary liveness on the control
+ * flow graph is right even when lanes are at different places. If we do not know whether an
+ * instruction reads or writes an operand, the operand counts as read and written.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"
@@ -12,7 +12,7 @@
 
 #define MAX_BITSET_BYTES (96ull << 20)
 
-/* Opcodes whose first operand is written and the others are read. */
+/* Whether the instruction writes its first operand and reads the others. */
 static bool defines_first(const struct ptx_insn *in)
 {
     static const char *const ops[] = {
@@ -34,7 +34,7 @@ static bool defines_first(const struct ptx_insn *in)
 struct live {
     uint32_t start, end; /* closed interval of instruction numbers */
     uint32_t gid;        /* number among registers alive in several blocks, or UINT32_MAX */
-    uint32_t block;      /* the only block so far, UINT32_MAX none, UINT32_MAX - 1 several */
+    uint32_t block;      /* the only block that uses it so far, NO_BLOCK or MANY_BLOCKS */
     bool pinned;
 };
 #define NO_BLOCK UINT32_MAX
@@ -86,7 +86,8 @@ static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
         l->start = p->at;
     l->end = p->at;
     l->pinned |= p->pin;
-    if (use && l->start == p->at) /* read before written: a loop may carry it round */
+    if (use && l->start ==
+                   p->at) /* read before written: its value may come from the last pass of a loop */
         l->block = MANY_BLOCKS;
     (void)def;
 }
@@ -116,7 +117,7 @@ static void extend(struct live *l, uint32_t at)
     l->end = MAX(l->end, at);
 }
 
-/* Live intervals of the registers used in several blocks, from liveness at block borders. */
+/* Finds live intervals of the registers used in several blocks, from liveness at block borders. */
 static void solve(const struct flow *g, const struct ptx_func *f, struct live *lives,
                   struct live **global, uint32_t nglobal)
 {

@@ -1,14 +1,14 @@
 /*
- * sched.c - a launch: blocks over host threads, warps within a cluster, deadlocks, limits.
+ * sched.c - runs a launch: blocks over host threads, warps within a cluster, deadlocks, limits.
  *
  * Each host thread takes clusters in order from a shared counter and runs one to its end, warp by
- * warp in slices. A cluster that has run a long time without finishing may be waiting for another
- * block (a grid barrier, decoupled look-back), so the thread then takes one more cluster and
- * alternates between those it holds, up to what would be resident on the GPU (all of them for a
- * cooperative launch).
+ * warp in slices. A cluster that runs a long time without finishing may be waiting for another
+ * block (a grid barrier, decoupled look-back). The thread then takes one more cluster and
+ * alternates between those it holds, up to the number that would be resident on the GPU (all
+ * clusters in a cooperative launch).
  *
- * Within a cluster warps take turns; the order and the length of a slice depend on the seed and the
- * block, not on the number of host threads.
+ * Within a cluster warps take turns. The order of warps and the length of a slice depend on the
+ * seed and the block, not on the number of host threads.
  */
 #include <sys/mman.h>
 
@@ -16,12 +16,12 @@
 #include "emu/core/machine.h"
 
 #define SLICE 4000u       /* warp instructions */
-#define TURN 400000u      /* warp instructions before another cluster is taken in */
-#define SHORT_TURN 20000u /* ... once several clusters are held */
+#define TURN 400000u      /* warp instructions before a thread takes another cluster */
+#define SHORT_TURN 20000u /* the same, when the thread holds several clusters */
 #define STUCK_ROUNDS 64u
 #define LOOK_AT_CLOCK 50000u
 #define STUCK_POLLS 4096u
-#define PROBE_EVERY 400000u /* warp instructions of a cluster between looks for a cycle */
+#define PROBE_EVERY 400000u /* warp instructions of a cluster between searches for a cycle */
 #define PROBE_ROUNDS 8u
 
 static uint64_t mix(uint64_t x)
@@ -35,7 +35,7 @@ static uint64_t mix(uint64_t x)
 
 /* ---- blocks and warps ------------------------------------------------------------------------ */
 
-/* Big and zero, and only what is touched costs memory. */
+/* A large range of zeros; only touched pages cost memory. */
 static char *map_zero(size_t n)
 {
     void *p =
@@ -53,7 +53,7 @@ static void *alloc64(size_t n)
     return p;
 }
 
-/* What stays the same for every block of a launch. */
+/* Sets the special registers that are the same in every block of a launch. */
 static void warp_constants(struct warp *w, const struct launch *l)
 {
     uint32_t(*s)[WARP] = (uint32_t(*)[WARP])(void *)w->base[2];
@@ -200,7 +200,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
-    /* NaN for floats, -1 for integers: what a block before it left must not make a kernel right */
+    /* NaN as floats, -1 as integers: a kernel must not be right because of bytes that an earlier
+     * block left */
     memset(b->smem, 0, SMEM_BASE);
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
@@ -255,7 +256,7 @@ static void cluster_start(struct cluster *c, uint32_t linear)
     }
 }
 
-/* What every thread of a cluster that cannot go on is doing. */
+/* Lists where the threads of a stuck cluster are. */
 static void describe_stuck(struct cluster *c, struct strbuf *sb)
 {
     uint32_t shown = 0;
@@ -288,29 +289,32 @@ static int deadlock(struct cluster *c, const char *why)
             struct warp *w = &c->blocks[b].warps[i];
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first || (first->frags[at].waiting && !w->frags[k].waiting)) {
-                    first = w; /* who spins tells more than who waits for it */
+                    first = w; /* a spinning fragment tells more than one that waits for it */
                     at = k;
                 }
         }
     describe_stuck(c, &sb);
-    /* A sample of blocks may wait for those left out, or take over their work: no hang. */
-    static const char instead[] =
-        "; its blocks run long, or wait for others. On a GPU it can be timed; here a longer "
-        "--call-limit may do, or --skip-time, which judges it without";
+    /* The blocks of a sample may wait for blocks left out, or do their work too: that is no hang.
+     */
+    static const char advice[] =
+        "; its blocks run long, or wait for blocks outside the sample. A GPU can time it; here, "
+        "try "
+        "a longer --call-limit, or --skip-time, which judges it without a time";
     bool sampled = c->launch->emu->sampling;
     if (first) {
         first->frame = first->frags[at].frame;
         emu_fault(first, first->frags[at].pc, __builtin_ctz(first->frags[at].mask),
                   sampled ? RESULT_UNSUPPORTED : RESULT_HANG,
                   sampled ? FIND_UNSUPPORTED : FIND_DEADLOCK, "%s%s%s%s",
-                  sampled ? "no time can be modelled: " : "", why, sampled ? instead : "", sb.buf);
+                  sampled ? "no time can be modelled: " : "", why, sampled ? advice : "", sb.buf);
     }
     strbuf_release(&sb);
     return -1;
 }
 
-/* Waits that only return false, over and over, while nothing they could be waiting for changes:
- * shared memory stays as it is and nobody looks at what other blocks may write. */
+/* True if waits have returned false many times and nothing that they may wait for changed: shared
+ * memory stayed the same, and no warp made a strong access, which could see other blocks' writes.
+ */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -329,12 +333,13 @@ static bool polls_in_vain(struct cluster *c)
     return c->polls >= STUCK_POLLS;
 }
 
-/* ---- going round in circles ------------------------------------------------------------------ */
-
-/* A cluster whose registers and memory come back as they were, while it has written nothing outside
- * and read nothing from there, does so for ever. If it reads global memory another cluster may free
- * it: then all that run must be going round, and be found to be so once more after that was known.
+/* ---- clusters that repeat their state ---------------------------------------------------------
  */
+
+/* If a cluster's registers and memory return to an earlier state, and in between it neither wrote
+ * nor read memory outside the cluster, it repeats this cycle for ever. If it read global memory,
+ * another cluster may end the cycle. It is a deadlock only if all running clusters cycle, and each
+ * was seen to cycle once more after all of them did. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -388,7 +393,7 @@ static void probe_result(struct cluster *c, bool cycles)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* A cluster (if it has started) came or went. */
+/* A host thread took a cluster or gave one up; c is the cluster, NULL if it has not started. */
 static void held_changed(struct launch *l, int by, const struct cluster *c)
 {
     pthread_mutex_lock(&l->emu->lock);
@@ -399,7 +404,7 @@ static void held_changed(struct launch *l, int by, const struct cluster *c)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-static bool nobody_helps(struct cluster *c)
+static bool all_clusters_cycle(struct cluster *c)
 {
     struct launch *l = c->launch;
     uint32_t n = l->nsample ? l->nsample : l->nclusters;
@@ -411,8 +416,8 @@ static bool nobody_helps(struct cluster *c)
     return r;
 }
 
-/* After a round of all warps. True if it will never end. */
-static bool circles(struct cluster *c, uint64_t steps)
+/* Called after a round of all warps. True if the cluster will never end. */
+static bool cycles_for_ever(struct cluster *c, uint64_t steps)
 {
     c->probe.steps += steps;
     if (!c->probe.on) {
@@ -433,7 +438,7 @@ static bool circles(struct cluster *c, uint64_t steps)
     if (h == c->probe.hash) {
         bool alone = !c->probe.reads;
         probe_result(c, true);
-        return alone || nobody_helps(c);
+        return alone || all_clusters_cycle(c);
     }
     if (++c->probe.age == c->probe.power) {
         c->probe.hash = h;
@@ -443,7 +448,8 @@ static bool circles(struct cluster *c, uint64_t steps)
     return false;
 }
 
-/* Runs warps of a cluster for about `turn` instructions. 1: finished, 0: goes on, -1: stop. */
+/* Runs warps of a cluster for about `turn` instructions. Returns 1 when the cluster has finished, 0
+ * when it goes on, -1 when the launch stops. */
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
     struct launch *l = c->launch;
@@ -498,13 +504,13 @@ static int cluster_run(struct cluster *c, uint64_t turn)
             if (++c->rounds_stuck > STUCK_ROUNDS || polls_in_vain(c))
                 return deadlock(c, "deadlock: no thread of the block can go on");
         }
-        if (moved && circles(c, done - so_far))
+        if (moved && cycles_for_ever(c, done - so_far))
             return deadlock(c,
-                            "deadlock: these threads go round in circles and nothing they look at "
-                            "will change");
+                            "deadlock: these threads repeat the same steps for ever, and nothing "
+                            "that they read will change");
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return -1;
-        if (l->deadline_ns && done >= look) { /* over_limit() looks again, and tells */
+        if (l->deadline_ns && done >= look) { /* over_limit() reports it */
             if (now_ns() > l->deadline_ns)
                 break;
             look = done + LOOK_AT_CLOCK;
@@ -516,16 +522,16 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads ---------------------------------------------------------------------------- */
 
-/* A call that is repeated takes the blocks of each wave in the other order, as a GPU might: what
- * depends on which comes first shows. */
-static uint32_t turn_around(uint32_t i, uint32_t n)
+/* A repeated call runs the blocks of each wave in reverse order, as a GPU might. Results that
+ * depend on the order of blocks then differ. */
+static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };
     uint32_t first = i / WAVE * WAVE, last = MIN(first + WAVE, n) - 1;
     return first + (last - i);
 }
 
-static bool take(struct worker_state *ws, uint32_t *linear)
+static bool take_cluster(struct worker_state *ws, uint32_t *linear)
 {
     struct launch *l = ws->l;
     uint32_t i = __atomic_fetch_add(&l->next_cluster, 1, __ATOMIC_RELAXED);
@@ -535,7 +541,7 @@ static bool take(struct worker_state *ws, uint32_t *linear)
         return false;
     }
     __atomic_add_fetch(&l->begun, 1, __ATOMIC_RELAXED);
-    *linear = l->nsample ? l->sample[i] : l->turned ? turn_around(i, n) : i;
+    *linear = l->nsample ? l->sample[i] : l->turned ? reverse_in_wave(i, n) : i;
     return true;
 }
 
@@ -555,8 +561,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     return false;
 }
 
-/* A turn ends early where there is a small limit, or time is short. */
-static uint64_t turn_of(const struct launch *l, uint32_t held)
+/* Instructions that a cluster may run in one turn: fewer if the limit of instructions is small. */
+static uint64_t turn_length(const struct launch *l, uint32_t held)
 {
     uint64_t turn = held == 1 ? TURN : SHORT_TURN;
     return l->max_steps ? MIN(turn, MAX(l->max_steps / 4, 1000u)) : turn;
@@ -580,8 +586,8 @@ static void *worker_main(void *arg)
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
         if (more && (n == 0 || (at == 0 && n < l->resident && !l->enough_ns))) {
-            held_changed(l, 1, NULL); /* before others can see that none is left */
-            if (!(more = take(ws, &linear))) {
+            held_changed(l, 1, NULL); /* before other threads can see that no cluster is left */
+            if (!(more = take_cluster(ws, &linear))) {
                 held_changed(l, -1, NULL);
             } else {
                 held[n] = spare ? spare : cluster_create(ws);
@@ -594,7 +600,7 @@ static void *worker_main(void *arg)
             break;
         if (at >= n)
             at = 0;
-        int rc = cluster_run(held[at], turn_of(l, n));
+        int rc = cluster_run(held[at], turn_length(l, n));
         if (rc < 0 || over_limit(ws, held[at]))
             break;
         if (rc == 1) {

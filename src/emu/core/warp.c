@@ -3,10 +3,11 @@
  *
  * Invariants:
  *  1. The masks of a warp's fragments are disjoint and their union is w->live.
- *  2. Only the fragment w->cur runs; its pc lives in the loop and is written back when it stops.
- *  3. While there is one fragment nothing is checked at block borders; with several, the fragment
- *     of least rank runs, and equal (pc, frame) merge.
- *  4. A fragment that has arrived at a barrier is not merged until the barrier lets it go.
+ *  2. Only the fragment w->cur runs. Its pc is a local variable of run(), which writes it back to
+ *     the fragment when it stops.
+ *  3. A single fragment runs on at the borders of basic blocks. If there are several, run() stops
+ *     there: it merges fragments with equal (pc, frame) and picks the one of least rank.
+ *  4. A fragment that has arrived at a barrier does not merge until the barrier lets it go.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -36,7 +37,7 @@ static void drop_fragment(struct warp *w, uint32_t i)
         w->cur = i;
 }
 
-/* Joins fragments at the same place with fragment i; true if any was. */
+/* Merges the fragments that are at the same place as fragment i into it; true if there was one. */
 static bool merge_into(struct warp *w, uint32_t i)
 {
     bool merged = false;
@@ -63,8 +64,9 @@ static bool merge_into(struct warp *w, uint32_t i)
     return merged;
 }
 
-/* The fragment to run: not waiting, deepest call, least rank; or the one that ran longest ago. */
-static int pick(struct warp *w, bool fair)
+/* The fragment to run, among those that do not wait: deepest call, then least rank; if `fair`, the
+ * one that ran longest ago. */
+static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;
     for (uint32_t k = 0; k < w->nfrags; k++) {
@@ -170,8 +172,8 @@ void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_
         memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, l->blank, n);
 }
 
-/* What nobody wrote must not happen to be right: NaN for floats, -1 for integers; in a repeated
- * call other values. */
+/* An unwritten register must not hold the right value by chance. It holds NaN as a float and -1 as
+ * an integer; in a repeated call, other values. */
 void frame_poison(struct frame *fr, const struct launch *l)
 {
     memset(fr->regs, l->blank, fr->func->frame_bytes);
@@ -222,7 +224,7 @@ int warp_return(struct warp *w, uint32_t lanes)
     return EX_JUMP;
 }
 
-/* Frees what calls are still open: a launch that ends early. */
+/* Frees the frames of calls that are still open when a launch ends early. */
 void warp_release(struct warp *w)
 {
     for (uint32_t i = 0; i < w->nfrags; i++) {
@@ -240,8 +242,8 @@ void warp_release(struct warp *w)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* An aligned instruction reached by only some of the warp's lanes. Returns the lanes to run it
- * with, 0 to wait for the others. */
+/* Only some of the warp's lanes reached an aligned instruction. Returns the lanes that execute it,
+ * or 0 to wait for the others. */
 static uint32_t converge(struct warp *w, const struct insn *pc)
 {
     w->frags[w->cur].pc = pc;
@@ -258,8 +260,9 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
-/* While its cluster is watched for going round in circles: what could end it from outside? */
-static void note_reach(struct warp *w, const struct insn *pc)
+/* While sched.c looks for a repeating state: notes whether the cluster reads or writes memory that
+ * other clusters can reach. */
+static void note_outside_access(struct warp *w, const struct insn *pc)
 {
     struct cluster *c = w->block->cluster;
     switch (pc->kind) {
@@ -286,8 +289,8 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     const uint32_t start = budget;
     for (uint32_t k = 0; k < w->nfrags; k++)
         w->frags[k].waiting = 0;
-    const bool fair = w->unfair; /* this slice belongs to a fragment that had to stand back */
-    int i = pick(w, fair);
+    const bool fair = w->unfair; /* this slice goes to a fragment that had to wait for its turn */
+    int i = pick_fragment(w, fair);
     w->unfair = false;
     const struct insn *pc = enter(w, (uint32_t)i);
     for (;;) {
@@ -369,7 +372,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
                 continue;
             }
             goto wait;
-        case EX_ARRIVED: /* counted when it leaves */
+        case EX_ARRIVED: /* it is counted when it leaves the barrier */
             if (count)
                 uncount_insn(w, pc, m);
             w->frags[w->cur].pc = pc;
