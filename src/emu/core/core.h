@@ -389,8 +389,7 @@ void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_k
     __attribute__((format(printf, 8, 9)));
 bool emu_sanitizing(const struct warp *w);
 
-/* ---- sanitizer hooks for asynchronous operations ----------------------------------------------
- */
+/* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
 /* Happens-before. A release publishes, under a key, everything that the warp's active lanes did
  * before it. The key is the host address of an mbarrier, for example. After an acquire, the warp's
@@ -413,8 +412,7 @@ void san_proxy_fence(struct warp *w);
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 
-/* ---- hooks the asynchronous part implements (async.c) -----------------------------------------
- */
+/* ---- hooks the asynchronous part implements (async.c) --------------------------------------- */
 
 /* Before a block's first instruction: makes its state afresh. */
 void async_block_begin(struct block *b);
@@ -430,8 +428,7 @@ void async_touch(struct warp *w, const struct insn *in);
 enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, uint8_t out[128],
                                  struct err *err);
 
-/* ---- counters ---------------------------------------------------------------------------------
- */
+/* ---- counters ------------------------------------------------------------------------------- */
 
 /* Counts bytes that an operation moves which is no plain load or store (bulk copies, ldmatrix). */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };

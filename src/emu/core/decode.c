@@ -16,7 +16,7 @@ struct fdecode {
     struct reg_plan plan;
 };
 
-/* ---- errors ---------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static void where(const struct decoder *d, const struct ptx_insn *p, char *buf, size_t n)
 {
@@ -50,7 +50,7 @@ int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
                    p->ptx_line, msg);
 }
 
-/* ---- constants ------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 void *dec_alloc(struct decoder *d, size_t n)
 {
@@ -132,7 +132,7 @@ static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
     return OPND_CONST | off;
 }
 
-/* ---- operands -------------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 static uint32_t storage_bits(enum ptx_type t)
 {
@@ -422,7 +422,7 @@ const struct insn *dec_target(struct decoder *d, uint32_t index)
     return &d->f->cf->insns[index];
 }
 
-/* ---- the opcode table ------------------------------------------------------------------------ */
+/* ---- the opcode table ----------------------------------------------------------------------- */
 
 static const struct decode_entry *const tables[] = {
     decode_mem_ops,  decode_alu_ops,  decode_int_ops,    decode_fp_ops,
@@ -476,7 +476,7 @@ static int decode_guarded(struct decoder *d, const struct ptx_insn *p, struct in
     return 0;
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 /* Places a function's parameters, results and .param variables, and its .local variables; each lane
  * has its own. */

@@ -25,7 +25,7 @@
 #define SMEM_SCRATCH 512u       /* from here to SMEM_BASE: cooperative groups' part of them */
 #define LOCAL_STACK_BYTES 8192u /* local memory for calls, beyond the entry's own */
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 /* Reads of one allocation, in sectors. `fresh`: sectors new to the block that read them; `again`:
  * sectors that the block had read before; `waits`: how often a warp waited for fresh ones. */
@@ -81,7 +81,7 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
     return m->host + (addr - GLOBAL_BASE);
 }
 
-/* ---- code ------------------------------------------------------------------------------------ */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 struct code_func {
     struct ptx_func *src;
@@ -206,7 +206,7 @@ enum block_spec {
     BS_COUNT
 };
 
-/* ---- a launch -------------------------------------------------------------------------------- */
+/* ---- a launch ------------------------------------------------------------------------------- */
 
 struct gsync;
 
@@ -283,7 +283,7 @@ struct worker_state {
 
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
 
-/* ---- the device ------------------------------------------------------------------------------ */
+/* ---- the device ----------------------------------------------------------------------------- */
 
 /* Where a finding was recorded, so that a repeat at the same instruction is cheap to count. */
 struct seen_finding {
@@ -315,7 +315,7 @@ struct emu {
     double model_ns;
 };
 
-/* ---- execution (warp.c) ---------------------------------------------------------------------- */
+/* ---- execution (warp.c) --------------------------------------------------------------------- */
 
 enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
 /* Runs a warp for at most `budget` instructions. */
@@ -340,8 +340,7 @@ int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
 void warp_exit_lanes(struct warp *w, uint32_t lanes);
 
-/* ---- the sanitizer's state per block (order.c) --------------------------------------------------
- */
+/* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
 
 /* undefined.c: an instruction of a warp with marked registers is about to run. */
 void undef_step(struct warp *w, const struct insn *pc);
@@ -363,8 +362,7 @@ void san_block_start(struct block *b);
 void san_block_end(struct block *b); /* when its last warp is done */
 void san_block_destroy(struct block *b);
 
-/* ---- counters (count.c) and the cost model (model.c) --------------------------------------------
- */
+/* ---- counters (count.c) and the cost model (model.c) ---------------------------------------- */
 
 struct insn_count {
     uint64_t warps, threads; /* executions */

@@ -38,7 +38,7 @@ struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off)
     return &w->block->cluster->blocks[rank - 1];
 }
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 static const char *verb(uint32_t access)
 {
@@ -106,7 +106,7 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
                  (unsigned long long)(bytes / best->elem_bytes));
 }
 
-/* ---- memory that is filled when touched ------------------------------------------------------ */
+/* ---- memory that is filled when touched ----------------------------------------------------- */
 
 static void touch(const struct alloc *a, uint64_t from, uint64_t to)
 {
@@ -128,7 +128,7 @@ static void touch_lanes(const struct warp *w, const struct alloc *a, const uint6
     touch(a, addr[i], addr[i] + n);
 }
 
-/* ---- one lane -------------------------------------------------------------------------------- */
+/* ---- one lane ------------------------------------------------------------------------------- */
 
 static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          uint32_t n, uint32_t access)
@@ -297,7 +297,7 @@ void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t add
     return mem_at(w, pc, lane, SP_SHARED, addr, n, access);
 }
 
-/* ---- a warp ---------------------------------------------------------------------------------- */
+/* ---- a warp --------------------------------------------------------------------------------- */
 
 /* The least and greatest address of the active lanes, and the OR of all addresses. */
 static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t *lo, uint64_t *hi,

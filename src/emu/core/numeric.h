@@ -164,8 +164,7 @@ struct fp_format {
 };
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
 
-/* ---- decode helpers shared by the arithmetic files --------------------------------------------
- */
+/* ---- decode helpers shared by the arithmetic files ------------------------------------------ */
 
 /* Decodes the destination with type dt and every other operand with type st, into in->o[]. */
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,

@@ -33,7 +33,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* ---- blocks and warps ------------------------------------------------------------------------ */
+/* ---- blocks and warps ----------------------------------------------------------------------- */
 
 /* A large range of zeros; only touched pages cost memory. */
 static char *map_zero(size_t n)
@@ -212,7 +212,7 @@ static void block_start(struct block *b, uint32_t cluster_linear)
         warp_start(&b->warps[i], l);
 }
 
-/* ---- a cluster ------------------------------------------------------------------------------- */
+/* ---- a cluster ------------------------------------------------------------------------------ */
 
 static struct cluster *cluster_create(struct worker_state *ws)
 {
@@ -298,8 +298,7 @@ static int deadlock(struct cluster *c, const char *why)
      */
     static const char advice[] =
         "; its blocks run long, or wait for blocks outside the sample. A GPU can time it; here, "
-        "try "
-        "a longer --call-limit, or --skip-time, which judges it without a time";
+        "try a longer --call-limit, or --skip-time, which judges it without a time";
     bool sampled = c->launch->emu->sampling;
     if (first) {
         first->frame = first->frags[at].frame;
@@ -333,8 +332,7 @@ static bool polls_in_vain(struct cluster *c)
     return c->polls >= STUCK_POLLS;
 }
 
-/* ---- clusters that repeat their state ---------------------------------------------------------
- */
+/* ---- clusters that repeat their state ------------------------------------------------------- */
 
 /* If a cluster's registers and memory return to an earlier state, and in between it neither wrote
  * nor read memory outside the cluster, it repeats this cycle for ever. If it read global memory,
@@ -520,7 +518,7 @@ static int cluster_run(struct cluster *c, uint64_t turn)
     return 0;
 }
 
-/* ---- host threads ---------------------------------------------------------------------------- */
+/* ---- host threads --------------------------------------------------------------------------- */
 
 /* A repeated call runs the blocks of each wave in reverse order, as a GPU might. Results that
  * depend on the order of blocks then differ. */

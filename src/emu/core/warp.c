@@ -28,7 +28,7 @@ int exec_unsupported(struct warp *w, const struct insn *in)
     return emu_fault(w, in, -1, RESULT_UNSUPPORTED, FIND_UNSUPPORTED, "%s", (const char *)in->aux);
 }
 
-/* ---- fragments ------------------------------------------------------------------------------- */
+/* ---- fragments ------------------------------------------------------------------------------ */
 
 static void drop_fragment(struct warp *w, uint32_t i)
 {
@@ -164,7 +164,7 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes)
         async_warp_exit(w);
 }
 
-/* ---- frames ---------------------------------------------------------------------------------- */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n)
 {
@@ -240,7 +240,7 @@ void warp_release(struct warp *w)
     w->nfrags = 0;
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------------------------- */
 
 /* Only some of the warp's lanes reached an aligned instruction. Returns the lanes that execute it,
  * or 0 to wait for the others. */
@@ -330,7 +330,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
             count_waits(w, pc);
         }
         if (probe)
-            note_reach(w, pc);
+            note_outside_access(w, pc);
         if (__builtin_expect(w->watch != NULL, 0))
             async_touch(w, pc);
         int rc = pc->exec(w, pc);
@@ -384,7 +384,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     switch_fragment:
         w->frags[w->cur].pc = pc;
     pick_fragment:
-        i = pick(w, false);
+        i = pick_fragment(w, false);
         if (i < 0)
             goto out;
         merge_into(w, (uint32_t)i);
@@ -393,7 +393,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     wait:
         w->frags[w->cur].waiting = 1;
         w->frags[w->cur].ran = ++w->slices;
-        i = pick(w, fair && budget == start);
+        i = pick_fragment(w, fair && budget == start);
         if (i < 0)
             goto out;
         merge_into(w, (uint32_t)i);

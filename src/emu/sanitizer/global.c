@@ -1,16 +1,16 @@
 /*
- * global.c - global memory: reads of bytes nobody wrote, races between blocks, outputs left
- * unwritten.
+ * global.c - global memory: reads of unwritten bytes, races between blocks, outputs left unwritten.
  *
- * Shadow words, one per cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that block's clock,
- * strong or not) and which block read it (or MANY). They are plain words that host threads write
- * side by side: at worst one of two racing blocks is not seen, and then the other is.
+ * The shadow has two words for each cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that
+ * block's clock, strong or not) and which block read it (or MANY). Host threads write these words
+ * without a lock. At worst the shadow misses one of two racing blocks, and then it sees the other.
  *
- * Order between blocks: a block's clock counts its device-wide fences. A strong write after a fence
- * leaves (block, clock) at the address (an object); a strong read of it followed by a fence makes
- * the reader's block depend on the object. A write (b, c) is ordered before us if it is in an
- * object we depend on, or in one that a block found there depended on (to a small depth; when the
- * search gets long we say "ordered": better silent than wrong).
+ * Order between blocks: a block's clock counts its device-wide fences. The address of a strong
+ * write after a fence becomes an object, and the write leaves (block, clock) in it. A strong read
+ * of the object followed by a fence makes the reader's block depend on the object. A write (b, c)
+ * is ordered before our access if an object that we depend on holds it, or an object on which a
+ * block found there depends. We search to a small depth. When the search gets long we answer
+ * "ordered": a missed race is better than a false one.
  */
 #include <sys/mman.h>
 
@@ -28,8 +28,9 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* Beside it: the warp and its clock, while that is small (0: not followed; the shadow is the
- * largest thing here). Within a block, order is that of state.h. */
+/* A second shadow has the warp of the access and the warp's clock, for races within a block (see
+ * state.h). It has only 16 bits for each cell, because the shadow takes the most memory here. If
+ * the clock is too large the tick is 0: we do not check the order of this access. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -48,10 +49,9 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* ---- order between blocks
- * ------------------------------------------------------------------------ */
+/* ---- order between blocks ------------------------------------------------------------------- */
 
-struct gsource { /* what a block left in an object */
+struct gsource { /* the (block, clock) that a strong write left in an object */
     uint32_t block, clock;
 };
 struct gobj {
@@ -59,7 +59,7 @@ struct gobj {
     struct gsource *map; /* open addressing by block; block 0 = empty (ids are +1) */
     uint32_t n, cap;
 };
-struct gdeps { /* objects a block depends on */
+struct gdeps { /* the objects that a block depends on */
     uint32_t block;
     uint32_t *objs, n, cap;
 };
@@ -203,7 +203,8 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Is (block, clock) before what `from` depends on? `budget` bounds the search. */
+/* Whether block `from` depends on (block, clock), directly or through other blocks. `budget` bounds
+ * the search. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {
@@ -263,8 +264,8 @@ void san_global_fence(struct warp *w)
 void san_global_publish(struct warp *w, uint64_t addr)
 {
     struct gsync *g = w->launch->gsync;
-    /* All fences of the block count: threads that fenced and met this one at a barrier are covered
-     * by its write, whoever's fence it was. */
+    /* We count fences of all threads of the block. A thread may fence and then reach a barrier with
+     * this one: this write then publishes that thread's writes too. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);
@@ -298,8 +299,7 @@ void san_global_observe(struct warp *w, uint64_t addr, bool acquire)
     s->g_pending[s->n_pending++] = id;
 }
 
-/* ---- shadow
- * ---------------------------------------------------------------------------------------- */
+/* ---- shadow --------------------------------------------------------------------------------- */
 
 static bool init_range(const struct emu_mem *m, uint64_t addr, uint64_t n)
 {
@@ -336,7 +336,8 @@ static bool watched(const struct alloc *a)
     return a->role != JOB_INPUT;
 }
 
-/* Cells of one array: untouched, or touched by this warp or by what it has synchronised with. */
+/* 0 if each cell of one array is untouched, or was touched by this warp or by an access of this
+ * block with which the warp has synchronised; else not 0. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -381,7 +382,7 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* ld.global.nc: its cache knows of no store of this launch, not even of the same thread's. */
+/* ld.global.nc: its cache sees no store of this launch, not even of the same thread. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
@@ -401,7 +402,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
     if (write && a->shadowed)
         note_store(a, pc);
-    if (span <= lanes * n) { /* one run without holes (or with repeats) */
+    if (span <= lanes * n) { /* one range without holes; lanes may share bytes */
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         if (race && !cells_quiet(w, c, k, write))
             return false;
@@ -434,8 +435,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     return true;
 }
 
-/* ---- lane by lane, with reports
- * ----------------------------------------------------------------------- */
+/* ---- lane by lane, with reports ------------------------------------------------------------- */
 
 static void block_name(const struct warp *w, uint32_t id, char *buf, size_t n)
 {
@@ -495,8 +495,8 @@ static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lan
                 what);
 }
 
-/* Between warps of one block. Where other blocks were waited for, order may have come through them:
- * better silent than wrong. */
+/* Checks for races between warps of one block. If the block waited for other blocks, order may have
+ * come through them; we report nothing then, because a missed race is better than a false one. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
                         uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -547,7 +547,8 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Putting back what was there does not undo it: other blocks may have read in between. */
+/* A write to an input is reported even if the kernel restores the old value: other blocks may have
+ * read in between. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];
@@ -593,8 +594,7 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     }
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------------- */
 
 static void clear_words(uint32_t *base, uint64_t from, uint64_t to)
 {
@@ -625,7 +625,7 @@ void san_launch_begin(struct launch *l)
     l->emu->last_gmem_shift = l->gmem_shift;
 }
 
-/* The place of an instruction, in strings that outlive the module. */
+/* Keeps the place of the allocation's last store, in strings that outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;
@@ -653,7 +653,7 @@ void san_launch_end(struct launch *l)
             keep_place(l, m->allocs[i]);
 }
 
-/* Outputs with bytes nobody wrote: one finding each. */
+/* Records one finding for each output with unwritten bytes. */
 void san_unwritten(struct emu *e)
 {
     for (size_t i = 0; i < e->mem.n; i++) {

@@ -1,9 +1,10 @@
 /*
- * order.c - happens-before: vector clocks of warps, what fences, barriers and strong accesses do to
- * them, and the bookkeeping of a block's shadow. See state.h.
+ * order.c - happens-before: how fences, barriers and strong accesses change the vector clocks of
+ * warps, and the life of a block's shadow. See state.h.
  *
- * Fences: a strong write publishes what the warp had seen at its last fence; a strong read is
- * remembered and takes effect at the next fence (or at once, if it is an acquire).
+ * Fences: a strong write publishes the clock that the warp had at its last fence. A strong read
+ * remembers the published clock; the warp takes it over at its next fence, or at once if the read
+ * is an acquire.
  */
 #include "emu/sanitizer/state.h"
 
@@ -11,7 +12,7 @@
 
 #define MAX_OBJS 16384u /* of a block */
 
-/* ---- clocks ---------------------------------------------------------------------------------- */
+/* ---- clocks --------------------------------------------------------------------------------- */
 
 static void join(struct vclock *a, const struct vclock *b)
 {
@@ -94,7 +95,7 @@ void san_barrier_full(struct warp *w, const void *key)
 {
     if (!w->launch->sanitize)
         return;
-    /* Everyone has released under this key and nobody has gone past it with an older clock. */
+    /* All warps have released under this key, and none has left the barrier with an older clock. */
     const struct hb_obj *o = find_obj(w->block, key, true);
     uint32_t m = 0;
     for (uint32_t i = 0; i < VC_N; i++)
@@ -159,10 +160,9 @@ void san_fence(struct warp *w, uint32_t scope)
         san_global_fence(w);
 }
 
-/* ---- strong accesses ----------------------------------------------------------------------------
- */
+/* ---- strong accesses ------------------------------------------------------------------------ */
 
-/* Between warps of a block, by what the key stands for: a place in memory. */
+/* Orders warps of a block through a strong access; the key is the host address of its memory. */
 static void order_warps(struct warp *w, const void *key, uint32_t access, bool release)
 {
     struct block *b = w->block;
@@ -229,12 +229,11 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
         if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
             order_shared(w, (uint32_t)a, access, release);
         else if (s == SP_GLOBAL && a - GLOBAL_BASE < w->launch->emu->mem.size)
-            order_global(w, a, access, release); /* elsewhere the access itself is the fault */
+            order_global(w, a, access, release); /* other addresses fault in the access itself */
     }
 }
 
-/* ---- reports -----------------------------------------------------------------------------------
- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 static const struct code_func *func_of(const struct warp *w, uint32_t who)
 {
@@ -282,8 +281,7 @@ uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t l
     return bytes * pc->nv;
 }
 
-/* ---- a block's state ---------------------------------------------------------------------------
- */
+/* ---- a block's state ------------------------------------------------------------------------ */
 
 void san_block_create(struct block *b)
 {

@@ -1,17 +1,16 @@
 /*
- * shared.c - shared memory: reads of bytes nobody wrote, races, asynchronous operations.
+ * shared.c - shared memory: reads of unwritten bytes, races, asynchronous operations.
  *
- * Cells are as small as the smallest shared access of the kernel. The warp-wide check first asks
- * whether everything touched is older than what the warp has synchronised with; only if not, lanes
- * are looked at one by one (and may still be fine).
+ * Cells are as small as the smallest shared access of the kernel. The warp-wide check is quick: it
+ * passes if the warp has synchronised with all earlier accesses to these cells. If it does not
+ * pass, we check the lanes one by one, and they may still be right.
  */
 #include "base/util.h"
 #include "emu/sanitizer/state.h"
 
-/* ---- what is wrong, in words
- * --------------------------------------------------------------------- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
-/* "s" of a mangled _ZZ6kernelE1s; other names as they are. */
+/* The plain name "s" of a mangled _ZZ6kernelE1s; other names stay as they are. */
 static const char *plain_name(const char *name)
 {
     const char *p = name, *last = name;
@@ -28,7 +27,7 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* The variable a shared address lies in, or "". */
+/* The name of the variable at a shared address, or "". */
 static const char *variable_at(const struct warp *w, uint32_t off)
 {
     const struct ptx_func *f = w->launch->entry->src;
@@ -55,7 +54,7 @@ static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, ui
                 var[0] ? " " : "", var, mine, off - SMEM_BASE, theirs, other);
 }
 
-/* Does the store write what is there already? */
+/* Whether the store writes the value that is there already. */
 static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t off, uint32_t n)
 {
@@ -63,8 +62,7 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, str
     return san_store_bytes(w, pc, lane, buf) == n && memcmp(buf, b->smem + off, n) == 0;
 }
 
-/* ---- operations in flight
- * -------------------------------------------------------------------------- */
+/* ---- operations in flight ------------------------------------------------------------------- */
 
 static void pend_add(struct block_san *s, uint32_t off, uint32_t n, int by)
 {
@@ -110,10 +108,9 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
     }
 }
 
-/* ---- cells
- * ------------------------------------------------------------------------------------------ */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Is the last write to cell c ordered before warp w's access by `lane`? */
+/* Whether the last write to cell c is ordered before this access by `lane` of warp w. */
 static inline bool after_write(const struct warp *w, const struct block_san *s, uint32_t c,
                                uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -130,9 +127,10 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Is the read of a cell by another warp r, at clock t, over before what w does now? A product's is
- * once w knows that the product was waited for. `who` is the cell's last reader: if that is yet
- * another warp, it is not known what kind of read this one was. */
+/* Whether the read of a cell by another warp r, at clock t, is over before w's access now. A
+ * product's read is over once w knows that the product was waited for (VC_WGMMA). `who` is the
+ * cell's last reader: if that is a third warp, we do not know whether r's read was a product's, and
+ * either clock will do. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -144,7 +142,7 @@ static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t wh
     return in && (in->flags & INSN_PIN) ? t <= vc[VC_WGMMA + r] : t <= vc[r];
 }
 
-/* The reader (a who) whose read of cell c is not ordered before this write, or 0. */
+/* The "who" of a reader whose read of cell c is not ordered before this write, or 0. */
 static inline uint32_t find_reader(const struct warp *w, const struct block_san *s, uint32_t c,
                                    uint32_t lane, uint32_t insn, const bool products)
 {
@@ -179,8 +177,8 @@ static inline uint32_t unordered_reader(const struct warp *w, const struct block
                        : find_reader(w, s, c, lane, insn, false);
 }
 
-/* Another block read a cell before its owner wrote it: if no barrier of the cluster comes between,
- * it was chance that the read came first. */
+/* Another block reads a cell before the owning block has written it. If no barrier of the cluster
+ * comes before that write, read and write race. */
 static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -194,7 +192,7 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    s->rmax[c] = UINT32_MAX; /* the owner's write will look */
+    s->rmax[c] = UINT32_MAX; /* makes the owner's write call check_early() */
 }
 
 static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
@@ -217,8 +215,8 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-/* Likewise in the block itself: a cell that its reader writes later was read too early, whatever
- * the other threads do. */
+/* A thread of the block itself reads an unwritten cell. If the same thread writes the cell later,
+ * it read too early, no matter what other threads do. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -257,7 +255,7 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
-/* Bit k: byte off + k was never written. */
+/* Bit k is set if byte off + k was never written. */
 static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
 {
     uint64_t bits = 0;
@@ -275,9 +273,9 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
             const char *var = variable_at(w, at);
-            if (at < SMEM_BASE) /* zeroed by the system */
+            if (at < SMEM_BASE) /* the system clears it */
                 continue;
-            if (pending(s, at, 1)) /* reported as asynchronous */
+            if (pending(s, at, 1)) /* check_inflight() reports it */
                 return;
             note_early(w, pc, lane, b, c);
             note_blank(w, pc, lane, b, c);
@@ -343,9 +341,10 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
     }
 }
 
-/* A block's shared memory is gone when the block is: what others of the cluster do to it has to be
- * over by then. A plain access is, if the cluster's barrier completed after it; one that a strong
- * access (an arrival, say) follows may be, and is trusted. */
+/* A block's shared memory disappears when the block ends, so accesses by other blocks of the
+ * cluster must be over by then. A plain access is over if the cluster's barrier completed after it.
+ * If a strong access (an arrival, for example) follows, the two blocks may have synchronised
+ * through it, and we trust them. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
     emu_finding(w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
@@ -392,10 +391,11 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
     record(w, b, off, n, access, who_of(w, pc, lane, access));
 }
 
-/* ---- a warp at once
- * ---------------------------------------------------------------------------------- */
+/* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* One run of cells [c, c + n): all older than the warp's synchronisation? */
+/* Whether the warp has synchronised with the writes of all cells in [c, c + n), and all are
+ * written.
+ */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -438,9 +438,9 @@ static void note_write(struct warp *w, struct block_san *s, uint32_t c, uint32_t
     }
 }
 
-/* Cell by cell, without reporting: nothing to say about this lane's access? */
-static bool fine(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
-                 uint32_t lane, uint32_t access, uint32_t insn)
+/* Whether this lane's access is right. Checks cell by cell and reports nothing. */
+static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
+                          uint32_t lane, uint32_t access, uint32_t insn)
 {
     for (uint32_t end = c + n; c < end; c++) {
         if ((access & MEM_READ) && s->wclock[c] < s->base)
@@ -454,7 +454,8 @@ static bool fine(const struct warp *w, const struct block_san *s, uint32_t c, ui
     return true;
 }
 
-/* Two lanes of one store at the same address with different values: which one stays is luck. */
+/* Two lanes of one store write different values to the same address: it is undefined which stays.
+ */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;
@@ -487,7 +488,7 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
         if (s->live_fly && pending(s, (uint32_t)addr[i], n))
             return false;
         if (!(access & MEM_WRITE ? quiet_write(w, s, c, cells) : quiet_read(w, s, c, cells)) &&
-            !fine(w, s, c, cells, i, access, who_insn(who)))
+            !lane_is_clean(w, s, c, cells, i, access, who_insn(who)))
             return false;
     }
     FOR_LANES(i, w)
@@ -503,8 +504,7 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
     return true;
 }
 
-/* ---- asynchronous operations
- * ----------------------------------------------------------------------------- */
+/* ---- asynchronous operations ---------------------------------------------------------------- */
 
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what)

@@ -1,18 +1,20 @@
 /*
  * state.h - the sanitizer's state; for the files of this folder.
  *
- * Happens-before is kept per warp: a vector clock over the warps of the block (and one entry for
- * asynchronous copies). An access carries its warp's own clock; it is ordered before an access of
- * warp v if v's entry for that warp has reached it. Releases publish a clock under a key and start
- * a new own clock, acquires take it over. Meeting in a warp-wide instruction also starts a new own
- * clock, so accesses of two lanes under the same clock are unordered.
+ * Each warp has a vector clock for happens-before: one entry for each warp of the block, and one
+ * for asynchronous copies. A warp's entry for itself is its own clock, and each access is stamped
+ * with it. An access of warp u with stamp t is ordered before an access of warp v if v's entry for
+ * u is at least t. A release publishes the warp's vector clock under a key and advances its own
+ * clock; an acquire joins the published clock into the warp's. A warp-wide instruction in which
+ * lanes synchronise also advances the own clock. So accesses of two lanes with the same stamp are
+ * unordered.
  *
- * A wgmma is one operation of four warps: who has waited for it knows that all four have read their
- * operands, though nothing else about the other three. So these reads are also ordered by entries
- * of their own (VC_WGMMA).
+ * A wgmma is one operation of four warps. A warp that has waited for it knows that all four warps
+ * have read their operands, but knows nothing else about the other three. So entries of their own
+ * (VC_WGMMA) order these reads.
  *
- * Clocks never go back, not even between blocks that use the same memory one after the other: a new
- * block starts above everything, hence "written in this block" is "clock >= base".
+ * Clocks never go back, not even when a block reuses the shadow of an earlier block. A new block
+ * starts above all clocks in the shadow, hence "written in this block" means "clock >= base".
  */
 #ifndef EMU_SANITIZER_STATE_H
 #define EMU_SANITIZER_STATE_H
@@ -21,14 +23,14 @@
 
 #define VC_ASYNC MAX_WARPS
 #define VC_N (MAX_WARPS + 1)
-#define VC_WGMMA VC_N /* + warp: its products up to this clock have read their operands */
+#define VC_WGMMA VC_N /* + warp: that warp's products up to this clock have read their operands */
 #define VC_ALL (VC_N + MAX_WARPS)
 
 struct vclock {
     uint32_t t[VC_ALL];
 };
 
-struct hb_obj { /* what was released under a key */
+struct hb_obj { /* the clock that was released under a key */
     const void *key;
     struct vclock vc;
 };
@@ -46,43 +48,43 @@ struct block_san {
     uint32_t ncells;
     uint32_t *wclock, *wwho; /* last write */
     uint32_t *rmax, *rwho;   /* newest read clock of any warp, last reader */
-    uint32_t *rclock;        /* [warp][cell] */
+    uint32_t *rclock;        /* [warp][cell]: clock of that warp's last read */
     uint32_t base, top;      /* first clock of this block; highest in use */
     uint32_t async_clock;
-    uint32_t fenced[VC_N]; /* writes up to here are visible to the async proxy */
+    uint32_t fenced[VC_N]; /* the async proxy sees a warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
     uint8_t *pend; /* per 16 bytes: operations in flight, saturating */
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    struct early_read {       /* by another block of the cluster, of a cell nobody had written */
+    struct early_read {       /* another block of the cluster read a cell not yet written */
         uint32_t cell, phase; /* phase: of the cluster's barrier */
         char who[96];
     } early[16];
     uint32_t nearly;
-    bool products; /* there were wgmmas in this block */
-    bool g_many;   /* too many objects in global memory: order within the block is not followed */
-    struct remote_access { /* the last plain one by another block of the cluster, or none */
+    bool products; /* this block executed wgmmas */
+    bool g_many;   /* too many objects in global memory: we no longer track order in the block */
+    struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;
         uint32_t lane, phase; /* phase: of the cluster's barrier */
     } remote;
-    struct blank_read { /* by this block, of a cell nobody had written */
+    struct blank_read { /* this block read a cell not yet written */
         uint32_t cell, warp, lane, line;
     } blank[64];
     uint32_t nblank;
-    uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory a thread read from;
-                                                    the block's next fence makes them count */
+    uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory that a thread read;
+                                                    the block depends on them from its next fence */
 };
 
 struct warp_san {
     struct vclock vc, rel, acq;
-    uint32_t min; /* of the other warps' entries */
+    uint32_t min; /* the least of the other warps' entries */
     bool has_acq, has_rel;
-    struct undef *undef; /* room for undefined.c, once it was needed */
+    struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
-/* Who did an access: warp, lane, instruction, whether it was strong. */
+/* A "who" packs the author of an access into a word: warp, lane, instruction, strong or not. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
@@ -109,7 +111,8 @@ static inline uint32_t who_insn(uint32_t who)
 const struct insn *san_insn(const struct warp *w, uint32_t who);
 /* "line 41, block (0,0,0) thread (3,0,0)" */
 void san_party(const struct warp *w, uint32_t who, char *buf, size_t n);
-/* The bytes a store of this lane would write; 0 if the instruction is no plain store. */
+/* Copies the bytes that this lane's store would write to buf and returns their number; 0 if the
+ * instruction is no plain store. */
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
                          uint8_t buf[128]);
 
@@ -123,8 +126,8 @@ void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
 
-/* undefined.c: this lane's load gets n bytes of which those of the bits in `bad` were never
- * written. Returns false where that is to be reported now, true where any use will be. */
+/* undefined.c: this lane loads n bytes; those whose bit is set in `bad` were never written. Returns
+ * false if the caller must report the load now, true if undefined.c reports it at its first use. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
 

@@ -1,17 +1,19 @@
 /*
- * undefined.c - values that nobody wrote, from the load that read them to the first use of them.
+ * undefined.c - follows unwritten values from the load that read them to their first use.
  *
- * A kernel may load what was never written, the edge of a tile or the rest of a vector, as long as
- * it makes no use of it. So such a load is not reported where it stands: its destinations are
- * marked, lane by lane, and arithmetic passes the marks on. What reports the load is a use: a
- * marked value that is stored, that steers a branch or a predicated instruction, is part of an
- * address, or reaches an instruction that is not plain arithmetic of one lane (shuffles, votes,
- * tensor cores). A select, or a condition that is decided without the marked part, is no use; nor
- * is a word of which a part was written, copied as it is to shared or local memory: a structure
- * goes with its padding. It counts as written there.
+ * A kernel may load unwritten memory, such as the edge of a tile or the rest of a vector, as long
+ * as it does not use the value. So we do not report such a load at once: we mark its destination
+ * registers, lane by lane, and arithmetic passes the marks on. We report the load at the first use
+ * of a marked value. A use is: the kernel stores the value; the value decides a branch or a
+ * predicated instruction; it is part of an address; or it reaches an instruction that is not plain
+ * arithmetic of one lane (shuffles, votes, tensor cores).
  *
- * Registers are those of the entry: loads of other functions, and loads beyond what there is room
- * for here, are reported at once.
+ * Two things are no use. One is a select or a condition whose result does not depend on the marked
+ * part. The other is a plain copy to shared or local memory of a word that was written in part,
+ * because copying a structure copies its padding; the word then counts as written there.
+ *
+ * We follow only registers of the entry. Loads in other functions, and loads for which the tables
+ * here have no room, are reported at once.
  */
 #include "base/util.h"
 #include "emu/sanitizer/state.h"
@@ -30,8 +32,8 @@ struct undef {
     uint32_t nregs, nreads;
     struct {
         const struct ptx_var *var;
-        uint32_t lanes, read; /* which load it came from */
-        bool in_part;         /* as it was loaded, with bytes that had been written */
+        uint32_t lanes, read; /* read: index of the load that the mark came from */
+        bool in_part;         /* it is as loaded, and some of its bytes had been written */
     } reg[MAX_REGS];
     struct undef_read read[MAX_READS];
 };
@@ -74,7 +76,7 @@ static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lanes, uin
     return true;
 }
 
-/* Reports the load and forgets all that came from it: once is enough. */
+/* Reports the load and removes all marks that came from it, so that it is reported once. */
 static void report(struct warp *w, struct undef *u, uint32_t read)
 {
     const struct undef_read *r = &u->read[read];
@@ -115,7 +117,7 @@ struct step {
     uint32_t lanes; /* that execute */
     uint32_t marked;
     uint32_t read;
-    bool whole; /* of what is marked not all is in_part */
+    bool whole; /* some marked register is not in_part */
     bool full;
 };
 
@@ -144,7 +146,7 @@ static void write_marks(void *arg, const struct ptx_var *var)
         s->full = true;
 }
 
-/* Arithmetic of one lane: what comes out is as good as what went in. */
+/* Plain arithmetic of one lane: the result is marked if an operand is. */
 static bool is_plain(const struct ptx_insn *p)
 {
     static const char *const ops[] = {
@@ -154,12 +156,12 @@ static bool is_plain(const struct ptx_insn *p)
         "prmt", "bfe",  "bfi",   "lop3", "popc", "clz", "sad", "brev", "copysign", "cvta"};
     for (size_t i = 0; i < ARRAY_LEN(ops); i++)
         if (str_eq(p->op, ops[i]))
-            return !ptx_has(p, "cc"); /* the carry is not followed */
+            return !ptx_has(p, "cc"); /* marks do not follow the carry */
     return false;
 }
 
-/* Whether the first operand is written, and only that: registers that are read there are those of
- * barriers, of nanosleep, and the accumulators of wgmma. */
+/* Whether the instruction writes its first operand and does not read it. The exceptions are stores,
+ * branches, barriers, nanosleep, and wgmma with its accumulators. */
 static bool has_destination(const struct ptx_insn *p)
 {
     static const char *const reads[] = {"bar", "barrier", "nanosleep", "wgmma", "brx", "st", "red"};
@@ -181,8 +183,9 @@ static uint32_t pred_value(const struct warp *w, uint32_t code, bool negated)
     return opnd_pred(w, code) ^ (negated ? FULL : 0);
 }
 
-/* Lanes in which the result is decided without the marked operand. */
-static uint32_t decided(const struct step *s, const struct ptx_insn *p, const struct insn *in)
+/* Lanes in which the result does not depend on the marked operand. */
+static uint32_t independent_lanes(const struct step *s, const struct ptx_insn *p,
+                                  const struct insn *in)
 {
     const struct warp *w = s->w;
     if (str_eq(p->op, "selp") && p->nops == 4) {
@@ -191,7 +194,7 @@ static uint32_t decided(const struct step *s, const struct ptx_insn *p, const st
         return ~marked_in(*s, &p->ops[3]) & ((c & ~a) | (~c & ~b));
     }
     bool all = ptx_has(p, "and"), any = ptx_has(p, "or");
-    if (ptx_has(p, "f16x2") || ptx_has(p, "bf16x2")) /* two conditions in one */
+    if (ptx_has(p, "f16x2") || ptx_has(p, "bf16x2")) /* they compare two pairs */
         return 0;
     if (str_eq(p->op, "setp") && p->nops == 4 && (all || any)) {
         uint32_t c = pred_value(w, in->o[3], p->ops[3].neg), m = marked_in(*s, &p->ops[3]);
@@ -234,7 +237,7 @@ void undef_step(struct warp *w, const struct insn *in)
         s.marked = 0;
     }
     if (s.marked)
-        s.marked &= ~decided(&s, p, in);
+        s.marked &= ~independent_lanes(&s, p, in);
     if (first)
         each_reg(&p->ops[0], write_marks, &s);
     if (s.full)
