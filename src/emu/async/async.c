@@ -33,7 +33,7 @@ enum ptx_space async_space(const struct ptx_insn *p)
     return SP_GENERIC;
 }
 
-/* ---- state ----------------------------------------------------------------------------------- */
+/* ---- state ---------------------------------------------------------------------------------- */
 
 struct warp_async *warp_async(struct warp *w)
 {
@@ -92,10 +92,12 @@ void async_free(struct async_op *op)
     free(op);
 }
 
-/* ---- moving the bytes ------------------------------------------------------------------------ */
+/* ---- moving the bytes ----------------------------------------------------------------------- */
 
-/* Calls for each piece of a run that stays contiguous after swizzling. */
-static inline uint32_t piece(const struct async_op *op, uint32_t off, uint32_t left, uint32_t *at)
+/* How many of the next `left` bytes of a run, from offset `off` of the box on, stay contiguous
+ * after swizzling. *at is the shared address where they begin. */
+static inline uint32_t contiguous_bytes(const struct async_op *op, uint32_t off, uint32_t left,
+                                        uint32_t *at)
 {
     uint32_t addr = op->base + off;
     if (!op->map.swizzle) {
@@ -112,9 +114,9 @@ static void fill_shared(struct async_op *op)
     for (uint32_t r = 0; r < op->nruns; r++) {
         const struct async_run *run = &op->runs[r];
         for (uint32_t i = 0; i < run->bytes;) {
-            uint32_t at, n = piece(op, run->off + i, run->bytes - i, &at);
+            uint32_t at, n = contiguous_bytes(op, run->off + i, run->bytes - i, &at);
             if (at + n > op->block->smem_bytes)
-                return; /* was reported when issued */
+                return; /* already reported when it was issued */
             if (!run->outside)
                 tensormap_fill(&op->map, smem + at, n);
             else if (op->red)
@@ -126,7 +128,7 @@ static void fill_shared(struct async_op *op)
     }
 }
 
-/* Reads the box of a store into op->staged, in run order. */
+/* Copies the box of a store to op->staged, run after run. */
 static void stage(struct async_op *op)
 {
     if (op->staged)
@@ -138,7 +140,7 @@ static void stage(struct async_op *op)
     for (uint32_t r = 0; r < op->nruns; r++) {
         const struct async_run *run = &op->runs[r];
         for (uint32_t i = 0; i < run->bytes;) {
-            uint32_t at, n = piece(op, run->off + i, run->bytes - i, &at);
+            uint32_t at, n = contiguous_bytes(op, run->off + i, run->bytes - i, &at);
             if (at + n <= op->block->smem_bytes)
                 memcpy(op->staged + pos, op->block->smem + at, n);
             pos += n;
@@ -162,7 +164,7 @@ static void finish_store(struct async_op *op)
     }
 }
 
-/* ---- completion ------------------------------------------------------------------------------ */
+/* ---- completion ----------------------------------------------------------------------------- */
 
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n)
@@ -237,8 +239,8 @@ void async_start(struct async_op *op)
     a->tail = &op->next;
 }
 
-/* Unlinks *link; the list's tail follows. */
-static struct async_op *take(struct async_op **link, struct async_op ***tail)
+/* Removes *link from its list and returns it. */
+static struct async_op *unlink_op(struct async_op **link, struct async_op ***tail)
 {
     struct async_op *op = *link;
     *link = op->next;
@@ -259,7 +261,7 @@ int async_settle(struct block *b, uint32_t mbar_off)
             link = &(*link)->next;
             continue;
         }
-        finish(take(link, &a->tail));
+        finish(unlink_op(link, &a->tail));
         done++;
     }
     return done;
@@ -281,12 +283,12 @@ void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only)
             stage(op);
             link = &op->next;
         } else {
-            finish(take(link, &a->bulk_tail));
+            finish(unlink_op(link, &a->bulk_tail));
         }
     }
 }
 
-/* ---- hooks of the core ----------------------------------------------------------------------- */
+/* ---- hooks of the core ---------------------------------------------------------------------- */
 
 void async_block_begin(struct block *b)
 {
@@ -297,7 +299,7 @@ static void end_stores(struct warp *w)
 {
     struct warp_async *a = w->async;
     while (a->bulk) {
-        struct async_op *op = take(&a->bulk, &a->bulk_tail);
+        struct async_op *op = unlink_op(&a->bulk, &a->bulk_tail);
         if (!op->staged)
             emu_finding(w, op->pc, (int)op->lane, FIND_ASYNC, "shared", op->base, NULL,
                         "%s still reads shared memory when the block ends: no "
@@ -326,7 +328,7 @@ void async_block_end(struct block *b)
     if (!a)
         return;
     while (a->ops) {
-        struct async_op *op = take(&a->ops, &a->tail);
+        struct async_op *op = unlink_op(&a->ops, &a->tail);
         if (op->kind == ASYNC_LOAD)
             emu_finding(op->w, op->pc, (int)op->lane, FIND_ASYNC, "shared", op->base, NULL,
                         "%s is still in flight when the block it writes ends", op->what);
@@ -349,7 +351,7 @@ int async_idle(struct cluster *c)
     for (uint32_t i = 0; i < c->nblocks; i++) {
         struct block_async *a = c->blocks[i].async;
         if (a && a->ops) {
-            finish(take(&a->ops, &a->tail));
+            finish(unlink_op(&a->ops, &a->tail));
             done++;
         }
     }

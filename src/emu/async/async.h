@@ -1,16 +1,17 @@
 /*
- * async.h - operations in flight: what cp.async, bulk copies, mbarriers and wgmma share.
+ * async.h - operations in flight, for cp.async, bulk copies, mbarriers and wgmma.
  *
- * Nothing asynchronous happens when it is issued. An operation is recorded with the warp, lane and
- * instruction that issued it, and completes at the last legal moment:
- *   - with an mbarrier: when someone waits for that mbarrier (async_settle), or when every warp of
+ * An asynchronous operation does nothing when a thread issues it. We record it with the warp, lane
+ * and instruction that issued it, and complete it at the last legal moment:
+ *   - with an mbarrier: when a thread waits for that mbarrier (async_settle), or when every warp of
  *     the cluster is stuck (async_idle);
  *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
- *   - bulk stores nobody waited for: when the block ends.
- * So a missing wait reads old data. While it is in flight the sanitizer knows the bytes it reads
- * or writes. Without the sanitizer a seed lets some operations complete at once instead.
+ *   - a bulk store for which no thread waits: when the block ends.
+ * So a kernel that forgets a wait reads old data. While the operation is in flight, the sanitizer
+ * knows which bytes it reads or writes. Without the sanitizer, a seed lets some operations complete
+ * at once.
  *
- * Owned by the host thread that runs the cluster; nothing here is locked.
+ * The host thread that runs the cluster owns all this; there are no locks.
  */
 #ifndef EMU_ASYNC_ASYNC_H
 #define EMU_ASYNC_ASYNC_H
@@ -19,18 +20,19 @@
 #include "emu/async/tensormap.h"
 #include "emu/core/core.h"
 
-/* ---- bulk copies ----------------------------------------------------------------------------- */
+/* ---- bulk copies ---------------------------------------------------------------------------- */
 
 enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RED_OR, RED_XOR };
 
-/* A contiguous piece: outside memory (global, or another block's shared), and box offset. */
+/* A contiguous part of a copy: its place in outside memory (global, or another block's shared
+ * memory) and its offset in the box. */
 struct async_run {
-    uint8_t *outside; /* NULL: fill */
+    uint8_t *outside; /* NULL: there is none, fill the box with zeros or NaN */
     uint32_t off, bytes;
 };
 
 enum async_kind {
-    ASYNC_LOAD,     /* into shared memory, told to an mbarrier */
+    ASYNC_LOAD,     /* into shared memory; completes on an mbarrier */
     ASYNC_STORE,    /* out of shared memory, in a bulk group */
     ASYNC_CP_ARRIVE /* cp.async.mbarrier.arrive */
 };
@@ -38,7 +40,7 @@ enum async_kind {
 struct async_op {
     struct async_op *next;
     enum async_kind kind;
-    struct warp *w; /* who issued it */
+    struct warp *w; /* the warp that issued it */
     const struct insn *pc;
     uint32_t lane;
     struct block *block;  /* whose shared memory is written (LOAD) or read (STORE) */
@@ -58,7 +60,7 @@ struct async_op {
     uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
     /* STORE */
     uint32_t group;
-    uint8_t *staged; /* the box, once it was read */
+    uint8_t *staged; /* a copy of the box, once it has been read; else NULL */
     /* CP_ARRIVE */
     uint32_t cp_seq;
     bool noinc;
@@ -66,7 +68,7 @@ struct async_op {
     const char *what;
 };
 
-/* ---- cp.async -------------------------------------------------------------------------------- */
+/* ---- cp.async ------------------------------------------------------------------------------- */
 
 struct cp_rec {
     const struct insn *pc;
@@ -93,10 +95,10 @@ struct warp_async {
     /* wgmma */
     VEC(struct wg_pending) wg;
     uint32_t wg_committed, wg_seq;
-    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's, of the last products, by number */
+    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's clocks of the last products, by number */
     bool wg_fenced, wg_ever;
-    const uint32_t *wg_last; /* registers of the last completed accumulator, */
-    uint64_t wg_last_hash;   /* and what they held */
+    const uint32_t *wg_last; /* registers of the last completed accumulator */
+    uint64_t wg_last_hash;   /* hash of their values then */
     uint32_t wg_last_n;
 };
 
@@ -105,49 +107,52 @@ struct block_async {
     struct wg_cache *wg_cache;    /* warpgroup.c */
 };
 
-struct warp_async *warp_async(struct warp *w); /* made on first use */
+struct warp_async *warp_async(struct warp *w); /* allocates it on first use */
 struct block_async *block_async(struct block *b);
 
-/* Complete at once? Only without the sanitizer and with a seed. */
+/* Whether an operation should complete at once: only without the sanitizer and with a seed. */
 bool async_eager(struct warp *w);
 
-/* ---- engine (async.c) ------------------------------------------------------------------------ */
+/* ---- engine (async.c) ----------------------------------------------------------------------- */
 
 struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane, enum async_kind k,
                            const char *what);
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
-/* Hands the operation over: to the block it writes, or to the warp's bulk group. */
+/* Starts the operation: adds it to the list of the mbarrier's block, or to the warp's bulk group.
+ */
 void async_start(struct async_op *op);
-/* Completes what would move this mbarrier; returns how many operations. */
+/* Completes all operations that complete on this mbarrier; returns how many there were. */
 int async_settle(struct block *b, uint32_t mbar_off);
-/* Bulk groups of the active lanes: all but the newest `keep`; read_only: sources only. */
+/* Completes the bulk groups of the active lanes, all but the newest `keep`. read_only: only reads
+ * their sources. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
-/* The word of an mbarrier of this block, no checks. */
+/* The word of an mbarrier of this block; nothing is checked. */
 static inline uint64_t *mbar_word(struct block *b, uint32_t off)
 {
     return (uint64_t *)(void *)(b->smem + off);
 }
-/* Applies and writes back; reports misuse in the issuer's name. */
+/* Applies fn to an mbarrier; reports misuse as a finding of w, pc and lane. */
 enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes lanes `mask` of records with seq < limit whose group is old enough. */
+/* cpasync.c: completes the copies of the lanes in `mask` that were issued before `limit`: all of
+ * them, or those outside the newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
 /* warpgroup.c */
 void wg_release(struct warp *w);
 void wg_cache_free(struct wg_cache *c);
 void wg_check_exit(struct warp *w);
 
-/* bulk reductions: element by element, atomic towards other host threads. */
+/* reduce.c: reduces n bytes element by element; each element is atomic for other host threads. */
 void async_reduce(enum red_op op, enum ptx_type t, uint8_t *dst, const uint8_t *src, uint32_t n);
-/* The operator and type named by a reduction's modifiers; RED_NONE if there is none. */
+/* The operator that a modifier names; RED_NONE if it names none. */
 enum red_op red_op_of(const char *mod);
 bool red_fits(enum red_op op, enum ptx_type t);
 
-/* ---- decode functions ------------------------------------------------------------------------ */
+/* ---- decode functions ----------------------------------------------------------------------- */
 
 int decode_mbarrier(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 int decode_cp_async(struct decoder *d, const struct ptx_insn *p, struct insn *in);
@@ -157,7 +162,8 @@ int decode_st_async(struct decoder *d, const struct ptx_insn *p, struct insn *in
 int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 int decode_tensormap(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 
-/* The space a modifier names: .shared, .shared::cta, .shared::cluster, .global; else SP_GENERIC. */
+/* The space that the modifiers name: .shared, .shared::cta, .shared::cluster, .global; else
+ * SP_GENERIC. */
 enum ptx_space async_space(const struct ptx_insn *p);
 
 #endif

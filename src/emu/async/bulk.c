@@ -1,8 +1,8 @@
 /*
  * bulk.c - cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk: decoding and issue.
  *
- * An issue resolves every address at once (bounds and the sanitizer speak in the issuing thread's
- * name) and leaves a list of runs for async.c to move later.
+ * When a thread issues a copy, we resolve every address at once, so that faults and findings name
+ * the issuing thread. The result is a list of runs that async.c moves later.
  */
 #include <string.h>
 
@@ -41,7 +41,7 @@ static int misaligned(struct warp *w, const struct insn *in, uint32_t lane, cons
                      (unsigned long long)addr, align);
 }
 
-/* Block and offset of `n` bytes of shared memory; NULL after a fault. */
+/* The block that has these `n` bytes of shared memory, and their offset; NULL after a fault. */
 static struct block *shared_range(struct warp *w, const struct insn *in, uint32_t lane,
                                   uint64_t addr, uint32_t n, const char *what, uint32_t *off)
 {
@@ -54,7 +54,7 @@ static struct block *shared_range(struct warp *w, const struct insn *in, uint32_
     return NULL;
 }
 
-/* ---- sources and destinations ---------------------------------------------------------------- */
+/* ---- sources and destinations --------------------------------------------------------------- */
 
 struct walk {
     struct warp *w;
@@ -70,7 +70,7 @@ static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t byte
     if (!p)
         return EX_FAULT;
     k->inside_bytes += bytes;
-    uint8_t *touched = k->w->launch->emu->mem.touched; /* lines of memory in use, for the model */
+    uint8_t *touched = k->w->launch->emu->mem.touched; /* lines in use, for the cost model */
     for (uint64_t a = addr & ~127ull; touched && a < addr + bytes; a += 128)
         touched[(a - GLOBAL_BASE) / 128] = 1;
     struct async_op *op = k->op;
@@ -124,7 +124,7 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
     return EX_NEXT;
 }
 
-/* What the hardware refuses, as an illegal instruction. */
+/* Faults for coordinates that the hardware rejects as an illegal instruction. */
 static int check_coords(struct warp *w, const struct insn *in, const struct async_op *op,
                         const int32_t *c)
 {
@@ -151,8 +151,8 @@ static int check_coords(struct warp *w, const struct insn *in, const struct asyn
     return EX_NEXT;
 }
 
-/* Fills op->runs with the outside pieces of this lane's operation. */
-static int outside(struct warp *w, const struct insn *in, struct async_op *op)
+/* Fills op->runs with the memory outside the block that this lane's operation copies from or to. */
+static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
 {
     const struct bulk_insn *b = in->aux;
     bool load = op->kind == ASYNC_LOAD;
@@ -169,7 +169,7 @@ static int outside(struct warp *w, const struct insn *in, struct async_op *op)
         for (unsigned i = 0; i < b->noffsets; i++)
             off[i] = ((const uint16_t *)opnd(w, b->offsets[i]))[lane];
         struct tensormap t = op->map;
-        if (!load) /* stores go on to the end of the last 16 bytes of a row */
+        if (!load) /* the hardware stores up to the end of the last 16 bytes of a row */
             t.dims[0] |= 16 / tensormap_elem_bytes(&t) - 1;
         if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&t, c, off, on_run, &k))
             return EX_FAULT;
@@ -185,7 +185,9 @@ static int outside(struct warp *w, const struct insn *in, struct async_op *op)
     return EX_NEXT;
 }
 
-/* Bytes of the box in shared memory, and those the mbarrier hears of. */
+/* Sets op->span, the bytes of the box in shared memory, and *tx, the bytes that the mbarrier
+ * counts.
+ */
 static int extent(struct warp *w, const struct insn *in, struct async_op *op, uint32_t *tx)
 {
     const struct bulk_insn *b = in->aux;
@@ -212,9 +214,9 @@ static int finish_issue(struct warp *w, int rc, struct async_op *op)
     return rc;
 }
 
-/* ---- loads ----------------------------------------------------------------------------------- */
+/* ---- loads ---------------------------------------------------------------------------------- */
 
-/* The same box into one block of the cluster. */
+/* Loads the box into one block of the cluster. */
 static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struct block *to)
 {
     const struct bulk_insn *b = in->aux;
@@ -255,7 +257,7 @@ static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struc
             san_async_begin(w, in, op->lane, op->src_block, soff, op->span, false, b->what);
         count_bytes(w, in, CB_DSMEM, op->span);
     } else {
-        rc = outside(w, in, op);
+        rc = find_runs(w, in, op);
     }
     if (rc == EX_NEXT)
         op->san = san_async_begin(w, in, op->lane, op->block, op->base, op->span, true, b->what);
@@ -287,9 +289,9 @@ static int exec_load(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- stores ---------------------------------------------------------------------------------- */
+/* ---- stores --------------------------------------------------------------------------------- */
 
-/* Tells the sanitizer which bytes of shared memory are read: only those inside the tensor. */
+/* Tells the sanitizer which bytes of shared memory a store reads: those inside the tensor. */
 static int check_source(struct warp *w, const struct insn *in, const struct async_op *op)
 {
     for (uint32_t r = 0; r < op->nruns; r++)
@@ -334,7 +336,7 @@ static int store_lane(struct warp *w, const struct insn *in, uint32_t lane)
         rc = emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_OTHER,
                        "%s: this operator does not apply to the tensor map's type", b->what);
     else
-        rc = outside(w, in, op);
+        rc = find_runs(w, in, op);
     if (rc == EX_NEXT && emu_sanitizing(w)) {
         rc = check_source(w, in, op);
         san_proxy_check(w, in, op->block, op->base, op->span, b->what);
@@ -376,7 +378,7 @@ static int exec_nothing(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static int take_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                      enum ptx_space sp, struct place *out)

@@ -13,7 +13,7 @@ static int exec_nothing(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- mapa, getctarank ------------------------------------------------------------------------ */
+/* ---- mapa, getctarank ----------------------------------------------------------------------- */
 
 /* in->sub[0]: bytes of the address (4 or 8), [1]: generic. */
 
@@ -58,7 +58,7 @@ int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in)
     if (p->nops != (mapa ? 3 : 2))
         return dec_bad(d, p, "wrong number of operands");
     enum ptx_type at = t;
-    if (!mapa && !shared) /* the type of getctarank is the result's; the address is generic */
+    if (!mapa && !shared) /* getctarank names the type of its result, not of its generic address */
         at = dec_reg_bits(&p->ops[1]) == 32 ? PT_U32 : PT_U64;
     if (!mapa && shared && dec_reg_bits(&p->ops[1]) == 64)
         at = PT_U64;
@@ -74,7 +74,7 @@ int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in)
     return 0;
 }
 
-/* ---- st.async, red.async --------------------------------------------------------------------- */
+/* ---- st.async, red.async -------------------------------------------------------------------- */
 
 struct st_insn {
     uint32_t dst, dst_bits, mbar, mbar_bits;
@@ -154,7 +154,7 @@ int decode_st_async(struct decoder *d, const struct ptx_insn *p, struct insn *in
     return 0;
 }
 
-/* ---- fences ---------------------------------------------------------------------------------- */
+/* ---- fences --------------------------------------------------------------------------------- */
 
 static int exec_proxy_fence(struct warp *w, const struct insn *in)
 {
@@ -163,7 +163,7 @@ static int exec_proxy_fence(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* fence.proxy.* and fence.mbarrier_init; other fences are the core's. */
+/* Decodes fence.proxy.* and fence.mbarrier_init; inst/ decodes other fences. */
 int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
     (void)d;
@@ -177,7 +177,7 @@ int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn 
     return 0;
 }
 
-/* ---- tensor maps ----------------------------------------------------------------------------- */
+/* ---- tensor maps ---------------------------------------------------------------------------- */
 
 struct replace_insn {
     enum ptx_space space;
@@ -212,7 +212,7 @@ static int exec_replace(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Copies the map; executed by the whole warp with the same addresses. */
+/* Copies a tensor map. The whole warp executes it with the same addresses. */
 static int exec_cp_fenceproxy(struct warp *w, const struct insn *in)
 {
     const struct replace_insn *r = in->aux;

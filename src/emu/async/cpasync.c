@@ -1,9 +1,10 @@
 /*
  * cpasync.c - cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
  *
- * Each thread has its own sequence of groups; a record holds one warp instruction's copies with the
- * group each lane's belongs to. The write happens, in the issuing thread's name, when that thread
- * waits for the group or an mbarrier it arrived at is waited for.
+ * Each thread has its own sequence of groups. A record holds the copies of one warp instruction,
+ * and the group of each lane's copy. The copy is written, as an access of the issuing thread, when
+ * that thread waits for the group, or when a thread waits for an mbarrier at which the issuing
+ * thread arrived (cp.async.mbarrier.arrive).
  */
 #include <string.h>
 
@@ -49,7 +50,7 @@ static int exec_cp(struct warp *w, const struct insn *in)
         if (n) {
             reading |= 1u << i;
             bool whole = n == size;
-            if (src & (size - 1)) /* 4, 8 or 16 */
+            if (src & (size - 1))
                 return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_MISALIGNED,
                                  "cp.async of %u bytes from the misaligned address 0x%llx", size,
                                  (unsigned long long)src);
@@ -127,7 +128,8 @@ static int exec_cp_wait(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* The arrival follows the copies issued so far. Without .noinc the phase expects one more. */
+/* The arrival happens after the copies issued so far. Without .noinc the phase expects one arrival
+ * more. */
 static int exec_cp_arrive(struct warp *w, const struct insn *in)
 {
     struct warp_async *a = warp_async(w);

@@ -20,7 +20,7 @@ bool mbar_unpack(struct mbar *b, uint64_t word)
     b->expected = (uint32_t)(word >> 20 & MBAR_MAX_COUNT);
     b->tx = (int32_t)(word >> 40 & 0x3fffff) - TX_BIAS;
     b->phase = word >> 62 & 1;
-    /* the poison of fresh shared memory has the bit, but no barrier expects that many bytes */
+    /* The poison of fresh shared memory has the VALID bit too, but its tx is out of range. */
     return (word & VALID) && tx_ok(b->tx);
 }
 

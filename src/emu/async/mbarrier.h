@@ -2,11 +2,12 @@
  * mbarrier.h - the mbarrier object: one 64-bit word in shared memory.
  *
  * Invariants of a valid word:
- *   1. pending and expected are below 2^20; a phase is over when pending and tx are both zero, and
- *      then the next begins at once with pending = expected and the other phase bit;
- *   2. tx (bytes) may be negative for a while: copies may complete before they are expected.
+ *   1. pending and expected are below 2^20. A phase is over when pending and tx are both zero; the
+ *      next phase then begins at once with pending = expected and the other phase bit.
+ *   2. tx (bytes) may be negative for a while, because copies may complete before a thread
+ *      announces them with expect_tx.
  *
- * The functions here are pure arithmetic on the word; who waits and who is told is async.c's.
+ * The functions here are pure arithmetic on the word; async.c handles waits and completions.
  */
 #ifndef EMU_ASYNC_MBARRIER_H
 #define EMU_ASYNC_MBARRIER_H
@@ -31,13 +32,13 @@ enum mbar_rc {
 };
 
 uint64_t mbar_pack(const struct mbar *b);
-/* false: the word is no initialised mbarrier. */
+/* Returns false if the word is no initialised mbarrier. */
 bool mbar_unpack(struct mbar *b, uint64_t word);
 void mbar_init(struct mbar *b, uint32_t count);
 enum mbar_rc mbar_arrive(struct mbar *b, uint32_t count, bool drop);
 enum mbar_rc mbar_expect_tx(struct mbar *b, int32_t bytes);
 enum mbar_rc mbar_complete_tx(struct mbar *b, int32_t bytes);
-/* Has the phase of this parity completed? */
+/* Whether the phase of this parity has completed. */
 static inline bool mbar_done(const struct mbar *b, bool parity)
 {
     return b->phase != parity;

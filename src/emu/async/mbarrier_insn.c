@@ -1,6 +1,6 @@
 /*
- * mbarrier_insn.c - the mbarrier instructions. A wait that cannot succeed yet first lets the copies
- * that would complete the phase land, then sleeps in the scheduler.
+ * mbarrier_insn.c - the mbarrier instructions. A wait that cannot succeed yet first completes the
+ * copies in flight that complete on this mbarrier. If the phase is still not over, the warp waits.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct mbar_insn {
     uint32_t pred; /* destination of a wait */
 };
 
-/* Finds the object and lets the sanitizer see the access; NULL after a fault. */
+/* Finds the mbarrier and tells the sanitizer of the access; NULL after a fault. */
 static struct block *locate(struct warp *w, const struct insn *in, uint32_t lane, uint32_t access,
                             uint32_t *off)
 {
@@ -67,7 +67,8 @@ static int exec_inval(struct warp *w, const struct insn *in)
 
 #define RMW (MEM_READ | MEM_WRITE | MEM_ATOMIC | MEM_STRONG)
 
-/* arrive, arrive_drop, with .expect_tx, .noComplete; expect_tx and complete_tx alone. */
+/* One lane's arrive or arrive_drop (also with .expect_tx, .noComplete), expect_tx or complete_tx.
+ */
 static int arrive_lane(struct warp *w, const struct insn *in, uint32_t lane)
 {
     const struct mbar_insn *m = in->aux;
@@ -107,7 +108,7 @@ static int exec_arrive(struct warp *w, const struct insn *in)
         uint64_t addr = addr_of(w, m->base, m->base_bits, i, m->off);
         struct block *b = smem_block(w, (uint32_t)addr, &off);
         const void *key = b ? (const void *)mbar_word(b, off) : NULL;
-        if (key && key != last) { /* usually one barrier for the whole warp */
+        if (key && key != last) { /* usually all lanes use one mbarrier */
             san_release(w, key);
             last = key;
         }
@@ -120,7 +121,7 @@ static int exec_arrive(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Is the phase this lane waits for over? <0 after a fault. */
+/* Whether the phase for which this lane waits is over; < 0 after a fault. */
 static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const void **key)
 {
     const struct mbar_insn *m = in->aux;
@@ -140,7 +141,7 @@ static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const
     if (mbar_done(&bar, parity))
         return 1;
     bool poll = !m->blocking && ++warp_async(w)->polls % 4;
-    w->block->cluster->probe.writes |= !m->blocking; /* every fourth poll may change something */
+    w->block->cluster->probe.writes |= !m->blocking; /* every fourth poll may complete copies */
     if (poll || !async_settle(b, off))
         return 0;
     mbar_unpack(&bar, *mbar_word(b, off));
@@ -192,7 +193,7 @@ static int exec_pending(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static int address(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                    struct mbar_insn *m)

@@ -43,9 +43,9 @@ uint32_t tensormap_elem_bytes(const struct tensormap *t)
     return elem_bytes[t->elem];
 }
 
-/* ---- shape --------------------------------------------------------------------------------- */
+/* ---- shape ---------------------------------------------------------------------------------- */
 
-/* Elements of a tile along dimension i: the traversal stride thins them out. */
+/* Elements of a tile along dimension i: every elem_strides[i]-th of the box. */
 static uint32_t tile_extent(const struct tensormap *t, unsigned i)
 {
     return (t->box[i] + t->elem_strides[i] - 1u) / t->elem_strides[i];
@@ -57,7 +57,7 @@ static uint32_t inner_bytes(const struct tensormap *t)
     return n * tensormap_elem_bytes(t);
 }
 
-/* Rows narrower than the swizzle span still take the whole span. */
+/* Bytes from one row to the next: a row narrower than the swizzle span takes the whole span. */
 static uint32_t row_pitch(const struct tensormap *t)
 {
     uint32_t span = t->swizzle ? 16u << t->swizzle : 0, inner = inner_bytes(t);
@@ -84,7 +84,7 @@ uint32_t tensormap_smem_bytes(const struct tensormap *t)
     return row_pitch(t) * rows(t);
 }
 
-/* ---- checks -------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static int check_dims(const struct tensormap *t, struct err *err)
 {
@@ -168,7 +168,7 @@ int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_
                            j->box[i], j->elem_strides[i], i);
         t->dims[i] = (uint32_t)(j->dims[i] - 1);
         t->box[i] = (uint16_t)j->box[i];
-        /* Dimension 0 has no traversal stride without interleaving. */
+        /* Without interleaving, dimension 0 has no element stride. */
         t->elem_strides[i] = i && j->elem_strides[i] ? (uint8_t)j->elem_strides[i] : 1;
         if (i)
             t->strides[i - 1] = j->strides[i];
@@ -217,15 +217,15 @@ int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint
     return 0;
 }
 
-/* ---- walking a box ------------------------------------------------------------------------- */
+/* ---- walking a box -------------------------------------------------------------------------- */
 
 static bool in_dim(const struct tensormap *t, unsigned i, int64_t c)
 {
     return c >= 0 && c <= (int64_t)t->dims[i];
 }
 
-/* One row of the box: `n` elements from coordinate c of dimension 0, split at the tensor's edges.
- */
+/* Walks one row of the box: `n` elements from coordinate c of dimension 0 on, split at the tensor's
+ * edges. */
 static int walk_row(const struct tensormap *t, uint32_t off, int64_t c, uint32_t n, uint32_t es,
                     bool outer_inside, uint64_t base, tmap_run_fn fn, void *ctx)
 {
@@ -271,8 +271,8 @@ static int walk_tile(const struct tensormap *t, const int32_t *coords, tmap_run_
     return 0;
 }
 
-/* Pixels run over w, then h, d inside the bounding box, then the batch; each is read shifted by
- * the filter offsets. */
+/* Walks the pixels: over w, then h and d, inside the bounding box, then over the batch. The filter
+ * offsets shift the place from which each pixel is read. */
 static int walk_im2col(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                        tmap_run_fn fn, void *ctx)
 {
@@ -322,7 +322,7 @@ void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n)
         return;
     uint32_t eb = tensormap_elem_bytes(t);
     for (uint32_t i = 0; i + eb <= n; i += eb) {
-        /* 0x7ff7 in every half, so that fma.oob knows it */
+        /* OOB_NAN in every 2 bytes, which fma.oob recognises */
         for (uint32_t k = 0; k < eb; k++)
             dst[i + k] = k % 2 ? OOB_NAN >> 8 : OOB_NAN & 0xff;
     }
