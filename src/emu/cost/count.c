@@ -1,9 +1,10 @@
 /*
- * count.c - counters: what a kernel executed and moved, per launch and per source line.
+ * count.c - counts what a kernel executes and moves, for each launch and each source line.
  *
- * While running, each host thread adds to one record per decoded instruction; at the end they are
- * added up and turned into named numbers. Kinds, lines and tensor operations come from the
- * instruction, so only executions, sectors and conflicts are counted as they happen.
+ * During a launch, each host thread adds to one record for each decoded instruction. At the end we
+ * add the records up and turn them into named numbers. The kind, the source line and the tensor
+ * operations are known from the instruction, so only executions, sectors and conflicts are counted
+ * during the launch.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -37,11 +38,10 @@ void count_collect(struct launch *l, struct worker_state *ws)
     ws->counts = NULL;
 }
 
-/* ---- one access --------------------------------------------------------------------------------
- */
+/* ---- one access ----------------------------------------------------------------------------- */
 
-/* Distinct 32-byte sectors of the active lanes; in *fresh, those new to the block, and in *lines
- * the 128-byte lines they lie in. */
+/* How many distinct 32-byte sectors the active lanes use. *fresh: how many are new to the block;
+ * *lines: how many 128-byte lines they are in. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -70,8 +70,8 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Wavefronts of a shared access: lanes go in groups of 128 bytes; within a group every bank serves
- * one word at a time, the same word to all who ask for it. */
+/* Wavefronts of a shared access. The hardware serves lanes in groups of 128 bytes. Within a group a
+ * bank serves one word at a time, to all lanes that want this word. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -103,9 +103,10 @@ static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
     return total;
 }
 
-/* Is this part of a joint access? Then where that begins. */
+/* Whether this access is part of a merged one (merge_shared.c) and its base is aligned for that. If
+ * so, merged[] are the addresses where the merged access begins. */
 static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_t *addr,
-                      uint64_t *joint)
+                      uint64_t *merged)
 {
     if ((pc->kind != CK_LD_SHARED && pc->kind != CK_ST_SHARED) || pc->o[4] == OPND_NUMBER(0))
         return false;
@@ -114,7 +115,7 @@ static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_
     {
         if ((addr[i] & mask) != part)
             return false;
-        joint[i] = addr[i] - part;
+        merged[i] = addr[i] - part;
     }
     return true;
 }
@@ -141,14 +142,14 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
     } else if (sp == SP_LOCAL) {
         c->sectors += (n * (uint32_t)__builtin_popcount(w->active) + 31) / 32;
     } else if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
-        uint64_t joint[WARP];
-        if (is_merged(w, pc, addr, joint)) {
+        uint64_t merged[WARP];
+        if (is_merged(w, pc, addr, merged)) {
             if (!MERGED_FIRST(pc->o[4])) {
                 c->merged++;
                 return;
             }
             n = MERGED_BYTES(pc->o[4]);
-            addr = joint;
+            addr = merged;
         }
         uint32_t f = wavefronts(w, addr, n), ideal = ideal_wavefronts(w, n);
         c->sectors += f;
@@ -156,8 +157,7 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
     }
 }
 
-/* ---- waiting for loads -------------------------------------------------------------------------
- */
+/* ---- waiting for loads ---------------------------------------------------------------------- */
 
 static bool is_pending(const struct pending *p, int k, uint32_t code)
 {
@@ -174,7 +174,7 @@ static void set_pending(struct pending *p, int k, uint32_t code)
     p->any[k] = true;
 }
 
-/* A warp begins: nothing is under way. */
+/* A warp begins: it has no loads under way. */
 void count_start(struct warp *w)
 {
     uint32_t words = w->frame0->func->frame_bytes / 64 / 64 + 1;
@@ -230,7 +230,7 @@ void count_waits(struct warp *w, const struct insn *pc)
         set_pending(p, k, pc->o[0]);
 }
 
-/* The record of an instruction that may belong to another frame than the current one. */
+/* The record of an instruction; NULL if it does not belong to the function of the current frame. */
 static struct insn_count *count_loose(const struct warp *w, const struct insn *pc)
 {
     const struct code_func *f = w->frame->func;
@@ -253,8 +253,7 @@ void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, u
     }
 }
 
-/* ---- adding up ---------------------------------------------------------------------------------
- */
+/* ---- adding up ------------------------------------------------------------------------------ */
 
 static int tensor_class(const struct ptx_insn *p)
 {
@@ -286,7 +285,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         w->waits[k] += (double)c->waits[k] * scale;
     switch (in->kind) {
     case CK_LD_GLOBAL:
-    case CK_ASYNC_COPY: /* bulk stores are few and count as loads do */
+    case CK_ASYNC_COPY: /* bulk stores are few and count as loads */
         w->ld_sectors += sectors;
         w->ld_lines += (double)c->lines * scale;
         w->ld_bytes += bytes;
@@ -321,8 +320,9 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         w->tensor[tensor_class(p)] += (double)in->tensor_ops * (double)c->warps * scale;
 }
 
-/* What blocks read in common, in distinct bytes and in the sectors of all blocks together, decides
- * what one block finds in a cache because another has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. We keep the
+ * latter as distinct bytes and as sectors summed over blocks: the model computes from both how
+ * often a block finds data in a cache because another block has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;
@@ -352,10 +352,10 @@ static void footprint(struct launch *l, struct work *w, double scale)
     w->footprint = sum;
 }
 
-/* ---- named numbers ------------------------------------------------------------------------------
- */
+/* ---- named numbers -------------------------------------------------------------------------- */
 
-/* Additive numbers of several launches of one kernel are summed, others replaced. */
+/* Sets a counter. If an earlier launch of the kernel set it, an additive number is added to the old
+ * value and any other replaces it. */
 static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
                 const char *unit, double value, bool additive)
 {

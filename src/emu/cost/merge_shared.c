@@ -1,11 +1,11 @@
 /*
- * merge_shared.c - which shared accesses the GPU's assembler makes one of.
+ * merge_shared.c - finds the shared accesses that the GPU's assembler merges into one.
  *
- * PTX says `ld.shared.f32` four times where the machine code has one LDS.128: ptxas joins accesses
- * of one basic block to neighbouring addresses, if they are aligned and nothing comes in between.
- * What is found here is only for counting (wavefronts, bank conflicts): o[4] of an instruction gets
- * the bytes of the joint access, and whether it is the first of them. That the base is aligned is
- * seen when it runs.
+ * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
+ * of one basic block to neighbouring addresses, if they are aligned and nothing in between forbids
+ * it. We use the result only for counting (wavefronts, bank conflicts): o[4] of an instruction gets
+ * the bytes of the merged access, and whether this is the first of its parts. count.c checks at run
+ * time that the base is aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -13,7 +13,7 @@
 #define MAX_OPEN 64
 
 struct window {
-    struct insn *at[MAX_OPEN]; /* not yet joined, of one kind, in the order of the code */
+    struct insn *at[MAX_OPEN]; /* accesses of one kind, in the order of the code */
     uint32_t n;
 };
 
@@ -29,8 +29,9 @@ static bool is_alike(const struct insn *a, const struct insn *b)
            (!(a->flags & INSN_GUARD) || a->guard == b->guard);
 }
 
-/* Joins what fills `width` bytes from at[first]'s address on; whether that was so. */
-static bool join(struct window *w, uint32_t first, uint32_t width)
+/* Merges the accesses that together fill `width` bytes from the address of at[first] on. Returns
+ * whether there were such accesses. */
+static bool merge_from(struct window *w, uint32_t first, uint32_t width)
 {
     struct insn *parts[16], *lead = w->at[first];
     uint32_t n = 0, have = 0;
@@ -63,7 +64,7 @@ static void flush(struct window *w)
     for (uint32_t width = 16; width >= 2 && w->n > 1; width /= 2)
         for (uint32_t i = 0; i < w->n; i++)
             if (w->at[i]->o[4] == OPND_NUMBER(0))
-                join(w, i, width);
+                merge_from(w, i, width);
     w->n = 0;
 }
 
@@ -74,8 +75,9 @@ static void add(struct window *w, struct insn *in)
     w->at[w->n++] = in;
 }
 
-/* Does the instruction write a register that an open access has for its address or guard? */
-static bool disturbs(const struct insn *in, const struct window *w)
+/* Whether the instruction writes a register that an access in the window uses as address or guard.
+ */
+static bool changes_address(const struct insn *in, const struct window *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
         const struct insn *a = w->at[i];
@@ -110,9 +112,9 @@ void merge_shared(struct code_func *cf)
             flush(&stores);
         if (load || store)
             add(load ? &loads : &stores, in);
-        if (!store && disturbs(in, &loads))
+        if (!store && changes_address(in, &loads))
             flush(&loads);
-        if (!store && disturbs(in, &stores))
+        if (!store && changes_address(in, &stores))
             flush(&stores);
     }
     flush(&loads);

@@ -1,20 +1,20 @@
 /*
- * model.c - an estimate of the time a launch takes on a GPU, from counters and occupancy.
+ * model.c - estimates the time of a launch on a GPU, from counters and occupancy.
  *
- * Each unit (DRAM, L2, L1, issue slots and pipes, shared memory, tensor cores, the starting of
- * blocks) has the time its own work takes; so have the lives of blocks, one after the other on
- * their places. Together they take the p-norm of these: the longest, and a part of the others that
- * does not overlap with it.
+ * The model computes how long the work of each unit takes: DRAM, L2, L1, issue slots and pipes,
+ * shared memory, tensor cores, the starting of blocks. It also computes how long the blocks live,
+ * one after the other in the places that an SM has for blocks. The modelled time is the p-norm of
+ * these times: the longest, and a part of the others, because they do not overlap with it fully.
  *
- * A block's life is what one of its warps waits for, and the work of all its warps, which compete
- * from barrier to barrier; its place is free when the last of them is done. What a load takes
- * depends on who read there before: nobody (DRAM), another block (L2, perhaps L1) or the block
- * itself; how much else was read since decides what the caches still hold. Spills are the
- * compiler's to know and come with the job, as registers do.
+ * A block's life has two parts: the waits of one of its warps, and the work of all its warps, which
+ * compete from barrier to barrier. Its place is free when its last warp is done. The time of a load
+ * depends on who read the data before: nobody (DRAM), another block (L2, perhaps L1) or the block
+ * itself. Whether a cache still holds the data depends on how much else was read since then. Only
+ * the compiler knows spills and registers; both come with the job.
  *
  * The constants were fitted to times of an H200 (t/gpu/rank.sh, variants of the set `fit` of ten
- * tasks; how well others are ranked is in results/h200/rank.txt). What differs between GPUs comes
- * from gpus/NAME.json. Good for ranking variants, not for quoting.
+ * tasks; results/h200/rank.txt says how well the model ranks others). gpus/NAME.json has the
+ * numbers that differ between GPUs. The model is good for ranking variants, not for quoting times.
  */
 #include <math.h>
 
@@ -23,25 +23,28 @@
 
 #define NORM 3.5
 #define DRAM_EFFICIENCY 0.869
-#define L2_SHARE 0.39   /* of the L2, for what is read again: the rest streams through */
-#define L1_SHARE 0.50   /* likewise of what shared memory leaves of an SM's memory */
-#define L1_BESIDE 28672 /* what the memory of an SM has beyond what shared memory can take */
+#define L2_SHARE 0.39   /* part of the L2 that keeps data for a second read; streams fill the rest \
+                         */
+#define L1_SHARE 0.50   /* part of the L1 that does; the L1 is the SM's memory less shared memory */
+#define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 1.62   /* how sharply hits fall when more is read than fits (LRU: at once) */
-#define L1_LINE 0.894   /* clocks for a 128-byte line of an access */
-#define PART_STORE 1.44 /* sectors' worth of L2 time for the bytes missing in a sector stored */
-#define ISSUE 0.45      /* of the clocks of issue_clocks(): SASS is shorter, and dual pipes */
+#define EVICTION 1.62 /* how steeply hits fall when more is read than fits (LRU: at once) */
+#define L1_LINE 0.894 /* clocks for a 128-byte line of an access */
+#define PART_STORE                                                                           \
+    1.44           /* L2 time, in sectors, for each sector of bytes that partial stores lack \
+                    */
+#define ISSUE 0.45 /* factor on issue_clocks(): SASS is shorter, and pipes are doubled */
 #define INSNS_PER_PTX 1.15
-#define LOADS_IN_FLIGHT 4.0 /* asynchronous copies a warp has outstanding */
+#define LOADS_IN_FLIGHT 4.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 45.0
 #define L2_HIT_NS 160.0
-#define DRAM_BUSY 1.147    /* of the latency of an idle DRAM */
-#define SHARED_WAIT_NS 8.0 /* a warp that needs what a shared load or shuffle brings */
+#define DRAM_BUSY 1.147    /* latency of a busy DRAM, in latencies of an idle one */
+#define SHARED_WAIT_NS 8.0 /* a warp waits for a shared load or a shuffle */
 #define BARRIER_NS 20.7
-#define INSN_NS 1.41        /* of one warp: it seldom issues back to back */
+#define INSN_NS 1.41        /* an instruction of a warp, which seldom issues back to back */
 #define BLOCK_NS 73.6       /* to start a block on an SM */
-#define BLOCK_LIFE_NS 120.0 /* from its place being free to its first warp */
-#define WARP_START_NS 13.6  /* one warp after the other */
+#define BLOCK_LIFE_NS 120.0 /* from a free place on the SM to the block's first warp */
+#define WARP_START_NS 13.6  /* to start each further warp */
 
 static double or_else(double v, double d)
 {
@@ -62,7 +65,7 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
     regs = MIN(regs, file / (l->nwarps * 32));
     regs = (regs + 7) / 8 * 8;
     uint32_t by_threads = threads / (l->nwarps * 32), by_regs = file / (regs * l->nwarps * 32);
-    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u); /* smem_bytes has the reserved KB in it */
+    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u); /* smem_bytes includes the reserved KB */
     uint32_t n = MIN(MIN(by_threads, by_regs), MIN(by_smem, max_blocks));
     out->regs = regs;
     out->blocks = MAX(n, 1u);
@@ -73,7 +76,7 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
                                    : "blocks";
 }
 
-/* Clocks all SMs together need to issue the work, if it were spread evenly. */
+/* SM clocks needed to issue the work, summed over all SMs. */
 static double issue_clocks(const struct work *w)
 {
     double fp = w->warps[CK_FP32], half = w->warps[CK_HALF], fp64 = w->warps[CK_FP64];
@@ -102,25 +105,28 @@ static double tensor_ns(const struct job_gpu *g, const struct work *w)
            1e-3;
 }
 
-/* Of what is read again, the part a cache still has when `between` bytes were read in between. */
+/* The share of repeated reads that a cache serves when `between` bytes were read in between. */
 static double hits(double cache, double between)
 {
     return between > cache ? pow(cache / between, EVICTION) : 1;
 }
 
-/* What is left for the L2 and for DRAM to do, and how long loads take. */
+/* The work of L1, L2 and DRAM, and how long loads take. */
 struct traffic {
     double l1_lines, l2_bytes, dram_bytes;
-    double common_ns, again_ns; /* a load of what another block, or this one, has read before */
-    double first_ns, load_ns;   /* of what nobody has; of any */
+    double first_ns;  /* a load of data that no block has read before */
+    double common_ns; /* a load of data that another block has read before */
+    double again_ns;  /* a load of data that this block has read before */
+    double load_ns;   /* an average load */
 };
 
-/* Spilled registers: sectors of the whole launch (ptxas says how much a pass through the code
- * moves; loops are taken to spill as the rest does), and the bytes they occupy per block. */
+/* Spilled registers: returns the sectors that they move in the whole launch, and in *block_bytes
+ * how much memory they take for each block. ptxas says how many bytes one pass through the code
+ * moves; the model assumes that loops spill as much as the rest. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    double passes = w->all_warps / MAX(w->instructions, 1.0); /* of all warps */
-    *block_bytes = l->spills / 2.0 * l->nwarps * WARP;        /* stored, and loaded again */
+    double passes = w->all_warps / MAX(w->instructions, 1.0); /* summed over warps */
+    *block_bytes = l->spills / 2.0 * l->nwarps * WARP;        /* half are stores, half are loads */
     return l->spills * passes;
 }
 
@@ -138,20 +144,20 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double l2_ns = L2_HIT_NS - L1_HIT_NS, dram_ns = or_else(g->dram_latency_ns, 570) * DRAM_BUSY;
     struct traffic t = {.first_ns = dram_ns};
 
-    /* what other blocks have read: L1 if the blocks of an SM read the same, else L2 */
-    double shared = w->common_sectors * 32 / blocks; /* bytes of a block, as the next */
+    /* data that other blocks have read: in the L1 if the blocks of an SM read the same, else L2 */
+    double shared = w->common_sectors * 32 / blocks; /* bytes that one block reads of it */
     double own = MAX(w->fresh_sectors * 32 / blocks - shared, 0.0);
     double common = MAX(w->common_sectors - w->common / 32, 0.0);
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* blocks that run at once find it in the L2; those of the next wave if all of it fits there */
+    /* blocks that run at once find it in the L2; those of the next wave do if all of it fits */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
 
-    /* what the block itself has read; what is common takes room once, and stays in the L2 */
+    /* data that the block itself has read; common data takes room once, and stays in the L2 */
     double again = 0, miss1 = 0, miss2 = 0, all = MAX(w->ld_sectors, 1.0);
     double in_common = (w->common_sectors + w->common_again) / all;
     for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
@@ -164,7 +170,7 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     miss2 *= again > 0 ? MAX(1 - w->common_again / again, 0.0) : 0;
     t.again_ns = L1_HIT_NS + (l2_ns * miss1 + (dram_ns - L2_HIT_NS) * miss2) / MAX(again, 1.0);
 
-    /* copies in bulk and strong loads pass the L1; half of the local accesses are stores, and do */
+    /* bulk copies and strong loads bypass the L1; so do stores, half of the local accesses */
     double past = MAX(w->ld_sectors - w->fresh_sectors - again, 0.0);
     double local_l2 = local * (1 - 0.5 * hits(l1, (own + stack) * on_sm));
     double parts = MAX(w->st_sectors - w->st_bytes / 32, 0.0);
@@ -178,7 +184,7 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     return t;
 }
 
-/* What one warp waits for, of all warps. */
+/* The waits of all warps, added up. */
 static double waiting_ns(const struct work *w, const struct traffic *t)
 {
     return w->waits_first * t->first_ns + w->waits_common * t->common_ns +

@@ -1,16 +1,17 @@
 /*
- * reuse.c - what a block has read from global memory, and how long ago: what caches go by.
+ * reuse.c - which sectors of global memory a block has read, and how long ago: this decides what
+ * caches hold.
  *
- * Per block a set of 32-byte sectors, each with the time of its last use. Time is counted in
- * sectors used, so that the time between two uses of a sector says how much else a cache would have
- * to hold to still have it. All warps of a block run at once on a GPU and in turns here: between
- * two uses by one warp the others are taken to have used as much as it did.
+ * Each block has a set of 32-byte sectors with the time of their last use. We count time in sectors
+ * used, so the time between two uses of a sector tells how much else a cache must hold to still
+ * have it. All warps of a block run at once on a GPU, but in turns here. So we assume that between
+ * two uses by one warp, each of the others used as much as it did.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* Open addressing; a slot holds the sector and, above it, the epoch: those of earlier blocks count
- * as empty. */
+/* The set is a hash table with open addressing. A slot holds the sector and, in the bits above it,
+ * an epoch. Slots with the epoch of an earlier block count as empty. */
 #define SECTOR_BITS 40
 #define MAX_SECTORS (1u << 22)
 
@@ -18,7 +19,7 @@ struct use {
     uint32_t at, warp_at, warp; /* the block's time and the warp's own */
 };
 
-/* What was counted for an allocation and is not yet told to it. */
+/* Counts for an allocation that are not yet added to it. */
 struct tally {
     struct alloc *of;
     struct alloc_reads n;
@@ -28,13 +29,13 @@ struct sector_set {
     uint64_t *slots, epoch;
     struct use *uses; /* of the sectors in slots */
     uint32_t cap, n, clock;
-    struct tally tallies[8]; /* of the allocations read last */
-    uint32_t next;           /* of them to give way */
+    struct tally tallies[8]; /* for the allocations read last */
+    uint32_t next;           /* the tally to reuse for another allocation */
     struct reuse again[REUSE_BUCKETS];
     uint64_t waits_again;
 };
 
-static void tell_alloc(struct tally *t)
+static void add_to_alloc(struct tally *t)
 {
     struct alloc_reads *to = t->of ? &t->of->reads : NULL;
     if (to) {
@@ -53,16 +54,16 @@ static struct tally *tally_at(struct sector_set *s, const struct emu_mem *m, uin
             return &s->tallies[i];
     }
     struct tally *t = &s->tallies[s->next++ % ARRAY_LEN(s->tallies)];
-    tell_alloc(t);
+    add_to_alloc(t);
     t->of = mem_find(m, addr);
     return t;
 }
 
-static void tell_all(struct block *b)
+static void add_all(struct block *b)
 {
     struct sector_set *s = b->sectors;
     for (uint32_t i = 0; i < ARRAY_LEN(s->tallies); i++)
-        tell_alloc(&s->tallies[i]);
+        add_to_alloc(&s->tallies[i]);
     for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
         __atomic_fetch_add(&b->launch->again[i].sectors, s->again[i].sectors, __ATOMIC_RELAXED);
         __atomic_fetch_add(&b->launch->again[i].since, s->again[i].since, __ATOMIC_RELAXED);
@@ -76,16 +77,16 @@ void reuse_start(struct block *b)
 {
     if (!b->sectors)
         b->sectors = xcalloc(1, sizeof *b->sectors);
-    tell_all(b);
+    add_all(b);
     b->sectors->n = b->sectors->clock = 0;
-    b->sectors->epoch++; /* 24 bits of them: more blocks than one thread runs */
+    b->sectors->epoch++; /* 24 bits, for more blocks than one thread runs */
 }
 
 void reuse_free(struct block *b)
 {
     if (!b->sectors)
         return;
-    tell_all(b);
+    add_all(b);
     free(b->sectors->slots);
     free(b->sectors->uses);
     free(b->sectors);
@@ -121,7 +122,8 @@ static void grow(struct sector_set *s)
     free(uses);
 }
 
-/* Past MAX_SECTORS everything is fresh: such a block keeps nothing in a cache. */
+/* When the set is full (MAX_SECTORS), every sector counts as new: such a block finds nothing in a
+ * cache. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1)
 {
     struct sector_set *s = w->block->sectors;
