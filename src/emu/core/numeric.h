@@ -154,7 +154,7 @@ static inline uint16_t brain_of32(float x)
 }
 
 /* TMA writes this NaN where a box reaches outside its tensor, if the tensor map asks for NaN.
- * fma.oob treats it as zero. */
+ * The result of fma.oob is 0 if a factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
 /* Rounds m * 2^e (m up to 64 bits) to a binary format; the result has no sign. */

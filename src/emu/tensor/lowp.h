@@ -1,9 +1,9 @@
 /*
- * lowp.h - tensor operand types: packed bits to floats or integers, and back.
+ * lowp.h - tensor operand types: converts packed bits to floats or integers, and back.
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
- * bits. Decoding is exact (every type here is a subset of float, f64 apart); encoding rounds once
- * to nearest even. Loops are branch-free so that they vectorise.
+ * bits. Decoding is exact, because every type here but f64 is a subset of float. Encoding rounds
+ * once to nearest even. Loops are branch-free so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H
@@ -29,7 +29,7 @@ enum tc_type {
     TC_S32
 };
 
-#define TC_NAN32 0x7fffffffu /* what tensor cores write for NaN */
+#define TC_NAN32 0x7fffffffu /* tensor cores write this for NaN */
 #define TC_NAN16 0x7fffu
 
 unsigned tc_bits(enum tc_type t);         /* 1, 4, 8, 16, 32, 64 */
@@ -37,12 +37,12 @@ const char *tc_name(enum tc_type t);      /* PTX spelling: "f16", "e4m3", ... */
 enum tc_type tc_from_name(const char *s); /* TC_NONE if unknown */
 bool tc_is_int(enum tc_type t);           /* s8 u8 s4 u4 b1 s32 */
 
-/* n packed elements at src (any alignment) to float; for all float types but f64. */
+/* Converts n packed elements at src (any alignment) to float; for all float types but f64. */
 void tc_to_f32(enum tc_type t, const void *src, float *dst, size_t n);
-/* n packed elements to int32; b1 gives 0 or 1. */
+/* Converts n packed elements to int32; a b1 becomes 0 or 1. */
 void tc_to_i32(enum tc_type t, const void *src, int32_t *dst, size_t n);
 
-/* float to the 16 bits of f16, canonical NaN. */
+/* Rounds a float to the 16 bits of an f16, with canonical NaN. */
 uint16_t tc_f16_round(float f);
 
 #endif

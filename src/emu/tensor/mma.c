@@ -1,7 +1,9 @@
 /*
- * Every m16n8 (and m8n8, and wmma) fragment is built from one block: 8 rows by 16 bytes of packed
- * elements, one 32-bit register, where lane 4g+t holds bytes 4t..4t+3 of row g. A matrix is a grid
- * of such blocks, so decoding a register is eight contiguous 16-byte reads. Only the f64 forms
+ * mma.c - matrix products of a warp: opcodes, fragment layouts, sparsity, arithmetic. See mma.h.
+ *
+ * Every m16n8 (and m8n8, and wmma) fragment consists of blocks of 8 rows by 16 bytes of packed
+ * elements. A block is one 32-bit register: lane 4g+t holds bytes 4t..4t+3 of row g. A matrix is a
+ * grid of such blocks, so decoding a register is eight contiguous 16-byte reads. Only the f64 forms
  * (8-byte cells) and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
@@ -19,7 +21,7 @@
 #define MAX_N 32
 #define MAX_K 256
 
-/* ---- decoding the opcode ------------------------------------------------------------------- */
+/* ---- decoding the opcode -------------------------------------------------------------------- */
 
 struct form {
     uint16_t m, n, k;
@@ -27,7 +29,8 @@ struct form {
     uint8_t dense, sparse, wmma;
 };
 
-/* Shapes by operand type; b has the same width as a. Sparse k is the logical one. */
+/* The shapes of each operand type; b has the same width as a. In sparse forms, k counts logical
+ * elements. */
 static const struct form forms[] = {
     {8, 8, 4, TC_F16, 1, 0, 0},    {16, 8, 8, TC_F16, 1, 0, 0},    {16, 8, 16, TC_F16, 1, 1, 0},
     {16, 8, 32, TC_F16, 0, 1, 0},  {16, 8, 8, TC_BF16, 1, 0, 0},   {16, 8, 16, TC_BF16, 1, 1, 0},
@@ -44,7 +47,7 @@ static const struct form forms[] = {
     {32, 8, 16, TC_S8, 0, 0, 1},   {8, 32, 16, TC_S8, 0, 0, 1},
 };
 
-/* Types that share shapes. */
+/* The type in forms[] that stands for all types with the same shapes. */
 static enum tc_type family(enum tc_type t)
 {
     switch (t) {
@@ -181,9 +184,9 @@ int mma_decode(struct mma_op *op, const char *opcode, struct err *err)
     return 0;
 }
 
-/* ---- layouts ------------------------------------------------------------------------------- */
+/* ---- layouts -------------------------------------------------------------------------------- */
 
-/* k as it is held in A's registers. */
+/* k of the stored elements: sparse A stores half of them. */
 static unsigned stored_k(const struct mma_op *op, enum mma_operand which)
 {
     return op->sparse && which == MMA_A ? op->k / 2u : op->k;
@@ -195,7 +198,7 @@ static unsigned per_reg(enum tc_type t)
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
 }
 
-/* Registers before wmma's duplication. */
+/* Registers of a fragment, without the duplicates of wmma. */
 static unsigned real_regs(const struct mma_op *op, enum mma_operand which)
 {
     if (op->quad4)
@@ -244,7 +247,8 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* Position of register r among the 8-row blocks of a matrix: A and C go down 16 rows first. */
+/* The 8-row block of register r in its matrix. If there are 16 rows, registers go down the rows
+ * first. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {
@@ -281,7 +285,7 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
         *row = r % kblocks * 4 * e + t * e + j;
         *col = r / kblocks * 8 + g;
     } else {
-        /* Accumulators come in pairs of columns whatever their width. */
+        /* A lane holds accumulators in pairs of columns, for every width. */
         unsigned i = r * e + j, pair = i >> 1;
         block_of(op->m, op->n / 8u, pair, &rb, &cb);
         *row = rb * 8 + g;
@@ -289,9 +293,9 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
     }
 }
 
-/* ---- sparsity ------------------------------------------------------------------------------ */
+/* ---- sparsity ------------------------------------------------------------------------------- */
 
-/* The metadata bits of `row` of a 16-row slab, chunk by chunk (4 bits each). */
+/* The 4 bits of metadata for one chunk of `row` in a 16-row slab. */
 static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, unsigned chunks,
                             unsigned row, unsigned chunk)
 {
@@ -311,7 +315,7 @@ static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, uns
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta, unsigned sel)
 {
     unsigned bits = tc_bits(t);
-    unsigned unit = bits == 4 ? 2 : 1;          /* elements an index moves together */
+    unsigned unit = bits == 4 ? 2 : 1;          /* elements that an index selects together */
     unsigned width = bits == 32 ? 2 : 4 * unit; /* logical elements per nibble */
     unsigned chunks = k / width;
     for (unsigned row = 0; row < 16; row++)
@@ -331,7 +335,7 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
         }
 }
 
-/* ---- 32-bit cells -------------------------------------------------------------------------- */
+/* ---- 32-bit cells --------------------------------------------------------------------------- */
 
 /* Scratch of one instruction: cells are floats or int32s. */
 union cells {
@@ -348,7 +352,7 @@ static void decode(enum tc_type t, const void *src, void *dst, size_t n)
         tc_to_f32(t, src, dst, n);
 }
 
-/* A whole register decodes in one go: lane 4g+t's elements are row g of an 8-row block. */
+/* Decodes a whole register at once: the elements of lanes 4g..4g+3 are row g of an 8-row block. */
 static void load_a(const struct mma_op *op, uint32_t *const *a, uint32_t *x)
 {
     unsigned e = per_reg(op->a), ld = stored_k(op, MMA_A), blocks = ld / (4 * e);
@@ -404,7 +408,7 @@ static inline uint32_t canonical(uint32_t u)
 static void store_d(const struct mma_op *op, const uint32_t *x, uint32_t *const *d)
 {
     unsigned pairs = op->m * op->n / 64u;
-    uint32_t nan_above = op->d == TC_F32 ? 0x7f800000u : 0x7fffffffu; /* integers stay */
+    uint32_t nan_above = op->d == TC_F32 ? 0x7f800000u : 0x7fffffffu; /* no integer is above this */
     for (unsigned p = 0; p < pairs; p++) {
         unsigned rb, cb;
         block_of(op->m, op->n / 8u, p, &rb, &cb);
@@ -483,7 +487,7 @@ static void exec_blocks(const struct mma_op *op, uint32_t *const *a, uint32_t *c
     store_d(op, acc.u, d);
 }
 
-/* ---- the two odd ones ---------------------------------------------------------------------- */
+/* ---- m8n8k4 and f64 ----------------------------------------------------------------------- */
 
 static void exec_quad4(const struct mma_op *op, uint32_t *const *a, uint32_t *const *b,
                        uint32_t *const *c, uint32_t *const *d)
@@ -530,7 +534,7 @@ static void exec_quad4(const struct mma_op *op, uint32_t *const *a, uint32_t *co
     }
 }
 
-/* noinline: the products must stay between the two changes of rounding mode. */
+/* noinline, so that the products stay between the two changes of the rounding mode. */
 static __attribute__((noinline)) void f64_product(const struct mma_op *op, const double *a,
                                                   const double *b, double *acc)
 {

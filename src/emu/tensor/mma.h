@@ -6,13 +6,13 @@
  *     mma_exec(&op, a, b, c, NULL, d);
  *
  * A register is an array of 32 lanes, uint32_t or (f64) uint64_t; a fragment is an array of
- * pointers to registers. Register layouts are the PTX manual's; see mma_layout.
+ * pointers to registers. Register layouts are those of the PTX manual; see mma_layout.
  *
- * Numbers: operands are decoded exactly, products are exact, and sums run over k in ascending order
- * starting from the accumulator, in float with fused multiply-add (f16 accumulators: float, then
- * one rounding to f16); f64 is a chain of IEEE fma; integers wrap, or clamp with .satfinite. The
- * distance to a GPU, which adds aligned and truncated products, is bounded in
- * docs/emulator-tensor.md. NaN results are the canonical NaN.
+ * Numbers: decoding is exact, products are exact, and sums run over k in ascending order, starting
+ * from the accumulator, in float with fused multiply-add (f16 accumulators: float, then one
+ * rounding to f16). f64 is a chain of IEEE fma. Integers wrap, or clamp with .satfinite. A GPU adds
+ * aligned and truncated products; docs/emulator-tensor.md bounds the difference. NaN results are
+ * the canonical NaN.
  */
 #ifndef EMU_TENSOR_MMA_H
 #define EMU_TENSOR_MMA_H
@@ -35,22 +35,23 @@ struct mma_op {
     enum mma_round round; /* f64 */
     bool satfinite;
     bool sparse;
-    bool wmma;  /* fragments as wmma.load gives them */
+    bool wmma;  /* fragments as wmma.load returns them */
     bool quad4; /* m8n8k4 f16: four independent products in quad pairs */
     bool a_col, b_row;
 };
 
 enum mma_operand { MMA_A, MMA_B, MMA_C, MMA_D };
 
-/* Parses a full opcode: mma.sync..., mma.sp..., wmma.mma.... -1: not a form PTX has for sm_90. */
+/* Parses a full opcode: mma.sync..., mma.sp..., wmma.mma.... Returns -1 if PTX has no such form for
+ * sm_90. */
 int mma_decode(struct mma_op *op, const char *opcode, struct err *err);
 
 /* Registers of one fragment, and the bytes of each (4, or 8 for f64). */
 unsigned mma_regs(const struct mma_op *op, enum mma_operand which);
 unsigned mma_reg_bytes(const struct mma_op *op);
 
-/* Where element j of register r of a lane lies in its matrix: row, col (A: m,k; B: k,n; C,D: m,n).
- * For sparse A, col counts stored elements. */
+/* The row and column of element j of register r of a lane (A: m,k; B: k,n; C,D: m,n). For sparse A,
+ * col counts stored elements. */
 void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, unsigned r,
                 unsigned j, unsigned *row, unsigned *col);
 
@@ -66,9 +67,10 @@ static inline uint64_t mma_macs(const struct mma_op *op)
 }
 
 /*
- * Where the stored elements of a 16-row slab of sparse A lie: idx[row * k/2 + i] is the logical
- * column of stored element i. 2:4, tf32 1:2, 4-bit 4:8 in pairs. meta: one word per lane. The
- * skipped positions take no part in the product: an infinity in B opposite a gap does no harm.
+ * The places of the stored elements in a 16-row slab of sparse A: idx[row * k/2 + i] is the logical
+ * column of stored element i. The pattern is 2:4; 1:2 for tf32; 4:8 in pairs for 4-bit types. meta
+ * has one word for each lane. The product ignores skipped positions: an infinity in B opposite a
+ * gap does no harm.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
                       unsigned sel);

@@ -1,6 +1,6 @@
 /*
  * tensor.c - the synchronous matrix instructions of a warp: mma, wmma, ldmatrix, stmatrix,
- * movmatrix. The arithmetic is in mma.c; here operands are found and memory is moved.
+ * movmatrix. mma.c does the arithmetic; this file finds operands and moves memory.
  */
 #include "emu/tensor/tensor.h"
 
@@ -18,7 +18,7 @@ void ptx_opcode(const struct ptx_insn *p, char *out, size_t cap)
         n += (size_t)snprintf(out + n, cap - n, ".%s", p->mods[i]);
 }
 
-/* ---- mma, wmma.mma --------------------------------------------------------------------------- */
+/* ---- mma, wmma.mma -------------------------------------------------------------------------- */
 
 struct mma_insn {
     struct mma_op op;
@@ -27,8 +27,8 @@ struct mma_insn {
     uint32_t sel;
 };
 
-/* A matrix instruction takes the whole warp; lanes that have left it are missing, too. */
-static void whole_warp(struct warp *w, const struct insn *in)
+/* A matrix instruction needs the whole warp: lanes that have exited are missing too. */
+static void check_whole_warp(struct warp *w, const struct insn *in)
 {
     uint32_t left = w->launch->nthreads - w->id * WARP;
     uint32_t all = left >= WARP ? FULL : (1u << left) - 1, gone = all & ~w->active;
@@ -41,7 +41,7 @@ static void whole_warp(struct warp *w, const struct insn *in)
 
 static int exec_mma(struct warp *w, const struct insn *in)
 {
-    whole_warp(w, in);
+    check_whole_warp(w, in);
     const struct mma_insn *m = in->aux;
     void *r[4 * MMA_MAX_REGS];
     for (unsigned i = 0; i < in->nv; i++)
@@ -91,10 +91,10 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
     return 0;
 }
 
-/* ---- wmma.load, wmma.store ------------------------------------------------------------------- */
+/* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* a shape and types that hold this fragment */
+    struct mma_op op; /* some operation that has this fragment */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
@@ -105,7 +105,7 @@ struct wmma_insn {
     bool has_stride;
 };
 
-/* The addresses of element j of a register, in each lane. */
+/* The address of element j of a register, in each lane. */
 static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsigned r, unsigned j,
                            uint64_t *addr)
 {
@@ -116,8 +116,9 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* Each lane moves its own elements: a register at once where they are neighbours in memory. A
- * register that holds what one before it holds is a copy of that. */
+/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements: a whole
+ * register at once if they are neighbours in memory. A register with the same addresses as an
+ * earlier one is copied from that one. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;
@@ -140,7 +141,7 @@ static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *li
     }
 }
 
-/* Pointers to the lines (rows, or columns if the memory is column-major) of the matrix. */
+/* Finds pointers to the lines of the matrix: rows, or columns if the memory is column-major. */
 static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
 {
     const struct wmma_insn *m = in->aux;
@@ -180,7 +181,7 @@ static uint32_t get_elem(const uint8_t *line, uint32_t i, uint32_t bits)
 
 static int exec_wmma_ldst(struct warp *w, const struct insn *in)
 {
-    whole_warp(w, in);
+    check_whole_warp(w, in);
     const struct wmma_insn *m = in->aux;
     uint8_t *line[128];
     int rc = wmma_lines(w, in, line);
@@ -214,7 +215,8 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* An op whose fragment `which` has the type named: enough for mma_layout and mma_regs. */
+/* Finds an operation whose fragment `which` has the type m->type; mma_layout and mma_regs need it.
+ */
 static int wmma_types(struct wmma_insn *m, const char *shape)
 {
     static const struct {
@@ -288,11 +290,11 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
     return 0;
 }
 
-/* ---- ldmatrix, stmatrix, movmatrix ----------------------------------------------------------- */
+/* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------- */
 
 /* in->sub[0]: matrices, [1]: transposed, [2]: space, [3]: address width in bytes. */
 
-/* The eight 16-byte rows of each matrix: lane 8m+i holds the address of row i of matrix m. */
+/* Finds the eight 16-byte rows of each matrix: lane 8m+i has the address of row i of matrix m. */
 static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
 {
     unsigned nmat = in->sub[0];
@@ -304,7 +306,7 @@ static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uin
         if (!row[i])
             return EX_FAULT;
     }
-    if (w->counts) { /* eight rows of 16 bytes are one wavefront, as for 16-byte loads */
+    if (w->counts) { /* as for 16-byte loads, eight rows are one wavefront */
         uint32_t all = w->active;
         w->active = nmat == 4 ? FULL : (1u << nmat * 8) - 1;
         count_access(w, in, SP_SHARED, addr, 16, access);
@@ -315,7 +317,7 @@ static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uin
 
 static int exec_ldmatrix(struct warp *w, const struct insn *in)
 {
-    whole_warp(w, in);
+    check_whole_warp(w, in);
     uint8_t *row[32];
     int rc = matrix_rows(w, in, row, MEM_READ);
     if (rc != EX_NEXT)
@@ -339,7 +341,7 @@ static int exec_ldmatrix(struct warp *w, const struct insn *in)
 
 static int exec_stmatrix(struct warp *w, const struct insn *in)
 {
-    whole_warp(w, in);
+    check_whole_warp(w, in);
     uint8_t *row[32];
     int rc = matrix_rows(w, in, row, MEM_WRITE);
     if (rc != EX_NEXT)
@@ -382,7 +384,7 @@ static int decode_matrix(struct decoder *d, const struct ptx_insn *p, struct ins
         else if (strcmp(s, "sync") != 0 && strcmp(s, "aligned") != 0)
             return dec_unsupported(d, p);
     }
-    if (!m8n8 || !b16 || !n) /* the 8-bit shapes are Blackwell's */
+    if (!m8n8 || !b16 || !n) /* only Blackwell has the 8-bit shapes */
         return dec_unsupported(d, p);
     if (p->nops != 2)
         return dec_bad(d, p, "expected registers and an address");
@@ -404,7 +406,7 @@ static int decode_matrix(struct decoder *d, const struct ptx_insn *p, struct ins
 
 static int exec_movmatrix(struct warp *w, const struct insn *in)
 {
-    whole_warp(w, in);
+    check_whole_warp(w, in);
     uint32_t *d = opnd(w, in->o[0]), out[32];
     const uint32_t *a = opnd(w, in->o[1]);
     for (unsigned lane = 0; lane < 32; lane++) {

@@ -1,4 +1,4 @@
-/* tensor.h - what tensor.c and warpgroup.c share. */
+/* tensor.h - declarations shared by tensor.c and warpgroup.c. */
 #ifndef EMU_TENSOR_TENSOR_H
 #define EMU_TENSOR_TENSOR_H
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 /*
- * On x86-64 the same loops are compiled twice and chosen when the program starts; elsewhere the
- * compiler's baseline (NEON with FMA) is already what we want. Sanitizers and function clones do
- * not mix: the resolver runs before the sanitizer's runtime is up.
+ * On x86-64 the compiler compiles these loops twice, and the program chooses when it starts.
+ * Elsewhere the compiler's baseline (NEON with FMA) is good enough. ASan cannot be used with
+ * function clones: their resolver runs before ASan's runtime has started.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && defined(__GNUC__) && \
     !defined(__clang__)
@@ -50,7 +50,7 @@ CLONES void tile_f32(float *restrict c, size_t ldc, const float *restrict a, siz
     }
 }
 
-/* Unsigned arithmetic: accumulators wrap, as the hardware's do. */
+/* Unsigned arithmetic, so that accumulators wrap as on the hardware. */
 CLONES static void tile_u32(uint32_t *restrict c, size_t ldc, const uint32_t *restrict a,
                             size_t lda, const uint32_t *restrict b, size_t ldb, size_t m, size_t n,
                             size_t k)

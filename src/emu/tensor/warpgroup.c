@@ -1,15 +1,15 @@
 /*
  * warpgroup.c - wgmma: issue, groups, completion.
  *
- * A product is one operation of four warps, each with its own 16 rows of D, and is complete for all
- * four or for none. So the first warp that waits for it waits for the others to have issued it,
- * too, and then computes all rows: from here on one thread may hand the operands' memory back in
- * the name of all. Registers and shared memory are read then, not at issue, so whatever touched
- * them in between shows. B is the same for all four warps and decoded once, under the number of the
- * instruction in its warpgroup's sequence.
+ * A product is one operation of four warps, each with its own 16 rows of D. It is complete for all
+ * four or for none. So the first warp that waits for the product also waits until the others have
+ * issued it, and then computes all rows. From then on, one thread may give the operands' memory
+ * back for all four warps. Registers and shared memory are read at that moment, not at issue, so a
+ * change in between has an effect. B is the same for all four warps; we decode it once and keep it
+ * under the number of the instruction in its warpgroup's sequence.
  *
- * Accumulators of products in flight are watched (warp->watch): a plain register copy, which
- * ptxas would have removed, completes them first; any other access is reported and sees old data.
+ * warp->watch marks the accumulators of products in flight. A plain register copy, which ptxas
+ * would have removed, completes the products first. Any other access is reported and sees old data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ struct wg_pending {
     uint32_t group, seq;
     uint32_t meta[WARP];
     uint32_t san[4]; /* two ranges each for A and B */
-    bool done;       /* D is computed; the warp itself has not waited yet */
-    bool early;      /* done without any wait: D may be used */
+    bool done;       /* D is computed, but this warp has not waited yet */
+    bool early;      /* completed without a wait: instructions may use D */
 };
 
 /* Decoded B of recent products. */
@@ -73,7 +73,7 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
         a->wg_cache = xcalloc(1, sizeof *a->wg_cache);
     struct wg_cache *c = a->wg_cache;
     __typeof__(&c->slot[0][0]) s = &c->slot[w->id / 4 % MAX_WARPGROUPS][p->seq % CACHE_SLOTS];
-    /* Decoders zero the whole struct: padding is equal, too. NOLINTNEXTLINE(bugprone-*,cert-*) */
+    /* Decoders zero the whole struct, so padding is equal too. NOLINTNEXTLINE(bugprone-*,cert-*) */
     bool same_op = !memcmp(&s->op, op, sizeof *op);
     if (s->valid && s->seq == p->seq && s->desc == p->b_desc && same_op)
         return s->x;
@@ -91,7 +91,7 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
     return s->x;
 }
 
-/* ---- watching registers ---------------------------------------------------------------------- */
+/* ---- watching registers --------------------------------------------------------------------- */
 
 struct warp_watch {
     uint64_t *d, *a; /* bitmaps over 32-byte granules of the frame: accumulators, A fragments */
@@ -166,7 +166,7 @@ void async_touch(struct warp *w, const struct insn *in)
                       "wgmma.wait_group");
 }
 
-/* ---- completion ------------------------------------------------------------------------------ */
+/* ---- completion ----------------------------------------------------------------------------- */
 
 static uint32_t *reg_of(const struct wg_pending *p, unsigned i)
 {
@@ -213,7 +213,7 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Runs the first n pending products; chains on one accumulator stay dense. */
+/* Computes the first n pending products. In a chain on one accumulator, it stays dense. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
@@ -252,7 +252,7 @@ static void watch_again(struct warp *w)
             watch_add(w, &a->wg.items[i]);
 }
 
-/* All that is pending, though nobody has waited: D may be used. */
+/* Completes all pending products although the warp has not waited: it may use their D now. */
 static void complete_early(struct warp *w)
 {
     struct warp_async *a = w->async;
@@ -270,7 +270,7 @@ static void drop(struct warp *w, size_t n)
     watch_again(w);
 }
 
-/* Its products before number `end`. */
+/* How many pending products of the warp have a number below `end`. */
 static size_t pending_before(const struct warp *w, uint32_t end)
 {
     size_t n = 0;
@@ -285,7 +285,8 @@ static struct warp *member(const struct warp *w, unsigned i)
     return id < w->block->nwarps ? &w->block->warps[id] : NULL;
 }
 
-/* Runs the warpgroup's products before number `end`; false if a warp has yet to issue its part. */
+/* Computes the warpgroup's products with numbers below `end`. Returns false if a warp has not
+ * issued its part yet. */
 static bool run_warpgroup(struct warp *w, uint32_t end)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -327,9 +328,10 @@ void wg_check_exit(struct warp *w)
     watch_free(w);
 }
 
-/* ---- what a descriptor covers, for the sanitizer --------------------------------------------- */
+/* ---- the memory of a descriptor, for the sanitizer --------------------------------------------
+ */
 
-/* Up to two ranges [lo, hi) that hold the operand's chunks: one if its pieces are adjacent. */
+/* Finds up to two ranges [lo, hi) that hold the operand's chunks; one if all are adjacent. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -353,8 +355,8 @@ static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_s
     return n;
 }
 
-/* The whole operand lies below this address: offsets grow with line and chunk, and swizzling moves
- * nothing out of its 128 bytes. */
+/* The whole operand is below this address: offsets grow with line and chunk, and swizzling keeps a
+ * chunk in its 128 bytes. */
 static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_span *s)
 {
     uint8_t keep = d.swizzle;
@@ -367,7 +369,8 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* Initialised and ordered? Rows of two chunks stay within their 32 bytes. */
+/* The sanitizer checks that the operand is initialised and ordered. A row of two chunks may be
+ * checked at once, because swizzling keeps it in its 32 bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {
@@ -404,12 +407,12 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
         san[i] = san_async_begin(w, in, (uint32_t)__builtin_ctz(w->active), w->block, lo[i],
                                  hi[i] - lo[i], false, "wgmma");
     }
-    if (!sanitize || (!is_a && (w->id & 3))) /* one warp checks what all four read */
+    if (!sanitize || (!is_a && (w->id & 3))) /* all four warps read B: one checks it */
         return EX_NEXT;
     return check_bytes(w, in, &d, mn, s);
 }
 
-/* ---- instructions ---------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
@@ -452,7 +455,7 @@ static int exec_wgmma(struct warp *w, const struct insn *in)
         return rc;
     a->wg_clock[p->seq % WG_CLOCKS] = san_product(w);
     if (w->frame->depth > 0 || async_eager(w))
-        complete_early(w); /* a frame that may be gone before the wait */
+        complete_early(w); /* a function's frame may be gone before the wait */
     else
         watch_add(w, p);
     return EX_NEXT;
@@ -488,7 +491,7 @@ static int exec_wait(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static int imm_of(struct decoder *d, const struct ptx_insn *p, uint32_t i, int64_t *out)
 {
@@ -498,8 +501,8 @@ static int imm_of(struct decoder *d, const struct ptx_insn *p, uint32_t i, int64
     return 0;
 }
 
-/* scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b: what is there depends on the type
- * and on where A is. */
+/* Decodes scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b. The type, and whether A is
+ * in registers, decide which of them the instruction has. */
 static int decode_scales(struct decoder *d, const struct ptx_insn *p, uint32_t i, struct wg_insn *g)
 {
     int64_t v = 0;

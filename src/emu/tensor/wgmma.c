@@ -6,9 +6,9 @@
 #include "base/util.h"
 #include "emu/tensor/tile.h"
 
-/* ---- the opcode ---------------------------------------------------------------------------- */
+/* ---- the opcode ----------------------------------------------------------------------------- */
 
-/* k of the dense instruction, in elements: always 32 bytes. */
+/* k of a dense instruction, in elements; it is always 32 bytes. */
 static unsigned dense_k(enum tc_type t)
 {
     return 256 / tc_bits(t);
@@ -64,7 +64,7 @@ static int take_part(struct wgmma_op *op, const char *s, unsigned *m, unsigned *
     return 0;
 }
 
-/* Integer products come in fewer widths: 8 to 32 by 8, then by 16. */
+/* Whether n is valid. Integer products have fewer widths: multiples of 8 up to 32, then of 16. */
 static bool n_fits(const struct wgmma_op *op)
 {
     if (op->n < 8 || op->n > WGMMA_MAX_N || op->n % 8)
@@ -102,7 +102,7 @@ unsigned wgmma_d_regs(const struct wgmma_op *op)
     return op->n / (op->d == TC_F16 ? 4u : 2u);
 }
 
-/* ---- descriptors --------------------------------------------------------------------------- */
+/* ---- descriptors ---------------------------------------------------------------------------- */
 
 struct wgmma_desc wgmma_desc(uint64_t bits)
 {
@@ -146,7 +146,7 @@ struct wgmma_span wgmma_span_b(const struct wgmma_op *op)
     return (struct wgmma_span){0, op->n, 0, op->k * tc_bits(op->b) / 128};
 }
 
-/* ---- operands ------------------------------------------------------------------------------ */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 static void decode(enum tc_type t, const void *src, uint32_t *dst, size_t n)
 {
@@ -212,7 +212,8 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* Lines are rows n and must become columns: gather the packed rows, decode all, transpose. */
+/* The lines of a K-major B are rows n and must become columns. We gather the packed rows, decode
+ * them and transpose. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)
 {
@@ -246,7 +247,7 @@ void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_
         negate(x, (size_t)op->k * op->n);
 }
 
-/* ---- the product --------------------------------------------------------------------------- */
+/* ---- the product ---------------------------------------------------------------------------- */
 
 static void bit_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b,
                         uint32_t *acc)
@@ -294,9 +295,10 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
                  op->k);
 }
 
-/* ---- accumulators -------------------------------------------------------------------------- */
+/* ---- accumulators --------------------------------------------------------------------------- */
 
-/* Eight columns hold four registers (two of f16 pairs): rows g and g+8, columns 2t and 2t+1. */
+/* Each eight columns are in four registers (two with f16 pairs): rows g and g+8, columns 2t and
+ * 2t+1 of lane 4g+t. */
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc)
 {
     for (unsigned nb = 0; nb < op->n / 8u; nb++)

@@ -1,9 +1,9 @@
 /*
  * wgmma.h - warpgroup matrix products: operands through shared-memory descriptors.
  *
- * One warp of the four computes its own 16 rows of D; the pieces here know nothing of when. A
- * caller decodes B once (wgmma_load_b), A's 16 rows from shared memory or registers, and adds the
- * product to a dense accumulator that may stay dense over a chain of instructions:
+ * Each of the four warps computes its own 16 rows of D; warpgroup.c decides when. The caller
+ * decodes B once (wgmma_load_b), decodes A's 16 rows from shared memory or registers, and adds the
+ * product to a dense accumulator. The accumulator may stay dense over a chain of instructions:
  *
  *     wgmma_acc_load(&op, regs, acc);
  *     wgmma_load_b(&op, smem, descb, xb);  wgmma_load_a(&op, smem, desca, warp, xa);
@@ -39,7 +39,7 @@ unsigned wgmma_d_regs(const struct wgmma_op *op); /* 32-bit registers of a lane'
 /* A matrix descriptor's fields. */
 struct wgmma_desc {
     uint32_t start, lbo, sbo; /* bytes */
-    uint8_t base;             /* phase of the swizzle pattern */
+    uint8_t base;             /* base offset: phase of the swizzle pattern */
     uint8_t swizzle;          /* log2 of 16-byte chunks in a row: 0 none, 1 32B, 2 64B, 3 128B */
 };
 struct wgmma_desc wgmma_desc(uint64_t bits);
@@ -50,28 +50,30 @@ struct wgmma_desc wgmma_desc(uint64_t bits);
  */
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk);
 
-/* Lines and chunks of an operand: A's are those of the 16 rows of warp `warp`. */
+/* The lines and chunks of an operand; for A, those of the 16 rows of warp `warp`. */
 struct wgmma_span {
     unsigned line0, lines, chunk0, chunks;
 };
 struct wgmma_span wgmma_span_a(const struct wgmma_op *op, unsigned warp);
 struct wgmma_span wgmma_span_b(const struct wgmma_op *op);
 
-/* To dense cells: A [16][k] (sparse: [16][k/2]), B [k][n]. Chunks outside `smem` read as zero. */
+/* Decode an operand to dense cells: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks outside
+ * `smem` read as zero. */
 void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, unsigned warp, uint32_t *x);
 void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *x);
 void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, uint32_t *x);
 
-/* acc[16][n] = A*B (+ acc if scale_d); cells are float or int32 as the type of d says. meta
- * and sel are those of sparse A. */
+/* acc[16][n] = A*B (+ acc if scale_d). The type of d decides whether cells are float or int32. meta
+ * and sel belong to a sparse A. */
 void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b,
                    const uint32_t *meta, unsigned sel, bool scale_d, uint32_t *acc);
 
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc);
 void wgmma_acc_store(const struct wgmma_op *op, const uint32_t *acc, uint32_t *const *regs);
-/* Rounds a dense accumulator to what registers would hold (f16; NaN), between chained products. */
+/* Rounds a dense accumulator as storing it to registers would (f16, NaN), between chained products.
+ */
 void wgmma_acc_round(const struct wgmma_op *op, uint32_t *acc);
 
 #endif
