@@ -1,15 +1,12 @@
 /*
- * alu.c - moves, logic, selection and comparison.
- *
- * setp: o[0] = destination, o[1], o[2] = operands, o[3] = a predicate combined with the result (if
- * sub[0] has SETP_COMBINE), o[4] = second destination, the complement (if SETP_PAIR).
+ * alu.c - moves, logic and selection.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
 #include "emu/core/machine.h"
 #include "emu/core/numeric.h"
 
-/* ---- mov ------------------------------------------------------------------------------------- */
+/* ---- mov ------------------------------------------------------------------------------------ */
 
 UNARY(mov_16, uint16_t, uint16_t, a)
 UNARY(mov_32, uint32_t, uint32_t, a)
@@ -22,7 +19,7 @@ static int mov_pred(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Packs n registers of s bits into one, or takes one apart. */
+/* Packs several registers into one, or splits one into several. */
 static int mov_pack(struct warp *w, const struct insn *in)
 {
     uint32_t part = in->sub[0], whole = in->sub[1];
@@ -98,7 +95,7 @@ static int mov_local(struct warp *w, const struct insn *in)
     LANES(w, i, d[i] = (uint32_t)v);
 }
 
-/* Registers that change while running. */
+/* Special registers that are computed when they are read. */
 enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID, MOV_WS_HI, MOV_WS_LO };
 
 static int mov_dynamic(struct warp *w, const struct insn *in)
@@ -109,7 +106,7 @@ static int mov_dynamic(struct warp *w, const struct insn *in)
     if (in->sub[1] == MOV_GRIDID)
         v = w->launch->emu->launches;
     if (in->sub[1] == MOV_WS_HI || in->sub[1] == MOV_WS_LO)
-        v = w->launch->grid_ws; /* where a cooperative grid keeps its barrier */
+        v = w->launch->grid_ws; /* address of a cooperative grid's barrier */
     if (in->sub[1] == MOV_CLOCK_HI || in->sub[1] == MOV_TIMER_HI || in->sub[1] == MOV_WS_HI)
         v >>= 32;
     if (in->sub[0] == 64) {
@@ -217,7 +214,7 @@ static int decode_mov(struct decoder *d, const struct ptx_insn *p, struct insn *
     return dec_src(d, p, &p->ops[1], t, &in->o[1]);
 }
 
-/* ---- logic ----------------------------------------------------------------------------------- */
+/* ---- logic ---------------------------------------------------------------------------------- */
 
 #define LOGIC(op, expr)                                 \
     BINARY(op##_16, uint16_t, uint16_t, uint16_t, expr) \
@@ -287,7 +284,7 @@ static int decode_logic(struct decoder *d, const struct ptx_insn *p, struct insn
     return 1;
 }
 
-/* ---- selp, slct ------------------------------------------------------------------------------ */
+/* ---- selp, slct ----------------------------------------------------------------------------- */
 
 #define SELP(bits, T)                                                  \
     static int selp_##bits(struct warp *w, const struct insn *in)      \

@@ -1,9 +1,9 @@
 /*
  * atom.c - atom and red in every operation, type, space and vector width.
  *
- * On global memory the update is a host compare-and-swap loop (other host threads run other
- * blocks); on shared memory, which belongs to one host thread, the same code does no harm. 16-byte
- * exchange and compare-and-swap take a lock. Lanes go in lane order.
+ * On global memory the update is a host compare-and-swap loop, because other host threads run other
+ * blocks. Shared memory belongs to one host thread, but the same code works there too. 16-byte
+ * exchange and compare-and-swap take a lock. Lanes update in lane order.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

@@ -2,9 +2,9 @@
  * barrier.c - barriers of the block and the cluster, fences.
  *
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
- * barrier's phase has moved on. A barrier without a count is complete when every thread of the
- * block that has not exited is there; one with a count, when that many threads have come, a whole
- * warp counting as 32 however few of its lanes exist.
+ * barrier's phase has changed. A barrier without a count is complete when all threads of the block
+ * that have not exited have arrived. A barrier with a count is complete when that many threads have
+ * arrived; a warp counts as 32 threads even if it has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -50,7 +50,7 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* All active lanes name the same barrier and count? */
+/* Whether the operand is the same in all active lanes; its value in *out. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);
@@ -194,8 +194,7 @@ static int decode_bar(struct decoder *d, const struct ptx_insn *p, struct insn *
     return in->sub[2] ? dec_src(d, p, &p->ops[at + 1], PT_U32, &in->o[2]) : 0;
 }
 
-/* ---- barrier.cluster ---------------------------------------------------------------------------
- */
+/* ---- barrier.cluster ------------------------------------------------------------------------ */
 
 static int exec_cluster_arrive(struct warp *w, const struct insn *in)
 {
@@ -246,8 +245,7 @@ static int decode_cluster_bar(struct decoder *d, const struct ptx_insn *p, struc
     return in->exec ? 0 : dec_unsupported(d, p);
 }
 
-/* ---- fences ------------------------------------------------------------------------------------
- */
+/* ---- fences --------------------------------------------------------------------------------- */
 
 static int exec_fence(struct warp *w, const struct insn *in)
 {

@@ -21,7 +21,8 @@ static inline uint32_t rev32(uint32_t v)
 UNARY(brev_32, uint32_t, uint32_t, rev32(a))
 UNARY(brev_64, uint64_t, uint64_t, (uint64_t)rev32((uint32_t)a) << 32 | rev32((uint32_t)(a >> 32)))
 
-/* The most significant non-sign bit, or -1; .shiftamt: how far to shift it to the top. */
+/* The position of the most significant non-sign bit, or -1. With .shiftamt: how far a shift to the
+ * top moves it. */
 static inline uint32_t find32(uint32_t a, bool sg, bool amt)
 {
     if (sg && (int32_t)a < 0)
@@ -43,8 +44,8 @@ UNARY(bfindamt_s32, uint32_t, uint32_t, find32(a, true, true))
 UNARY(bfindamt_u64, uint32_t, uint64_t, find64(a, false, true))
 UNARY(bfindamt_s64, uint32_t, uint64_t, find64(a, true, true))
 
-/* Position and length use their low 8 bits; bits beyond the end are the sign (or zero). */
-/* Positions and lengths count modulo 256 in 32-bit forms, in full in 64-bit ones. */
+/* 32-bit forms use the low 8 bits of position and length, 64-bit forms use all bits. Bits beyond
+ * the end of the operand are copies of the sign, or zero. */
 static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
 {
     pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;
@@ -125,8 +126,7 @@ static inline uint32_t fns(uint32_t mask, uint32_t base, int32_t off)
 }
 TERNARY(fns_32, uint32_t, uint32_t, uint32_t, int32_t, fns(a, b, c))
 
-/* ---- shf ---------------------------------------------------------------------------------------
- */
+/* ---- shf ------------------------------------------------------------------------------------ */
 
 static inline uint32_t shf_l(uint32_t lo, uint32_t hi, uint32_t n)
 {
@@ -141,8 +141,7 @@ TERNARY(shf_l_clamp, uint32_t, uint32_t, uint32_t, uint32_t, shf_l(a, b, MIN(c, 
 TERNARY(shf_r_wrap, uint32_t, uint32_t, uint32_t, uint32_t, shf_r(a, b, c & 31))
 TERNARY(shf_r_clamp, uint32_t, uint32_t, uint32_t, uint32_t, shf_r(a, b, MIN(c, 32u)))
 
-/* ---- prmt --------------------------------------------------------------------------------------
- */
+/* ---- prmt ----------------------------------------------------------------------------------- */
 
 static inline uint32_t byte_of(uint64_t v, uint32_t sel)
 {
@@ -206,8 +205,7 @@ static int decode_prmt(struct decoder *d, const struct ptx_insn *p, struct insn 
     return dec_operands(d, p, in, PT_B32, PT_B32);
 }
 
-/* ---- lop3 --------------------------------------------------------------------------------------
- */
+/* ---- lop3 ----------------------------------------------------------------------------------- */
 
 static inline uint32_t lut3(uint32_t a, uint32_t b, uint32_t c, uint32_t lut)
 {
@@ -272,8 +270,7 @@ static int decode_lop3(struct decoder *d, const struct ptx_insn *p, struct insn 
     return 0;
 }
 
-/* ---- dp4a, dp2a ---------------------------------------------------------------------------------
- */
+/* ---- dp4a, dp2a ----------------------------------------------------------------------------- */
 
 static inline int32_t part(uint32_t v, uint32_t k, uint32_t bits, bool sg)
 {
@@ -316,8 +313,7 @@ static int decode_dp(struct decoder *d, const struct ptx_insn *p, struct insn *i
     return dec_operands(d, p, in, PT_B32, PT_B32);
 }
 
-/* ---- decoding -----------------------------------------------------------------------------------
- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *op, *mods; /* modifiers as written */

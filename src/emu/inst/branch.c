@@ -22,7 +22,7 @@ static int exec_brx(struct warp *w, const struct insn *in)
                          (uint32_t)in->imm);
     if (same == w->active)
         return warp_branch(w, same, targets[t]);
-    /* the others come here again */
+    /* the other lanes execute this instruction again */
     struct fragment *f = &w->frags[w->cur];
     warp_branch(w, same, targets[t]);
     f->pc = in;
@@ -81,7 +81,7 @@ static int decode_bra(struct decoder *d, const struct ptx_insn *p, struct insn *
 
 static int decode_end(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
-    bool event = str_eq(p->op, "pmevent"); /* for a profiler: a number or a mask */
+    bool event = str_eq(p->op, "pmevent"); /* it tells a profiler a number or a mask */
     if (p->nops != event)
         return dec_bad(d, p, event ? "a number is expected" : "no operands are expected");
     in->flags |= INSN_BRANCH;

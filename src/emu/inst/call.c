@@ -1,8 +1,9 @@
 /*
- * call.c - calls, direct and through pointers, and the functions the emulator itself provides.
+ * call.c - calls, direct and through pointers, and the functions that the emulator itself provides.
  *
- * Arguments and results are .param variables: bytes per lane in the caller's frame, copied to the
- * callee's and back. Lanes that call together share the callee's frame until they return.
+ * Arguments and results are .param variables. Each lane has its bytes of them in the caller's
+ * frame; a call copies arguments to the callee's frame, and results back. Lanes that call together
+ * share the callee's frame until they return.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -91,12 +92,13 @@ static int exec_call_pointer(struct warp *w, const struct insn *in)
                          (unsigned long long)t[first]);
     uint32_t rest = w->active & ~same;
     int rc = enter_function(w, in, c, f, same);
-    if (rest && rc == EX_JUMP) /* the others come here again */
+    if (rest && rc == EX_JUMP) /* the other lanes execute it again */
         w->frags[w->nfrags - 1].pc = in;
     return rc;
 }
 
-/* ---- what the runtime provides --------------------------------------------------------------- */
+/* ---- functions of the CUDA runtime --------------------------------------------------------------
+ */
 
 static uint64_t arg64(const struct warp *w, const struct call_info *c, uint32_t k, uint32_t lane)
 {
@@ -112,7 +114,7 @@ static void set_result(struct warp *w, const struct call_info *c, uint32_t lane,
         memcpy(param_at(w->frame, c->ret[0], lane), &v, MIN(c->ret[0]->bytes, 8u));
 }
 
-/* A string at a generic address, capped; NULL after a fault. */
+/* Reads a string at a generic address, at most n bytes of it; NULL after a fault. */
 static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, uint64_t addr,
                          char *buf, size_t n)
 {
@@ -128,7 +130,7 @@ static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, u
     return buf;
 }
 
-/* The next argument of a printf, naturally aligned in its buffer. */
+/* Reads the next argument of a printf, which is naturally aligned in its buffer. */
 static bool take_arg(struct warp *w, const struct insn *in, uint32_t lane, uint64_t *at,
                      uint32_t bytes, uint64_t *out)
 {
@@ -152,7 +154,7 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
     int longs = 0, shorts = 0;
     for (int digits = 0; *f && strchr("-+ #0123456789.*", *f);) {
         digits = *f >= '0' && *f <= '9' ? digits + 1 : 0;
-        if (digits > 3) { /* no wider than what is kept of it */
+        if (digits > 3) { /* keeps three digits, so that the result fits into text[] */
             f++;
             continue;
         }
@@ -249,7 +251,8 @@ static int builtin_vprintf(struct warp *w, const struct insn *in, const struct c
         pthread_mutex_lock(&e->lock);
         strbuf_add(&e->printf_text, out.buf, out.len);
         pthread_mutex_unlock(&e->lock);
-        set_result(w, c, i, nargs); /* CUDA's counts arguments, not characters */
+        set_result(w, c, i,
+                   nargs); /* printf of CUDA returns the number of arguments, not of characters */
         strbuf_release(&out);
     }
     return EX_NEXT;
@@ -264,7 +267,7 @@ static int builtin_assertfail(struct warp *w, const struct insn *in, const struc
         return EX_FAULT;
     slash = strrchr(file, '/');
     for (char *p = msg; *p; p++)
-        *p = (unsigned char)*p < ' ' ? ' ' : *p; /* it will be shown: no lines, no escapes */
+        *p = (unsigned char)*p < ' ' ? ' ' : *p; /* a message shows it: no newlines, no escapes */
     for (char *p = file; *p; p++)
         *p = (unsigned char)*p < ' ' ? ' ' : *p;
     return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_ASSERT, "%s:%u: assertion `%s' failed",
@@ -311,7 +314,7 @@ static builtin_fn builtin_for(const char *name)
     return NULL;
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static int call_list(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                      struct ptx_var ***out, uint32_t *n)
@@ -361,8 +364,7 @@ static int decode_call(struct decoder *d, const struct ptx_insn *p, struct insn 
     return 0;
 }
 
-/* ---- the stack ---------------------------------------------------------------------------------
- */
+/* ---- the stack ------------------------------------------------------------------------------ */
 
 static int exec_alloca(struct warp *w, const struct insn *in)
 {

@@ -1,8 +1,8 @@
 /*
  * cvt.c - conversions between all types.
  *
- * The hot ones have loops of their own; everything else goes lane by lane through an exact
- * intermediate (sign, 64-bit magnitude, exponent) that is rounded once.
+ * The frequent conversions have loops of their own. All others go lane by lane through an exact
+ * intermediate (sign, 64-bit magnitude, exponent), which is rounded once.
  *
  * General form: sub[0] = destination type, sub[1] = source type, sub[2] = rounding, sub[3] = flags;
  * o[4] = bytes of a destination and of a source register, as (dst << 8 | src).
@@ -69,15 +69,14 @@ uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum r
 static const struct fp_format F16 = {10, -14, 15}, BF16 = {7, -126, 127}, F32 = {23, -126, 127},
                               F64 = {52, -1022, 1023}, TF32 = {10, -126, 127};
 
-/* ---- the exact intermediate
- * ---------------------------------------------------------------------- */
+/* ---- the exact intermediate ----------------------------------------------------------------- */
 
 struct num {
     bool neg, nan, inf;
     uint64_t m; /* value = m * 2^e */
     int e;
-    uint64_t nan_bits; /* its payload, as a double's */
-    bool keep_nan;     /* the payload goes over to a narrower type */
+    uint64_t nan_bits; /* payload of a NaN, as in a double */
+    bool keep_nan;     /* a narrower result keeps the payload */
 };
 
 static struct num from_double(double d)
@@ -149,8 +148,7 @@ static struct num load_num(enum ptx_type t, uint64_t bits, bool ftz)
     }
 }
 
-/* ---- to integers
- * --------------------------------------------------------------------------------- */
+/* ---- to integers ---------------------------------------------------------------------------- */
 
 static uint64_t to_int(struct num n, enum ptx_type t, enum round_mode mode, bool from_f64)
 {
@@ -189,8 +187,7 @@ static uint64_t int_to_int(uint64_t v, enum ptx_type from, enum ptx_type to, boo
     return sat ? to_int(n, to, RM_RZ, false) : r;
 }
 
-/* ---- to floats
- * ----------------------------------------------------------------------------------- */
+/* ---- to floats ------------------------------------------------------------------------------ */
 
 static const struct fp_format *format_of(enum ptx_type t)
 {
@@ -253,8 +250,7 @@ static uint64_t to_float(struct num n, enum ptx_type t, enum round_mode mode, ui
     return t == PT_TF32 ? r << 13 : r;
 }
 
-/* ---- 8-bit floats: pairs
- * --------------------------------------------------------------------------- */
+/* ---- 8-bit floats: pairs -------------------------------------------------------------------- */
 
 static uint8_t to_fp8(enum ptx_type t, float f, bool relu)
 {
@@ -322,8 +318,7 @@ static int cvt_pair(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- the general conversion
- * ------------------------------------------------------------------------ */
+/* ---- the general conversion ----------------------------------------------------------------- */
 
 static int cvt_general(struct warp *w, const struct insn *in)
 {
@@ -355,8 +350,8 @@ static int cvt_general(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- hot conversions
- * ------------------------------------------------------------------------------- */
+/* ---- frequent conversions
+ * ------------------------------------------------------------------------ */
 
 UNARY(c_u64_u32, uint64_t, uint32_t, a)
 UNARY(c_s64_s32, uint64_t, int32_t, (int64_t)a)
@@ -404,7 +399,7 @@ UNARY(c_rna_tf32, uint32_t, uint32_t,
 static const struct {
     const char *name;
     exec_fn fn;
-    uint8_t dbits, sbits; /* register widths this loop is for */
+    uint8_t dbits, sbits; /* the register widths of this loop */
 } hot[] = {
     {"u64.u32", c_u64_u32, 64, 32},
     {"s64.u32", c_u64_u32, 64, 32},
@@ -441,8 +436,7 @@ static const struct {
     {"rna.tf32.f32", c_rna_tf32, 32, 32},
 };
 
-/* ---- decoding
- * -------------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static int parse_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *in, bool *has_round)
 {
@@ -499,7 +493,7 @@ static bool scalar(enum ptx_type t)
     }
 }
 
-/* Registers may be wider than the type; sources and destinations of integer conversions. */
+/* Decodes an operand of an integer conversion: its register may be wider than the type. */
 static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                      enum ptx_type t, bool is_dst, uint32_t *code, uint32_t *bits)
 {
@@ -516,8 +510,8 @@ static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct p
     return dec_src(d, p, o, ptx_type_bits(t) == 8 ? PT_B16 : t, code);
 }
 
-/* Between half and single precision the arithmetic pipes convert, at their own rate; between
- * integers they move bits. */
+/* The class for the counters. The arithmetic pipes convert between half and single precision at
+ * their usual rate; conversions between integers only move bits. */
 static uint8_t cvt_kind(enum ptx_type dt, enum ptx_type st)
 {
     if (scalar(dt) && scalar(st) && !ptx_is_float(dt) && !ptx_is_float(st))

@@ -1,10 +1,10 @@
 /*
  * fp.c - single and double precision arithmetic.
  *
- * The rounding mode .rn is the host's own; the others are set around the loop with fesetround():
- * the operands are in memory the compiler must reload after that call, so nothing is computed
- * outside. Approximate functions are computed correctly rounded to within an ulp through the host's
- * libm, which is well inside the bounds the PTX manual gives.
+ * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
+ * The operands are in memory that the compiler must reload after this call, so it computes nothing
+ * outside the loop. Approximate functions use the host's libm and are right to within an ulp, which
+ * is well inside the bounds of the PTX manual.
  */
 #include <fenv.h>
 #include <float.h>
@@ -18,8 +18,7 @@ enum { FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_ROUND = 4, FLAG_NAN = 8, FLAG_XORSIGN = 
 
 static const int rounds[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 
-/* ---- fast forms: .rn, no flags ----------------------------------------------------------------
- */
+/* ---- fast forms: .rn, no flags -------------------------------------------------------------- */
 
 BINARY(add_f32, float, float, float, canon32(a + b))
 BINARY(sub_f32, float, float, float, canon32(a - b))
@@ -64,8 +63,7 @@ BINARY(copysign_f32, uint32_t, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0x7f
 BINARY(copysign_f64, uint64_t, uint64_t, uint64_t,
        (a & 0x8000000000000000ull) | (b & 0x7fffffffffffffffull))
 
-/* ---- general forms: any rounding, .ftz, .sat ---------------------------------------------------
- */
+/* ---- general forms: any rounding, .ftz, .sat ------------------------------------------------ */
 
 enum op { OP_ADD, OP_SUB, OP_MUL, OP_FMA, OP_DIV, OP_RCP, OP_SQRT };
 
@@ -109,7 +107,7 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* Loads and stores go through volatile so that the operation happens between the fesetround's. */
+/* Loads and stores are volatile, so that the operation stays between the calls of fesetround(). */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);
@@ -164,8 +162,7 @@ static __attribute__((noinline)) int general_f64(struct warp *w, const struct in
     return EX_NEXT;
 }
 
-/* ---- min, max with flags -----------------------------------------------------------------------
- */
+/* ---- min, max with flags -------------------------------------------------------------------- */
 
 static int general_minmax(struct warp *w, const struct insn *in)
 {
@@ -200,8 +197,7 @@ static int general_minmax(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- approximate functions
- * ----------------------------------------------------------------------- */
+/* ---- approximate functions ------------------------------------------------------------------ */
 
 /* Flush the operand, compute in double, round once, flush the result. */
 #define APPROX(name, expr)                                  \
@@ -227,8 +223,8 @@ APPROX(sin, sin((double)a))
 APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
-/* The hardware is right to 11 bits, this to 14: what needs more must not be right here either.
- * Denormals come out as they went in. */
+/* The hardware is right to 11 bits. We round to 14, so that a kernel which needs more bits fails
+ * here too. Denormals are returned unchanged. */
 static inline float approx_tanh(float a)
 {
     float t = (float)tanh((double)a);
@@ -260,7 +256,9 @@ BINARY(div_approx_f32, float, float, float, div_approx(a, b, false))
 BINARY(div_approx_f32_ftz, float, float, float, div_approx(a, b, true))
 BINARY(div_full_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) / ftz32(b))))
 
-/* rcp.approx.ftz.f64 and rsqrt: the upper 32 bits of operand and result only, denormals flushed. */
+/* rcp.approx.ftz.f64 and rsqrt use only the upper 32 bits of operand and result, and flush
+ * denormals.
+ */
 static inline double ftz64(double a)
 {
     uint64_t u = bits64(a);
@@ -280,8 +278,7 @@ UNARY(rcp_approx_f64, double, double, upper32(1.0 / upper_in(a)))
 UNARY(rsqrt_approx_f64, double, double, upper32(1.0 / sqrt(upper_in(a))))
 UNARY(rsqrt_f64, double, double, nan64(1.0 / sqrt(a), a, 0, 0))
 
-/* ---- testp -------------------------------------------------------------------------------------
- */
+/* ---- testp ---------------------------------------------------------------------------------- */
 
 enum { TP_FINITE, TP_INFINITE, TP_NUMBER, TP_NAN, TP_NORMAL, TP_SUBNORMAL };
 
@@ -326,8 +323,7 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
     return dec_unsupported(d, p);
 }
 
-/* ---- decoding ----------------------------------------------------------------------------------
- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 struct fmods {
     int round; /* -1 none, or an index into rounds */
@@ -431,7 +427,7 @@ static int decode_simple(struct decoder *d, const struct ptx_insn *p, struct ins
     enum ptx_type last = ptx_last_type(p);
     if (last != PT_F32 && last != PT_F64)
         return 1;
-    /* `abs` the opcode has no modifier of that name */
+    /* the opcode `abs` is not the modifier .abs */
     if (parse_fmods(d, p, &f) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(t); i++)

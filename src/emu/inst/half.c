@@ -1,9 +1,10 @@
 /*
  * half.c - f16, bf16 and their packed forms.
  *
- * add, sub and mul are exact in single (f16) or double (bf16) before the one rounding. A half fma
- * is exact in double: 11+11 bits of product and an addend within reach, rounded once through
- * round-to-odd where double is not enough.
+ * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
+ * half type: the wider type has enough bits that rounding twice equals rounding once. In fma,
+ * product and addend together may need more bits than double has. So fma rounds to odd in double
+ * first.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -13,7 +14,7 @@
 enum { H_ADD, H_SUB, H_MUL, H_FMA, H_MIN, H_MAX, H_ABS, H_NEG, H_EX2, H_TANH };
 enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32, F_ABS = 64 };
 
-/* a*b + c rounded to odd in double, so that a second rounding to fewer bits is right. */
+/* a*b + c, rounded to odd in double, so that the second rounding to fewer bits is right. */
 static double fma_odd(double a, double b, double c)
 {
     double p = a * b; /* exact: at most 22 bits */
@@ -153,8 +154,8 @@ static int exec_half2(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Plain forms: single precision holds sums and products of halves well enough that rounding twice
- * is rounding once (24 >= 2*11 + 2 bits; 24 >= 2*8 + 2). */
+/* Plain forms, without flags. Float has enough bits that rounding a sum or product of halves twice
+ * equals rounding it once (24 >= 2*11 + 2 bits; 24 >= 2*8 + 2). */
 #define PLAIN(name, to, of, expr)                                        \
     BINARY(name##_1, uint16_t, uint16_t, uint16_t, of(to(a) expr to(b))) \
     BINARY(name##_2, uint32_t, uint32_t, uint32_t,                       \

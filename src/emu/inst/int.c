@@ -1,8 +1,8 @@
 /*
  * int.c - integer arithmetic: add, sub, mul, mad, div, min, max, shifts and the carry chain.
  *
- * Everything wraps: the arithmetic is done on unsigned types. Division by zero gives all ones, as
- * the hardware's sequences do.
+ * All arithmetic wraps, because it uses unsigned types. Division by zero gives all ones, as on the
+ * hardware.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -82,7 +82,7 @@ BINARY(subsat_s32, uint32_t, int32_t, int32_t, sat_s32((int64_t)a - b))
 TERNARY(madhisat_s32, uint32_t, uint32_t, uint32_t, int32_t,
         sat_s32((int64_t)(int32_t)hi_s32(a, b) + c))
 
-/* 24-bit products: the operands' low 24 bits, sign or zero extended. */
+/* 24-bit products use the low 24 bits of their operands, sign or zero extended. */
 static inline int64_t s24(uint32_t a)
 {
     return (int32_t)(a << 8) >> 8;
@@ -165,7 +165,7 @@ PACKED(max_s16x2, int16_t, a > b ? a : b)
 PACKED(minrelu_s16x2, int16_t, MAX(MIN(a, b), 0))
 PACKED(maxrelu_s16x2, int16_t, MAX(MAX(a, b), 0))
 
-/* ---- the carry chain ------------------------------------------------------------------------- */
+/* ---- the carry chain ------------------------------------------------------------------------ */
 
 enum {
     CARRY_IN = 1,
@@ -176,8 +176,8 @@ enum {
     CARRY_SIGNED = 32
 };
 
-/* A difference is a + ~b + 1, so the flag is set where nothing was borrowed. Only code that mixes
- * sub.cc with addc can tell; the compiler's own division of 128-bit integers does. */
+/* We compute a difference as a + ~b + 1, so the flag is set if nothing was borrowed. This matters
+ * only to code that mixes sub.cc with addc, such as the compiler's division of 128-bit integers. */
 static int exec_carry(struct warp *w, const struct insn *in)
 {
     uint32_t *cc = (uint32_t *)(void *)(w->base[0] + CC_OFF), f = in->sub[0], out = 0;
@@ -230,7 +230,7 @@ static int decode_carry(struct decoder *d, const struct ptx_insn *p, struct insn
     return dec_operands(d, p, in, t, t);
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
                  enum ptx_type st)
@@ -251,7 +251,7 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    enum ptx_type last; /* type of the last operand, if another; also of dst for wide */
+    enum ptx_type last; /* type of the last operand, if different; for wide also of dst */
 };
 
 #define F3(op, mods, t, fn)         \
@@ -372,8 +372,8 @@ static const struct form forms[] = {
     {"shr", "", PT_S64, shr_s64, 3, PT_U32},
 };
 
-/* The modifiers but for the type, joined by dots. The type comes last, though ptxas takes it
- * anywhere and CUDA's headers write max.s32.relu. */
+/* Joins the modifiers without the type by dots, and returns the type. PTX puts the type last, but
+ * ptxas accepts it anywhere, and CUDA's headers write max.s32.relu. */
 static enum ptx_type join_mods(const struct ptx_insn *p, char *buf, size_t n)
 {
     enum ptx_type type = PT_NONE, t;

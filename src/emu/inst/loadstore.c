@@ -1,7 +1,7 @@
 /*
  * loadstore.c - ld and st in every space, width and vector size.
  *
- * The exec functions are made per (memory type, register type); a vector access loops over the
+ * There is one exec function for each (memory type, register type); a vector access loops over the
  * registers in in->v. sub[0] = space, sub[1] = bytes of an element, sub[2] = access flags,
  * sub[3] = address bits (0: a .local or .param variable of the frame).
  */
@@ -160,8 +160,8 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Strong accesses: each element is moved whole; 16-byte ones take a lock, so that the two ends of a
- * flag-and-value protocol agree. */
+/* Finds the memory of a strong access. Such an access moves each element as a whole; 16-byte
+ * elements take a lock. So a reader sees a flag and its value together. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -324,7 +324,7 @@ static const struct {
     {8, 64, true, ld_u64_64, st_u64_64, ldp_u64_64, stp_u64_64},
 };
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static bool space_mod(const char *m, enum ptx_space *sp)
 {
@@ -353,7 +353,7 @@ enum ptx_space mem_space(const struct ptx_insn *p)
     return sp;
 }
 
-/* Modifiers that change nothing here: cache operators, eviction priorities, prefetch sizes. */
+/* Modifiers that the emulator ignores: cache operators, eviction priorities, prefetch sizes. */
 static bool is_hint(const char *m)
 {
     static const char *const t[] = {"ca",
@@ -430,7 +430,7 @@ static int pick_form(struct decoder *d, const struct ptx_insn *p, struct insn *i
     return dec_bad(d, p, "a register of %u bits cannot hold %s", bits, ptx_type_name(t));
 }
 
-/* A parameter's place is known: [base, base + bytes). */
+/* Checks an access to a parameter, whose place is known when it is decoded. */
 static int check_param(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *a,
                        struct insn *in, uint32_t bytes, bool is_store)
 {
@@ -446,8 +446,9 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* A plain load of what a compare-and-swap of this function is done to: `old = *p` before the loop,
- * as in the programming guide. A stale value costs a turn of the loop, so it counts as relaxed. */
+/* Whether this plain load reads an address on which the function also does a compare-and-swap: `old
+ * = *p` before the loop, as in the programming guide. A stale value only costs one more pass of the
+ * loop, so the load counts as relaxed. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     if (addr->kind != PO_ADDR)

@@ -23,7 +23,7 @@ static uint64_t window(enum ptx_space sp)
     }
 }
 
-/* ---- cvta, isspacep -------------------------------------------------------------------------- */
+/* ---- cvta, isspacep ------------------------------------------------------------------------- */
 
 static int cvta_add(struct warp *w, const struct insn *in)
 {
@@ -81,8 +81,7 @@ static int decode_isspacep(struct decoder *d, const struct ptx_insn *p, struct i
     return dec_src(d, p, &p->ops[1], PT_U64, &in->o[1]);
 }
 
-/* ---- hints and waits ---------------------------------------------------------------------------
- */
+/* ---- hints and waits ------------------------------------------------------------------------ */
 
 static int exec_nothing(struct warp *w, const struct insn *in)
 {
@@ -117,7 +116,7 @@ static int decode_nanosleep(struct decoder *d, const struct ptx_insn *p, struct 
     return dec_src(d, p, &p->ops[0], PT_U32, &in->o[1]);
 }
 
-/* A policy is an opaque number; every one is the same here. */
+/* A cache policy is an opaque number; we use the same for all. */
 static int exec_policy(struct warp *w, const struct insn *in)
 {
     uint64_t *d = opnd(w, in->o[0]);

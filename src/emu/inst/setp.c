@@ -41,7 +41,7 @@ static int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
     LANES(w, i, d[i] = r >> i & 1 ? one : 0);
 }
 
-/* Predicate p = f(a, b); the bits of the active lanes are set. */
+/* Sets the bits of the active lanes in predicate p = f(a, b). */
 #define COMPARE(name, A, ...)                                     \
     static int name(struct warp *w, const struct insn *in)        \
     {                                                             \
@@ -67,7 +67,8 @@ INT_COMPARES(u32, uint32_t)
 INT_COMPARES(s64, int64_t)
 INT_COMPARES(u64, uint64_t)
 
-/* Floats: one function per type that looks the comparison up; F(x) turns storage into a value. */
+/* Floats: one function for each type, which looks up the comparison; F(x) turns bits into a value.
+ */
 enum cmp {
     CMP_EQ,
     CMP_NE,
@@ -172,7 +173,8 @@ FLOAT_COMPARE(cmp_f16, uint16_t, half)
 FLOAT_COMPARE(cmp_f16_ftz, uint16_t, halfz)
 FLOAT_COMPARE(cmp_bf16, uint16_t, brain)
 
-/* Packed: two comparisons per lane; o[0] gets the low half's, o[4] the high half's. */
+/* Packed forms compare twice in each lane: o[0] gets the result of the low half, o[4] that of the
+ * high half. */
 static float half_of(const struct insn *in, uint32_t v, int hi)
 {
     uint16_t h = (uint16_t)(hi ? v >> 16 : v);
@@ -215,7 +217,8 @@ static bool compare1(enum cmp c, float a, float b)
     }
 }
 
-/* v[0] = combining predicate, v[1] = 0x80000000 for bf16, 0x40000000 for ftz: not codes */
+/* v[0] = combining predicate. o[3] is no operand code but flags: 0x80000000 for bf16, 0x40000000
+ * for ftz. */
 static int cmp_packed(struct warp *w, const struct insn *in)
 {
     const uint32_t *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]);
@@ -246,7 +249,7 @@ static int cmp_packed(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static const char *const cmp_names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
                                         "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
@@ -264,7 +267,7 @@ static exec_fn int_compare(enum ptx_type t, int c)
     return c >= 0 && c < 6 ? f[row][c] : NULL;
 }
 
-/* Comparison, combination and operand type from the modifiers; -1 after reporting. */
+/* Finds comparison, combination and operand type in the modifiers; -1 after an error. */
 static int parse_mods(struct decoder *d, const struct ptx_insn *p, struct insn *in, int *cmp,
                       bool *ftz)
 {

@@ -1,9 +1,10 @@
 /*
  * video.c - the video instructions: scalar (vadd, vabsdiff, vmad, ...) and on 2 or 4 packed parts.
  *
- * Operands have selectors: a.b1, a.h0 of scalar instructions, whose result may go to a part of c
- * (d.h1); of packed ones a.h10 or b.b7654, one digit per part, which counts through a's parts and
- * then b's, and a mask on d that says which parts are written.
+ * Operands have selectors. Scalar instructions select a part of an operand (a.b1, a.h0), and their
+ * result may replace a part of c (d.h1). Packed instructions have one digit for each part (a.h10,
+ * b.b7654); the digits count through a's parts and then b's. A mask on d says which parts are
+ * written.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -25,7 +26,7 @@ struct video {
     uint8_t op, parts, cmp, second, shift;
     bool ds, as, bs, sat, wrap, plus_one; /* signs of d, a, b */
     struct part d, a, b;                  /* scalar */
-    uint8_t from_a[4], from_b[4], mask;   /* packed: which of the parts of a and b, of d */
+    uint8_t from_a[4], from_b[4], mask;   /* packed: selected parts of a and b; parts of d */
 };
 
 static int64_t part_of(uint32_t v, struct part p, bool sg)
@@ -135,7 +136,7 @@ static int exec_video(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* "b1" or "h0"; nothing is the whole. */
+/* Parses "b1" or "h0"; no selector means the whole register. */
 static bool scalar_part(const char *sel, struct part *p)
 {
     *p = (struct part){32, 0};
@@ -148,7 +149,7 @@ static bool scalar_part(const char *sel, struct part *p)
     return true;
 }
 
-/* "h10", "b7654": a digit for each part, the highest first. */
+/* Parses "h10" or "b7654": a digit for each part, the highest part first. */
 static bool packed_parts(const char *sel, uint8_t parts, uint8_t first, uint8_t from[4])
 {
     for (uint8_t k = 0; k < 4 && k < parts; k++)
@@ -192,7 +193,7 @@ static bool selectors(struct video *v, const struct ptx_insn *p)
     return scalar_part(d, &v->d) && scalar_part(a, &v->a) && scalar_part(b, &v->b);
 }
 
-/* One modifier; false: unknown. */
+/* Parses one modifier; false if it is unknown. */
 static bool modifier(struct video *v, const char *m, uint32_t *types)
 {
     enum ptx_type t = ptx_type_of(m);
@@ -240,11 +241,11 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* packed forms always name c, but without .add it only fills parts a mask leaves out */
+    /* packed forms always name c, but without .add it only fills the parts outside the mask */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
-    /* where ptxas does something else than the manual says, neither is right for everyone */
+    /* ptxas departs from the manual in these forms, so no result would be right for every kernel */
     bool sg = v->as || v->bs, shifted = v->sat || v->shift;
     bool upper = p->ops[0].sel && str_eq(p->ops[0].sel, "h1");
     if ((v->parts == 1 && ((p->ops[0].sel && v->sat) || upper)) ||

@@ -1,16 +1,17 @@
 /*
- * warpops.c - instructions in which lanes of a warp look at each other: shuffles, votes, matches,
+ * warpops.c - instructions in which lanes of a warp exchange values: shuffles, votes, matches,
  * reductions, election, bar.warp.sync.
  *
- * Each names the lanes that take part. It is executed once they are all here (fragments at the same
- * instruction merge while they wait); lanes that exited are not waited for.
+ * Each instruction names the lanes that take part. It executes once all of them have reached it;
+ * fragments at the same instruction merge while they wait. It does not wait for lanes that exited.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* 0: all lanes named in the mask operand are active; EX_WAIT: some are still elsewhere. */
+/* Returns 0 if all lanes named in the mask operand are active, EX_WAIT if some are still elsewhere.
+ */
 static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 {
     const uint32_t *m = opnd(w, mask_code);
@@ -44,7 +45,7 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
             return rc_;                       \
     } while (0)
 
-/* ---- shfl ------------------------------------------------------------------------------------ */
+/* ---- shfl ----------------------------------------------------------------------------------- */
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
@@ -76,7 +77,7 @@ static int exec_shfl(struct warp *w, const struct insn *in)
             j = min | (int32_t)(bv & ~seg);
             ok = j <= max;
         }
-        /* what a lane that takes no part would give is undefined */
+        /* the value of a lane that takes no part is undefined: we use all ones */
         uint32_t from = ok ? (uint32_t)j & 31 : i;
         d[i] = w->active >> from & 1 ? src[from] : UINT32_MAX;
         valid |= (uint32_t)ok << i;
@@ -114,7 +115,7 @@ static int decode_shfl(struct decoder *d, const struct ptx_insn *p, struct insn 
     return 0;
 }
 
-/* ---- vote ------------------------------------------------------------------------------------ */
+/* ---- vote ----------------------------------------------------------------------------------- */
 
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 
@@ -162,8 +163,7 @@ static int decode_vote(struct decoder *d, const struct ptx_insn *p, struct insn 
     return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
 }
 
-/* ---- match -------------------------------------------------------------------------------------
- */
+/* ---- match ---------------------------------------------------------------------------------- */
 
 static int exec_match(struct warp *w, const struct insn *in)
 {
@@ -214,8 +214,7 @@ static int decode_match(struct decoder *d, const struct ptx_insn *p, struct insn
     return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
 }
 
-/* ---- redux -------------------------------------------------------------------------------------
- */
+/* ---- redux ---------------------------------------------------------------------------------- */
 
 enum { R_ADD, R_MIN, R_MAX, R_AND, R_OR, R_XOR };
 
@@ -290,8 +289,7 @@ static int decode_redux(struct decoder *d, const struct ptx_insn *p, struct insn
     return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 static int exec_warp_sync(struct warp *w, const struct insn *in)
 {
