@@ -1,3 +1,6 @@
+/*
+ * async.c - starts, moves and completes operations in flight. See async.h.
+ */
 #include "emu/async/async.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/*
+ * mbarrier.c - arithmetic on the word of an mbarrier. See mbarrier.h.
+ */
 #include "emu/async/mbarrier.h"
 
 #define VALID (1ull << 63)

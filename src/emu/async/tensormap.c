@@ -1,3 +1,6 @@
+/*
+ * tensormap.c - encodes and checks tensor maps, and walks their boxes. See tensormap.h.
+ */
 #include "emu/async/tensormap.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * lowp.c - converts tensor operand types. See lowp.h.
+ */
 #include "emu/tensor/lowp.h"
 
 #include <pthread.h>

@@ -1,3 +1,6 @@
+/*
+ * tile.c - the dense inner loops of matrix instructions. See tile.h.
+ */
 #include "emu/tensor/tile.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * wgmma.c - warpgroup matrix products: opcodes, descriptors, operands, arithmetic. See wgmma.h.
+ */
 #include "emu/tensor/wgmma.h"
 
 #include <stdio.h>
