@@ -3,7 +3,7 @@
  */
 #include "emu/ptx/parser.h"
 
-/* ---- variables ------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 static void put_init(struct parser *ps, struct ptx_var *v, uint64_t off, uint64_t bits, uint32_t n)
 {
@@ -43,7 +43,7 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
             if (lex_is(&ps->lx, '(') && (str_eq(nm->text, "generic") || str_eq(nm->text, "mask"))) {
                 ps_next(ps);
                 r.generic = str_eq(nm->text, "generic");
-                if (!r.generic) { /* mask(0xff00)(symbol) is written 0xff00(symbol) too */
+                if (!r.generic) { /* mask(0xff00)(symbol); another form is 0xff00(symbol) */
                     (void)ps_const(ps, 0);
                     ps_expect(ps, ')');
                     ps_expect(ps, '(');
@@ -113,7 +113,8 @@ enum ptx_space ps_space(struct parser *ps)
     return SP_GENERIC;
 }
 
-/* Attributes and type of a declaration, after the space; returns elements per vector (1, 2, 4). */
+/* Parses the attributes and the type of a declaration, after its space; returns the elements of a
+ * vector (1, 2, 4). */
 static uint32_t parse_decl_type(struct parser *ps, enum ptx_type *type, uint32_t *align)
 {
     uint32_t width = 1;
@@ -185,7 +186,7 @@ static void parse_reg_decl(struct parser *ps)
     } while (ps_accept(ps, ','));
 }
 
-/* One variable after its space; a parameter if `param`. */
+/* Parses one variable or parameter, after its space. */
 struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it)
 {
     enum ptx_type type;

@@ -1,5 +1,6 @@
 /*
- * lex.c - tokens of PTX text. A bad token ends the parse through lex_fail (longjmp to ptx_parse).
+ * lex.c - splits PTX text into tokens. A bad token ends the parse through lex_fail() (longjmp to
+ * ptx_parse).
  */
 #include "emu/ptx/lex.h"
 

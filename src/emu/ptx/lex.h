@@ -1,5 +1,5 @@
 /*
- * lex.h - tokens of PTX text; for parse.c only.
+ * lex.h - tokens of PTX text; for the parser only.
  */
 #ifndef EMU_PTX_LEX_H
 #define EMU_PTX_LEX_H
@@ -15,7 +15,7 @@ enum tok {
     T_INT,    /* ival */
     T_FLOAT,  /* fval, is_f32 */
     T_STRING, /* text without the quotes */
-    T_PUNCT   /* ch: one character; '<' followed by '<' is SHL, likewise SHR */
+    T_PUNCT   /* ch: one character; `<<` is CH_SHL, `>>` is CH_SHR */
 };
 enum { CH_SHL = 256, CH_SHR };
 

@@ -22,7 +22,7 @@ struct name *ps_intern(struct parser *ps, const char *s, size_t n)
     return e;
 }
 
-/* Binds a name at a depth not above the innermost binding it already has. */
+/* Binds a name in the scope at `depth`. The name must have no binding in a deeper scope. */
 struct binding *ps_bind_at(struct parser *ps, struct name *nm, enum bind_kind kind, uint32_t depth)
 {
     struct binding *b = arena_alloc(&ps->m->arena, sizeof *b);

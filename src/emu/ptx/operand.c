@@ -3,7 +3,7 @@
  */
 #include "emu/ptx/parser.h"
 
-/* ---- constant expressions -------------------------------------------------------------------- */
+/* ---- constant expressions ------------------------------------------------------------------- */
 
 int64_t ps_const(struct parser *ps, int min_prec);
 
@@ -113,7 +113,7 @@ int64_t ps_const(struct parser *ps, int min_prec)
     return a;
 }
 
-/* ---- operands -------------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type type)
 {
@@ -128,7 +128,7 @@ struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type ty
     return v;
 }
 
-/* %r12 where `.reg .b32 %r<45>` is in sight: the register is made on first use. */
+/* Finds %r12 where `.reg .b32 %r<45>` is visible; creates the register on first use. */
 static struct binding *find_in_range(struct parser *ps, struct name *nm)
 {
     size_t n = strlen(nm->text), k = n;
@@ -200,7 +200,8 @@ static bool is_special(const char *s)
 
 void ps_operand(struct parser *ps, struct ptx_opnd *o);
 
-/* Moves parsed operands to the arena; label uses made since `mark` follow them. */
+/* Copies parsed operands to the arena, and corrects the label uses since `mark` that point to them.
+ */
 struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark)
 {
@@ -212,7 +213,7 @@ struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
     return out;
 }
 
-/* Operands until `close`; commas between. */
+/* Parses operands, separated by commas, up to `close`. */
 static void parse_list(struct parser *ps, int close, struct ptx_opnd **out, uint32_t *n)
 {
     struct ptx_opnd tmp[160];
@@ -232,7 +233,7 @@ static void parse_list(struct parser *ps, int close, struct ptx_opnd **out, uint
     *n = k;
 }
 
-/* `%r1.h0`, where %r1 is a register: the part goes to o->sel. */
+/* Parses `%r1.h0`, where %r1 is a register; the part goes to o->sel. */
 static struct binding *part_of_register(struct parser *ps, struct name *nm, struct ptx_opnd *o)
 {
     const char *dot = strchr(nm->text, '.');
@@ -351,7 +352,7 @@ void ps_operand(struct parser *ps, struct ptx_opnd *o)
             ps->lx.tok = save.tok;
             ps->lx.ch = save.ch;
             ps->lx.ival = save.ival;
-            o->imm = ps_const(ps, 1); /* `|` joins a pair, it is no operator here */
+            o->imm = ps_const(ps, 1); /* precedence 1, because `|` separates a pair here */
         }
     }
     if (lex_is(&ps->lx, '|')) {

@@ -1,9 +1,10 @@
 /*
- * parse.c - PTX text to struct ptx_module: instructions, source positions, functions, the module.
+ * parse.c - parses PTX text into a struct ptx_module: instructions, source positions, functions,
+ * the module.
  */
 #include "emu/ptx/parser.h"
 
-/* ---- instructions ---------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 static const char *squeeze(struct parser *ps, const char *s, const char *e)
 {
@@ -56,15 +57,16 @@ static void parse_insn(struct parser *ps, struct ptx_var *guard, bool guard_neg)
     *vec_push(&ps->f->insns) = in;
 }
 
-/* ---- source positions ------------------------------------------------------------------------ */
+/* ---- source positions ----------------------------------------------------------------------- */
 
 static struct loc **loc_slot(struct parser *ps, uint32_t file, uint32_t line, uint32_t col)
 {
     return &ps->locs[(file * 31 + line * 7 + col) % ARRAY_LEN(ps->locs)];
 }
 
-/* The line to blame: the innermost in the kernel's own file, or else the outermost. */
-static void blame(struct parser *ps, struct loc l)
+/* Sets the source line that reports name: the innermost one in the kernel's own file, or else the
+ * outermost. */
+static void set_source_line(struct parser *ps, struct loc l)
 {
     for (int hop = 0; hop < 64; hop++) {
         ps->cur_file = l.file;
@@ -112,10 +114,10 @@ static void parse_loc(struct parser *ps)
         e->next = *slot;
         *slot = e;
     }
-    blame(ps, l);
+    set_source_line(ps, l);
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static uint32_t parse_params(struct parser *ps, struct ptx_var ***out, bool bind_them, bool is_ret)
 {
@@ -288,7 +290,7 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
     }
 }
 
-/* Entries: the parameter block as the driver lays it out. */
+/* Lays out an entry's parameter block as the driver does. */
 static void place_params(struct ptx_func *f)
 {
     uint64_t off = 0;
@@ -313,7 +315,7 @@ static void parse_function(struct parser *ps, bool is_extern)
             ps_next(ps);
         ps_expect(ps, ')');
     }
-    /* Parameters live in a scope of their own, around the body. */
+    /* Parameters have a scope of their own, around the body. */
     ps_open(ps);
     if (lex_is(&ps->lx, '('))
         tmp.nret = parse_params(ps, &tmp.ret, true, true);
@@ -364,7 +366,7 @@ static void parse_function(struct parser *ps, bool is_extern)
     ps->f = NULL;
 }
 
-/* ---- module ---------------------------------------------------------------------------------- */
+/* ---- module --------------------------------------------------------------------------------- */
 
 static void parse_file_directive(struct parser *ps)
 {

@@ -1,11 +1,11 @@
 /*
- * parser.h - what the parser's files share.
+ * parser.h - the parser's state and functions; for the files of this folder.
  *
- * Names live in one hash table; each has a stack of bindings, innermost scope on top, so leaving a
- * scope pops what it bound. `.reg .b32 %r<45>` binds only the prefix; %r7 is made when first used.
- * Labels may be used before they are set: uses are kept per scope and handed to the enclosing one
- * when a scope closes without having set them. Any of these functions may not return: a syntax
- * error ends the parse through lex_fail().
+ * All names are in one hash table. Each name has a stack of bindings, with the innermost scope on
+ * top; leaving a scope pops its bindings. `.reg .b32 %r<45>` binds only the prefix; we create %r7
+ * when the text first uses it. Labels may be used before they are set: each scope keeps its uses,
+ * and when it closes it passes unresolved uses to the enclosing scope. These functions may not
+ * return: a syntax error ends the parse through lex_fail().
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -47,7 +47,7 @@ struct name {
 struct label_use {
     struct label_use *next;
     struct name *name;
-    struct ptx_opnd *opnd; /* a branch's operand, or */
+    struct ptx_opnd *opnd; /* the operand of a branch, or NULL: */
     uint32_t *target;      /* an entry of a .branchtargets */
     uint32_t line;
 };
@@ -69,7 +69,7 @@ struct parser {
     struct name *names[NBUCKETS];
     struct scope scopes[MAX_DEPTH];
     uint32_t depth;
-    struct loc *locs[1024]; /* .loc with inlined_at, by position */
+    struct loc *locs[1024]; /* hash table of .loc with inlined_at, by position */
     uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line;
     uint32_t nesting;
@@ -104,7 +104,7 @@ struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark);
 
 /* declare.c */
-enum ptx_space ps_space(struct parser *ps); /* .global, .shared, ...; SP_GENERIC if it is none */
+enum ptx_space ps_space(struct parser *ps); /* .global, .shared, ...; SP_GENERIC if there is none */
 struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it);
 void ps_var_decl(struct parser *ps, enum ptx_space sp, bool is_extern);
 

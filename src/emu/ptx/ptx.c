@@ -1,5 +1,5 @@
 /*
- * ptx.c - small questions about parsed PTX: types, modifiers, names.
+ * ptx.c - lookups in parsed PTX: types, modifiers, names.
  */
 #include "emu/ptx/ptx.h"
 

@@ -1,8 +1,9 @@
 /*
- * ptx.h - PTX text as parsed: functions, variables, instructions with their modifiers as tokens.
+ * ptx.h - parsed PTX text: functions, variables, instructions with their modifiers as tokens.
  *
- * Nothing here runs. ptx_parse() checks the grammar and resolves names and scopes; core.h's decoder
- * turns each ptx_insn into an executable struct insn. The text is hostile: every count is capped.
+ * ptx_parse() checks the grammar and resolves names and scopes. It makes nothing executable: the
+ * decoder (core.h) turns each ptx_insn into an executable struct insn. The text is hostile, so
+ * every count is capped.
  *
  *     struct ptx_module m;
  *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "line 12: ..."
@@ -87,13 +88,13 @@ enum ptx_space {
 
 struct ptx_func;
 
-/* A symbol's address put into an initialised variable: *(size bytes at off) = symbol + addend. */
+/* An initialiser that is a symbol's address: *(size bytes at off) = symbol + addend. */
 struct ptx_reloc {
     uint64_t off;
     const char *name; /* resolved when the module is loaded */
     int64_t addend;
     uint32_t size;
-    uint32_t shift; /* of mask(): the byte taken, in bits */
+    uint32_t shift; /* for mask(): position of the selected byte, in bits */
     bool generic;   /* generic(sym) */
 };
 
@@ -112,8 +113,8 @@ struct ptx_var {
     uint64_t init_bytes;
     struct ptx_reloc *relocs;
     uint32_t nrelocs;
-    /* Filled by the loader: offset in const bank / global address / local frame / param block /
-     * shared memory of the entry. */
+    /* Set by the loader: a global address, or an offset in the const bank, the local frame, the
+     * parameter block or the entry's shared memory. */
     uint64_t addr;
     bool placed;
 };
@@ -147,7 +148,7 @@ struct ptx_opnd {
     enum ptx_okind kind;
     uint32_t target;            /* LABEL */
     uint32_t n;                 /* of list */
-    bool is_float, is_f32, neg; /* is_f32: given as 0f...; neg: !%p */
+    bool is_float, is_f32, neg; /* is_f32: written as 0f...; neg: !%p */
     union {
         struct ptx_var *var;     /* REG, SYM, ADDR */
         struct ptx_func *func;   /* FUNC */
@@ -168,8 +169,8 @@ struct ptx_insn {
     bool guard_neg;
     struct ptx_var *guard; /* @%p, or NULL */
     struct ptx_opnd *ops;
-    uint32_t file, line; /* of .loc: the CUDA source; 0 = unknown */
-    uint32_t ptx_line;   /* of the PTX text */
+    uint32_t file, line; /* of the CUDA source, from .loc; 0 = unknown */
+    uint32_t ptx_line;   /* line of the PTX text */
     const char *text;    /* as written, whitespace squeezed, for messages */
 };
 
@@ -198,7 +199,7 @@ int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *er
 void ptx_release(struct ptx_module *m);
 
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
-bool ptx_has(const struct ptx_insn *in, const char *mod); /* is the modifier there? */
+bool ptx_has(const struct ptx_insn *in, const char *mod); /* whether it has the modifier */
 
 enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is no type */
 uint32_t ptx_type_bits(enum ptx_type t);    /* of the value: 1 for PRED, 16 for E4M3X2 */
