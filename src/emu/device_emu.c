@@ -1,8 +1,8 @@
 /*
- * device_emu.c - the emulator behind the device vtable.
+ * device_emu.c - the emulator as a device: implements the device vtable.
  *
- * A launch runs to its end inside launch(); sync() has nothing to wait for and is where outputs
- * nobody wrote are looked for. Limits, seed, threads and the GPU to imagine come from the job.
+ * launch() runs a launch to its end, so sync() has nothing to wait for; it looks for unwritten
+ * outputs. Limits, seed, number of threads and the emulated GPU come from the job.
  */
 #include <math.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "job/gen.h"
 #include "job/poison.h"
 
-_Static_assert(DEVICE_PIECE == LAZY_PIECE, "what was written is told piece by piece");
+_Static_assert(DEVICE_PIECE == LAZY_PIECE, "op_written() returns pieces of lazy memory");
 
 struct device_module {
     struct code *code;
@@ -23,7 +23,7 @@ static struct emu *emu_of(struct device *d)
     return (struct emu *)d;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
@@ -35,7 +35,7 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* The same memory, with contents. */
+/* Host memory of a buffer; fills the pieces of it that are still empty. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -48,7 +48,7 @@ static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t 
                     struct err *err)
 {
     struct emu *e = emu_of(d);
-    /* Shapes that are run in full have tensors of megabytes. */
+    /* When all blocks run, shapes are small and tensors take megabytes. */
     const uint64_t enough = UINT64_C(2) << 30;
     if (spec->role == JOB_WORKSPACE && spec->bytes > enough && !e->sampling)
         return err_set(err, ERR_LIMIT,
@@ -91,7 +91,7 @@ static int op_read(struct device *d, void *dst, uint64_t addr, uint64_t n, struc
     return 0;
 }
 
-/* Work on elements, split over host threads. */
+/* A part of a buffer's elements, which one host thread fills. */
 struct part {
     const struct job_buffer *b;
     uint8_t *dst;
@@ -222,7 +222,7 @@ static int op_flush(struct device *d, struct err *err)
     return 0;
 }
 
-/* ---- code ------------------------------------------------------------------------------------ */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 static enum result_status op_load(struct device *d, const struct job_module *m,
                                   const char *bundle_dir, struct device_module **out,
@@ -290,7 +290,7 @@ static enum result_status op_tensormap(struct device *d, const struct job_tensor
     return emu_tensormap(t, addr, out, err);
 }
 
-/* ---- launches -------------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------------- */
 
 static enum result_status refuse(struct err *err, const struct job_launch *l, const char *what)
 {
@@ -298,9 +298,8 @@ static enum result_status refuse(struct err *err, const struct job_launch *l, co
     return RESULT_PLAN;
 }
 
-/* Grid, block, cluster and shared memory within what the hardware takes. */
-/* What a GPU refuses because it has no room: registers for a block, places for a grid whose blocks
- * wait for each other. */
+/* Refuses a launch for which a GPU has no room: too many registers for a block, or a cooperative
+ * grid whose blocks do not fit at once. */
 static enum result_status check_room(const struct job_launch *l, const struct launch *run,
                                      struct err *err)
 {
@@ -311,8 +310,8 @@ static enum result_status check_room(const struct job_launch *l, const struct la
     char msg[192];
     if (regs * run->nwarps * WARP > file) {
         snprintf(msg, sizeof msg,
-                 "%u registers for each of %u threads; a block has %u: __launch_bounds__(%u) makes "
-                 "the compiler keep to that",
+                 "%u registers for each of %u threads; a block has %u in all: "
+                 "__launch_bounds__(%u) makes the compiler use fewer",
                  l->regs, run->nthreads, file, run->nthreads);
         return refuse(err, l, msg);
     }
@@ -325,6 +324,7 @@ static enum result_status check_room(const struct job_launch *l, const struct la
     return RESULT_OK;
 }
 
+/* Refuses a grid, block, cluster or amount of shared memory that the hardware does not allow. */
 static enum result_status check_shape(const struct emu *e, const struct job_launch *l,
                                       const struct code_func *f, struct launch *out,
                                       struct err *err)
@@ -398,7 +398,7 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     return RESULT_OK;
 }
 
-/* The sanitizer's cells are as small as the smallest access the code makes to the space. */
+/* Sets the size of the sanitizer's cells to the smallest access of the code to each space. */
 static void access_sizes(const struct code *c, struct launch *run)
 {
     uint32_t smem = 4, gmem = 4;
@@ -412,8 +412,9 @@ static void access_sizes(const struct code *c, struct launch *run)
     run->gmem_shift = gmem == 1 ? 0 : gmem == 2 ? 1 : 2;
 }
 
-/* Does the instruction deal with what other blocks do: wait for it, or add to it? */
-static bool looks_at_others(const struct code_func *f, const struct insn *in)
+/* Whether the instruction may depend on other blocks: it may wait for them, or add to their
+ * results. */
+static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 {
     const struct ptx_insn *p = &f->src->insns.items[in->src];
     switch (in->kind) {
@@ -428,42 +429,46 @@ static bool looks_at_others(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Does the code? Then only a prefix of the grid can run alone. */
+/* Whether blocks may wait for each other. If so, only the first blocks of a grid can run alone. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++)
         for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++)
-            if (looks_at_others(&c->funcs[i], &c->funcs[i].insns[k]))
+            if (depends_on_blocks(&c->funcs[i], &c->funcs[i].insns[k]))
                 return true;
     return false;
 }
 
-/* Does it look at them in a loop, or in a function, which may be called in one? Where each block
- * waits for the one before it, another order takes ages. */
+/* Whether the code depends on other blocks in a loop, or in a function, which a loop may call. If
+ * each block waits for the one before it, running blocks in another order takes very long. */
 static bool polls_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below are inside of one */
+        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this may be in a loop */
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* to its start, and then some: better one too many */
-            if (k < loop && looks_at_others(f, &f->insns[k]))
+                loop = k; /* also takes in code before the loop, which is safe */
+            if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
     }
     return false;
 }
 
-/* The clusters of a sampled launch: one at random from each of as many equal parts of the grid, so
- * that no block can tell whether it is one, and in random order, so that the first of them are a
- * sample too: where blocks run long (persistent ones, over a large problem) more are not begun once
- * a quarter of the time is gone. Or, where blocks wait for those before, the first. Where they look
- * at each other in a loop and all fit on the GPU they may share out the work as they go: a part of
- * them would do all of it, so all are run. */
+/* Chooses the clusters of a sampled launch.
+ *
+ * If blocks do not depend on each other, we split the grid into equal parts and draw one cluster
+ * from each, so that a block cannot know whether it is in the sample. They run in random order, so
+ * that the first of them are a sample too: if blocks run long (persistent ones, over a large
+ * problem), no more begin once a quarter of the time limit has passed. If blocks may wait for
+ * earlier ones, the sample is the first clusters.
+ *
+ * If blocks depend on each other in a loop and all fit on the GPU, they may divide the work among
+ * themselves at run time. A sample of them would do all the work, so all blocks run. */
 static void choose_sample(const struct code *c, struct launch *run)
 {
     if (run->cooperative || (polls_blocks(c) && run->nclusters <= 2 * run->sms))
@@ -490,9 +495,10 @@ static void choose_sample(const struct code *c, struct launch *run)
         run->enough_ns = limit ? now_ns() + limit / 4 : UINT64_MAX;
 }
 
-/* What all blocks store is so many times what the sample did, at most: four standard errors above
- * what the sample says, and four blocks for the kind of block that is not in it (a persistent one
- * that has a tile more than the others). Infinite, if it says little: few of them stored anything.
+/* All blocks store at most this many times what the sample stored. It is the sample's estimate plus
+ * four standard errors, plus four blocks for a kind of block that the sample misses (a persistent
+ * block with one tile more than the others). It is infinite if too few blocks of the sample stored
+ * anything.
  */
 static double scale_of_sample(const struct launch *run)
 {
@@ -504,7 +510,7 @@ static double scale_of_sample(const struct launch *run)
     return run->nclusters / n * (1 + 4 * error + 4 / n);
 }
 
-/* Once it ran: was it all of them, after all? */
+/* After the launch: notes whether it ran in part. A sample may turn out to be all clusters. */
 static void note_sample(struct launch *run)
 {
     struct emu *e = run->emu;
@@ -617,17 +623,18 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->stored_after = false;
 }
 
-/* ---- what a sample of blocks wrote ----------------------------------------------------------- */
+/* ---- what a sample of blocks wrote ---------------------------------------------------------- */
 
-/* Would the blocks that did not run have changed what the others wrote, or what they wrote it from?
- * Not if there are none; nor if one launch ran in part, its blocks keep to themselves, the launches
- * before it ran whole, and those after it stored nothing. */
-static bool stands_alone(const struct emu *e)
+/* Whether the blocks that did not run could have changed neither the outputs of the others nor
+ * their inputs. That is so if all blocks ran. It is also so if only one launch ran in part, its
+ * blocks do not depend on each other, and the launches after it stored nothing. */
+static bool sample_is_independent(const struct emu *e)
 {
     return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);
 }
 
-/* The elements of a piece that are not what they were made as. */
+/* Finds the elements of a piece that differ from what it was filled with; false if there are none.
+ */
 static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
 {
     uint8_t was[LAZY_PIECE];
@@ -661,21 +668,21 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
     if (!a)
         return -1;
     *share = INFINITY;
-    /* Whoever writes to an input does so for all blocks. */
-    if (!a->lazy || (a->role != JOB_INPUT && !stands_alone(e)))
+    /* A write to an input is wrong no matter which blocks ran. */
+    if (!a->lazy || (a->role != JOB_INPUT && !sample_is_independent(e)))
         return 0;
-    /* Poison is made again in no time, data is not. */
+    /* Poison is quick to compute again, generated data is not. */
     uint64_t tries = a->lazy->kind == LAZY_POISON ? 1 << 15 : 4ull * max, n = 0, i;
-    uint64_t *made = xmalloc((a->lazy->npieces + 1) * sizeof *made);
+    uint64_t *pieces = xmalloc((a->lazy->npieces + 1) * sizeof *pieces);
     for (uint64_t k = 0; k < a->lazy->npieces; k++)
         if (lazy_made(a->lazy, k))
-            made[n++] = k;
+            pieces[n++] = k;
     double written = 0;
     for (i = 0; i < n && i < tries; i++) {
         seed = poison_mix(seed);
-        uint64_t at = i + seed % (n - i), k = made[at];
+        uint64_t at = i + seed % (n - i), k = pieces[at];
         struct device_piece piece;
-        made[at] = made[i];
+        pieces[at] = pieces[i];
         if (!compare_piece(a, k, &piece))
             continue;
         written += count_written(&piece);
@@ -685,15 +692,15 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
     if (i)
         *share = written / (double)i * (double)n * (e->ran_in_part ? e->in_part_scale : 1) /
                  ((double)(a->end - a->addr) / a->elem_bytes);
-    free(made);
+    free(pieces);
     return 0;
 }
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
-/* Was what this line read too early written later by the reader itself? Then no other thread is to
- * blame. */
-static bool confirmed(const struct emu *e, uint32_t line)
+/* Whether a thread read unwritten memory on this line and wrote it itself later. Then no other
+ * thread is at fault. */
+static bool reader_wrote_later(const struct emu *e, uint32_t line)
 {
     for (size_t i = 0; line && i < ARRAY_LEN(e->too_early); i++)
         if (e->too_early[i] == line)
@@ -701,8 +708,9 @@ static bool confirmed(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* A read of what "nobody has written" that turned out to race with its write: the race says it. */
-static bool told_as_race(const struct emu *e, const struct result_finding *u)
+/* Whether a read of unwritten memory turned out to race with the write: the race is then the better
+ * report. */
+static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];
     snprintf(line, sizeof line, "line %u,", u->line);
@@ -710,7 +718,7 @@ static bool told_as_race(const struct emu *e, const struct result_finding *u)
         const struct result_finding *f = &e->findings.items[i];
         if (f->kind == FIND_RACE && str_eq(f->object, u->object) && str_eq(f->kernel, u->kernel) &&
             (f->line == u->line || strstr(f->other, line) || !str_eq(f->object, "shared")) &&
-            !confirmed(e, u->line))
+            !reader_wrote_later(e, u->line))
             return true;
     }
     return false;
@@ -720,7 +728,7 @@ static void op_findings(struct device *d, struct finding_vec *out)
 {
     struct emu *e = emu_of(d);
     for (size_t i = 0; i < e->findings.n; i++)
-        if (!told_as_race(e, &e->findings.items[i]))
+        if (!reported_as_race(e, &e->findings.items[i]))
             *vec_push(out) = e->findings.items[i];
     e->findings.n = 0;
     memset(e->too_early, 0, sizeof e->too_early);
