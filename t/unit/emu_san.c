@@ -225,7 +225,7 @@ static void names_the_place(void **state)
     static const char *const spins[] = {"hang_shared_flag", "hang_chain"};
     for (size_t i = 0; i < ARRAY_LEN(spins); i++) {
         launch(&r, spins[i], 2, 7);
-        assert_non_null(strstr(r.found.items[0].text, "round in circles"));
+        assert_non_null(strstr(r.found.items[0].text, "repeat the same steps for ever"));
         emu_run_close(&r);
     }
 }
