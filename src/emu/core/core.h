@@ -75,7 +75,7 @@ enum exec_rc {
     EX_YIELD,   /* done, but let others run first (nanosleep, failed try_wait) */
     EX_WAIT,    /* not done and nothing changed: call again later */
     EX_ARRIVED, /* as EX_WAIT, but something changed: others may go on (barriers; core only) */
-    EX_EXIT,    /* the active lanes are gone */
+    EX_EXIT,    /* the active lanes have exited */
     EX_FAULT    /* emu_fault() was called: the launch ends */
 };
 typedef int (*exec_fn)(struct warp *w, const struct insn *in);
@@ -414,7 +414,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
 
 /* ---- hooks the asynchronous part implements (async.c) --------------------------------------- */
 
-/* Before a block's first instruction: makes its state afresh. */
+/* Before a block's first instruction: starts with empty state. */
 void async_block_begin(struct block *b);
 /* After all threads exited: completes pending stores, reports the operations for which no thread
  * waited, frees the state. */

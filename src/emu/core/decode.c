@@ -313,7 +313,7 @@ int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *
         return 0;
     case PO_IMM:
         if (bits != 16 && bits != 32 && bits != 64)
-            return dec_bad(d, p, "a constant cannot stand here");
+            return dec_bad(d, p, "a constant is not allowed here");
         if (imm_bits(d, p, o, t, &v) < 0)
             return -1;
         *out = dec_const(d, v, bits);

@@ -262,7 +262,7 @@ struct launch {
     struct {            /* sampled calls: bytes that each cluster stored; under emu->lock */
         double sum, squares;
     } stored;
-    struct insn_count *total; /* the sum over host threads, made at the end */
+    struct insn_count *total; /* the sum over host threads, computed at the end */
     uint64_t diverged;
     struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
     uint64_t waits_again;              /* atomic; see reuse.c */

@@ -23,17 +23,14 @@
 
 #define NORM 3.5
 #define DRAM_EFFICIENCY 0.869
-#define L2_SHARE 0.39   /* part of the L2 that keeps data for a second read; streams fill the rest \
-                         */
-#define L1_SHARE 0.50   /* part of the L1 that does; the L1 is the SM's memory less shared memory */
+#define L2_SHARE 0.39   /* part of the L2 that keeps data to be read again; streams fill the rest */
+#define L1_SHARE 0.50   /* the same of the L1, which is the SM's memory less shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 1.62 /* how steeply hits fall when more is read than fits (LRU: at once) */
-#define L1_LINE 0.894 /* clocks for a 128-byte line of an access */
-#define PART_STORE                                                                           \
-    1.44           /* L2 time, in sectors, for each sector of bytes that partial stores lack \
-                    */
-#define ISSUE 0.45 /* factor on issue_clocks(): SASS is shorter, and pipes are doubled */
+#define EVICTION 1.62   /* how steeply hits fall when more is read than fits (LRU: at once) */
+#define L1_LINE 0.894   /* clocks for a 128-byte line of an access */
+#define PART_STORE 1.44 /* L2 time, in sectors, for 32 bytes that partial stores leave out */
+#define ISSUE 0.45      /* factor on issue_clocks(): SASS is shorter, and pipes are doubled */
 #define INSNS_PER_PTX 1.15
 #define LOADS_IN_FLIGHT 4.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 45.0
@@ -44,7 +41,7 @@
 #define INSN_NS 1.41        /* an instruction of a warp, which seldom issues back to back */
 #define BLOCK_NS 73.6       /* to start a block on an SM */
 #define BLOCK_LIFE_NS 120.0 /* from a free place on the SM to the block's first warp */
-#define WARP_START_NS 13.6  /* to start each further warp */
+#define WARP_START_NS 13.6  /* to start each warp of the block */
 
 static double or_else(double v, double d)
 {
