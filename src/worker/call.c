@@ -1,6 +1,7 @@
 /*
- * One call from beginning to end: module, buffers and their data, the launches, then what it left
- * behind: inputs, guards and variables that must be as they were, outputs to keep, hash or dump.
+ * One call from beginning to end. The worker loads the module, allocates and fills the buffers, and
+ * runs the launches. Then it checks that inputs, guard zones and __device__ variables are
+ * unchanged, and keeps, hashes or dumps the outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,8 +18,8 @@
 
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* What the device saw since the last call. A baseline's is taken off it and forgotten: it must not
- * be laid to the candidate. */
+/* Takes the findings and counters that the device gathered since the last call. Those of a baseline
+ * are dropped, so that they are not blamed on the candidate. */
 static void collect(struct run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -56,8 +57,8 @@ struct call_ctx {
     struct result_call out;
     bool used[JOB_MAX_BUFFERS];
     uint64_t addr[JOB_MAX_BUFFERS];
-    uint64_t hash[JOB_MAX_BUFFERS]; /* of inputs, before */
-    void *before[JOB_MAX_BUFFERS];  /* what in-place outputs held, where that will be asked for */
+    uint64_t hash[JOB_MAX_BUFFERS]; /* of each input, before the launches */
+    void *before[JOB_MAX_BUFFERS];  /* copies of in-place outputs, for note_changed() */
     uint8_t maps[JOB_MAX_BUFFERS][128];
 };
 
@@ -71,20 +72,21 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
-/* A call that runs only a sample of blocks, for the cost model: its data is made where the device
- * touches it, and is not hashed. */
+/* Whether the call runs only a sample of its blocks, for the cost model. Such a call's data is
+ * generated when the device first touches it, and is not hashed. */
 static bool sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_SAMPLE;
 }
 
-/* Of a baseline's results nobody asks: it needs only what steers it (indices, row pointers). */
+/* In a sampled call nobody compares the results of a baseline. So a baseline needs only the inputs
+ * that steer it: indices and row pointers. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
     return !sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
 }
 
-/* Tensors always exist; a workspace only for the program that uses it. */
+/* Tensors always exist. A workspace exists only for the program that uses it. */
 static void find_used(struct call_ctx *x)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -130,7 +132,7 @@ static void free_buffers(struct run *r, struct call_ctx *x)
         free(x->before[i]);
 }
 
-/* Contents from a file of the bundle, zeros after its end. */
+/* Fills the buffer from a file of the bundle, and with zeros after the file's end. */
 static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer *b, struct err *err)
 {
     char *data;
@@ -144,11 +146,11 @@ static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer 
     return rc;
 }
 
-/* Where samples of blocks will have to do, calls on all of them tell how much of a tensor that is
- * updated in place changes. */
+/* Copies a tensor that the call updates in place. A whole call tells which share of such a tensor
+ * changes; share_of_changed() uses that for calls that run only a sample of their blocks. */
 static int note_before(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
 {
-    enum { FEW = 1024 }; /* elements: too few to tell a share from */
+    enum { FEW = 1024 }; /* elements; fewer give no reliable share */
     const struct job_buffer *b = &x->jc->buffers[i];
     if (!r->dev->ops->written || sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
         b->elems < FEW)
@@ -176,7 +178,7 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
         if (!x->addr[i] || !b->bytes || !needs_data(x, b))
             continue;
         if (b->role == JOB_WORKSPACE && b->zero_init)
-            continue; /* launch_all() sees to it */
+            continue; /* launch_all() zeroes it */
         if (!is_input(b)) {
             if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
                 return -1;
@@ -211,9 +213,10 @@ void run_unload_kernels(struct run *r)
 }
 
 /*
- * A fresh module for every call, so that nothing is carried over, unless the call asks to keep. A
- * timed call may use the one before it if all its variables are watched: one that changes any of
- * them is found out, and loading takes longer than most kernels.
+ * Every call gets a fresh module, so that no state survives from one call to the next, unless the
+ * call asks to keep state. A timed call may use the module of the call before it if Hone checks all
+ * of the module's variables: then a kernel that changes one is found out. Loading takes longer than
+ * most kernels run.
  */
 static enum result_status load_module(struct run *r, struct call_ctx *x, struct err *err)
 {
@@ -222,7 +225,7 @@ static enum result_status load_module(struct run *r, struct call_ctx *x, struct 
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        run_unload_kernels(r); /* then all of them lie at the same place, one after the other */
+        run_unload_kernels(r); /* so that each is loaded at the same place */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -261,7 +264,8 @@ static enum result_status launch_all(struct run *r, struct call_ctx *x, struct e
     return st;
 }
 
-/* Launches between the clocks if the call is timed; returns how it ended on the device. */
+/* Runs the launches, between two clock readings if the call is timed. Returns how the call
+ * ended. */
 static enum result_status execute(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -337,8 +341,8 @@ static int check_globals(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* What the call left behind: guards, inputs, module variables. Where only a sample of the blocks
- * ran, keep_pieces() looks at the latter two. */
+/* Checks guard zones, inputs and module variables after the call. If only a sample of the blocks
+ * ran, keep_pieces() checks inputs and variables instead. */
 static int inspect(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -375,15 +379,16 @@ void run_drop_kept(struct run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* Big pages: touching hundreds of megabytes for the first time is what keeping costs most. */
-static void *keeping_place(uint64_t bytes)
+/* Uses big pages: most of the cost of keeping outputs is the first touch of hundreds of
+ * megabytes. */
+static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;
     if (bytes < 4 * huge)
         return xmalloc(bytes);
     void *p = aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
     if (!p)
-        return xmalloc(bytes); /* which ends us with a message */
+        return xmalloc(bytes); /* aborts with a message */
     madvise(p, bytes, MADV_HUGEPAGE);
     return p;
 }
@@ -404,7 +409,7 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
         const struct job_buffer *b = &x->jc->buffers[i];
         if (!is_output(b))
             continue;
-        k->out[i] = keeping_place(b->bytes);
+        k->out[i] = alloc_kept(b->bytes);
         r->kept_bytes += b->bytes;
         if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
             return -1;
@@ -414,15 +419,16 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* An element that is updated in place may be right as it was: how many are not is known from the
- * calls that were checked whole. Theirs was other data, so a tenth is granted. */
+/* An element that is updated in place may be right without a change. The calls that ran whole tell
+ * which share of the elements changes. Their data was different, so we allow a tenth less. */
 static double share_of_changed(const struct run *r, uint32_t i, double share)
 {
     return r->changed[i] > 0 ? share / (0.9 * r->changed[i]) : INFINITY;
 }
 
-/* Of a sampled call: some of what its blocks wrote, where that can be said. Where they may have to
- * do with others, a variable that the last of them puts back is not a secret: nobody asks. */
+/* Keeps some of what the blocks of a sampled call wrote, if the device can tell. If the result may
+ * depend on blocks that did not run, the device returns no pieces. Then we do not check module
+ * variables either: the last block may be the one that restores them. */
 static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 512 };
@@ -481,7 +487,8 @@ static int dump_outputs(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Hashes of outputs: compared with the call before for REPEAT, kept for the call after. */
+/* Hashes the outputs. A REPEAT call is compared with the call before it; the hashes are kept for
+ * the call after it. */
 static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
 {
     bool repeat = x->call->flags & JOB_CALL_REPEAT;
@@ -505,7 +512,7 @@ static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* A baseline's answer must not be lying around when the candidate's turn comes. */
+/* Overwrites a baseline's outputs, so that the candidate cannot find the answer in memory. */
 static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -515,15 +522,16 @@ static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-static void lap(uint64_t *since, uint64_t *sum)
+static void add_lap(uint64_t *since, uint64_t *sum)
 {
     uint64_t t = now_ns();
     *sum += t - *since;
     *since = t;
 }
 
-/* The device has its own limit on a call; the dog is for what ignores it. It stays until what hangs
- * is freed; it does not watch Hone's own making and looking at data. */
+/* The device enforces its own limit on a call; the watchdog ends calls that ignore that limit.
+ * After a failed call it stays armed until run_call() has freed the buffers, because that may hang
+ * too. It does not watch Hone's own filling and checking of data. */
 static enum result_status execute_watched(struct run *r, struct call_ctx *x, struct err *err)
 {
     if (r->job->limits.call_ns)
@@ -541,12 +549,12 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     uint64_t t = now_ns();
     r->spent.calls++;
     enum result_status st = x->mod->kind == JOB_MODULE_TORCH ? RESULT_OK : load_module(r, x, err);
-    lap(&t, &r->spent.load_ns);
+    add_lap(&t, &r->spent.load_ns);
     if (st == RESULT_OK)
         st = alloc_buffers(r, x, err);
     if (st == RESULT_OK && fill_buffers(r, x, err) < 0)
         st = RESULT_MACHINE;
-    lap(&t, &r->spent.data_ns);
+    add_lap(&t, &r->spent.data_ns);
     if (st != RESULT_OK)
         return st;
     if (x->mod->kind == JOB_MODULE_TORCH)
@@ -554,17 +562,17 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     else
         st = execute_watched(r, x, err);
     collect(r, x->c, x->call);
-    lap(&t, &r->spent.run_ns);
+    add_lap(&t, &r->spent.run_ns);
     if (st != RESULT_OK)
         return st;
     int looked = inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
-    lap(&t, &r->spent.look_ns);
+    add_lap(&t, &r->spent.look_ns);
     if (looked == 0 && r->rounds && rounds_sample(r->rounds, x->out.time_ns))
         x->out.flags |= JOB_CALL_VERIFY;
     int kept = looked;
     if (looked == 0 && (x->out.flags & JOB_CALL_VERIFY))
         kept = sampled(x) ? keep_pieces(r, x, err) : keep_outputs(r, x, err);
-    lap(&t, &r->spent.keep_ns);
+    add_lap(&t, &r->spent.keep_ns);
     if (kept < 0 || ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
         (x->call->program && scrub_outputs(r, x, err) < 0))
         return RESULT_MACHINE;
@@ -583,7 +591,7 @@ static void announce(struct run *r, const struct call_ctx *x)
     strbuf_release(&sb);
 }
 
-/* The first timed call of a job: clocks up, and what an empty launch costs. */
+/* Before the first timed call of a job: raises the clocks and measures an empty launch. */
 static void prepare_timing(struct run *r)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -593,7 +601,7 @@ static void prepare_timing(struct run *r)
     r->timing_ready = true;
     if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
-    run_note_health(r, 0); /* under load, not idling */
+    run_note_health(r, 0); /* now, because the GPU is under load */
 }
 
 enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call)
@@ -616,7 +624,7 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
                                  .repeat_equal = true,
                                  .most_written = INFINITY,
                                  .damage = ""};
-    if (x.ms->status != RESULT_OK) { /* a baseline that failed before */
+    if (x.ms->status != RESULT_OK) { /* this baseline failed in an earlier call */
         x.out.status = x.ms->status;
         *vec_push(&r->calls[c]) = x.out;
         return RESULT_OK;
@@ -637,7 +645,7 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
     x.ms->status = st;
     r->res.modules[x.prog->module].status = st;
     r->res.modules[x.prog->module].message = arena_strdup(&r->arena, err.msg);
-    if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the context is lost with it */
+    if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the fault destroyed the context */
         return run_fail(r, RESULT_MACHINE, c, x.k, "baseline '%s' failed: %s", x.mod->name,
                         err.msg);
     return RESULT_OK;

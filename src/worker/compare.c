@@ -80,7 +80,8 @@ void compare_from_sum(const struct compare_sum *s, struct result_compare *out)
     out->pattern = "";
 }
 
-/* At most RESULT_MAX_SAMPLES bad elements, evenly spaced among the bad ones, ascending. */
+/* Stores at most RESULT_MAX_SAMPLES wrong elements: evenly spaced among the wrong ones,
+ * ascending. */
 static void take_samples(const struct compare_input *in, const uint8_t *bad, uint64_t nbad,
                          struct arena *a, struct result_compare *out)
 {
@@ -125,7 +126,8 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     free(bad);
 }
 
-/* Samples of bad elements, ascending; the pattern of a few elements would say little. */
+/* Adds a wrong element to the examples, in ascending order. We tell no pattern here: the pattern of
+ * a few elements would say little. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
     uint32_t at = out->nsamples++;
@@ -145,7 +147,7 @@ void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, 
     struct compare_rule rule = compare_rule_of(b, 0);
     struct compare_sum sum;
     uint64_t size = dtype_bytes(b->dtype);
-    rule.poisoned = 0; /* these were written */
+    rule.poisoned = 0; /* only written elements are compared */
     compare_sum_clear(&sum);
     out->sample_elem = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_elem);
     out->sample_got = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_got);

@@ -1,12 +1,12 @@
 /*
- * compare.h - a kept output against the oracle's values, on the CPU.
+ * compare.h - compares a kept output with the oracle's values, on the CPU.
  *
  *     struct compare_input in = {.b = buffer, .got = bytes, .want = v, .mag = m, .poison = p};
  *     struct result_compare out = {.buffer = index};
  *     compare_output(&in, nthreads, &arena, &out);
  *
- * The arithmetic is job/compare_core.h's, shared with the device. `out` owns nothing: its arrays
- * and its words live in the arena.
+ * The arithmetic is in job/compare_core.h, which the device uses too. `out` owns nothing: its
+ * arrays and strings live in the arena.
  */
 #ifndef WORKER_COMPARE_H
 #define WORKER_COMPARE_H
@@ -17,13 +17,14 @@
 #include "job/result.h"
 #include "worker/compare_input.h"
 
-/* Statistics, samples of bad elements and, if any are bad, the pattern in words. */
+/* Fills in the statistics and, if elements are wrong, examples of them and their pattern in
+ * words. */
 void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
                     struct result_compare *out);
-/* From sums alone (a device made them): everything but samples, worst values and pattern. */
+/* Fills `out` from sums that a device computed: all but examples, worst values and pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
-/* The same over the written elements of pieces of an output. */
+/* Like compare_output(), for the written elements of some pieces of an output. */
 struct piece_vec;
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
                     const double *mag, struct arena *a, struct result_compare *out);

@@ -1,5 +1,5 @@
 /*
- * compare_input.h - one kept output as a comparison sees it: its bytes, the truth, the rule.
+ * compare_input.h - the data of one comparison: the bytes of a kept output, the truth, the rule.
  */
 #ifndef WORKER_COMPARE_INPUT_H
 #define WORKER_COMPARE_INPUT_H

@@ -1,6 +1,6 @@
 /*
- * hone-worker: a bundle in, facts out. Needs libc and, for `cuda` jobs, the driver's libcuda.so.1,
- * which it opens at run time. docs/worker.md describes bundles and their life.
+ * hone-worker takes a bundle and writes facts. It needs libc and, for `cuda` jobs, the driver's
+ * libcuda.so.1, which it opens at run time. docs/worker.md describes bundles and their life.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const char usage[] =
 
 static bool used_cuda;
 
-/* A profiler around the process collects at its exit: then it ends the usual way. */
+/* A profiler collects its data when the process exits, so a profiled process must exit normally. */
 static bool is_profiled(const struct job *job)
 {
     for (uint32_t c = 0; c < job->ncases; c++)

@@ -40,12 +40,12 @@ struct crew {
     void (*work)(struct crew *w, uint64_t first, uint64_t count);
     uint64_t units, grain;
     atomic_uint_fast64_t next;
-    /* of a phase */
+    /* for a phase */
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct sample *sample;
-    const uint64_t *list; /* these units, instead of a sample's */
-    /* of filling an input */
+    const uint64_t *list; /* if set, the units to run instead of a sample's */
+    /* for filling an input */
     const struct job_buffer *b;
     uint64_t seed;
     char *dst;
@@ -75,7 +75,7 @@ static void crew_run(struct crew *w, unsigned nthreads)
         pthread_join(t[i], NULL);
 }
 
-/* Of the sampled units, one run after the other. */
+/* Runs part of the sampled units: each run of adjacent units is one call of the phase. */
 static void work_phase(struct crew *w, uint64_t first, uint64_t count)
 {
     for (uint64_t n; count; first += n, count -= n) {

@@ -1,5 +1,6 @@
 /*
- * oracle.h - the truth of one call on the CPU: inputs regenerated, phases run over threads.
+ * oracle.h - computes the truth of one call on the CPU: regenerates its inputs, runs the phases in
+ * threads.
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle/oracle.so", err);
@@ -8,7 +9,8 @@
  *     truth_release(&truth);
  *     oracle_close(o);
  *
- * The library is Hone's own code (a task's reference.c), opened only after the candidate is gone.
+ * The library is Hone's own code (a task's reference.c). The worker opens it only after it has
+ * unloaded the candidate.
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H
@@ -24,12 +26,13 @@ struct truth {
 
 int oracle_open(struct oracle **out, const char *path, struct err *err);
 void oracle_close(struct oracle *o);
-/* Elements no unit wrote have mag COMPARE_SKIPPED, or COMPARE_UNSEEN if not all units were run. */
+/* An element that no unit wrote has mag COMPARE_SKIPPED, or COMPARE_UNSEEN if only a sample of the
+ * units ran. */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err);
 void truth_release(struct truth *t);
 
-/* For verify_elements.c: one phase on a list of units, in any order. */
+/* Runs one phase on a list of units, in any order. For verify_elements.c. */
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);

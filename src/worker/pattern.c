@@ -1,7 +1,7 @@
 /*
- * The output is seen as a matrix of rows of the last dimension (a vector is one row). Two questions
- * are asked in turn: WHERE are the bad elements (the marginal counts per row and per column
- * decide), and WHAT do they hold (a few hundred of them are tried against each hypothesis).
+ * This file sees the output as a matrix whose rows run along the last dimension (a vector is one
+ * row). It asks two questions in turn. WHERE are the bad elements? The counts per row and per
+ * column decide. WHAT do they hold? Each hypothesis is tried on a few hundred of them.
  */
 #include "worker/pattern.h"
 
@@ -17,8 +17,8 @@ struct view {
     const struct pattern_input *p;
     const struct job_buffer *b;
     uint64_t rows, cols;
-    uint64_t *row_bad, *col_bad; /* marginal counts */
-    uint64_t probe[PROBES];      /* bad elements, spread */
+    uint64_t *row_bad, *col_bad; /* bad elements in each row, in each column */
+    uint64_t probe[PROBES];      /* bad elements, spread evenly */
     size_t nprobes;
 };
 
@@ -59,7 +59,8 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where ---------------------------------------------------------------------------------- */
 
-/* The span [first, last] of lines with bad elements, and how many of its lines have any. */
+/* The span [first, last] of lines with bad elements, and how many of its lines have any. A line is
+ * a row or a column. */
 struct span {
     uint64_t first, last, lines;
 };
@@ -76,7 +77,8 @@ static struct span span_of(const uint64_t *count, uint64_t n)
     return s;
 }
 
-/* Bad lines are exactly those with index % k == r, for the largest such k; 0 if there is none. */
+/* Returns the k for which exactly the lines with index % k == *rest are bad, or 0 if there is
+ * none. */
 static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *s, uint64_t *rest)
 {
     if (s->lines < 3 || s->lines == n)
@@ -94,7 +96,8 @@ static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *
     return k;
 }
 
-/* Alternating tiles: lines of tile t are bad iff t is odd (or even); the tile's width, or 0. */
+/* Returns the width of alternating tiles: the lines of all odd (or all even) tiles are bad, and no
+ * others. Returns 0 if there is no such width. */
 static uint64_t tiles_of(const uint64_t *count, uint64_t n, const struct span *s, bool *odd)
 {
     for (uint64_t w = 2; w <= 512 && 2 * w <= n; w *= 2) {
@@ -130,7 +133,8 @@ static void tell_tail(struct strbuf *sb, const char *line, uint64_t first, uint6
         }
 }
 
-/* One direction told in words; false if every line is hit or nothing regular is seen. */
+/* Tells in words which rows, or which columns, are bad. Returns false if all are, or if the bad
+ * ones form no regular pattern. */
 static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *count, uint64_t n)
 {
     struct span s = span_of(count, n);
@@ -165,7 +169,7 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
     return false;
 }
 
-/* The last elements of the flat array and no others. */
+/* Tells if exactly the last elements of the flat array are bad. */
 static bool tell_flat_tail(struct strbuf *sb, const struct view *v)
 {
     uint64_t n = v->b->elems, first = n - v->p->nbad;
@@ -205,7 +209,7 @@ static void tell_where(struct strbuf *sb, const struct view *v)
 
 /* ---- what ----------------------------------------------------------------------------------- */
 
-/* Would `value` be right at element i? */
+/* Would `got` be right where `want` is the truth of element i? */
 static bool fits(const struct view *v, uint64_t i, double got, double want)
 {
     const struct compare_input *in = v->p->in;
@@ -218,8 +222,8 @@ static bool fits(const struct view *v, uint64_t i, double got, double want)
     return fabs(got - want) <= slack + compare_ulp(t, want);
 }
 
-/* At least nine of ten probes, and no fewer than four, satisfy f. */
-static bool most(size_t yes, size_t asked)
+/* Whether at least nine of ten probes said yes, of at least four. */
+static bool nearly_all(size_t yes, size_t asked)
 {
     return asked >= 4 && yes * 10 >= asked * 9;
 }
@@ -234,11 +238,11 @@ static bool tell_constant(struct strbuf *sb, const struct view *v)
         nan += isnan(g) != 0;
         same += g == first;
     }
-    if (most(zero, v->nprobes))
+    if (nearly_all(zero, v->nprobes))
         strbuf_adds(sb, "they are all zero");
-    else if (v->p->nunwritten * 10 < v->p->nbad * 9 && most(nan, v->nprobes))
+    else if (v->p->nunwritten * 10 < v->p->nbad * 9 && nearly_all(nan, v->nprobes))
         strbuf_adds(sb, "they are NaN");
-    else if (most(same, v->nprobes))
+    else if (nearly_all(same, v->nprobes))
         strbuf_addf(sb, "they all hold %.6g", first);
     else
         return false;
@@ -263,12 +267,12 @@ static bool tell_factor(struct strbuf *sb, const struct view *v)
         same_ratio += fabs(ratio[k] - ratio[n / 2]) <= 2e-3 * fabs(ratio[n / 2]);
         same_diff += fabs(diff[k] - diff[n / 2]) <= 2e-3 * fabs(diff[n / 2]);
     }
-    if (most(same_ratio, n) && fabs(ratio[n / 2] - 1) > 1e-2) {
+    if (nearly_all(same_ratio, n) && fabs(ratio[n / 2] - 1) > 1e-2) {
         if (fabs(ratio[n / 2] + 1) < 1e-2)
             strbuf_adds(sb, "they have the wrong sign");
         else
             strbuf_addf(sb, "they are %.4g times the right values", ratio[n / 2]);
-    } else if (most(same_diff, n)) {
+    } else if (nearly_all(same_diff, n)) {
         strbuf_addf(sb, "they differ from the right values by a constant %.4g", diff[n / 2]);
     } else {
         return false;
@@ -276,10 +280,10 @@ static bool tell_factor(struct strbuf *sb, const struct view *v)
     return true;
 }
 
-/* Does the value found at a probe belong to the element `f` names? (elems: to none) */
+/* Returns the element whose value may have ended up at element i; v->b->elems means none. */
 typedef uint64_t (*source_fn)(const struct view *v, uint64_t i, uint64_t arg);
 
-static bool from(const struct view *v, source_fn f, uint64_t arg)
+static bool values_from(const struct view *v, source_fn f, uint64_t arg)
 {
     size_t yes = 0, asked = 0, moved = 0;
     for (size_t k = 0; k < v->nprobes; k++) {
@@ -290,7 +294,7 @@ static bool from(const struct view *v, source_fn f, uint64_t arg)
         moved += j != i;
         yes += fits(v, j, got_at(v, i), v->p->in->want[j]);
     }
-    return moved && asked * 2 >= v->nprobes && most(yes, asked);
+    return moved && asked * 2 >= v->nprobes && nearly_all(yes, asked);
 }
 
 static uint64_t source_transposed(const struct view *v, uint64_t i, uint64_t arg)
@@ -322,7 +326,7 @@ static uint64_t source_row_xor(const struct view *v, uint64_t i, uint64_t arg)
 
 static bool tell_moved(struct strbuf *sb, const struct view *v)
 {
-    if (v->b->rank >= 2 && v->rows > 1 && v->cols > 1 && from(v, source_transposed, 0)) {
+    if (v->b->rank >= 2 && v->rows > 1 && v->cols > 1 && values_from(v, source_transposed, 0)) {
         strbuf_adds(sb, "the values are those of the transposed matrix");
         return true;
     }
@@ -338,17 +342,17 @@ static bool tell_moved(struct strbuf *sb, const struct view *v)
     };
     for (size_t k = 0; k < ARRAY_LEN(shifts); k++)
         if ((!shifts[k].row || (v->rows > 1 && v->cols > 1)) &&
-            from(v, shifts[k].f, shifts[k].row ? v->cols : 1)) {
+            values_from(v, shifts[k].f, shifts[k].row ? v->cols : 1)) {
             strbuf_adds(sb, shifts[k].words);
             return true;
         }
     for (uint64_t k = 1; k <= 64; k *= 2) {
-        if (from(v, source_xor, k)) {
+        if (values_from(v, source_xor, k)) {
             strbuf_addf(sb, "neighbouring groups of %llu element%s are exchanged",
                         (unsigned long long)k, k > 1 ? "s" : "");
             return true;
         }
-        if (v->rows > 1 && v->cols > 1 && from(v, source_row_xor, k)) {
+        if (v->rows > 1 && v->cols > 1 && values_from(v, source_row_xor, k)) {
             strbuf_addf(sb, "neighbouring groups of %llu row%s are exchanged",
                         (unsigned long long)k, k > 1 ? "s" : "");
             return true;

@@ -1,12 +1,12 @@
 /*
- * pattern.h - what a mismatch looks like, in words: where the bad elements lie, and what they hold.
+ * pattern.h - says in words what a mismatch looks like: where the bad elements lie, what they hold.
  *
  *     "rows 64..76, the last 13 of 77; they are all zero"
  *     "every 4th column, from column 1"
  *     "the values are those of the transposed matrix"
  *
- * Written for an author (a person or a model) who has to find the bug. Only recognisable structure
- * is told: "" if there is none.
+ * The reader is an author (a person or a model) who has to find the bug. The text is "" if the bad
+ * elements have no structure that we recognise.
  */
 #ifndef WORKER_PATTERN_H
 #define WORKER_PATTERN_H

@@ -1,21 +1,21 @@
 /*
- * Adaptive timing. A round calls every program once, in an order that turns around from round to
- * round (A B C, C B A, ...), so that drift falls on all alike; data, poison and addresses are fresh
- * for every call. Rounds go on until the medians are known well enough or the budget is spent.
+ * Adaptive timing. A round calls every program once. The order turns around from round to round (A
+ * B C, C B A, ...), so that drift affects all programs alike. Data, poison and addresses are fresh
+ * for every call. Rounds go on until the medians are known well enough or the time is used up.
  *
- * Where code lies matters too: a cold start fetches instructions from memory, and from one place it
- * takes up to 100 ns longer than from another, in every call alike. So modules change places: every
- * seven rounds all are unloaded, and the order of the next round, the other way around than that of
- * seven rounds before, is the order they are loaded in.
+ * The place of the code matters too. A cold start fetches instructions from memory, and that takes
+ * up to 100 ns longer from one place than from another, in every call alike. So modules change
+ * places: every seven rounds the worker unloads all of them, and the next round loads them in its
+ * own order. Seven is odd, so that order is the reverse of the order seven rounds before.
  *
- * And so does what a process has from the driver, page tables for one: a kernel of 4 us takes the
- * same time for as long as the process lives, and 100 ns more or less in the next. So short kernels
- * are timed as often again in further processes (time_in_processes.c).
+ * The place of what the driver gives a process (page tables, for example) matters as well. A kernel
+ * of 4 us takes the same time as long as the process lives, and 100 ns more or less in the next
+ * process. So short kernels are timed as often again in further processes (time_in_processes.c).
  *
- * Which candidate calls are verified is decided when each is over (reservoir sampling), among those
- * no slower than the median so far: neither the candidate nor the job knows beforehand, and a
- * kernel that works in some calls and not in others, by whatever it tells them apart, is verified
- * in the fast ones, which make its time.
+ * The worker decides after each candidate call whether to verify it (reservoir sampling). It
+ * chooses among the calls that are no slower than the median so far. Neither the candidate nor the
+ * job knows the choice in advance. A kernel that computes correctly in some calls only is therefore
+ * verified in its fast calls, which are the ones that determine its time.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@
 #include "job/poison.h"
 #include "worker/run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd: see above */
+enum { MOVE_ROUNDS = 7 }; /* odd, so that the order turns around: see above */
 
 struct rounds {
     struct run *r;
@@ -33,14 +33,14 @@ struct rounds {
     const struct job_timing *t;
     uint64_t rng;
     uint64_t end_ns;
-    uint32_t nfast;  /* candidate calls so far that could have been sampled */
-    size_t *sampled; /* result indices of the reservoir */
+    uint32_t nfast;  /* candidate calls so far that were no slower than the median */
+    size_t *sampled; /* which calls are in the reservoir, as indices in the result */
     uint32_t nsampled;
     bool is_model;
-    bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: one timed call is all it gets */
+    bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: it gets one timed call only */
 };
 
-/* A baseline's call that takes longer than this is not repeated: it says how much slower it is. */
+/* A baseline that takes longer than this is timed once: one call says how much slower it is. */
 static const double SLOW_NS = 50e6;
 
 static uint64_t draw(struct rounds *s)
@@ -82,7 +82,8 @@ bool rounds_sample(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    /* Full: one that has turned out slow goes first. Keeping costs, so not for noise. */
+    /* If the reservoir is full, replace a call that turned out slow first. Keeping a call costs
+     * time, so noise alone does not count as slow. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)
@@ -115,8 +116,8 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* Every program once without a clock: what a library or the driver does on a first call of a shape
- * (choosing an algorithm, growing local memory) must not fall into a measurement. */
+/* Calls every program once without a clock. On the first call of a shape a library or the driver
+ * may choose an algorithm or grow local memory; that must not be part of a measurement. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;
@@ -128,7 +129,7 @@ static enum result_status warm_up(struct rounds *s)
     return st;
 }
 
-static bool known_well(const struct rounds *s)
+static bool medians_known(const struct rounds *s)
 {
     for (uint32_t p = 0; p < s->jc->nprograms; p++) {
         size_t n;
@@ -143,8 +144,8 @@ static bool known_well(const struct rounds *s)
     return true;
 }
 
-/* Beyond the budget min_calls are still made, but not for longer than this (or twice the budget):
- * three calls of a kernel that takes a second are enough. */
+/* After the budget is used up, the worker still makes min_calls calls, but not for longer than this
+ * (or twice the budget). Of a kernel that takes a second, three calls are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)
@@ -156,7 +157,7 @@ enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uin
                        .rng = r->job->cases[c].timing.seed};
     uint64_t wall_end = r->job->limits.wall_ns ? r->start_ns + r->job->limits.wall_ns / 10 * 7 : 0;
     enum result_status st = r->job->device == JOB_CUDA ? warm_up(&s) : RESULT_OK;
-    uint64_t begin = now_ns(); /* what warming up took (PyTorch compiles) is not measuring */
+    uint64_t begin = now_ns(); /* after the warm-up, in which PyTorch may compile */
     s.end_ns = begin + budget_ns;
     uint32_t round = 0, n = s.jc->nprograms, check_at = MAX(s.t->min_calls, 4u);
     s.sampled = xcalloc(s.t->verify, sizeof *s.sampled);
@@ -164,13 +165,13 @@ enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uin
         uint64_t now = now_ns();
         bool late = now > s.end_ns, far = now > s.end_ns + MAX(2 * budget_ns, PATIENCE_NS);
         if (r->job->sittings > 1 && now > begin + budget_ns / r->job->sittings)
-            late |= run_is_short(r, c); /* the other sittings want their share */
+            late |= run_is_short(r, c); /* leave time for the timing processes */
         if (wall_end && now > wall_end)
             late = far = true;
         if ((round >= s.t->min_calls && (late || s.is_model)) || (round >= 3 && far))
             break;
         if (round >= check_at) {
-            if (known_well(&s))
+            if (medians_known(&s))
                 break;
             check_at = round + MAX(round / 8, 2u);
         }

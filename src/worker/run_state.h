@@ -1,9 +1,9 @@
 /*
- * run_state.h - what is known of a job while it runs: its modules, calls and kept outputs.
+ * run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
- * Who owns what: `struct run` lives in run_bundle()'s frame and belongs to the main thread. Strings
- * in the result live in its arena, or in the device until it is closed, which is after result.bin
- * has been written. The watchdog has only a copy of the serialized result.
+ * run_bundle() allocates `struct run`, which belongs to the main thread. Strings in the result
+ * live in its arena, or in the device until the device is closed. The device is closed after
+ * result.bin is written. The watchdog holds only a copy of the serialized result.
  */
 #ifndef WORKER_RUN_STATE_H
 #define WORKER_RUN_STATE_H
@@ -22,7 +22,7 @@ struct sidecar;
 struct module_state {
     struct device_module *m; /* NULL: not loaded */
     struct sidecar *sidecar; /* JOB_MODULE_TORCH, once started */
-    bool unsealed;           /* may carry state nobody watches: every call loads it afresh */
+    bool unsealed;           /* Hone does not check all of its state: every call loads it afresh */
     enum result_status status;
 };
 
@@ -31,8 +31,8 @@ struct kept {
     uint32_t c;                 /* case */
     uint32_t k;                 /* index of the call in the result */
     struct job_call call;       /* with its seeds */
-    void *out[JOB_MAX_BUFFERS]; /* per buffer; NULL if it is no output */
-    struct piece_vec *pieces;   /* instead, of a sampled call: per buffer */
+    void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output */
+    struct piece_vec *pieces;   /* in a sampled call, instead of `out`: for each buffer */
 };
 VEC_DECL(kept_vec, struct kept);
 
@@ -47,17 +47,18 @@ struct run {
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_vec kept;
     uint64_t kept_bytes, kept_max;
-    uint64_t out_hash[JOB_MAX_BUFFERS]; /* of the call before, for REPEAT */
-    double changed[JOB_MAX_BUFFERS];    /* in place: the least share that a whole call changed */
+    uint64_t out_hash[JOB_MAX_BUFFERS]; /* of the call before, for JOB_CALL_REPEAT */
+    double changed[JOB_MAX_BUFFERS];    /* for in-place tensors: the smallest share that a whole
+                                         * call changed */
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
-    struct strbuf bytes; /* the result serialized, reused */
+    struct strbuf bytes; /* the serialized result; the buffer is reused */
     uint64_t start_ns, told_ns;
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
-    } spent;               /* where the time of calls went, for the log */
-    struct rounds *rounds; /* the candidate's call is one of these: it may be sampled */
+    } spent;               /* time that calls took, by part, for the log */
+    struct rounds *rounds; /* set during a timed call of the candidate: the call may be kept */
     bool timing_ready;
 };
 

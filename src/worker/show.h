@@ -1,4 +1,4 @@
-/* show.h - a result in plain lines, one fact each, for people and for tests. */
+/* show.h - prints a result in plain lines, one fact each, for people and for tests. */
 #ifndef WORKER_SHOW_H
 #define WORKER_SHOW_H
 

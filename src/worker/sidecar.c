@@ -16,7 +16,7 @@
 enum { REPLY_MAX = 1024, REQUEST_MAX = 1 << 20 };
 static const uint64_t SEC = 1000000000;
 
-/* The program travels in the binary. */
+/* The sidecar's program is embedded in the binary. */
 __asm__(".section .rodata\n"
         "sidecar_program:\n"
         ".incbin \"src/worker/torch_sidecar.py\"\n"
@@ -27,12 +27,13 @@ extern const char sidecar_program[];
 struct sidecar {
     pid_t pid;
     int to, from;
-    uint32_t at_case; /* the case it was told of; UINT32_MAX = none */
-    bool opening;     /* asked to open, its answer not read yet: importing PyTorch takes seconds */
+    uint32_t at_case; /* the case it was last told about; UINT32_MAX = none */
+    bool opening;     /* `open` was sent, its answer not read yet: importing PyTorch takes
+                       * seconds */
     uint64_t born_ns;
 };
 
-/* ---- JSON, as far as it is needed here ------------------------------------------------------- */
+/* ---- JSON, the little that is needed here ---------------------------------------------------- */
 
 static void put_string(struct strbuf *sb, const char *s)
 {
@@ -57,7 +58,8 @@ static void child(int in, int out, pid_t parent)
     if (getppid() != parent)
         _exit(3);
     signal(SIGPIPE, SIG_DFL);
-    /* Replies go to 3; what it prints goes to stderr, never among them. */
+    /* Replies go to descriptor 3. Whatever the program prints goes to stderr, so it cannot mix with
+     * them. */
     int o = fcntl(out, F_DUPFD, 10), i = fcntl(in, F_DUPFD, 10);
     if (dup2(i, 0) < 0 || dup2(2, 1) < 0 || dup2(o, 3) < 0)
         _exit(3);
@@ -119,7 +121,7 @@ static int send_line(struct sidecar *s, const struct strbuf *line, struct err *e
     return 0;
 }
 
-/* One reply line without its newline. */
+/* Reads one reply line, without its newline. */
 static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struct err *err)
 {
     uint64_t end = now_ns() + timeout_ns;
@@ -149,7 +151,7 @@ static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struc
     return 0;
 }
 
-/* Sends a request, and releases it. */
+/* Sends a request and releases its buffer. */
 static int request(struct sidecar *s, struct strbuf *line, struct err *err)
 {
     strbuf_addc(line, '\n');
@@ -160,7 +162,7 @@ static int request(struct sidecar *s, struct strbuf *line, struct err *err)
     return rc;
 }
 
-/* Waits for "ok ..."; *rest is what follows it. */
+/* Waits for "ok ..."; *rest is the text after "ok ". */
 static int answer(struct sidecar *s, uint64_t timeout_ns, char *reply, const char **rest,
                   struct err *err)
 {
@@ -181,8 +183,8 @@ static int ask(struct sidecar *s, struct strbuf *line, uint64_t timeout_ns, char
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /*
- * A module's spec: lines "axes NAME...", "scalars NAME...", "mode eager|compile", "tf32 0|1", a
- * blank line, then the program. Without these lines all of it is the program.
+ * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode eager|compile", "tf32
+ * 0|1", then a blank line, then the program. Without these lines all of the spec is the program.
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */
@@ -271,10 +273,11 @@ void sidecar_prepare(struct run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules && r->dev->ops->share; m++)
         if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
-            begin(r, &r->mods[m], NULL); /* what fails here fails again when it is needed */
+            begin(r, &r->mods[m], NULL); /* if this fails, sidecar_call() fails again and reports
+                                          * it */
 }
 
-/* "names" against values, as a JSON object. */
+/* Writes names and their values as a JSON object. */
 static void put_named(struct strbuf *sb, const char *names, uint32_t n, const int64_t *ints,
                       const double *doubles)
 {
@@ -367,7 +370,8 @@ enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t
         err_set(err, ERR_ENV, "PyTorch baselines need a GPU");
         return RESULT_LOAD_FAILED;
     }
-    /* What the worker queued on its stream must have happened before another process looks. */
+    /* Work that the worker queued on its stream must finish before another process reads the
+     * buffers. */
     enum result_status st = r->dev->ops->sync(r->dev, r->job->limits.call_ns, err);
     if (st != RESULT_OK)
         return st;

@@ -1,8 +1,9 @@
 /*
- * sidecar.h - a PyTorch baseline in a process of its own, in lock-step with the worker.
+ * sidecar.h - runs a PyTorch baseline in a process of its own, in lock-step with the worker.
  *
- * One line in, one line out: each call gets shared-memory handles of the worker's buffers, runs
- * once, and answers with its own event time. docs/worker.md has the protocol.
+ * Each request is one line and gets one line as reply. A call passes shared-memory handles of the
+ * worker's buffers; the sidecar runs once and replies with the time that its own events measured.
+ * docs/worker.md describes the protocol.
  */
 #ifndef WORKER_SIDECAR_H
 #define WORKER_SIDECAR_H
@@ -11,10 +12,11 @@
 
 #include "worker/run_state.h"
 
-/* Starts the processes of all PyTorch baselines and lets them import it while the candidate is
- * checked. */
+/* Starts the processes of all PyTorch baselines, so that they import PyTorch while the worker
+ * checks the candidate. */
 void sidecar_prepare(struct run *r);
-/* Starts the process on first use. Any failure is the baseline's, never the job's. */
+/* Runs one call; starts the process if it is not running. A failure fails the baseline, never the
+ * job. */
 enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
                                 struct err *err);

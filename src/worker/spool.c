@@ -97,7 +97,8 @@ static char *spool_path(const struct spool *s, const char *sub, const char *name
     return xasprintf("%s/%s/%s", s->dir, sub, name);
 }
 
-/* ---- time, as the file system tells it ------------------------------------------------------- */
+/* ---- time, by the file system's clock
+ * --------------------------------------------------------- */
 
 static int touch(const char *path)
 {
@@ -145,7 +146,7 @@ static unsigned count_try(const char *bundle)
     return n;
 }
 
-/* A result that only says why there is none. */
+/* Writes a result that only says why the bundle was given up. */
 static int give_up(const char *bundle, const char *why)
 {
     struct result res = {.status = RESULT_MACHINE, .message = why};
@@ -174,8 +175,8 @@ static void forget(const char *bundle, const char *name)
     free(p);
 }
 
-/* The GPU a bundle is for; -1 = the emulator, or a job that cannot be read: the child will say so.
- */
+/* Returns the GPU a bundle is for, or -1 for the emulator. Also returns -1 if the job cannot be
+ * read: the child then reports that. */
 static int gpu_of(const char *bundle)
 {
     struct arena mem = ARENA_INIT;
@@ -191,8 +192,8 @@ static int gpu_of(const char *bundle)
     return gpu;
 }
 
-/* Runs the child and keeps `alive` young; 0 if result.bin is there, -1 if not, 1 if the claim was
- * lost or we were asked to stop. */
+/* Runs the child and touches `alive` while it runs. Returns 0 if result.bin exists, -1 if not, 1 if
+ * another worker took the bundle back or a signal asked us to stop. */
 static int run_child(const struct spool *s, const char *bundle)
 {
     uint64_t every = MIN((uint64_t)BEAT_MS * 1000000u, s->lease_ns / 8);
@@ -232,7 +233,8 @@ out:
     return rc;
 }
 
-/* The finished bundle into done/, or out of the way if another's result is there. */
+/* Moves the finished bundle into done/, or removes it if another worker's result is there
+ * already. */
 static void finish(const struct spool *s, const char *bundle, const char *id)
 {
     char *done = spool_path(s, "done", id);
@@ -252,7 +254,7 @@ static void give_back(const struct spool *s, const char *bundle, const char *id)
     free(todo);
 }
 
-/* Tries to claim and run todo/ID. Returns whether it was ours. */
+/* Tries to claim todo/ID and runs it. Returns whether we got the claim. */
 static bool work_on(const struct spool *s, const char *id)
 {
     char *todo = spool_path(s, "todo", id);
@@ -278,7 +280,7 @@ static bool work_on(const struct spool *s, const char *id)
     return ours;
 }
 
-/* Claims of workers that stopped touching them go back to todo/. */
+/* Moves bundles back to todo/ whose worker no longer touches `alive`. */
 static void take_back(const struct spool *s)
 {
     struct name_vec v = list(s->dir, "claimed");
@@ -287,7 +289,7 @@ static void take_back(const struct spool *s)
         char *bundle = spool_path(s, "claimed", *p), *alive = bundle_path(bundle, "alive");
         int64_t beat = mtime_ns(alive);
         if (beat < 0)
-            beat = mtime_ns(bundle); /* claimed this instant, or died before its first beat */
+            beat = mtime_ns(bundle); /* just claimed, or its worker died before the first touch */
         char *dot = strrchr(*p, '.');
         if (beat >= 0 && dot && dot != *p && now - beat > (int64_t)s->lease_ns) {
             *dot = '\0';

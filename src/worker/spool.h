@@ -1,19 +1,19 @@
 /*
  * spool.h - a directory in which bundles wait for a worker, shared by any number of machines.
  *
- *     DIR/tmp/          whatever is being made or thrown away
+ *     DIR/tmp/          files that are being made or thrown away
  *     DIR/todo/ID/      complete bundles; a directory appears here by rename
- *     DIR/claimed/ID.W/ being worked on by W (host-pid-random), who touches `alive` every 2 s
+ *     DIR/claimed/ID.W/ worker W (host-pid-random) runs it and touches `alive` every 2 s
  *     DIR/done/ID/      with result.bin
  *
- * Every step is one rename(2), which exactly one party can win:
+ * Every step is one rename(2). If several workers try the same step, exactly one succeeds.
  *   claim      todo/ID -> claimed/ID.W
- *   finish     claimed/ID.W -> done/ID; if done/ID is there already, ours is thrown away
- *   take back  claimed/ID.W -> todo/ID, when `alive` is older than the lease: W is taken for dead.
- *              If W was only slow, its paths no longer exist and its result goes nowhere.
- * A bundle that was tried MAX_TRIES times without a result gets one that says so (RESULT_MACHINE).
- * The age of `alive` is measured by the file system's own clock, so machines need not agree on
- * time.
+ *   finish     claimed/ID.W -> done/ID; if done/ID exists already, the worker discards its own
+ *   take back  claimed/ID.W -> todo/ID, when `alive` is older than the lease: any worker then takes
+ *              W for dead. If W was only slow, its paths no longer exist and its result is lost.
+ * A bundle that was tried MAX_TRIES times without a result gets a result that says so
+ * (RESULT_MACHINE). The file system's own clock tells the age of `alive`, so the machines' clocks
+ * need not agree.
  */
 #ifndef WORKER_SPOOL_H
 #define WORKER_SPOOL_H
@@ -22,11 +22,11 @@
 
 #include "base/err.h"
 
-/* Serves DIR until SIGTERM or SIGINT; with `once` until nothing waits and nothing is claimed by
- * this worker. Each bundle runs in a process of its own (this program again). */
+/* Serves DIR until SIGTERM or SIGINT; with `once` until no bundle waits and this worker has none
+ * claimed. Each bundle runs in a process of its own (this program again). */
 int spool_serve(const char *dir, bool once, struct err *err);
 
-/* Was it a signal that ended it? */
+/* Whether a signal ended spool_serve(). */
 bool spool_interrupted(void);
 
 /* --tar: unpacks bundles (todo/ID/FILE) from `in`, runs them, writes done/ID/result.bin to `out`.

@@ -37,7 +37,7 @@ static int bad(struct unpack *u, const char *what, const char *name, struct err 
     return err_set(err, ERR_INPUT, "%s: %s%s%s", u->path, what, name ? ": " : "", name ? name : "");
 }
 
-/* An octal field of up to 12 bytes; -1 if it is none. */
+/* Returns the value of an octal field of up to 12 bytes, or -1 if the field is not octal. */
 static int64_t octal(const unsigned char *p, size_t n)
 {
     int64_t v = 0;
@@ -69,7 +69,8 @@ static bool plain_word(const char *s, size_t n)
     return true;
 }
 
-/* "todo/ID/FILE" -> true with its parts; a directory has no FILE. */
+/* Splits "todo/ID/FILE" into ID and FILE; returns false for any other name. A directory has no
+ * FILE. */
 static bool split_name(const char *name, char *id, char *file)
 {
     if (str_starts(name, "./"))

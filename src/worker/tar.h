@@ -1,9 +1,9 @@
 /*
- * tar.h - bundles and results as one ustar file each way.
+ * tar.h - reads bundles from one ustar file and writes results to another.
  *
- * Reading trusts nothing: only regular files and directories named todo/ID/FILE are accepted, ID
- * and FILE made of letters, digits, '.', '_' and '-' and not starting with a dot; sizes and counts
- * are capped; header checksums must fit. Anything else is an error and nothing runs.
+ * The reader trusts nothing. It accepts only regular files and directories named todo/ID/FILE; ID
+ * and FILE consist of letters, digits, '.', '_' and '-' and do not start with a dot. Sizes and
+ * counts are capped; header checksums must fit. Anything else is an error, and then no bundle runs.
  */
 #ifndef WORKER_TAR_H
 #define WORKER_TAR_H
@@ -17,13 +17,13 @@
 #define TAR_MAX_TOTAL (64ull << 30)
 #define TAR_MAX_FILES 200000
 
-/* Unpacks under dir, where todo/ exists already. */
+/* Unpacks under dir. dir/todo must exist. */
 int tar_unpack(const char *path, const char *dir, struct err *err);
 
 struct tar_writer;
 int tar_create(struct tar_writer **out, const char *path, struct err *err);
 int tar_add(struct tar_writer *w, const char *name, const void *data, size_t len, struct err *err);
-/* Puts the file in place (or throws it away unless `keep`) and frees w. */
+/* Renames the file to its final name if `keep`, else deletes it. Frees w. */
 int tar_finish(struct tar_writer *w, bool keep, struct err *err);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * Further sittings. What a process has from the driver, page tables for one, lies somewhere in the
- * GPU's memory, and behind a flushed cache a kernel of 4 us takes 100 ns more or less for it, in
- * every call of that process alike. So a case whose candidate is short is timed as often again in
- * other processes: workers of their own on a bundle inside this one, which has these cases alone.
- * They check and verify as this one did, and their calls are appended to its own.
+ * Timing processes. The driver places page tables and other data of a process somewhere in the
+ * GPU's memory. After the cache is flushed, that place makes a kernel of 4 us up to 100 ns faster
+ * or slower, in every call of the process alike. So a case with a short candidate is timed as often
+ * again in further processes. Each is a worker of its own on a bundle inside this one, which holds
+ * only these cases. It checks and verifies as this process did, and its calls are appended to ours.
  *
- * PyTorch takes seconds to start, and baselines that are slow are timed once: neither comes along.
+ * PyTorch takes seconds to start, so PyTorch baselines are not timed again. Slow baselines are
+ * timed once, so they are not timed again either.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +21,10 @@
 #include "worker/bundle.h"
 #include "worker/run.h"
 
-/* What a process makes of a time is half a percent at most from here on. */
+/* From 20 us on, times of one kernel in different processes differ by at most 0.5%. */
 static const double SHORT_NS = 20e3;
 
-/* A baseline that takes longer has its one call, or few. */
+/* A baseline that takes longer than this keeps the few calls it already has. */
 static const double LONG_NS = 1e6;
 
 static double median_of(const struct run *r, uint32_t c, uint32_t program, size_t *n)
@@ -40,9 +41,10 @@ bool run_is_short(const struct run *r, uint32_t c)
     return r->job->device == JOB_CUDA && r->job->sittings > 1 && n && median < SHORT_NS;
 }
 
-/* ---- the job of a sitting -------------------------------------------------------------------- */
+/* ---- the job of a timing process
+ * -------------------------------------------------------------- */
 
-/* Which of this job's cases and programs those of the sitting are. */
+/* The job of a timing process, and which of our cases and programs its cases and programs are. */
 struct sitting {
     struct job job;
     uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
@@ -88,7 +90,7 @@ static struct sitting *plan_sitting(struct run *r)
     return s;
 }
 
-/* Other data than in the sittings before; the same as in this one, when the job is run again. */
+/* Each timing process gets its own data, and the same data if the whole job is run again. */
 static void reseed(const struct run *r, struct sitting *s, uint32_t number)
 {
     s->job.nonce = poison_mix(r->job->nonce + number);
@@ -104,7 +106,7 @@ static int bring(const struct run *r, const char *dir, const char *name, struct 
     if (!*name)
         return 0;
     char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
-    /* What is missing here is missed there, in its own words. */
+    /* A file that is missing here is also missing there, and that process reports it. */
     bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
     int rc = done ? 0 : err_errno(err, "cannot link %s", to);
     free(from);
@@ -116,7 +118,7 @@ static int make_bundle(const struct run *r, const struct sitting *s, const char 
                        uint64_t *hash, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
-    bundle_remove(dir); /* of a worker that was killed */
+    bundle_remove(dir); /* left by a worker that was killed */
     if (mkdir(dir, 0700) < 0)
         return err_errno(err, "cannot make %s", dir);
     int rc = bring(r, dir, s->job.oracle, err) < 0 || bring(r, dir, s->job.service, err) < 0;
@@ -148,7 +150,8 @@ static int run_worker(const char *dir, struct err *err)
     return 0;
 }
 
-/* ---- what it found --------------------------------------------------------------------------- */
+/* ---- its result
+ * ------------------------------------------------------------------------------- */
 
 static int read_sitting(struct run *r, const struct sitting *s, const char *dir, uint64_t hash,
                         struct result *out, struct err *err)
@@ -164,8 +167,8 @@ static int read_sitting(struct run *r, const struct sitting *s, const char *dir,
     return rc < 0 ? -1 : result_fits(out, &s->job, err);
 }
 
-/* Its failures are the candidate's as much as ours would have been; those of the machine only cost
- * a sitting. */
+/* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
+ * If the machine failed, we only lose that process's times. */
 static int join(struct run *r, const struct sitting *s, const struct result *in, struct err *err)
 {
     bool machine = in->status == RESULT_MACHINE || in->status == RESULT_NOT_RUN ||
@@ -199,7 +202,7 @@ static int sit(struct run *r, const struct sitting *s, const char *dir, struct e
                : 0;
 }
 
-/* Two contexts at a time would time each other. */
+/* Closes our context: two contexts at a time would disturb each other's times. */
 static void let_go_of_device(struct run *r)
 {
     r->res.printf_text = arena_strdup(&r->arena, r->res.printf_text);
@@ -207,7 +210,7 @@ static void let_go_of_device(struct run *r)
     r->dev = NULL;
 }
 
-/* Nobody asks for the time of a kernel that is wrong. */
+/* Whether some output is wrong. We do not time a wrong kernel again. */
 static bool is_wrong(const struct run *r)
 {
     for (uint32_t c = 0; c < r->job->ncases; c++)

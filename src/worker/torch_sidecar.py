@@ -1,4 +1,4 @@
-"""A PyTorch baseline in lock-step with hone-worker: one request line in, one reply line out.
+"""Runs a PyTorch baseline in lock-step with hone-worker: one request line in, one reply line out.
 
 Requests are JSON objects, one per line, on stdin:
     {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL, "gpu": N}
@@ -24,7 +24,7 @@ class IpcHandle(ctypes.Structure):
 
 
 class View:
-    """Device memory as the array interface describes it."""
+    """Device memory, described by the CUDA array interface."""
 
     def __init__(self, ptr, nbytes):
         self.__cuda_array_interface__ = {
@@ -54,7 +54,7 @@ class Sidecar:
         self.clock_hz = getattr(props, "clock_rate", 1980000) * 1e3
         self.driver = ctypes.CDLL("libcuda.so.1")
         self.source, self.mode = rq["source"], rq["mode"]
-        if self.mode == "compile":  # by default the ninth shape would silently run as eager does
+        if self.mode == "compile":  # by default PyTorch silently runs the ninth shape eagerly
             import torch._dynamo
             for limit in ("recompile_limit", "cache_size_limit", "accumulated_recompile_limit",
                           "accumulated_cache_size_limit"):
@@ -129,8 +129,9 @@ class Sidecar:
         self.clean.max()
         begin = torch.cuda.Event(enable_timing=True)
         end = torch.cuda.Event(enable_timing=True)
-        # The stream sleeps while the host queues the call, so that host time is not measured, and
-        # as long at least as a candidate waits behind the flush (REST_NS in src/device/cuda_run.c).
+        # The stream sleeps while the host queues the call, so that host time is not measured. It
+        # sleeps at least as long as a candidate waits after the flush (REST_NS in
+        # src/device/cuda_run.c).
         torch.cuda._sleep(int(self.clock_hz * min(max(3 * self.queue_s, 0.0005), 0.05)))
         begin.record()
         t = time.perf_counter()
@@ -172,7 +173,7 @@ def main():
             rq = json.loads(line)
             answer = ops[rq["op"]](rq)
             reply.write("ok %s\n" % answer if answer else "ok\n")
-        except BaseException as e:  # a baseline that fails is a fact for the worker to report
+        except BaseException as e:  # the worker reports a baseline that fails
             text = " ".join(("%s: %s" % (type(e).__name__, e)).split())
             reply.write("error %s\n" % text[:900])
         reply.flush()

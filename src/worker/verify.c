@@ -1,7 +1,7 @@
 /*
- * After the last call, with every candidate module gone: the truth of each kept call is computed
- * (on the device if it can, else on the CPU) and compared with what was kept. Calls on the same
- * data share one truth.
+ * Runs after the last call, when no candidate module is loaded any more. For each kept call it
+ * computes the truth (on the device if the device can, else on the CPU) and compares the kept
+ * outputs with it. Calls on the same data share one truth.
  */
 #include <stdlib.h>
 
@@ -14,9 +14,9 @@
 
 struct verifier {
     struct run *r;
-    struct oracle *oracle; /* NULL: the device has it */
+    struct oracle *oracle; /* NULL: the device computes the truth */
     struct truth truth;
-    const struct kept *at; /* whose truth this is; NULL = none yet */
+    const struct kept *at; /* the call that `truth` belongs to; NULL = none yet */
 };
 
 static int open_truth(struct verifier *v, struct err *err)
@@ -57,7 +57,7 @@ static int compute(struct verifier *v, const struct kept *k, struct err *err)
     return oracle_compute(v->oracle, c, &k->call, seed, run_threads(r), &v->truth, err);
 }
 
-/* The device only counts; where something is wrong the host looks at every element. */
+/* The device only counts wrong elements. If there are any, the host looks at every element. */
 static int compare_on_device(struct verifier *v, const struct kept *k, uint32_t i,
                              struct result_compare *out, struct err *err)
 {
@@ -85,7 +85,7 @@ static int compare_on_device(struct verifier *v, const struct kept *k, uint32_t 
     return rc;
 }
 
-/* The call on the same data before one element of it was changed; NULL if there was none. */
+/* Returns the call on the same data without the changed element, or NULL if there is none. */
 static const struct kept *unperturbed(const struct run *r, const struct kept *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
@@ -96,8 +96,9 @@ static const struct kept *unperturbed(const struct run *r, const struct kept *k)
     return NULL;
 }
 
-/* How many of the bad elements are bit for bit what they were before the change: a kernel that is
- * wrong for another reason is not one that did not look. */
+/* Estimates how many wrong elements have the same bits as before the input changed. Only those
+ * suggest that the kernel did not read the changed element; a kernel may be wrong for another
+ * reason. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -134,7 +135,7 @@ static int verify_call(struct verifier *v, const struct kept *k, struct err *err
     return 0;
 }
 
-/* A call of which only a sample of blocks ran. */
+/* Verifies a call that ran only a sample of its blocks. */
 static int verify_sample(struct verifier *v, const struct kept *k, struct err *err)
 {
     struct run *r = v->r;

@@ -12,30 +12,31 @@
 #include "job/ref_ctx.h"
 #include "worker/compare.h"
 
-/* What may be spent on a call, in operations of the task; about 0.1 s on two cores. */
+/* The most that may be spent on one call, in operations of the task; about 0.1 s on two cores. */
 static const double budget_ops = 2e7;
 enum { MAX_ELEMS = 2048, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
 
-/* What an oracle that reads scratch nobody wrote comes to depends on these: arithmetic passes a NaN
- * on, a comparison may drop it but not a large number of either sign. */
+/* Scratch is filled with these before the units run, one after the other. A result that depends on
+ * scratch that no unit wrote differs between them: arithmetic passes a NaN on, and a comparison may
+ * drop a NaN but not a large number of either sign. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {NAN, 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
 struct spots {
-    struct ref_ctx ctx; /* first: the oracle hands it back to need() */
+    struct ref_ctx ctx; /* first: need() gets a pointer to it and casts */
     struct oracle *o;
     const struct job_case *c;
     const struct piece_vec *pieces;
     unsigned nthreads;
     struct lazy in[JOB_MAX_BUFFERS], scratch;
-    uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* of an element's number: its piece's */
-    double ops;                                    /* of the whole call */
+    uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
+    double ops;                                    /* operations of the whole call */
     uint32_t level[JOB_MAX_BUFFERS];               /* see interval() */
-    bool unknown[JOB_MAX_BUFFERS];                 /* no level will do */
-    struct unit_vec units[JOB_MAX_PHASES];         /* to run */
-    uint64_t *seen;                                /* hash table of where those begin, by phase */
+    bool unknown[JOB_MAX_BUFFERS];                 /* no level finds its truth */
+    struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
+    uint64_t *seen;                                /* hash table of the intervals in `units` */
     uint32_t nseen;
     uint64_t rng;
 };
@@ -50,7 +51,7 @@ static void *reserve(uint64_t bytes, struct err *err)
         err_errno(err, "cannot reserve %llu bytes for the oracle", (unsigned long long)bytes);
         return NULL;
     }
-    madvise(p, bytes + 1, MADV_NOHUGEPAGE); /* it is touched here and there */
+    madvise(p, bytes + 1, MADV_NOHUGEPAGE); /* only a few pages are touched */
     return p;
 }
 
@@ -60,13 +61,13 @@ static void unreserve(const void *p, uint64_t bytes)
         munmap((void *)p, bytes + 1);
 }
 
-/* Elements have 1, 2, 4 or 8 bytes: none lies in two pieces. */
+/* Elements have 1, 2, 4 or 8 bytes, so no element lies in two pieces. */
 static uint8_t piece_shift(uint64_t elem_bytes)
 {
     return (uint8_t)__builtin_ctzll(LAZY_PIECE / elem_bytes);
 }
 
-/* Called for every element an oracle reads. */
+/* The oracle calls this for every element that it reads. */
 static void need(const struct ref_ctx *ctx, int tensor, int64_t i)
 {
     struct spots *s = (struct spots *)ctx;
@@ -139,8 +140,8 @@ void spots_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first, u
     *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
 }
 
-/* Level k: of the tensor cut along its first k dimensions the part with the element in it; the
- * whole tensor for 0, the element alone for its rank. */
+/* Cuts the tensor along its first `level` dimensions; part *at of *parts holds the element. Level 0
+ * is the whole tensor; at the tensor's rank each part is one element. */
 static void interval(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
                      uint64_t *parts)
 {
@@ -161,7 +162,7 @@ static void units_of(const struct spots *s, uint32_t b, uint32_t level, uint64_t
     spots_units(at, parts, s->c->phases[phase].units, first, end);
 }
 
-/* Units [first, end) of a phase are wanted: for the first time? */
+/* Whether units [first, end) of a phase were not asked for before. */
 static bool is_new(struct spots *s, uint32_t phase, uint64_t first, uint64_t end, bool remember)
 {
     uint64_t key = poison_mix(poison_mix(first * JOB_MAX_PHASES + phase) + end) | 1;
@@ -170,7 +171,7 @@ static bool is_new(struct spots *s, uint32_t phase, uint64_t first, uint64_t end
         if (s->seen[at] == key)
             return false;
     if (s->nseen == SEEN_SIZE / 2)
-        return false; /* enough */
+        return false; /* the table is half full: enough units */
     if (remember) {
         s->seen[at] = key;
         s->nseen++;
@@ -178,8 +179,8 @@ static bool is_new(struct spots *s, uint32_t phase, uint64_t first, uint64_t end
     return true;
 }
 
-/* What the element's units cost that no other has asked for, at most: as if each phase did all of
- * the work. */
+/* Returns an upper bound on the cost of the element's units that no other element has asked for: as
+ * if each phase did all of the work. */
 static double cost_of(struct spots *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -213,7 +214,8 @@ static void clear_units(struct spots *s)
     s->nseen = 0;
 }
 
-/* ---- running them ---------------------------------------------------------------------------- */
+/* ---- running the units
+ * ------------------------------------------------------------------------ */
 
 static int by_number(const void *pa, const void *pb)
 {
@@ -221,7 +223,8 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Parts that overlap name a unit twice; two threads must not run it at once. */
+/* Sorts the units and drops duplicates. Intervals may overlap, and two threads must not run one
+ * unit at the same time. */
 static void sort_units(struct unit_vec *v)
 {
     size_t n = 0;
@@ -233,7 +236,7 @@ static void sort_units(struct unit_vec *v)
     v->n = n;
 }
 
-/* All phases on scratch that holds `fill` where no unit wrote. */
+/* Runs all phases. Scratch that no unit writes holds `fill`. */
 static int run_units(struct spots *s, double fill, struct err *err)
 {
     uint64_t bytes = s->c->scratch_elems * sizeof(double);
@@ -250,7 +253,8 @@ static int run_units(struct spots *s, double fill, struct err *err)
     return 0;
 }
 
-/* The results in the pieces, of one run, in the order they come. */
+/* Copies the results of one run, piece by piece: first the values of a piece, then its
+ * magnitudes. */
 static void copy_results(const struct spots *s, double *to)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -266,7 +270,8 @@ static bool differ(double a, double b)
     return compare_to_bits(a) != compare_to_bits(b);
 }
 
-/* Forgets, here and there, what came out otherwise: it was made of scratch nobody wrote. */
+/* Marks each element as unknown whose result differs from `was`, in both places: it depends on
+ * scratch that no unit wrote. */
 static void drop_changed(const struct spots *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -281,7 +286,7 @@ static void drop_changed(const struct spots *s, double *was)
         }
 }
 
-/* Runs the units; then every element of the pieces has its truth, or mag COMPARE_SKIPPED. */
+/* Runs the units. Afterwards every element of the pieces has its truth, or mag COMPARE_SKIPPED. */
 static int find_truth(struct spots *s, struct err *err)
 {
     size_t n = 0;
@@ -309,7 +314,7 @@ static bool is_written(const struct device_piece *p, uint32_t i)
     return p->written[i / 8] >> i % 8 & 1;
 }
 
-/* A written element of the piece, at random. */
+/* Draws a written element of the piece. */
 static uint32_t draw(struct spots *s, const struct device_piece *p)
 {
     uint32_t n = 0, i = 0;
@@ -322,7 +327,8 @@ static uint32_t draw(struct spots *s, const struct device_piece *p)
     return i;
 }
 
-/* The largest of some: where most are next to nothing (a softmax), anything is right there. */
+/* Draws some elements and returns the largest. Where most values are near zero (a softmax), a small
+ * element would be right whatever it holds. */
 static uint32_t draw_large(struct spots *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0;
@@ -338,7 +344,8 @@ static uint32_t draw_large(struct spots *s, const struct device_piece *p, enum d
     return best;
 }
 
-/* How much of the earlier phases an element needs is tried on one, from little to everything. */
+/* Finds how much of the earlier phases an element needs: tries levels on one element, from the
+ * fewest units to all of them. */
 static int find_level(struct spots *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];

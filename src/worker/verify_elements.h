@@ -1,14 +1,17 @@
 /*
- * verify_elements.h - the truth of a few elements of a call too large for the whole of it.
+ * verify_elements.h - finds the truth of a few elements of a call that is too large to verify
+ * whole.
  *
  *     spots_verify(oracle, jcase, call, pieces, nthreads, &arena, compares, &n, err)
  *
- * Pieces of the outputs are given; elements of theirs are drawn, and the oracle's units that make
- * them run on inputs generated where they are read. Nobody says which units those are: an element
- * in the middle of its tensor is taken to come from the unit in the middle of the last phase, and
- * from units there of the phases before. A guess that fails is found out: the unit wrote another
- * element, or the value depends on what the scratch held before. What stays unknown is not
- * compared. How many are drawn depends on what a unit costs, not on the clock.
+ * The caller gives pieces of the outputs. We draw elements of them and run the oracle's units that
+ * compute these elements; inputs are generated where a unit reads them. The task does not say which
+ * units compute an element, so we guess: an element in the middle of its tensor comes from the unit
+ * in the middle of the last phase, and from units in the middle of the phases before.
+ *
+ * We notice a wrong guess: the unit wrote another element, or the value depends on what the scratch
+ * held before. Elements whose truth stays unknown are not compared. The number of elements depends
+ * on the cost of a unit, not on the clock, so it is the same in every run.
  */
 #ifndef WORKER_VERIFY_ELEMENTS_H
 #define WORKER_VERIFY_ELEMENTS_H
@@ -20,13 +23,14 @@
 #include "job/result.h"
 #include "worker/oracle.h"
 
-/* pieces: per buffer of the case. Appends to compares[*n] for each output of which something is
- * known. */
+/* `pieces` has one entry for each buffer of the case. Appends to compares[*n] for each output with
+ * at least one known element. */
 int spots_verify(struct oracle *o, const struct job_case *c, const struct job_call *call,
                  const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
                  struct result_compare *compares, uint32_t *n, struct err *err);
 
-/* Units [*first, *end) of `units` that lie where part `at` of `parts` does. */
+/* Returns the units [*first, *end) of `units` that cover the same part as part `at` of `parts`
+ * does. */
 void spots_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first, uint64_t *end);
 
 #endif

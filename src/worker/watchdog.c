@@ -14,15 +14,16 @@ struct watchdog {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     char *dir;
-    char *snapshot; /* NULL until the first */
+    char *snapshot; /* NULL until the first snapshot */
     size_t len;
     uint64_t wall_end, call_end; /* now_ns(); 0 = none */
     enum result_status status;
     bool stop;
 };
 
-/* Ends the process. _exit: no destructor of the driver's may wait for the kernel that hangs. */
-static void bark(struct watchdog *w, enum result_status status)
+/* Writes the snapshot as result.bin and ends the process. _exit() runs no destructor of the driver:
+ * it might wait for the kernel that hangs. */
+static void end_process(struct watchdog *w, enum result_status status)
 {
     if (w->snapshot && w->len > RESULT_STATUS_AT) {
         w->snapshot[RESULT_STATUS_AT] = (char)status;
@@ -39,9 +40,9 @@ static void *watch(void *arg)
     while (!w->stop) {
         uint64_t now = now_ns();
         if (w->call_end && now >= w->call_end)
-            bark(w, w->status);
+            end_process(w, w->status);
         if (w->wall_end && now >= w->wall_end)
-            bark(w, RESULT_MACHINE);
+            end_process(w, RESULT_MACHINE);
         uint64_t next = w->wall_end;
         if (w->call_end && (!next || w->call_end < next))
             next = w->call_end;

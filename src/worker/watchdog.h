@@ -1,9 +1,9 @@
 /*
- * watchdog.h - a thread that ends this process when a call hangs, and writes down that it did.
+ * watchdog.h - a thread that ends this process when a call hangs, and writes a result that says so.
  *
  * The main thread hands it a snapshot of the result before each call and says how long the call may
- * take. If time runs out, the dog sets the snapshot's status, writes it as result.bin and ends the
- * process; the device's context, and its memory, go with it.
+ * take. If the time runs out, the watchdog sets the snapshot's status, writes it as result.bin and
+ * ends the process. The device's context and memory end with the process.
  *
  *     watchdog_start(&dog, dir, wall_ns);
  *     watchdog_snapshot(dog, bytes, len);
@@ -23,9 +23,10 @@
 
 struct watchdog;
 
-/* wall_ns 0 = no limit on the whole. Past it the status is RESULT_MACHINE: no single call hung. */
+/* wall_ns limits the whole job; 0 = no limit. Past it the status is RESULT_MACHINE, because no
+ * single call hung. */
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, struct err *err);
-/* A serialized result (copied); it is kept until the next. */
+/* Copies a serialized result and keeps it until the next one. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len);
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);
