@@ -184,18 +184,19 @@ struct cu_driver {
 #undef X
 };
 
-/* Opens libcuda.so.1 and initialises it, once per process; NULL if that fails. Modules are loaded
- * eagerly from then on: a kernel loaded at its first launch would stop the stream. */
+/* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. From then on
+ * modules are loaded eagerly: a kernel loaded at its first launch would stop the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
-/* The same from a library file of the caller's choice, into `out`. */
+/* Does the same with a library file of the caller's choice, into `out`. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
 
 /* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; one static buffer per
  * thread. `r` may also be negated. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
-/* 0, or -r with "what: error text" in err. For calls through the table that nothing here wraps. */
+/* Returns 0, or -r with "what: error text" in err. For driver functions that this room does not
+ * wrap. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

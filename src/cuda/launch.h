@@ -1,5 +1,5 @@
 /*
- * launch.h - putting kernels on streams.
+ * launch.h - puts kernels on streams.
  *
  *     void *args[] = {&x, &y, &n};               args[i] points at the i-th parameter's value
  *     cu_launch_1d(cu, f, (n + 255) / 256, 256, 0, stream, args, err);
@@ -8,8 +8,8 @@
  *                           .smem_bytes = 98304, .stream = stream};
  *     cu_launch(cu, f, &l, args, err);
  *
- * The driver copies the parameters before it returns. A launch that returns 0 was accepted; whether
- * the kernel ran well is told by a later wait (stream.h).
+ * The driver copies the parameters before it returns. A launch that returns 0 was accepted. A later
+ * wait (stream.h) tells whether the kernel ran without a fault.
  */
 #ifndef CUDA_LAUNCH_H
 #define CUDA_LAUNCH_H

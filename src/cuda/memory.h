@@ -11,9 +11,9 @@
  *     cu_pinned_free(cu, host);
  *     cu_mem_free(cu, dev);
  *
- * Copies and cu_mem_set() are put on the stream and return before they are done. The host's side
- * must stay as it is until the stream has passed them (stream.h). Only copies of pinned memory run
- * beside kernels; for other memory the host may have to wait.
+ * Copies and cu_mem_set() are put on the stream and return before they are done. The caller must
+ * not change the host's memory until the stream has done the copy (stream.h). Only copies of pinned
+ * memory run at the same time as kernels; for other memory the host may have to wait.
  */
 #ifndef CUDA_MEMORY_H
 #define CUDA_MEMORY_H
@@ -39,7 +39,7 @@ int cu_copy_to_host(const struct cu_driver *cu, void *dst, cu_ptr src, size_t by
 int cu_mem_set(const struct cu_driver *cu, cu_ptr dst, uint8_t byte, size_t bytes, cu_stream s,
                struct err *err);
 
-/* A handle by which another process maps the allocation that starts at `p`. */
+/* Returns a handle with which another process maps the allocation that starts at `p`. */
 int cu_mem_share(const struct cu_driver *cu, cu_ptr p, struct cu_ipc_handle *out, struct err *err);
 
 #endif

@@ -12,12 +12,12 @@
 
 struct nvml;
 
-/* NULL where the library is absent or does not know the GPU. */
+/* Returns NULL if the library is absent or does not know the GPU. */
 struct nvml *nvml_open(const char *pci_bus_id);
 void nvml_close(struct nvml *n);
 
-/* Sets the SM clocks, and adds the reasons why they are lower than they could be. Leaves alone what
- * NVML does not tell; a NULL `n` tells nothing. */
+/* Sets the SM clocks, and adds the reasons why they are lower than they could be. Does not change a
+ * value that NVML does not tell. With a NULL `n` it changes nothing. */
 void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
 
 #endif

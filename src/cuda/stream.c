@@ -34,7 +34,7 @@ int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done
             nanosleep(&(struct timespec){0, t > 100000000 ? 2000000 : 100000}, NULL);
         r = CU_SUCCESS;
     }
-    /* The driver prints now what the kernels printed, before the caller looks at the output. */
+    /* The driver now prints what the kernels printed, before the caller looks at the output. */
     return cu_check(cu, r == CU_SUCCESS ? cu->StreamSynchronize(s) : r, err,
                     "waiting for a stream");
 }

@@ -11,7 +11,7 @@
  *     ...
  *     cu_event_sync(cu, used, err);                         now `batch` may be overwritten
  *
- * A fault of a kernel is told by whichever call comes next, most often one that waits.
+ * When a kernel faults, the next call reports it, most often a call that waits.
  */
 #ifndef CUDA_STREAM_H
 #define CUDA_STREAM_H
@@ -23,8 +23,8 @@ int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
-/* The same for at most timeout_ns (0 = for ever); -CU_NOT_READY if time ran out. Records `done`, an
- * event of the caller's, and asks for it again and again: short waits spin, long ones sleep. */
+/* Waits for at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran out. Records
+ * `done`, an event of the caller's, and polls it: short waits spin, long ones sleep. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work put on the stream after this starts when the event has happened. */
@@ -34,7 +34,7 @@ int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err);
 void cu_event_destroy(const struct cu_driver *cu, cu_event e);
 /* The event happens when the stream has done all work that was put on it so far. */
 int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err);
-/* Waits until the event has happened; an event that was never recorded has. */
+/* Waits until the event has happened. Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);
 /* The time between two events that have happened. */
 int cu_event_elapsed_ms(const struct cu_driver *cu, cu_event begin, cu_event end, float *ms,

@@ -30,7 +30,8 @@ struct cu_tensormap_spec {
     int fill_nan;   /* outside the tensor: 0 zeros, 1 NaN */
 };
 
-/* The driver refuses with -CU_INVALID_VALUE and no reason: err lists its rules. */
+/* On bad input the driver returns -CU_INVALID_VALUE without a reason, so err lists the driver's
+ * rules. */
 int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
                         struct cu_tensormap *out, struct err *err);
 

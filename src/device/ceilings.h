@@ -1,5 +1,5 @@
 /*
- * ceilings.h - what a GPU can do at most, measured: the roof a kernel is held against.
+ * ceilings.h - measures the highest rates a GPU reaches. Kernels are compared with these rates.
  *
  *     struct ceilings_facts f;
  *     cuda_ceilings(0, "dir", "service.cubin", &f, err);
@@ -15,8 +15,8 @@ struct ceilings_facts {
     double copy_gbps;   /* read + write, 1 GiB each */
     double read_gbps;   /* read alone */
     double f32_tflops;  /* multiply-add on the CUDA cores */
-    double f16_tflops;  /* tensor cores, fp16 in, fp32 out; the best instruction there is */
-    double tf32_tflops; /* tensor cores, mma.sync; 0 = none */
+    double f16_tflops;  /* tensor cores, fp16 in, fp32 out; the fastest instruction of the GPU */
+    double tf32_tflops; /* tensor cores, mma.sync; 0 = the GPU has none */
     double empty_launch_ns;
 };
 

@@ -17,7 +17,7 @@ enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* What a driver error means for the code that was running. */
+/* What each driver error says about the code that was running. */
 static const struct {
     cu_result r;
     enum result_status st;
@@ -118,9 +118,10 @@ int cuda_read_file(const char *dir, const char *name, size_t max, char **data, s
     return rc;
 }
 
-/* The driver prints what kernels print to stdout: it goes to a file in memory that cannot grow, so
- * that a kernel that prints gigabytes fills nothing. What a full file refuses ends on a page: some
- * pages more than the limit let a flood reach it. */
+/* The driver writes the output of kernels' printf to stdout. We redirect stdout to a file in memory
+ * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. A full
+ * file may refuse a write up to a page before its end, so the file is some pages larger than the
+ * limit: then output over the limit still fills it up to the limit. */
 static void capture_stdout(struct cuda *d)
 {
     enum { SPARE = 64 << 10 };
@@ -155,7 +156,7 @@ static const char *cuda_printf_text(struct device *dev)
 static void release_stdout(struct cuda *d)
 {
     fflush(stdout);
-    __fpurge(stdout); /* what did not fit */
+    __fpurge(stdout); /* drop output that did not fit */
     clearerr(stdout);
     if (d->saved_stdout >= 0) {
         dup2(d->saved_stdout, 1);
@@ -180,7 +181,8 @@ int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, 
 
 int cuda_wait(struct cuda *d, uint64_t timeout_ns)
 {
-    /* What was printed is brought here and formatted now, under the limits of this call. */
+    /* The driver fetches and formats the kernels' printf output now, under the limits of this
+     * call. */
     return cu_stream_sync_within(d->cu, d->stream, d->done, timeout_ns, NULL);
 }
 
@@ -220,7 +222,7 @@ static int open_context(struct cuda *d, struct err *err)
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
     CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
-    /* Local memory that was grown stays: growing it again would stop the stream. */
+    /* The driver keeps local memory at its largest size: growing it again would stop the stream. */
     CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
              "making a context");
     size_t fifo =
@@ -266,7 +268,7 @@ static int open_flags(struct cuda *d, struct err *err)
 static void cuda_close(struct device *dev)
 {
     struct cuda *d = cuda_of(dev);
-    if (d->ctx && d->lost == RESULT_OK) { /* a lost context is left to the end of the process */
+    if (d->ctx && d->lost == RESULT_OK) { /* a lost context ends with the process */
         cuda_truth_close(d);
         cuda_lib_close(d);
         cuda_mem_close(d);

@@ -1,18 +1,18 @@
 /*
  * cuda.h - what the files of the CUDA backend share. Private to src/device/cuda*.c.
  *
- * The judge's side of a GPU: jobs, blame, guard zones, the gate in front of timed calls. The driver
- * itself is in src/cuda/, whose names begin with cu_.
+ * This backend is the part of GPU code that knows jobs: whom an error is blamed on, guard zones,
+ * the gate in front of timed calls. The driver itself is in src/cuda/, whose names begin with cu_.
  *
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
  *   cuda_run.c    modules, launches, tensor maps, time limits, clocks
  *   cuda_truth.c  the oracle and the comparison
  *   cuda_lib.c    cuBLASLt as a baseline
- *   cuda_peak.c   ceilings: what the device can do at most
+ *   cuda_peak.c   ceilings: the highest rates of the device
  *
- * One context (the primary one), one stream, one thread. Once a kernel has faulted or hangs the
- * context is lost: `lost` is set, and every operation after that fails with the reason.
+ * There is one context (the primary one), one stream and one thread. A kernel that faults or hangs
+ * makes the context unusable. Then `lost` is set, and every later operation fails with the reason.
  */
 #ifndef DEVICE_CUDA_H
 #define DEVICE_CUDA_H
@@ -46,12 +46,12 @@ struct cuda_service {
 #undef X
 };
 
-/* A device allocation that is reused by later calls at other addresses inside it. */
+/* A device allocation. Later calls reuse it, with their buffers at other addresses inside it. */
 struct cuda_slab {
     cu_ptr base;
     uint64_t size;
     bool used;
-    uint64_t addr, bytes; /* of the buffer in it */
+    uint64_t addr, bytes; /* of the buffer inside it */
     uint64_t key;         /* of its guard zones */
     uint64_t stamp;       /* last use */
 };
@@ -61,7 +61,7 @@ struct cuda_truth;
 struct cublaslt;
 
 struct cuda {
-    struct device dev; /* first */
+    struct device dev; /* must be first: cuda_of() casts */
     const struct cu_driver *cu;
     const struct job *job;
     cu_device device;
@@ -74,20 +74,21 @@ struct cuda {
     struct cuda_slab_vec slabs;
     uint64_t live_bytes, slab_bytes, clock; /* clock: stamps of slabs */
     uint64_t rng;
-    cu_ptr slot;              /* a few words for kernels to answer into */
-    volatile uint64_t *flags; /* mapped host memory: [0] gate epoch, [1] gave up at */
+    cu_ptr slot;              /* a few words into which kernels write answers */
+    volatile uint64_t *flags; /* mapped host memory: [0] the gate's epoch, [1] the epoch at which it
+                               * gave up */
     cu_ptr flags_dev;
     uint64_t epoch;
     cu_ptr flush;
     uint64_t flush_bytes;
     bool timing;
-    enum result_status lost; /* RESULT_OK while all is well */
+    enum result_status lost; /* RESULT_OK while the context is usable */
     char lost_why[2048];
     int saved_stdout, capture_fd;
     char *printed;
     struct cuda_truth *truth;
     struct cublaslt *lt;
-    struct cuda_symbols *symbols; /* where modules have their variables, by file */
+    struct cuda_symbols *symbols; /* known places of modules' variables, by file */
 };
 
 static inline struct cuda *cuda_of(struct device *d)
@@ -95,12 +96,14 @@ static inline struct cuda *cuda_of(struct device *d)
     return (struct cuda *)d;
 }
 
-/* In all of these `rc` is what a function of src/cuda/ returned: the driver's error, negated. Those
- * functions get no err here, because cuda_fail and cuda_blame say more about the error. */
+/* In these functions `rc` is the return value of a function of src/cuda/: the driver's error,
+ * negated. Those functions get no err here, because cuda_fail and cuda_blame say more about the
+ * error. */
 
-/* A failed driver call of Hone's own: -1 with "what: why". Remembers a lost context. */
+/* Reports a failed driver call of Hone's own: returns -1 with "what: why" in err. Remembers a lost
+ * context. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* What a driver error says about the candidate's code, with the story in err. */
+/* Returns what a driver error says about the candidate's code, with the explanation in err. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \
@@ -112,7 +115,8 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
 
 /* Launches a service kernel over about n work items. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
-/* Waits for the stream, at most timeout_ns (0 = for ever); -CU_NOT_READY if time ran out. */
+/* Waits for the stream, at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
+ * out. */
 int cuda_wait(struct cuda *d, uint64_t timeout_ns);
 uint64_t cuda_random(struct cuda *d);
 
@@ -170,7 +174,7 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
                                    void *const *args, struct err *err);
 void cuda_lib_close(struct cuda *d);
 
-/* A whole file of the bundle; the caller frees. */
+/* Reads a whole file of the bundle; the caller frees it. */
 int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
                    struct err *err);
 

@@ -1,14 +1,20 @@
 /*
  * cuBLASLt as a baseline: row-major matrix products at the task's own precision.
  *
- * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", e.g. "gemm n t float16 float32 f32
- * none": TA, TB    n: A is [M,K], B is [K,N]; t: the tensor holds the transpose ([K,M], [N,K]) IN,
- * OUT   dtypes of A and B, and of D COMPUTE   f32, tf32, f64 or i32 EPILOGUE  none, bias, relu_bias
- * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers, then the
- * bias [N] if there is one; batches lie one after another. The library sees the transposed problem,
- * because it thinks in columns: D^T[N,M] = B^T A^T.
+ * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
+ * f32 none". The words are:
  *
- * The first call of a shape that is not being timed tries the algorithms the library proposes and
+ *   - TA and TB are n if A is [M,K] and B is [K,N], and t if the tensor holds the transpose ([K,M],
+ *     [N,K]);
+ *   - IN is the dtype of A and B, OUT the dtype of D;
+ *   - COMPUTE is f32, tf32, f64 or i32;
+ *   - EPILOGUE is none, bias or relu_bias.
+ *
+ * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers, then the
+ * bias [N] if there is one. Batches lie one after another. The library works in column-major order,
+ * so it is given the transposed problem: D^T[N,M] = B^T A^T.
+ *
+ * The first untimed call of a shape tries the algorithms that the library proposes and
  * keeps the fastest.
  */
 #include <dlfcn.h>
@@ -61,14 +67,14 @@ struct cublaslt {
     VEC(struct lt_plan) plans;
 };
 
-/* What was worked out for one shape. */
+/* The prepared call for one shape. */
 struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
     void *desc, *a, *b, *d;
     bool f64, i32, bias;
     struct lt_algo algo;
-    bool chosen; /* by measuring */
+    bool chosen; /* the algorithm was chosen by measuring */
 };
 
 static const struct {
@@ -155,7 +161,7 @@ void cuda_lib_close(struct cuda *d)
 
 struct spec {
     bool ta, tb;
-    int in, out, compute, scale, epilogue; /* the library's numbers */
+    int in, out, compute, scale, epilogue; /* as the library numbers them */
 };
 
 static int data_type(const char *name)
@@ -240,7 +246,7 @@ static bool describe(struct cublaslt *lt, struct lt_plan *p, const struct spec *
     p->i32 = s->scale == 10;
     if (lt->desc_create(&p->desc, s->compute, s->scale) != 0)
         return false;
-    /* The library's A is our B and the other way round. */
+    /* The library's A is our B, and its B is our A. */
     if (lt->desc_set(p->desc, DESC_TRANSA, &tb, sizeof tb) != 0 ||
         lt->desc_set(p->desc, DESC_TRANSB, &ta, sizeof ta) != 0 ||
         (epilogue != EPILOGUE_NONE &&
@@ -308,7 +314,7 @@ static double time_algo(struct cuda *d, struct lt_plan *p, const uint64_t addr[3
             cuda_wait(d, d->job->limits.call_ns) < 0 ||
             cu_event_elapsed_ms(d->cu, d->begin, d->end, &ms, NULL) < 0)
             return INFINITY;
-        if (i) /* the first one loads the kernel */
+        if (i) /* the first launch loads the kernel: not timed */
             best = MIN(best, (double)ms);
     }
     return best;

@@ -1,6 +1,6 @@
 /*
- * Buffers. Each has a slab of its own, with guard zones on both sides; a freed slab is kept and
- * handed out again at another place inside it, so that a call's addresses are new without the cost
+ * Buffers. Each has a slab of its own, with guard zones on both sides. A freed slab is kept and
+ * used again for a buffer at another place inside it. So a call gets new addresses without the cost
  * of a driver allocation.
  *
  *     base                addr                       addr+bytes             base+size
@@ -13,7 +13,7 @@
 #include "base/util.h"
 
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
-/* The driver packs smaller allocations together, and IPC would then share what is beside them. */
+/* The driver packs smaller allocations together, and IPC would then share their neighbours too. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
 int cuda_mem_open(struct cuda *d, struct err *err)
@@ -81,16 +81,17 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* Where its tensors lie costs or saves a short kernel some tens of nanoseconds. A time is that of
- * many places, not of those that one process happened to get: up to 64 MB of slabs of a size. */
+/* The place of its tensors makes a short kernel some tens of nanoseconds faster or slower. A
+ * measured time should cover many places, not only the few that one process happened to get. So we
+ * use up to 64 MB of slabs of one size. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* A free slab of about this size, any of them with equal chance; NULL if there are too few and the
- * device has room for one more. */
+/* Returns a free slab of about this size; each is equally likely. Returns NULL if there are fewer
+ * than wanted and the device has room for one more. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -130,7 +131,8 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                            spec->name, (unsigned long long)spec->bytes);
         CUDA_TRY(d, rc, err, "allocating device memory");
     }
-    /* A multiple of align and of no higher power of two, at random, then the offset asked for. */
+    /* A random multiple of align that is no multiple of a higher power of two, plus the offset
+     * asked for. */
     uint64_t places = (s->size - span) / step + 1;
     uint64_t first = s->base + CUDA_GUARD_BYTES;
     first = (first + step - 1) / step * step + spec->align;
@@ -238,9 +240,9 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Everything the candidate could find in L2 goes: first writes (dirty lines of the data just
- * generated are pushed out), then reads of twice the cache's size of clean lines, so that the
- * candidate is not charged for writing anybody's dirty lines back.
+ * Removes everything that the candidate could find in L2. Writes come first: they push out dirty
+ * lines of the data just generated. Then reads of twice the cache's size fill it with clean lines,
+ * so that the candidate's time does not include writing back dirty lines of others.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

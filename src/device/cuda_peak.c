@@ -12,7 +12,8 @@ struct peak {
     void **args;
 };
 
-/* Median time of one launch in nanoseconds, behind the gate, after a warm-up; <0 on failure. */
+/* Returns the median time of one launch in nanoseconds, behind the gate, after a warm-up; <0 on
+ * failure. */
 static double time_of(struct peak *p, struct err *err)
 {
     double v[SAMPLES];
@@ -45,7 +46,7 @@ static int memory_rates(struct cuda *d, struct ceilings_facts *out, struct err *
     }
     cu_mem_set(d->cu, a, 1, bytes, d->stream, NULL);
     void *copy_args[] = {&b, &a, &n}, *read_args[] = {&a, &n, &d->slot};
-    /* Several block counts: which one is best differs between GPUs. */
+    /* We try several block counts, because the best one differs between GPUs. */
     for (unsigned per_sm = 4; per_sm <= 32; per_sm *= 2) {
         struct peak copy = {d, d->svc.copy, d->info.sms * per_sm, 256, 0, copy_args};
         struct peak read = {d, d->svc.flush_read, d->info.sms * per_sm, 256, 0, read_args};
@@ -64,8 +65,8 @@ out:
     return rc;
 }
 
-/* Rate of a kernel whose threads (or warps) each do `ops` operations per iteration; 0 if it is not
- * in the service cubin. */
+/* Returns the rate of a kernel whose blocks each do `ops_per_block_iter` operations per iteration,
+ * or 0 if the service cubin does not have the kernel. */
 static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, unsigned block,
                    unsigned smem, double ops_per_block_iter, void **args, uint32_t *iters,
                    struct err *err)

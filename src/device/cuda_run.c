@@ -1,16 +1,16 @@
 /*
  * Modules and launches.
  *
- * A timed call is queued whole behind a gate kernel and then let go, so that what lies between the
- * two events is only what the device did:
+ * The worker queues a whole timed call behind a gate kernel and then opens the gate. So the time
+ * between the two events is the device's alone:
  *
  *     flush | gate (waits for the host) | event | launches... | event
  *
- * The gate takes REST_NS at least, as long as PyTorch's baselines wait (torch_sidecar.py): all
- * start from the same state of the device.
+ * The gate lasts at least REST_NS, as long as PyTorch's baselines wait (torch_sidecar.py). So all
+ * contenders start from the same state of the device.
  *
- * If the host takes longer than GATE_NS to queue it all (the driver had to allocate something), the
- * gate gives up and the sample is not used.
+ * If the host takes longer than GATE_NS to queue the call (because the driver had to allocate
+ * something), the gate gives up and the time is not used.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct module_range {
 struct device_module {
     enum job_module_kind kind;
     cu_module mod;
-    char *spec; /* LIBRARY */
+    char *spec; /* for JOB_MODULE_LIBRARY */
     struct {
         char *name;
         cu_function f;
@@ -43,7 +43,8 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    bool sealed; /* the ranges are all that it can write to between calls */
+    bool sealed; /* the ranges are all memory that it can write to and find again in the next
+                  * call */
 };
 
 /* ---- __device__ variables -------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static int add_range(struct cuda *d, struct device_module *m, cu_ptr ptr, uint64
     return cuda_hash(&d->dev, ptr, bytes, &r->hash, err);
 }
 
-/* A view of the cubin's ELF headers, every access checked against the file's length. */
+/* A view of the cubin's ELF headers. Every access is checked against the file's length. */
 struct elf {
     const char *data;
     size_t len;
@@ -99,18 +100,18 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * Where a cubin has its writable variables: per section (.nv.global, .nv.global.init) one symbol
- * the driver tells the address of. Variables of a section lie as in the file, so that one symbol
- * gives the place of all, the static ones included. Headers like CuTe's bring thousands of symbols,
- * and asking for one costs microseconds: what was found is remembered for the next load.
+ * Where the writable variables of a cubin are: for each section (.nv.global, .nv.global.init) one
+ * symbol whose address the driver tells. The variables of a section lie as in the file, so one
+ * symbol gives the place of all, also of the static ones. Headers like CuTe's define thousands of
+ * symbols, and asking for one costs microseconds, so we remember the answers for the next load.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
     char *file;
-    unsigned nsections, n; /* sections there are; those whose place is known */
+    unsigned nsections, n; /* number of sections; number of those whose place is known */
     struct {
         char *name;
-        uint64_t offset, bytes; /* of the symbol in its section; of the section */
+        uint64_t offset, bytes; /* the symbol's offset in its section; the section's size */
     } at[MAX_RANGES];
 };
 
@@ -132,7 +133,7 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        out->nsections = 1; /* PTX: nothing is known */
+        out->nsections = 1; /* PTX: we know nothing about its variables */
         return;
     }
     unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
@@ -258,7 +259,7 @@ void cuda_unload(struct device *dev, struct device_module *m)
     free(m);
 }
 
-/* Index of a kernel in m->fn, looked up on first use; -1 with a status. */
+/* Returns the index of a kernel in m->fn, looked up on first use; -1 with a status if it fails. */
 static int find_function(struct cuda *d, struct device_module *m, const char *name,
                          enum result_status *st, struct err *err)
 {
@@ -287,7 +288,7 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* The refusals worth a sentence of their own; the driver would only say "invalid value". */
+/* Refuses some launches with an explanation; the driver would only say "invalid value". */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {
@@ -316,7 +317,8 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     return RESULT_PLAN;
 }
 
-/* Opt-ins a kernel needs once per module: large shared memory, clusters over 8 blocks. */
+/* Allows what a kernel needs, once per module: large shared memory, clusters of more than 8
+ * blocks. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
@@ -395,7 +397,7 @@ static enum result_status hung(struct cuda *d, uint64_t timeout_ns, struct err *
 enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    if (d->lost != RESULT_OK) { /* time_end saw it first */
+    if (d->lost != RESULT_OK) { /* time_end noticed it first */
         err_set(err, ERR_INPUT, "%s", d->lost_why);
         return d->lost;
     }
@@ -446,7 +448,7 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* One sample of an empty kernel between events, behind the gate. */
+/* Measures an empty kernel once, between events, behind the gate. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;

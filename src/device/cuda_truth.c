@@ -1,7 +1,7 @@
 /*
- * The truth on the GPU: a call's inputs are generated again, the oracle's phases run with one
- * thread per unit, and outputs that were kept are compared where the truth lies. Loaded only when
- * every candidate module is gone and its buffers have been given back.
+ * The truth on the GPU. It generates a call's inputs again, runs the oracle's phases with one
+ * thread per unit, and compares kept outputs with the truth on the device. It is loaded only after
+ * every candidate module is unloaded and its buffers are freed.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
 struct cuda_truth {
     cu_module mod;
-    const struct job_case *c; /* whose buffers these are; NULL = none */
+    const struct job_case *c; /* the case these buffers are for; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
     cu_ptr scratch, axes, scalars, partial, starts;
     uint64_t got_bytes;
@@ -96,7 +96,7 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
             return -1;
         t->got_bytes = out ? MAX(t->got_bytes, b->bytes) : t->got_bytes;
     }
-    /* One partial sum per warp of the largest grid a service kernel has. */
+    /* One partial sum for each warp of the largest grid that a service kernel uses. */
     uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
     if (make(d, &t->got, t->got_bytes, err) < 0 ||
         make(d, &t->scratch, c->scratch_elems * 8, err) < 0 ||

@@ -1,18 +1,18 @@
 /*
- * device.h - one vtable for a thing that runs kernels; two implementations, `cuda` and `emu`.
+ * device.h - one vtable for a device that runs kernels; two implementations, `cuda` and `emu`.
  *
- * Lives in hone-worker only. The worker drives a job through this and knows nothing of which device
- * it has. Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
+ * Only hone-worker uses it. The worker runs a job through this vtable and does not know which
+ * device it has. Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
  *
  *     struct device *d;
  *     if (device_open(&d, job, bundle_dir, err) < 0) ...
  *     d->ops->alloc(d, &spec, &addr, err);
- *     enum result_status st = d->ops->launch(d, mod, launch, args, &stat, err);
+ *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
  *
- * Two return conventions: int 0/-1 for Hone's own operations (a failure is Hone's or the
- * machine's), enum result_status for what the candidate's code can make fail (with the story in
- * err->msg).
+ * There are two kinds of return values. Hone's own operations return int 0 or -1: a failure is
+ * Hone's or the machine's. Operations that the candidate's code can make fail return enum
+ * result_status, with the explanation in err->msg.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -29,7 +29,7 @@
 struct device;
 struct device_module;
 
-/* What a buffer is, so that a finding can name it. */
+/* Describes a buffer, so that a finding can name it. */
 struct device_alloc {
     const char *name;
     uint64_t bytes;
@@ -61,12 +61,12 @@ struct launch_stat {
 
 #define DEVICE_PIECE 1024u
 
-/* Part of a buffer: what it holds, and which elements were written. */
+/* A part of a buffer: its bytes, and which elements were written. */
 struct device_piece {
-    uint64_t first; /* element */
+    uint64_t first; /* number of the first element */
     uint32_t elems;
     uint8_t data[DEVICE_PIECE];
-    uint8_t written[DEVICE_PIECE / 8]; /* a bit each */
+    uint8_t written[DEVICE_PIECE / 8]; /* one bit for each element */
 };
 
 VEC_DECL(piece_vec, struct device_piece);
@@ -78,9 +78,9 @@ struct device_ops {
     void (*close)(struct device *d);
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
-    /* Memory. alloc surrounds the buffer with guard zones; guards_ok says whether they are whole,
-     * and if not, the address of the first damaged byte. alloc fails with ERR_LIMIT when there is
-     * no room. Addresses should not repeat from call to call. */
+    /* Memory. alloc surrounds the buffer with guard zones. guards_ok says whether they are intact
+     * and, if not, gives the address of the first damaged byte. alloc fails with ERR_LIMIT when
+     * there is no room. Addresses should differ from call to call. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -88,7 +88,7 @@ struct device_ops {
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* Poison: every element gets job/poison.h's bits. On emu the bytes are also marked
+    /* Fills every element with the bits of job/poison.h. On emu the bytes are also marked
      * uninitialised for the sanitizer. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);
@@ -98,56 +98,59 @@ struct device_ops {
                      struct err *err);
     int (*flush_l2)(struct device *d, struct err *err);
 
-    /* Code. Loading again puts __device__ variables back to their initial values. Only
-     * JOB_MODULE_KERNEL, and on cuda JOB_MODULE_LIBRARY, reach a device. */
+    /* Code. Loading a module again resets its __device__ variables to their initial values. A
+     * device loads JOB_MODULE_KERNEL only; cuda loads JOB_MODULE_LIBRARY too. */
     enum result_status (*load)(struct device *d, const struct job_module *m, const char *bundle_dir,
                                struct device_module **out, struct err *err);
     void (*unload)(struct device *d, struct device_module *m);
 
-    /* Whether the module's __device__ variables are as they were at load; `which` names one that is
-     * not and lives until the module goes. NULL: unknown, taken as intact. */
+    /* Whether the module's __device__ variables are as they were at load. `which` names one that
+     * changed and lives as long as the module. NULL: unknown; the worker takes them as intact. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
-    /* Is all that the module could carry from call to call under globals_intact's eyes? Then it
-     * need not be loaded afresh for each timed call. NULL: it must. */
+    /* Whether globals_intact checks all state that the module could carry from call to call. Then
+     * it need not be loaded afresh for each timed call. NULL: it must. */
     bool (*sealed)(struct device *d, struct device_module *m);
 
-    /* Tensor maps are encoded to 128 bytes for the address given. */
+    /* Encodes a tensor map for the given address, to 128 bytes. */
     enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
                                     uint8_t out[128], struct err *err);
     /* args[i] points at launch->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
-    /* Time of the launches between begin and end; cuda: events, emu: the cost model. The order is
-     * time_begin, launches, time_end, sync: on cuda the launches are held back until time_end, so
-     * that no host delay falls between them. A launch that failed or hangs has time_ns < 0, and
-     * sync tells why. */
+    /* Times the launches between begin and end: cuda with events, emu with the cost model. The
+     * order is time_begin, launches, time_end, sync. cuda holds the launches back until time_end,
+     * so that no host delay falls between them. If a launch failed or hangs, time_ns < 0, and sync
+     * tells why. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Before anything else of a call: its flags say whether to count or sample. What the buffers
-     * of a JOB_CALL_SAMPLE call hold is made where it is touched. May be NULL. */
+    /* Starts a call, before all other operations of it. The call's flags say whether to count or to
+     * sample blocks. In a JOB_CALL_SAMPLE call the device generates a buffer's data when it is
+     * first touched. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* What was seen since the last call; strings live until close. */
+    /* Return what the device saw since the last call. The strings live until close. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
 
-    /* ---- optional: NULL where a device has no such thing ---- */
+    /* ---- optional: NULL if the device cannot do it ---- */
 
-    /* After a JOB_CALL_SAMPLE call: pieces of the buffer at addr in which it wrote something, drawn
-     * at random, at most `max`; and of how much of the buffer all blocks would write, a bound that
-     * may be infinite. None if blocks that did not run could have changed them. */
+    /* After a JOB_CALL_SAMPLE call: returns pieces of the buffer at addr that the call wrote to,
+     * drawn at random, at most `max`. *share is an upper bound on the share of the buffer that all
+     * blocks would write; it may be infinite. Returns no pieces if blocks that did not run could
+     * have changed them. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct piece_vec *out, double *share, struct err *err);
 
-    /* Truth on the device. open loads the oracle (after every candidate module is gone); compute
-     * regenerates a call's inputs and runs the phases, on a sample of units if the case asks for
-     * one; compare takes a kept output's bytes; fetch brings the truth to the host. Without these
-     * the worker runs the oracle's shared object on the CPU. */
+    /* The truth on the device. truth_open loads the oracle, after every candidate module is
+     * unloaded. truth_compute regenerates a call's inputs and runs the phases, on a sample of units
+     * if the case asks for one. truth_compare compares the bytes of a kept output. truth_fetch
+     * copies the truth to the host. Without these functions the worker runs the oracle's shared
+     * object on the CPU. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
@@ -157,13 +160,14 @@ struct device_ops {
     int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,
                        struct err *err);
 
-    /* A handle by which another process opens the memory around addr; the buffer is at offset. */
+    /* Returns a handle with which another process opens the memory around addr. The buffer is at
+     * *offset in it. */
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);
-    /* Tells a profiler that watches this process to look (or to stop looking). */
+    /* Tells a profiler that watches this process to start or stop collecting. */
     void (*profile)(struct device *d, bool on);
-    /* Before the first timed call: brings clocks up and measures an empty launch. */
+    /* Before the first timed call: raises the clocks and measures an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);
 };
 
@@ -171,7 +175,7 @@ struct device {
     const struct device_ops *ops;
 };
 
-/* Each backend's one entry. */
+/* Each backend has one entry function. */
 int cuda_open(struct device **out, const struct job *job, const char *bundle_dir, struct err *err);
 int emu_open(struct device **out, const struct job *job, struct err *err);
 

@@ -1,7 +1,7 @@
 /*
- * service.cu - Hone's own device code: data, poison, hashes, guards, cache flushing, comparison,
- * and the kernels that measure what a device can do. Compiled by NVRTC into the bundle's service
- * cubin; every kernel is launched by src/device/cuda*.c, which says what the parameters are.
+ * service.cu - Hone's own device code: data, poison, hashes, guard zones, cache flushing,
+ * comparison, and kernels that measure the highest rates of a device. NVRTC compiles it into the
+ * bundle's service cubin. src/device/cuda*.c launch every kernel and describe its parameters.
  */
 #include "job/compare_core.h"
 #include "job/gen_core.h"
@@ -43,7 +43,7 @@ __device__ static uint64_t load_bits(const void *p, uint32_t bytes, uint64_t i)
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* One Philox block, four elements, per step. */
+/* Each step generates one Philox block: four elements. */
 extern "C" __global__ void hone_fill(void *dst, const struct gen_spec spec, int32_t type,
                                      uint32_t stream, uint64_t seed, uint64_t n)
 {
@@ -66,7 +66,7 @@ extern "C" __global__ void hone_poison(uint8_t *dst, uint64_t bytes, uint32_t si
     uint64_t n = bytes / size;
     for (uint64_t i = TID; i < n; i += STRIDE)
         store_bits(dst, size, i, poison_bits((uint8_t)type, pattern, i));
-    if (TID == 0) /* a workspace need not be whole words long */
+    if (TID == 0) /* the size of a workspace need not be a multiple of a word */
         for (uint64_t k = n * size; k < bytes; k++)
             dst[k] = (uint8_t)(poison_bits((uint8_t)type, pattern, n) >> (8 * (k - n * size)));
 }
@@ -101,7 +101,7 @@ __device__ static uint64_t hash_range(const uint8_t *p, uint64_t bytes)
     return sum;
 }
 
-/* Adds up over the warp, then once per warp into *out. */
+/* Adds up the sums of a warp and adds the total to *out. */
 __device__ static void add_up(uint64_t sum, uint64_t *out)
 {
     for (int k = 16; k; k >>= 1)
@@ -120,7 +120,7 @@ __device__ static uint8_t guard_byte(uint64_t key, uint64_t i)
     return (uint8_t)(gen_mix64(key + i / 8) >> (i % 8 * 8));
 }
 
-/* Two zones, [lo, lo+nlo) and [hi, hi+nhi). */
+/* Fills two guard zones, [lo, lo+nlo) and [hi, hi+nhi). */
 extern "C" __global__ void hone_guard_fill(uint8_t *lo, uint64_t nlo, uint8_t *hi, uint64_t nhi,
                                            uint64_t key)
 {
@@ -130,7 +130,7 @@ extern "C" __global__ void hone_guard_fill(uint8_t *lo, uint64_t nlo, uint8_t *h
         hi[i] = guard_byte(~key, i);
 }
 
-/* The lowest damaged address, or what *first_bad held. */
+/* Lowers *first_bad to the lowest damaged address, if there is one. */
 extern "C" __global__ void hone_guard_check(const uint8_t *lo, uint64_t nlo, const uint8_t *hi,
                                             uint64_t nhi, uint64_t key, uint64_t *first_bad)
 {
@@ -165,7 +165,7 @@ __device__ static struct compare_sum merge_lane(struct compare_sum s, int k)
     return s;
 }
 
-/* One partial sum per warp; the host merges them. */
+/* Writes one partial sum for each warp; the host merges them. */
 extern "C" __global__ void hone_compare(const struct compare_rule rule, const void *got,
                                         const double *want, const double *mag, uint64_t n,
                                         uint32_t bytes, struct compare_sum *partial)
@@ -189,8 +189,8 @@ extern "C" __global__ void hone_compare(const struct compare_rule rule, const vo
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-/* Holds the stream back for rest_ns and until the host has queued everything; gives up after
-   limit_ns. */
+/* Holds the stream for rest_ns and until the host has queued everything. Gives up after
+ * limit_ns. */
 extern "C" __global__ void hone_gate(volatile uint64_t *flag, uint64_t epoch, uint64_t rest_ns,
                                      uint64_t limit_ns, volatile uint64_t *gave_up)
 {
@@ -229,9 +229,10 @@ extern "C" __global__ void hone_flush_read(const uint4 *p, uint64_t n, uint32_t 
         *sink = x;
 }
 
-/* ---- what the device can do ------------------------------------------------------------------ */
+/* ---- the highest rates of the device
+ * ---------------------------------------------------------- */
 
-/* 16 bytes per thread and step, four in flight. */
+/* Each thread copies 16 bytes per step, with four steps in flight. */
 extern "C" __global__ void hone_copy(uint4 *dst, const uint4 *src, uint64_t n)
 {
     uint64_t i = TID;
@@ -247,7 +248,7 @@ extern "C" __global__ void hone_copy(uint4 *dst, const uint4 *src, uint64_t n)
         dst[i] = src[i];
 }
 
-/* 16 independent chains per thread; 32 * iters operations each (multiply and add count as two). */
+/* Each thread runs 16 independent chains, 32 * iters operations (multiply and add count as two). */
 extern "C" __global__ void hone_fma32(float *sink, uint32_t iters, float a, float b)
 {
     float x[16];
@@ -265,7 +266,7 @@ extern "C" __global__ void hone_fma32(float *sink, uint32_t iters, float a, floa
 }
 
 #if __CUDA_ARCH__ >= 800
-/* Eight independent accumulators per warp; m16n8k16, 4096 operations per instruction. */
+/* Each warp has eight independent accumulators; m16n8k16, 4096 operations per instruction. */
 #define MMA_KERNEL(name, ptx)                                                                      \
     extern "C" __global__ void name(float *sink, uint32_t iters, uint32_t a, uint32_t b)           \
     {                                                                                              \
@@ -287,8 +288,8 @@ MMA_KERNEL(hone_mma_tf32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
 #endif
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-/* Hopper's own unit: one warpgroup multiplies 64x256x16 from shared memory, over and over. The
- * tiles hold pseudo-random halves: zeros would draw less power than real data. */
+/* Hopper's tensor cores: one warpgroup multiplies 64x256x16 from shared memory, again and again.
+ * The tiles hold pseudo-random halves, because zeros would draw less power than real data. */
 __device__ static uint64_t smem_desc(const void *p)
 {
     uint64_t a = (uint64_t)__cvta_generic_to_shared(p);
