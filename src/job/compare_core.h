@@ -1,15 +1,17 @@
 /*
- * compare_core.h - one output element against the truth, in the common subset of C17 and C++17.
+ * compare_core.h - compares one output element with the truth, in the common subset of C17 and
+ * C++17.
  *
- * Compiled into hone-worker and, by NVRTC, into Hone's device code: both judge an element alike.
+ * It is compiled into hone-worker and, by NVRTC, into Hone's device code, so both treat an element
+ * alike.
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
- *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the error an ideal implementation would make
+ *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the error of an ideal implementation
  *
- * A NaN matches only a NaN truth; infinities must be equal, except where the truth, or the truth
- * within the tolerance, overflows the dtype. An element whose magnitude is -1 was not computed by
- * the oracle and is skipped.
+ * A NaN matches only a NaN truth. Infinities must be equal, except where the truth, or the truth
+ * within the tolerance, overflows the dtype. A magnitude of -1 means that the oracle did not
+ * compute the element; such an element is skipped.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
@@ -26,15 +28,15 @@
 #define COMPARE_FN static inline __attribute__((unused))
 #endif
 
-/* Magnitudes that are none. */
-#define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: anything will do */
-#define COMPARE_UNSEEN (-2.0)  /* its unit was left out of a sample: it must have been written */
+/* Values in place of a magnitude, for elements without a truth. */
+#define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
+#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: it only must have been written */
 
 struct compare_rule {
     double rtol, atol, acc_eps;
     uint64_t poison;   /* pattern of job/poison.h */
     uint32_t dtype;    /* enum dtype */
-    uint32_t poisoned; /* 0: an in-place tensor, which held data */
+    uint32_t poisoned; /* 0: an in-place tensor, which held data before the call */
 };
 
 struct compare_elem {
@@ -94,7 +96,8 @@ COMPARE_FN double compare_abs(double d)
     return compare_from_bits(compare_to_bits(d) & 0x7fffffffffffffffu);
 }
 
-/* The float types: mantissa bits, least exponent, and the value from which rounding overflows. */
+/* The float types: mantissa bits, least exponent, and the smallest value that rounds to
+ * overflow. */
 struct compare_type {
     int mant, emin;
     double overflow; /* 0 = never */
@@ -128,7 +131,7 @@ COMPARE_FN struct compare_type compare_type_of(uint32_t dtype)
     return t;
 }
 
-/* A small float's bits (sign, exponent, mantissa) to double. */
+/* Converts a small float's bits (sign, exponent, mantissa) to double. */
 COMPARE_FN double compare_small(uint64_t bits, int mant, int ebits, int has_inf)
 {
     int emask = (1 << ebits) - 1, bias = emask >> 1;
@@ -146,7 +149,7 @@ COMPARE_FN double compare_small(uint64_t bits, int mant, int ebits, int has_inf)
     return bits >> (mant + ebits) & 1 ? -v : v;
 }
 
-/* An element's bits to its value. */
+/* Converts an element's bits to its value. */
 COMPARE_FN double compare_decode(uint32_t dtype, uint64_t bits)
 {
     switch (dtype) {
@@ -194,13 +197,13 @@ COMPARE_FN double compare_ulp(struct compare_type t, double v)
                      : compare_exp2(e);
 }
 
-/* Does v overflow the type when rounded to it? */
+/* Whether v overflows the type when it is rounded to it. */
 COMPARE_FN int compare_overflows(struct compare_type t, double v)
 {
     return t.overflow > 0 && compare_abs(v) >= t.overflow;
 }
 
-/* |got - want| / allowed for one element; infinite where no distance makes sense. */
+/* |got - want| / allowed for one element; infinite where a distance makes no sense. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {
@@ -213,20 +216,21 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
         return over && t.mant == 3 ? 0 : compare_inf();
     if (compare_is_inf(got))
         return over && (got < 0) == (want < 0) ? 0 : compare_inf();
-    /* Saturating where the truth overflows is what narrow conversions do. */
+    /* Narrow conversions saturate where the truth overflows, so that is right too. */
     if (t.mant && t.mant <= 3 && compare_overflows(t, want) && (got < 0) == (want < 0) &&
         compare_overflows(t, got + (got < 0 ? -1 : 1) * compare_ulp(t, got) / 2))
         return 0;
     return compare_abs(got - want) / allowed;
 }
 
-/* Bit patterns of these types are poison that no arithmetic makes. */
+/* For these types no arithmetic produces the poison's bits, so poison proves that nobody wrote. */
 COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-/* Whether the oracle has nothing to say of an element. */
+/* Whether the element cannot be judged: the oracle does not compute it, or its unit is not in the
+ * sample and it does not provably hold poison. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {
@@ -235,7 +239,7 @@ COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uin
     return mag == COMPARE_SKIPPED;
 }
 
-/* Of an element that is not left out. */
+/* Compares one element for which compare_left_out() is false. */
 COMPARE_FN struct compare_elem compare_element(const struct compare_rule *r, uint64_t bits,
                                                uint64_t poison_bits, double want, double mag)
 {

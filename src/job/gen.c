@@ -1,6 +1,6 @@
 /*
- * gen.c - gen_core.h over ranges, in chunks: first the random words of a chunk, then one tight loop
- * per kind of value, so that the compiler can vectorise both.
+ * gen.c - runs gen_core.h over ranges of elements, in chunks. It makes the random words of a chunk
+ * first, then runs one tight loop per kind of value, so that the compiler can vectorise both.
  */
 #include "job/gen.h"
 
@@ -19,8 +19,8 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
 #define CHUNK_BLOCKS 64
 #define CHUNK (4 * CHUNK_BLOCKS)
 
-/* The words of elements 4*block .. 4*block + CHUNK - 1: gen_words, one round for all of the blocks
- * after the other. */
+/* Makes the words of elements 4*block .. 4*block + CHUNK - 1. Same result as gen_words, but it
+ * applies each round to all blocks before the next round. */
 static void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, uint32_t *w)
 {
     uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
@@ -46,7 +46,7 @@ static void store_bits(void *dst, size_t bytes, uint64_t v)
     memcpy(dst, &v, bytes); /* little-endian, like every GPU */
 }
 
-/* Values of floats before rounding to the dtype. */
+/* Float values before they are rounded to the dtype. */
 static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
 {
     double a = p->spec.a, k = p->k;
@@ -58,7 +58,7 @@ static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
             v[j] = a + (double)w[j] * k;
 }
 
-/* gen_encode to 16 bits, of values that are normal numbers of the type: false if one is not. */
+/* Like gen_encode, to 16 bits. Returns false if a value is not a normal number of the type. */
 static bool chunk_halves(int type, const double *v, uint16_t *h)
 {
     int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
@@ -73,7 +73,7 @@ static bool chunk_halves(int type, const double *v, uint16_t *h)
     return !odd;
 }
 
-/* Elements [from, to) of the chunk, which starts at element `base`. */
+/* Stores elements [from, to) of the chunk. The chunk starts at element `base`. */
 static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t base, unsigned from,
                         unsigned to, char *dst)
 {

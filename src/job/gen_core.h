@@ -2,7 +2,7 @@
  * gen_core.h - the arithmetic of generated data, in the common subset of C17 and C++17.
  *
  * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
- * of them produce the same bits, because nothing here can be rounded in two ways:
+ * of them produce the same bits, because no step can round in two ways:
  *
  *   1. Random words come from Philox4x32-10: integers only.
  *   2. A float is a + w * k with w an integer below 2^32 and k a double cut to 21 significant bits,
@@ -10,8 +10,8 @@
  *   3. Doubles become narrower types by integer arithmetic (gen_round), one rounding, to even.
  *
  * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It takes word i % 4
- * of the Philox block with counter (i / 4, stream, draw) and key `seed`; draw 0 is the data, draws
- * 1.. are what a perturbed element gets instead.
+ * of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 is the data; later
+ * draws are the values of perturbed elements.
  */
 #ifndef JOB_GEN_CORE_H
 #define JOB_GEN_CORE_H
@@ -51,7 +51,7 @@ struct gen_spec {
 
 /* ---- distributions --------------------------------------------------------------------------- */
 
-/* A spec with what does not depend on the element worked out. */
+/* A spec, with everything precomputed that does not depend on the element. */
 struct gen_plan {
     struct gen_spec spec;
     int type;
@@ -82,7 +82,7 @@ GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t 
     return p;
 }
 
-/* A bell-shaped integer, symmetric about 0: eight bytes summed, and 21 bits below their unit. */
+/* Returns a bell-shaped integer, symmetric about 0: the sum of eight bytes and 21 fraction bits. */
 GEN_FN int32_t gen_bell(uint32_t x)
 {
     uint32_t y = gen_mix32(x), m = 0x00ff00ffu;
@@ -107,10 +107,11 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
 }
 
 /*
- * Row pointers. Rows come in groups of 16 and supergroups of 256 whose bounds are even shares of
- * the total. In 1 of 16 supergroups one row holds everything (256 times the mean); in 1 of 8 groups
- * likewise (16 times); in 1 of 8 every second row is empty; elsewhere each bound is moved at random
- * up to the next even share, so that rows have 0 to twice the mean.
+ * Row pointers. Rows come in groups of 16 and supergroups of 256, whose bounds are even shares of
+ * the total. In 1 of 16 supergroups one row holds everything (256 times the mean). In 1 of 8 groups
+ * one row holds everything (16 times the mean). In 1 of 8 groups every second row is empty.
+ * Elsewhere each bound moves by a random amount towards the next even share, so that rows have 0 to
+ * twice the mean.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {
@@ -186,7 +187,8 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Is this element special? A second word derived from the first decides. */
+/* Says which special value the element is, if any. A second word, derived from the first,
+ * decides. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {
@@ -197,7 +199,7 @@ GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
     return GEN_SPECIAL_NONE;
 }
 
-/* The element's bits, given its random word; CSR and PERM need only its index. */
+/* Returns the element's bits, given its random word. CSR and PERM need only its index. */
 GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     switch (p->spec.dist) {
@@ -230,8 +232,8 @@ GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
 }
 
 /*
- * What element i holds when it is perturbed: another draw, never special, that differs from the
- * first one's bits. Only distributions with something to draw can be perturbed.
+ * A perturbed element i gets another draw, which is never special and differs from the first draw's
+ * bits. Only distributions that draw at random can be perturbed.
  */
 GEN_FN int gen_can_perturb(const struct gen_spec *s)
 {
@@ -253,16 +255,16 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 /* ---- hash ------------------------------------------------------------------------------------ */
 
 /*
- * A content hash that is a sum over 8-byte little-endian words (the last one padded with zeros), so
- * that pieces can be hashed apart, in any order, and added up. Catches accidents and vandalism, not
- * forgers who know it.
+ * A content hash: a sum over 8-byte little-endian words (the last one padded with zeros). So parts
+ * can be hashed separately, in any order, and added up. It catches accidental and careless changes,
+ * not a forger who knows the hash.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {
     return gen_mix64(word ^ gen_mix64(index + 0x632be59bd9b4e019u));
 }
 
-/* The word at p, `left` bytes from the end; p need not be aligned. */
+/* Loads the word at p, `left` bytes before the end; p need not be aligned. */
 GEN_FN uint64_t gen_hash_load(const unsigned char *p, uint64_t left)
 {
     uint64_t w = 0;

@@ -1,9 +1,9 @@
 /*
- * job.c - writing job.bin, and reading it as if an enemy had written it.
+ * job.c - writes job.bin, and reads it as hostile input.
  *
  * Layout: magic, version, then the structs field by field in the order of job.h, little-endian,
- * counts before arrays, strings length-prefixed. A reader allocates an array only after the bytes
- * that are left could hold it, so that a short file cannot ask for much memory.
+ * counts before arrays, strings length-prefixed. The reader allocates an array only if the
+ * remaining bytes could hold it, so a short file cannot ask for much memory.
  */
 #include "job/job.h"
 
@@ -12,7 +12,8 @@
 #include "base/util.h"
 #include "job/wire.h"
 
-/* The smallest encoding of one element of each array, to bound what a count may claim. */
+/* The smallest encoding of one element of each array. It limits the counts that a file may
+ * claim. */
 enum {
     MIN_MODULE = 5 * 4 + 1,
     MIN_CASE = 88,
@@ -155,7 +156,7 @@ static void put_case(struct strbuf *o, const struct job_case *c)
     wire_put_f64(o, c->min_bytes);
 }
 
-/* The GPU's numbers as two tables, so that writing and reading cannot disagree. */
+/* The GPU's numbers as two tables, so that writer and reader cannot disagree. */
 #define GPU_U32(g)                                                                        \
     {                                                                                     \
         &(g)->sms, &(g)->cores_per_sm, &(g)->max_threads_per_sm, &(g)->max_blocks_per_sm, \
@@ -229,7 +230,7 @@ static const char *get_name(struct wire_reader *r, struct arena *a, const char *
     return wire_get_str(r, a, JOB_MAX_NAME, what);
 }
 
-/* "" or a plain name in the bundle: no directories, nothing hidden. */
+/* Accepts "" or a plain name in the bundle: no directories, no hidden files. */
 static const char *get_file(struct wire_reader *r, struct arena *a, const char *what)
 {
     const char *s = get_name(r, a, what);

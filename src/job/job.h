@@ -1,9 +1,10 @@
 /*
  * job.h - job.bin: everything a worker must do for one candidate, resolved to numbers.
  *
- * A job is a list of cases (one workload at one shape each); a case has buffers, programs (0 is the
- * candidate, 1.. are baselines) and calls. `hone` writes it, `hone-worker` obeys it: the worker
- * evaluates no expression, reads no task and judges nothing. What the worker does for one call:
+ * A job is a list of cases, each one workload at one shape. A case has buffers, programs (0 is the
+ * candidate, 1.. are baselines) and calls. `hone` writes the job and `hone-worker` obeys it. The
+ * worker evaluates no expression, reads no task and judges nothing. For one call the worker does
+ * this:
  *
  *     fill inputs from (call.seed, buffer.stream)   -- fresh data; perturbed where the call says so
  *     poison outputs, init workspace                -- poison pattern chosen from the seed
@@ -13,13 +14,14 @@
  *     check that __device__ variables are as at load -- nothing may be carried between calls
  *     [keep the outputs]                            -- verified calls
  *
- * Only after ALL candidate calls of the job have run and its module is gone does the worker load
- * the oracle, regenerate the inputs of each kept call, compute the truth in double and compare.
- * Nothing of the oracle's is in the process while the candidate can run.
+ * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
+ * then loads the oracle. It regenerates the inputs of each kept call, computes the truth in double
+ * and compares. So no part of the oracle is in the process while the candidate can run.
  *
- * Invariants a reader may rely on after job_read(): every index is in range, every count is under
- * its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain name
- * inside the bundle, a REPEAT call follows a call of the same program. Everything else is hostile.
+ * After job_read() a reader may rely on these invariants: every index is in range, every count is
+ * under its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
+ * name inside the bundle, a REPEAT call follows a call of the same program. Everything else is
+ * hostile.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -70,8 +72,8 @@ struct job_buffer {
     int64_t dims[8];
     struct gen_spec gen; /* inputs */
     uint32_t stream;     /* RNG stream of this buffer */
-    const char *file;    /* in the bundle: contents instead of gen's, zeros after its end; "" */
-    /* outputs: the tolerance, see docs/judge.md */
+    const char *file; /* its contents, a file in the bundle (then zeros), instead of gen; or "" */
+    /* for outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
     double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
     double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32) */
@@ -90,8 +92,8 @@ struct job_launch {
     const char *kernel;
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
-    uint32_t regs;                          /* per thread, as compiled; 0 = unknown (the model's) */
-    uint32_t spill_bytes; /* that a thread stores and loads because registers ran out; likewise */
+    uint32_t regs;        /* per thread, as compiled; 0 = unknown; for the cost model */
+    uint32_t spill_bytes; /* stored and loaded per thread because registers ran out; likewise */
     bool cooperative;
     uint32_t nargs;
     struct job_arg *args;
@@ -142,10 +144,10 @@ struct job_call {
 };
 
 /*
- * Timing beyond the listed calls: after a case's own calls, the worker goes on with rounds of
- * A B B A ... over all programs (fresh seeds derived from `seed`), until every program has
- * min_calls, and the 95% interval of each median is under target_rel, or max_calls or
- * limits.measure_ns is reached. Of these a random sample of `verify` candidate calls is verified.
+ * Timing beyond the listed calls. After a case's own calls the worker goes on with rounds of A B B
+ * A ... over all programs, with fresh seeds derived from `seed`. It stops when every program has
+ * min_calls and the 95% interval of each median is under target_rel, or when max_calls or
+ * limits.measure_ns is reached. It verifies a random sample of `verify` of these candidate calls.
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
@@ -177,7 +179,7 @@ struct job_case {
     uint32_t nscalars;
     double *scalars;    /* in the task's order: the oracle's SC() */
     uint64_t max_units; /* verify at most this many units of the last phase; 0 = all */
-    /* physics: what no implementation can avoid */
+    /* physics: work that no implementation can avoid */
     double flops, min_bytes;
 };
 
@@ -188,20 +190,20 @@ struct job_module {
     enum job_module_kind kind;
     const char *cubin; /* file in the bundle; "" if none */
     const char *ptx;
-    const char *spec;   /* TORCH: python file; LIBRARY: what to call, see docs/judge.md */
+    const char *spec;   /* TORCH: the program's text; LIBRARY: what to call, see docs/judge.md */
     const char *source; /* file with the source text, for findings; "" if none */
 };
 
 struct job_limits {
     uint64_t wall_ns;    /* whole job */
-    uint64_t call_ns;    /* one call: past it the candidate hangs */
+    uint64_t call_ns;    /* one call; a candidate that takes longer hangs */
     uint64_t measure_ns; /* budget of adaptive timing */
     uint64_t device_bytes;
     uint64_t printf_bytes;
     uint64_t emu_steps; /* warp instructions per launch; 0 = by call_ns alone */
 };
 
-/* The GPU the emulator's cost model imagines; from gpus/NAME.json. */
+/* The GPU that the emulator's cost model models; from gpus/NAME.json. */
 struct job_gpu {
     const char *name;
     uint32_t sms, cores_per_sm, max_threads_per_sm, max_blocks_per_sm, regs_per_sm;
@@ -216,10 +218,11 @@ struct job {
     int32_t ordinal;
     bool sanitize;
     bool annotate;     /* per source line counters */
-    uint64_t nonce;    /* echoed in the result: which run of the job it answers */
+    uint64_t nonce;    /* copied to the result: tells which run of the job the result answers */
     uint64_t seed;     /* interleaving, sampling; data seeds are per call */
     uint32_t nthreads; /* emulator host threads; 0 = all */
-    uint32_t sittings; /* on a GPU: processes to time kernels under 20 us in; 0 and 1 = this one */
+    uint32_t
+        sittings; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only this one */
     struct job_limits limits;
     struct job_gpu gpu;
     const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */
@@ -232,7 +235,7 @@ struct job {
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
-/* Ties a result to the job it answers: equal bytes, equal hash. Never 0. */
+/* Ties a result to the job it answers: equal bytes have equal hashes. Never 0. */
 uint64_t job_hash(const void *data, size_t len);
 
 #endif

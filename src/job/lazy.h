@@ -1,17 +1,17 @@
 /*
- * lazy.h - a tensor that is made piece by piece, as it is looked at.
+ * lazy.h - a tensor that is filled piece by piece, when a piece is first read.
  *
- * Of a tensor of gigabytes a sample of a kernel's blocks, or a handful of the oracle's units, sees
- * megabytes. The memory is the caller's (address space is cheap); a piece of it is filled when
- * somebody needs it for the first time, from whichever thread that is.
+ * A sample of a kernel's blocks, or a few units of the oracle, reads megabytes of a tensor of
+ * gigabytes. The caller owns the memory (address space is cheap). A piece of it is filled when some
+ * thread needs it for the first time.
  *
  *     struct lazy z;
  *     lazy_init(&z, memory, buffer, LAZY_DATA, seed);
- *     lazy_need(&z, offset, bytes);         these bytes are there now
+ *     lazy_need(&z, offset, bytes);         these bytes are filled now
  *     lazy_release(&z);                     the memory stays
  *
- * Memory that was made and then written to can be told from what was made (lazy_original), so it is
- * known what a sample of blocks wrote.
+ * lazy_original() tells what a piece held when it was filled. So we can find out what a sample of
+ * blocks wrote.
  */
 #ifndef JOB_LAZY_H
 #define JOB_LAZY_H
@@ -25,9 +25,9 @@
 #define LAZY_PIECE 1024u /* bytes: a whole number of elements of every type */
 
 enum lazy_kind {
-    LAZY_DATA,   /* what gen_fill makes of the buffer's spec and the seed */
-    LAZY_POISON, /* job/poison.h's, with a pattern for each piece */
-    LAZY_DOUBLE  /* all doubles are the one whose bits are the seed */
+    LAZY_DATA,   /* data that gen_fill makes from the buffer's spec and the seed */
+    LAZY_POISON, /* poison (job/poison.h), with a pattern for each piece */
+    LAZY_DOUBLE  /* one double everywhere; the seed holds its bits */
 };
 
 enum lazy_state { LAZY_UNTOUCHED, LAZY_IN_THE_MAKING, LAZY_THERE };
@@ -43,13 +43,13 @@ struct lazy {
     atomic_uchar *state; /* of each piece: enum lazy_state */
 };
 
-/* LAZY_DATA or LAZY_POISON of a buffer; so many doubles of one value. */
+/* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_doubles for n equal doubles. */
 void lazy_init(struct lazy *z, void *mem, const struct job_buffer *b, enum lazy_kind kind,
                uint64_t seed);
 void lazy_init_doubles(struct lazy *z, double *mem, uint64_t count, double value);
 void lazy_release(struct lazy *z);
 
-/* Makes the piece, or waits for the thread that is at it. */
+/* Fills the piece, or waits for the thread that is filling it. */
 void lazy_make(struct lazy *z, uint64_t piece);
 
 static inline bool lazy_made(const struct lazy *z, uint64_t piece)
@@ -57,7 +57,7 @@ static inline bool lazy_made(const struct lazy *z, uint64_t piece)
     return atomic_load_explicit(&z->state[piece], memory_order_acquire) == LAZY_THERE;
 }
 
-/* [from, from + n) bytes, n > 0, inside the memory. */
+/* Fills bytes [from, from + n), n > 0, inside the memory. */
 static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 {
     for (uint64_t k = from / LAZY_PIECE, last = (from + n - 1) / LAZY_PIECE; k <= last; k++)
@@ -65,7 +65,7 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
             lazy_make(z, k);
 }
 
-/* The bytes of a piece (the last one may be short), and what it held when it was made. */
+/* The size of a piece (the last one may be short), and the bytes it was filled with. */
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece);
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst);
 

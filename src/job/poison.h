@@ -1,12 +1,12 @@
 /*
- * poison.h - what an output holds before a call, so that an element nobody wrote is known as such.
+ * poison.h - fills an output before a call, so that an element that nobody wrote can be recognised.
  *
  * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i). For
- * floats they are a NaN whose payload no arithmetic produces; for integers they are random, so two
- * calls with different patterns tell "unwritten" from "happens to be equal"; for bool they are
+ * floats they are a NaN whose payload no arithmetic produces. For integers they are random, so two
+ * calls with different patterns tell "unwritten" from "happens to be equal". For bool they are
  * neither 0 nor 1. A workspace (DT_NONE) is filled with float32 NaNs.
  *
- * The common subset of C17 and C++17: compiled into Hone's device code as it stands.
+ * This file is in the common subset of C17 and C++17 and is also compiled into Hone's device code.
  */
 #ifndef JOB_POISON_H
 #define JOB_POISON_H
@@ -28,8 +28,8 @@ POISON_FN uint64_t poison_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* dtype is enum dtype's number; the low bytes are the element. Bit 0 set and bit 1 clear keep the
- * payload apart from every canonical NaN (0x7fc00000, 0x7fffffff and their like). */
+/* `dtype` is a number of enum dtype; the element is in the low bytes. Bit 0 is set and bit 1 is
+ * clear, so the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
 POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
 {
     uint64_t h = poison_mix(pattern ^ poison_mix(i));
@@ -54,7 +54,7 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     }
 }
 
-/* Whether the bits alone prove that nobody wrote the element, even where a NaN is right. */
+/* Whether the bits alone prove that nobody wrote the element, even where a NaN would be right. */
 POISON_FN int poison_is_proof(uint8_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;

@@ -1,8 +1,8 @@
 /*
- * ref_ctx.h - what a task's oracle is called with, as the worker sees it.
+ * ref_ctx.h - the argument that the worker passes to a task's oracle.
  *
- * The same struct as hone_ref.h's hone_ref_ctx (which belongs to task/ and is compiled into
- * oracles); t/unit/poison.c holds the two against each other.
+ * It is the same struct as hone_ref_ctx in hone_ref.h, which belongs to task/ and is compiled into
+ * oracles. t/unit/poison.c checks that the two agree.
  */
 #ifndef JOB_REF_CTX_H
 #define JOB_REF_CTX_H

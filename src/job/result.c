@@ -1,9 +1,9 @@
 /*
- * result.c - writing result.bin, and reading it as if the worker's machine were hostile.
+ * result.c - writes result.bin, and reads it as hostile input.
  *
  * Layout: magic, version, then the structs field by field in the order of result.h. The status is
- * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can turn
- * its last snapshot into a verdict of "hang" without walking anything.
+ * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can set it
+ * in its last snapshot without parsing the rest.
  */
 #include "job/result.h"
 
@@ -174,8 +174,7 @@ enum {
     MAX_PRINTF = 16 << 20
 };
 
-/* The status is RESULT_NOT_RUN rather than OK when the bytes are bad: zero must not mean success.
- */
+/* For bad bytes this returns RESULT_NOT_RUN, not RESULT_OK: zeros must not mean success. */
 static enum result_status get_status(struct wire_reader *r)
 {
     uint8_t v = wire_get_enum(r, RESULT_MACHINE + 1, "status");

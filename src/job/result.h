@@ -1,10 +1,10 @@
 /*
- * result.h - result.bin: the facts a worker saw. `hone` judges; nothing here is an opinion.
+ * result.h - result.bin: the facts that a worker saw. It holds no opinion; `hone` judges.
  *
- * result.bin appears once, complete, by rename. Until then `progress.bin` (the same format, status
- * RESULT_NOT_RUN) is rewritten before every call that could hang or kill the worker, so that its
- * death still leaves what was known, and where it happened.
- * Read as hostile: a worker on another machine may have been anything.
+ * result.bin appears once, complete, by rename. Until then the worker rewrites `progress.bin` (the
+ * same format, with status RESULT_NOT_RUN) before every call that could hang or kill it. If the
+ * worker dies, progress.bin still holds the facts so far and the place. A result is hostile input:
+ * the worker on another machine may be any program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -19,10 +19,10 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 4
-#define RESULT_STATUS_AT 24 /* byte of the status: the watchdog rewrites it in a snapshot */
+#define RESULT_STATUS_AT 24 /* offset of the status byte: the watchdog sets it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
-#define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's and those adaptive timing added */
+#define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls, and those of adaptive timing */
 #define RESULT_MAX_SAMPLES 64        /* bad elements reported per compare */
 
 /* How a call, and so the job, ended. */
@@ -51,7 +51,7 @@ enum finding_kind {
     FIND_ASSERT,
     FIND_UNSUPPORTED,
     FIND_OTHER,
-    FIND_INPUT, /* an input was written to, whatever it holds afterwards */
+    FIND_INPUT, /* an input was written to, even with the same value */
     FIND_COUNT
 };
 
@@ -64,12 +64,12 @@ struct result_finding {
     const char *object; /* tensor, workspace, "shared", "local", ... */
     int64_t index;      /* element, -1 = unknown */
     const char *text;   /* one sentence for people and models */
-    const char *other;  /* the other party of a race: "line 41, block (0,0,0) thread (3,0,0)" */
+    const char *other;  /* the other access of a race: "line 41, block (0,0,0) thread (3,0,0)" */
     uint64_t count;
-    uint32_t case_index; /* of the job: in which case it was seen first */
+    uint32_t case_index; /* index in the job of the case that showed it first */
 };
 
-/* Named numbers with a unit, per kernel or per source line. */
+/* A named number with a unit, for a kernel or a source line. */
 struct result_counter {
     const char *kernel;
     uint32_t line; /* 0 = whole kernel */
@@ -83,39 +83,39 @@ struct result_compare {
     uint64_t n;         /* elements compared */
     uint64_t bad;       /* over tolerance */
     uint64_t unwritten; /* still holding poison */
-    uint64_t stale;   /* of a perturbed call's bad elements: those as they were before the change */
-    double max_ratio; /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
-    double rms_ratio; /* rms error / rms error of an ideal implementation */
-    double zero_ratio; /* max_ratio an all-zero output would have had (probe) */
+    uint64_t stale;     /* perturbed call: bad elements that are as before the change */
+    double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
+    double rms_ratio;   /* rms error / rms error of an ideal implementation */
+    double zero_ratio;  /* the max_ratio that an all-zero output would have (a probe) */
     double max_abs;
     uint64_t worst_elem;
     double worst_got, worst_want;
-    uint32_t nsamples; /* of the bad elements: sorted indices spread over the output */
+    uint32_t nsamples; /* examples of bad elements: sorted indices, spread over the output */
     uint64_t *sample_elem;
     double *sample_got, *sample_want;
     const char *pattern; /* in words, "" if none was recognised */
 };
 
 struct result_call {
-    uint32_t program, flags; /* of the job's call, or of one that adaptive timing added */
+    uint32_t program, flags; /* of the job's call, or of a call of adaptive timing */
     enum result_status status;
     double time_ns; /* <0 = none */
     bool time_is_model;
     bool inputs_intact, guards_intact;
     bool globals_intact; /* the module's __device__ variables are as they were at load */
-    bool repeat_equal;   /* REPEAT calls: outputs bit-identical to the call before */
+    bool repeat_equal;   /* REPEAT calls: outputs bit-identical to those of the call before */
     double most_written; /* SAMPLE calls: all blocks write at most this share of an output */
-    const char *damage;  /* which buffer was hurt and where, "" if none */
+    const char *damage;  /* which buffer was damaged and where, "" if none */
     uint32_t ncompares;
     struct result_compare *compares;
 };
 
 struct result_case {
-    uint32_t ncalls; /* the job's calls in order, then those adaptive timing added */
+    uint32_t ncalls; /* the job's calls in order, then those of adaptive timing */
     struct result_call *calls;
 };
 
-/* One of the job's modules: a baseline that cannot run here is a fact, not a failure of the job. */
+/* One of the job's modules. A baseline that cannot run here is a fact; it does not fail the job. */
 struct result_module {
     enum result_status status;
     const char *message; /* why it failed, or what it is: "cuBLASLt 13.0, algorithm 3 of 8" */
@@ -125,7 +125,7 @@ struct result {
     uint64_t job_hash; /* job_hash() of the job.bin this answers */
     uint64_t nonce;    /* the job's */
     enum result_status status;
-    const char *message; /* what is known of the failure: kernel, launch, address, limit */
+    const char *message; /* details of the failure: kernel, launch, address, limit */
     uint32_t where_case, where_call;
     const char *device; /* "NVIDIA H200", "emulator (h200 model)" */
     const char *driver;
@@ -133,7 +133,7 @@ struct result {
     double clock_mhz[3]; /* sm at start, at end, max */
     uint64_t throttle;   /* NVML reasons seen */
     double empty_launch_ns;
-    uint64_t setup_ns, run_ns, verify_ns; /* where the worker's own time went */
+    uint64_t setup_ns, run_ns, verify_ns; /* the worker's own time, by part */
     uint32_t nmodules;
     struct result_module *modules;
     uint32_t ncases;
@@ -150,7 +150,8 @@ const char *result_status_name(enum result_status s);
 
 void result_write(const struct result *r, struct strbuf *out);
 int result_read(struct result *r, const void *data, size_t len, struct arena *a, struct err *err);
-/* A result from outside may name cases, programs and buffers the job never had. */
+/* Checks that the result names only cases, programs and buffers of the job: a result from outside
+ * may name others. */
 struct job;
 int result_fits(const struct result *r, const struct job *j, struct err *err);
 

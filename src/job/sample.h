@@ -1,9 +1,11 @@
 /*
- * sample.h - which units of an oracle's last phase are computed when not all are.
+ * sample.h - chooses the units of an oracle's last phase that are computed when not all are.
  *
- * Many short runs, one in each stretch of the whole at a place drawn at random: a kernel that skips
- * a hundredth of the rows is seen. The first and the last units are among them (edges are where
- * kernels go wrong), and no unit twice. The CPU's and the device's truth use the same.
+ * The sample consists of many short runs of adjacent units. The whole is cut into stretches, and
+ * each run lies at a random place in its stretch. So a kernel that skips a hundredth of the rows is
+ * noticed. The first and the last units are in the sample, because kernels often go wrong at the
+ * edges. No unit is in it twice. The truth on the CPU and the truth on the device use the same
+ * sample.
  */
 #ifndef JOB_SAMPLE_H
 #define JOB_SAMPLE_H
@@ -16,17 +18,18 @@
 #define SAMPLE_MAX_RUNS 1024
 
 struct sample {
-    uint64_t run; /* units of each */
+    uint64_t run; /* units in each run */
     uint32_t n;
     uint64_t start[SAMPLE_MAX_RUNS];
 };
 
-/* At most max units in all; 0 = all there are. */
+/* Draws at most max units in all; max 0 = all units. */
 void sample_units(uint64_t units, uint64_t max, uint64_t seed, struct sample *out);
 
-/* Of a phase of a case: all units, but of the last phase at most the case's max_units. */
+/* Returns the units of a phase of a case: all of them, except that the last phase has at most the
+ * case's max_units. */
 void sample_phase(const struct job_case *c, uint32_t phase, uint64_t seed, struct sample *out);
-/* Whether that leaves some out. */
+/* Whether the case leaves out some units. */
 bool sample_is_partial(const struct job_case *c);
 
 #endif

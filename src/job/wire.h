@@ -1,8 +1,8 @@
 /*
- * wire.h - bounded little-endian reading and writing, under job.bin and result.bin.
+ * wire.h - reads and writes little-endian bytes within bounds, for job.bin and result.bin.
  *
- * A reader never runs past its bytes: past the end, or on a count over its cap, it turns `bad`,
- * returns zeros from then on, and remembers what it was reading. Check once, at the end:
+ * A reader never reads past its bytes. At the end of the bytes, or at a count over its cap, it sets
+ * `bad` to what it was reading and returns zeros from then on. Check once, at the end:
  *
  *     struct wire_reader r = wire_reader_of(data, len);
  *     uint32_t n = wire_get_count(&r, JOB_MAX_BUFFERS, "buffers");
@@ -22,7 +22,7 @@
 struct wire_reader {
     const uint8_t *data;
     size_t len, pos;
-    const char *bad; /* NULL while all is well */
+    const char *bad; /* what was bad; NULL so far */
 };
 
 struct wire_reader wire_reader_of(const void *data, size_t len);
@@ -31,16 +31,16 @@ uint32_t wire_get_u32(struct wire_reader *r, const char *what);
 uint64_t wire_get_u64(struct wire_reader *r, const char *what);
 int64_t wire_get_i64(struct wire_reader *r, const char *what);
 double wire_get_f64(struct wire_reader *r, const char *what);
-/* A u32 that must be <= max. */
+/* Reads a u32 that must be <= max. */
 uint32_t wire_get_count(struct wire_reader *r, uint32_t max, const char *what);
-/* A count of elements that take at least min_bytes each: no more than the bytes left can hold, so
- * that a short input cannot ask for a large allocation. */
+/* Reads a count of elements that take at least min_bytes each. The count is bad if the remaining
+ * bytes cannot hold so many, so a short input cannot ask for a large allocation. */
 uint32_t wire_get_array(struct wire_reader *r, uint32_t max, size_t min_bytes, const char *what);
 uint8_t wire_get_enum(struct wire_reader *r, uint8_t count, const char *what); /* 0..count-1 */
 bool wire_get_bool(struct wire_reader *r, const char *what);
-/* Turns bad with `what` unless ok; the first complaint stays. */
+/* Sets `bad` to `what` unless ok; the first `bad` stays. */
 void wire_require(struct wire_reader *r, bool ok, const char *what);
-/* Length-prefixed bytes, copied into the arena with a NUL after them. */
+/* Reads length-prefixed bytes into the arena and adds a NUL. */
 char *wire_get_str(struct wire_reader *r, struct arena *a, uint32_t max, const char *what);
 void *wire_get_bytes(struct wire_reader *r, struct arena *a, uint32_t max, uint32_t *n,
                      const char *what);
