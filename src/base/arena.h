@@ -1,5 +1,5 @@
 /*
- * arena.h - memory that lives and dies together: one arena per task, plan or attempt.
+ * arena.h - memory that is freed all at once: one arena for each task, plan or evaluation.
  *
  *     struct arena a = ARENA_INIT;
  *     char *s = arena_printf(&a, "%s.%d", name, i);

@@ -1,6 +1,6 @@
 /*
- * banned.h - functions whose misuse is too easy; using one is a compile error.
- * strbuf.h, snprintf and arena_printf are what to use instead.
+ * banned.h - functions that are too easy to misuse; using one is a compile error. Use strbuf.h,
+ * snprintf or arena_printf instead.
  */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H

@@ -1,9 +1,9 @@
 /*
- * dtype.h - the element types of tensors, and exact conversion between them and double.
+ * dtype.h - the element types of tensors, and conversion between them and double.
  *
- * Names are FlashInfer-Bench's. Conversion to double is exact; conversion from double rounds once,
- * to nearest even, with overflow to infinity (or to the largest finite value where the type has no
- * infinity and `saturate` semantics are the type's own: float8_e4m3fn overflows to NaN).
+ * The names are those of FlashInfer-Bench. Conversion to double is exact. Conversion from double
+ * rounds once, to nearest even. Overflow becomes infinity; in float8_e4m3fn, which has no infinity,
+ * it becomes NaN, or the largest value with `satfinite`.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

@@ -1,25 +1,25 @@
 /*
- * err.h - one error, said well: what happened, where, and what to do about it.
+ * err.h - one error: what happened, where, and what to do about it.
  *
  * A function that can fail takes a `struct err *` last and returns 0 or -1:
  *
  *     if (file_read(path, &buf, err) < 0)
  *         return err_prefix(err, "reading task '%s'", name);
  *
- * A NULL err is allowed everywhere: the caller wants only the return value.
- * A candidate kernel that fails is not an error; it is data in a verdict.
+ * A NULL err is allowed everywhere, for callers that need only the return value. A candidate that
+ * fails is not an error; it is data in a verdict.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
 enum err_kind {
     ERR_NONE,
-    ERR_INPUT,   /* what the user brought is wrong: exit 1 */
-    ERR_USAGE,   /* the command line asks for what there is not: exit 2 */
+    ERR_INPUT,   /* the user's input is wrong: exit 1 */
+    ERR_USAGE,   /* the command line asks for something that does not exist: exit 2 */
     ERR_ENV,     /* this machine lacks something: exit 3 */
     ERR_LIMIT,   /* a cap on size, time or memory was reached */
     ERR_SYSTEM,  /* a system call failed */
-    ERR_INTERNAL /* Hone's own fault */
+    ERR_INTERNAL /* a defect of Hone */
 };
 
 struct err {
@@ -36,10 +36,10 @@ struct err {
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As err_set, with ": strerror(errno)" after it; the kind is ERR_SYSTEM. */
+/* Like err_set, and adds ": strerror(errno)"; the kind is ERR_SYSTEM. */
 int err_errno(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "prefix: " in front of what is there; always returns -1. */
+/* Puts "prefix: " in front of the message; always returns -1. */
 int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 void err_clear(struct err *err);

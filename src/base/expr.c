@@ -1,9 +1,9 @@
 /*
  * expr.c - a recursive-descent parser that emits code for a small stack machine.
  *
- * Parsing is bounded by EXPR_MAX_LEN and EXPR_MAX_DEPTH; evaluation does not recurse and needs at
- * most EXPR_MAX_STACK words, which the parser has checked. && || ?: jump over the branch that is
- * not taken, so an error in there is no error.
+ * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse and needs at most
+ * EXPR_MAX_STACK words, which the parser checks. && || ?: jump over the branch that is not taken,
+ * so an error in that branch is not reported.
  */
 #include "base/expr.h"
 
@@ -53,7 +53,7 @@ struct insn {
 
 struct expr {
     const char *text;
-    const char *const *tensors; /* the NAMEs of alignof(NAME) */
+    const char *const *tensors; /* the NAMEs in alignof(NAME) */
     size_t ntensors;
     const size_t *tensor_cols;
     size_t ninsns;
@@ -131,7 +131,7 @@ static bool is_digit(char c)
 
 static int parse_ternary(struct parser *p);
 
-/* Says what was found where something else was expected. */
+/* Reports what the parser found and what it expected. */
 static int unexpected(struct parser *p, const char *expected)
 {
     char c = peek(p);
@@ -186,7 +186,7 @@ static int parse_call(struct parser *p, const struct function *f, size_t at)
         do {
             if (parse_ternary(p) < 0)
                 return -1;
-            /* min and max of several fold from the left. */
+            /* min and max of several arguments are applied from left to right. */
             if (++nargs > 1 && f->max_args > 2 && nargs <= f->max_args)
                 emit(p, f->op, at, 0, -1);
         } while (accept(p, ","));
@@ -264,7 +264,7 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Every way to nest goes through here or parse_ternary. */
+/* Counts the depth. Every kind of nesting goes through here or through parse_ternary. */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)
@@ -342,7 +342,7 @@ static bool accept_comparison(struct parser *p, enum op *op)
     return false;
 }
 
-/* a < b < c means one thing in C and another in Python, so it means nothing here. */
+/* a < b < c means different things in C and in Python, so we reject it. */
 static int parse_comparison(struct parser *p)
 {
     enum op op;
@@ -451,7 +451,7 @@ struct expr *expr_parse(const char *text, size_t len, const char *const *names, 
         fail(&p, EXPR_MAX_LEN, "expression longer than %d characters", EXPR_MAX_LEN);
         goto out;
     }
-    /* A character emits at most one instruction, but && || and ?: two each. */
+    /* Each character emits at most one instruction, except that && || and ?: emit two each. */
     p.insns = xmalloc((2 * len + 4) * sizeof *p.insns);
     if (parse_ternary(&p) == 0) {
         peek(&p);

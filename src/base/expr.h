@@ -8,10 +8,10 @@
  *     int64_t v;
  *     if (expr_eval(e, &(struct expr_env){.values = axes}, &v, err) < 0) ...
  *
- * Division truncates as in C; cdiv and align round up and take a positive second argument; min and
- * max take two or more. && || ?: evaluate only what they need. Comparisons do not chain. Overflow,
- * division by zero and an unknown name are errors that name the column. Depth and length are
- * bounded: 10,000 parentheses are an error, not a crash.
+ * Division truncates as in C. cdiv and align round up and need a positive second argument. min and
+ * max take two or more arguments. && || ?: evaluate only the operands they need. Comparisons do not
+ * chain. Overflow, division by zero and an unknown name are errors that name the column. Depth and
+ * length are capped: 10,000 parentheses are an error, not a crash.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H
@@ -28,7 +28,7 @@
 
 struct expr;
 
-/* Answers alignof(NAME); returns 0 and sets *out, or -1 if there is no such tensor. */
+/* Sets *out to the value of alignof(NAME) and returns 0; returns -1 if there is no such tensor. */
 typedef int (*expr_alignof_fn)(void *ctx, const char *name, int64_t *out);
 struct expr_env {
     const int64_t *values;      /* one per name given to expr_parse */
@@ -36,14 +36,15 @@ struct expr_env {
     void *ctx;
 };
 
-/* Column (from 0) of the last parse error, for callers that report file:line:column. */
+/* On a parse error *col is the error's column (from 0), for callers that report
+ * file:line:column. */
 struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
                         struct arena *a, size_t *col, struct err *err);
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
 const char *expr_text(const struct expr *e);
-/* Does the expression mention name number i? */
+/* Whether the expression mentions name number i. */
 bool expr_uses(const struct expr *e, size_t i);
-/* The NAME of the i-th alignof(NAME), and its column; NULL past the last. */
+/* Returns the NAME of the i-th alignof(NAME) and its column; NULL past the last. */
 const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col);
 
 #endif

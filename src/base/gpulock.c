@@ -9,8 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Which GPU an ordinal means to other processes: the entry of CUDA_VISIBLE_DEVICES, if it is set.
- */
+/* Names the GPU as other processes would: the entry of CUDA_VISIBLE_DEVICES, if it is set. */
 static void gpu_name(int ordinal, char out[48])
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -35,7 +34,7 @@ int gpu_lock(int ordinal)
     char name[48], path[96];
     gpu_name(ordinal, name);
     snprintf(path, sizeof path, "/tmp/hone-gpu-%s.lock", name);
-    /* Without O_CREAT first: in a sticky directory it may refuse another user's file. */
+    /* First without O_CREAT: in a sticky directory O_CREAT may refuse another user's file. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -1,10 +1,10 @@
 /*
- * log.h - what Hone says about itself, on stderr, filtered by HONE_LOG.
+ * log.h - messages about Hone's own work, on stderr, filtered by HONE_LOG.
  *
  *     log_info("compile", "cache hit %s", key);
  *
- * HONE_LOG=debug shows everything, HONE_LOG=author:debug,emu:info one area each; the default is
- * warnings. Results go to stdout and never through here; keys never reach a log.
+ * HONE_LOG=debug shows everything. HONE_LOG=author:debug,emu:info sets a level for each area. The
+ * default shows warnings. Results go to stdout and never through here. Keys never reach a log.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

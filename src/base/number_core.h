@@ -17,7 +17,7 @@
 #define GEN_FN static inline __attribute__((unused))
 #endif
 
-/* The values of enum dtype (base/dtype.h); gen.c holds the two against each other. */
+/* The values of enum dtype (base/dtype.h); gen.c checks that the two agree. */
 enum gen_type {
     GEN_T_F64 = 1,
     GEN_T_F32,
@@ -118,7 +118,7 @@ GEN_FN double gen_f64_from(uint64_t b)
 #endif
 }
 
-/* Truncated to 21 significant bits, so that its product with a 32-bit integer is exact. */
+/* Truncates d to 21 significant bits, so that its product with a 32-bit integer is exact. */
 GEN_FN double gen_cut(double d)
 {
     return gen_f64_from(gen_f64_bits(d) & 0xffffffff00000000u);
@@ -126,8 +126,8 @@ GEN_FN double gen_cut(double d)
 
 /*
  * Rounds |d|, finite, to a float with `mant` explicit mantissa bits and exponents emin..emax.
- * Returns exponent and mantissa without sign; overflow returns the pattern after the largest (which
- * is infinity where the type has one).
+ * Returns exponent and mantissa without the sign. On overflow it returns the pattern after the
+ * largest value, which is infinity if the type has one.
  */
 GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
 {
@@ -135,20 +135,21 @@ GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
     int e = (int)(bits >> 52 & 0x7ff) - 1023, drop = 52 - mant;
     uint64_t sig = (bits & ((one << 52) - 1)) | one << 52;
     if (e == -1023)
-        return 0; /* a double's own denormal is below half of the least denormal of any type here */
+        return 0; /* a denormal double is below half of the least denormal of any type here */
     if (e < emin)
         drop += emin - e;
     if (drop > 54)
         return 0;
     uint64_t kept = sig >> drop, rest = sig & ((one << drop) - 1), half = one << drop >> 1;
     kept += rest > half || (rest == half && (kept & 1));
-    /* A normal's kept bits include the hidden one, so adding carries into the exponent. */
+    /* The kept bits of a normal number include the hidden bit, so the addition carries into the
+     * exponent. */
     uint64_t out = e < emin ? kept : kept + ((uint64_t)(e - emin) << mant);
     uint64_t past = (uint64_t)(emax - emin + 2) << mant;
     return out < past ? out : past;
 }
 
-/* To nearest even, clamped. */
+/* Rounds to nearest even and clamps. */
 GEN_FN int64_t gen_to_int(double v, double lo, double hi)
 {
     if (!(v > lo))
@@ -203,10 +204,10 @@ GEN_FN uint64_t gen_encode(int t, double v)
     }
 }
 
-/* Layout of the float types; mant 0 for the others. */
+/* Layout of the float types; mant is 0 for other types. */
 struct gen_float {
     int mant, bits;
-    uint64_t inf;  /* +inf, or the largest finite value where there is none */
+    uint64_t inf;  /* +inf, or the largest finite value if the type has no infinity */
     uint64_t most; /* the largest finite value */
     uint64_t nan;  /* a quiet NaN; the bits under nan_free are free */
     uint64_t nan_free;

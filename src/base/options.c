@@ -11,7 +11,8 @@
 
 #define WORD_MAX 64
 
-/* Edit distance with transpositions of neighbours; words longer than WORD_MAX are never near. */
+/* Edit distance, in which a swap of neighbours counts as one edit. A word longer than WORD_MAX is
+ * never near. */
 static unsigned distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b);
@@ -200,7 +201,7 @@ static int unknown_long(const struct options *spec, const char *s, size_t n, str
     return err_set(err, ERR_INPUT, "unknown option --%s", typed);
 }
 
-/* Where the walk stands: operands are moved to the front as they are passed. */
+/* The state of the walk over argv. Operands move to the front as the walk passes them. */
 struct walk {
     const char **argv;
     int argc, i, kept;
@@ -243,7 +244,7 @@ static int parse_long(const struct options *spec, struct walk *w, struct err *er
     return set_value(o, v, err);
 }
 
-/* Returns 1 where -h asks for help. */
+/* Returns 1 if -h asks for help. */
 static int parse_short(const struct options *spec, struct walk *w, struct err *err)
 {
     for (const char *s = w->argv[w->i] + 1; *s; s++) {

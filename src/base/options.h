@@ -34,7 +34,7 @@ enum option_type {
     OPTION_END,
     OPTION_GROUP,
     OPTION_FLAG,  /* bool */
-    OPTION_COUNT, /* int, once more for each time it is given */
+    OPTION_COUNT, /* int, counts how often the option is given */
     OPTION_STR,   /* const char *, borrowed from argv */
     OPTION_STRS,  /* struct str_vec, one element for each time it is given */
     OPTION_INT,   /* int64_t */
@@ -53,7 +53,7 @@ struct option {
     void *value;
     const char *arg; /* placeholder in --help */
     const char *help;
-    bool positive; /* INT to TIME: 0 and less are refused, for the program takes 0 as "not given" */
+    bool positive; /* INT to TIME: the value must be above 0; 0 means "not given" to the program */
 };
 
 #define OPT_FLAG(c, name, v, help)                           \
@@ -92,7 +92,7 @@ struct option {
     {                                                           \
         OPTION_TIME, c, name, (uint64_t *){v}, arg, help, false \
     }
-/* The same, above 0. */
+/* Like OPT_UINT, but the value must be above 0. */
 #define OPT_POS_UINT(c, name, v, arg, help)                    \
     {                                                          \
         OPTION_UINT, c, name, (uint64_t *){v}, arg, help, true \
@@ -120,7 +120,7 @@ struct option {
 
 struct options {
     const char *usage;   /* one form per line, each beginning with the program's name */
-    const char *about;   /* a sentence or a short paragraph; lines broken as they shall be shown */
+    const char *about;   /* a sentence or a short paragraph, with its line breaks */
     const char *example; /* one per line */
     const struct option *opts;
     bool stop_at_operand; /* the first operand ends the options: for a command with subcommands */
@@ -129,17 +129,18 @@ struct options {
 enum options_status { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
 /*
- * argv[0] is skipped. On OPTIONS_OK, argv[0..*argc) holds the operands alone (argv[0] is the first
- * operand). On OPTIONS_HELP the caller prints options_help(); OPTIONS_BAD has its story in err.
+ * Skips argv[0]. On OPTIONS_OK, argv[0..*argc) holds only the operands (argv[0] is the first
+ * operand). On OPTIONS_HELP the caller prints options_help(). On OPTIONS_BAD err says what is
+ * wrong.
  */
 enum options_status options_parse(const struct options *spec, int *argc, const char **argv,
                                   struct err *err);
 void options_help(const struct options *spec, FILE *out);
 
-/* The word nearest to a mistyped one, or NULL if none is near. */
+/* Returns the word nearest to a mistyped one, or NULL if none is near. */
 const char *suggest_word(const char *typed, const char *const *words, size_t n);
 
-/* "64K" and "10ms", as the options take them; 0 or -1. */
+/* Parse "64K" and "10ms" as options do; return 0 or -1. */
 int parse_bytes(const char *s, uint64_t *out);
 
 #endif

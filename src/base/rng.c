@@ -2,7 +2,7 @@
 
 #include "base/number_core.h"
 
-/* Sequences for Hone's choices never meet the streams of tensors' data. */
+/* Keeps the sequences of Hone's own choices apart from the streams of tensors' data. */
 #define RNG_DRAW 0x686f6e65u
 
 struct rng rng_of(uint64_t seed, uint32_t stream)
@@ -24,7 +24,7 @@ uint64_t rng_u64(struct rng *r)
 
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
-    uint64_t limit = -n % n; /* 2^64 mod n: words below it would favour small results */
+    uint64_t limit = -n % n; /* 2^64 mod n: words below it would make small results more likely */
     for (;;) {
         unsigned __int128 p = (unsigned __int128)rng_u64(r) * n;
         if ((uint64_t)p >= limit)

@@ -4,8 +4,8 @@
  *     struct rng r = rng_of(seed, STREAM_SHAPES);
  *     int64_t m = rng_range(&r, lo, hi);
  *
- * Counter-based (the Philox of number_core.h), so equal seeds and streams give equal sequences on
- * every machine, and different streams are independent. Not for secrets.
+ * It is counter-based (the Philox of number_core.h). Equal seeds and streams give equal sequences
+ * on every machine, and different streams are independent. Not for secrets.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H

@@ -87,7 +87,7 @@ struct summary stats_summary(const double *v, size_t n, uint64_t seed)
 }
 
 /*
- * Pairs are resampled together: what disturbed one call of a pair disturbed the other, and cancels.
+ * Resamples pairs together: a disturbance hits both calls of a pair and so cancels out.
  */
 struct summary stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
 {

@@ -6,8 +6,8 @@
  *     puts(sb.buf);
  *     strbuf_release(&sb);
  *
- * Past the cap, what fits is kept, the rest is dropped and `truncated` is set: data from outside
- * can fill a buffer, never the machine.
+ * At the cap, the buffer keeps the bytes that fit, drops the rest and sets `truncated`. So data
+ * from outside can fill a buffer but not the machine's memory.
  */
 #ifndef BASE_STRBUF_H
 #define BASE_STRBUF_H

@@ -1,8 +1,9 @@
 /*
- * tokens.h - about how many tokens a text is, for budgets and for providers that count nothing.
+ * tokens.h - estimates the number of tokens of a text, for budgets and for providers that do not
+ * count.
  *
- * Identifiers by length, punctuation by pairs; within some 15% of common tokenizers on English and
- * CUDA. A number that comes from here is always marked as an estimate.
+ * It counts identifiers by length and punctuation by pairs. On English and CUDA it is within about
+ * 15% of common tokenizers. A number from here is always marked as an estimate.
  */
 #ifndef BASE_TOKENS_H
 #define BASE_TOKENS_H

@@ -1,7 +1,7 @@
 /*
- * utf8.h - text from anywhere made text that JSON, SQLite and a page can hold.
+ * utf8.h - cleans text from outside, so that JSON, SQLite and a web page can hold it.
  *
- *     size_t bad = utf8_clean(reply.buf, reply.len);      each byte that is none becomes '?'
+ *     size_t bad = utf8_clean(reply.buf, reply.len);      each byte that is not UTF-8 becomes '?'
  *     snprintf(move, sizeof move, "%s", line);
  *     utf8_trim(move);                                    no half of a character at the end
  */
@@ -11,17 +11,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The length of the character at p, of which n bytes are left: 1 to 4, or 0 if there is none. */
+/* Returns the length of the character at p, with n bytes left: 1 to 4, or 0 if it is not valid. */
 size_t utf8_length(const char *p, size_t n);
-/* In place: every byte that belongs to no character, and NUL, becomes '?'. Returns how many. */
+/* Replaces in place every byte that belongs to no character, and every NUL, by '?'. Returns how
+ * many. */
 size_t utf8_clean(char *s, size_t n);
-/* In place: so do the bytes of what a terminal or a reader would obey instead of see: control
- * characters but tab and newline, of either set (U+0080 to U+009F too), line separators, and what
- * turns the direction of text around. Returns how many. */
+/* Replaces in place, by '?', the bytes of characters that a terminal or a reader obeys instead of
+ * showing: control characters except tab and newline (U+0080 to U+009F too), line separators, and
+ * characters that change the direction of text. Returns how many bytes. */
 size_t utf8_plain(char *s, size_t n);
-/* Is the character at p, of which n bytes are left, one of those? */
+/* Whether the character at p, with n bytes left, is one of those that utf8_plain replaces. */
 bool utf8_commands(const char *p, size_t n);
-/* Cuts off the beginning of a character that the end of the string left without its rest. */
+/* Removes an incomplete character at the end of the string. */
 void utf8_trim(char *s);
 
 #endif

@@ -48,16 +48,16 @@ char *xstrndup(const char *s, size_t n)
 
 char *xasprintf(const char *fmt, ...)
 {
-    va_list ap, again;
+    va_list ap, copy;
     va_start(ap, fmt);
-    va_copy(again, ap);
+    va_copy(copy, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
     if (n < 0)
         BUG("bad format '%s'", fmt);
     char *p = xmalloc((size_t)n + 1);
-    vsnprintf(p, (size_t)n + 1, fmt, again);
-    va_end(again);
+    vsnprintf(p, (size_t)n + 1, fmt, copy);
+    va_end(copy);
     return p;
 }
 

@@ -1,8 +1,8 @@
 /*
- * util.h - the few things every file needs: allocation that cannot fail, BUG(), small macros.
+ * util.h - what every file needs: allocation that cannot fail, BUG(), small macros.
  *
- * Allocation aborts with a message when memory is gone: there is nothing sensible to do then, and
- * sizes that come from outside are capped before they reach here.
+ * Allocation aborts with a message when memory runs out, because no caller could do better. Sizes
+ * that come from outside are capped before they get here.
  */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
@@ -28,10 +28,11 @@ bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
-/* First in a program: where stdin, stdout or stderr is closed, the next file opened would take its
- * number and get what is printed. Something that cannot be written to takes its place. */
+/* Call it first in a program. If stdin, stdout or stderr is closed, the next file that is opened
+ * would get its number, and printed text would go into that file. This function opens something
+ * unwritable in its place. */
 void std_fds_hold(void);
-/* Last: all that was printed has reached stdout. */
+/* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);
 
 /* Monotonic clock. */

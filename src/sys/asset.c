@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 
-/* The first entry whose path is >= key; the table ends with a NULL path. */
+/* Returns the first entry whose path is >= key. The table ends with a NULL path. */
 static const struct asset *lower_bound(const char *key)
 {
     size_t lo = 0, hi = nassets;

@@ -22,7 +22,7 @@ extern const struct asset assets[];
 extern const size_t nassets;
 
 const struct asset *asset_find(const char *path);
-/* The first asset whose path starts with prefix; the rest of them follow it in the table. */
+/* Returns the first asset whose path starts with prefix; the others follow it in the table. */
 const struct asset *asset_first(const char *prefix);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-/* The first symbol that is required and absent, or NULL. */
+/* Returns the first required symbol that is absent, or NULL. */
 static const char *resolve(void *h, const struct dl_symbol *syms)
 {
     for (const struct dl_symbol *s = syms; s->name; s++) {
@@ -13,7 +13,7 @@ static const char *resolve(void *h, const struct dl_symbol *syms)
         void *p = dlsym(h, s->name + optional);
         if (!p && !optional)
             return s->name;
-        /* Object and function pointers are the same size on every system with dlsym. */
+        /* Object and function pointers have the same size on every system with dlsym. */
         memcpy(s->where, &p, sizeof p);
     }
     return NULL;

@@ -1,5 +1,6 @@
 /*
- * dl.h - libraries loaded at run time, so that Hone runs without them and says what is off.
+ * dl.h - loads libraries at run time. Without a library Hone still runs and says what does not
+ * work.
  *
  *     static const char *const names[] = {"libcurl.so.4", "libcurl.so", NULL};
  *     struct dl_symbol syms[] = {{"curl_easy_init", &f.easy_init}, ..., {NULL, NULL}};
@@ -12,12 +13,12 @@
 #include "base/err.h"
 
 struct dl_symbol {
-    const char *name; /* a leading '?' makes it optional: NULL where the library lacks it */
+    const char *name; /* a leading '?' makes it optional: NULL if the library lacks it */
     void *where;      /* the address of a function pointer */
 };
 
-/* The first of names (NULL-terminated) that loads and has all symbols. ERR_ENV says what is
- * missing, what that turns off, and the Debian package that has it. */
+/* Loads the first library of names (NULL-terminated) that has all symbols. On failure err (ERR_ENV)
+ * says what is missing, what does not work without it, and which Debian package has it. */
 int dl_load(void **handle, const char *const *names, const struct dl_symbol *syms,
             const char *purpose, const char *package, struct err *err);
 void dl_close(void *handle);

@@ -39,7 +39,7 @@ static int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out
 
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
 {
-    /* O_NONBLOCK: a FIFO in a task's directory must not hang us. */
+    /* O_NONBLOCK: a FIFO in a task's directory must not make us hang. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return err_errno(err, "cannot open '%s'", path);
@@ -156,7 +156,7 @@ int dir_make(const char *path, struct err *err)
     return r;
 }
 
-/* Removes what is in the directory fd (closed on return). */
+/* Removes everything in the directory fd. Closes fd. */
 static int remove_inside(int fd, unsigned depth)
 {
     DIR *d = depth > 200 ? NULL : fdopendir(fd);
@@ -253,7 +253,8 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* One that nobody holds, of this user, and old enough not to be just being made. */
+/* Whether a temporary directory was left behind: it belongs to this user, nobody holds its lock,
+ * and it is old enough that its owner has had time to lock it. */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

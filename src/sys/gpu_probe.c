@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "sys/dl.h"
 
-/* The driver API by hand: no CUDA header is needed to build Hone. */
+/* The part of the driver API that is used here, so that building Hone needs no CUDA header. */
 enum { CU_ATTR_SMS = 16, CU_ATTR_MAJOR = 75, CU_ATTR_MINOR = 76 };
 enum { CU_NO_DEVICE = 100, CU_STUB = 34 };
 
@@ -73,7 +73,7 @@ static void probe_devices(const struct driver *d, struct gpu_probe *out)
     }
 }
 
-/* sm_90 has instructions of its own behind the suffix a; so have its successors. */
+/* sm_90 and its successors have instructions that need the suffix "a". */
 void gpu_arch(unsigned sm, char out[16])
 {
     snprintf(out, 16, "sm_%u%s", sm, sm >= 90 && sm != 120 ? "a" : "");

@@ -1,11 +1,11 @@
 /*
- * gpu_probe.h - which NVIDIA GPUs this machine has, without a CUDA context.
+ * gpu_probe.h - finds the NVIDIA GPUs of this machine, without a CUDA context.
  *
  *     struct gpu_probe g;
  *     if (gpu_probe(&g, err) == 0 && g.n) printf("%s\n", g.gpus[0].name);
  *
- * Asks the driver's libcuda (as CUDA programs will see it: CUDA_VISIBLE_DEVICES holds) and, for
- * the driver's version, NVML; both are loaded at run time. Safe where neither exists.
+ * It asks the driver's libcuda, so it sees what CUDA programs see after CUDA_VISIBLE_DEVICES. It
+ * asks NVML for the driver's version. Both are loaded at run time; neither has to exist.
  */
 #ifndef SYS_GPU_PROBE_H
 #define SYS_GPU_PROBE_H
@@ -28,10 +28,11 @@ struct gpu_probe {
     } gpus[GPU_PROBE_MAX];
 };
 
-/* 0, also with n == 0 where CUDA_VISIBLE_DEVICES hides all; -1 says why there is no GPU to use. */
+/* Returns 0, also with n == 0 if CUDA_VISIBLE_DEVICES hides all GPUs; -1 with the reason why no GPU
+ * can be used. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
-/* What to compile for a device of this capability: 90 is "sm_90a", 89 is "sm_89". */
+/* The architecture to compile for: 90 gives "sm_90a", 89 gives "sm_89". */
 void gpu_arch(unsigned sm, char out[16]);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* struct hash is OpenSSL's context by another name; it is never defined. */
+/* struct hash is another name for OpenSSL's context; it is never defined. */
 static EVP_MD_CTX *ctx_of(struct hash *h)
 {
     return (EVP_MD_CTX *)h;
@@ -20,7 +20,7 @@ struct hash *hash_new(void)
     return (struct hash *)c;
 }
 
-/* As it is, without its length. */
+/* Adds bytes without their length. */
 static void hash_raw(struct hash *h, const void *p, size_t n)
 {
     if (EVP_DigestUpdate(ctx_of(h), p, n) != 1)

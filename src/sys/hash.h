@@ -1,10 +1,10 @@
 /*
- * hash.h - SHA-256, for cache keys and for saying that two things are the same.
+ * hash.h - SHA-256, for cache keys and for telling whether two texts are the same.
  *
  *     struct hash *h = hash_new();
  *     hash_str(h, "sm_90a");               length-prefixed: "ab","c" differs from "a","bc"
  *     hash_bytes(h, src, len);
- *     hash_finish(h, key);                 64 hex digits; h is gone
+ *     hash_finish(h, key);                 64 hex digits; frees h
  */
 #ifndef SYS_HASH_H
 #define SYS_HASH_H

@@ -1,8 +1,8 @@
 /*
  * http.c - libcurl's multi interface, loaded with dlopen.
  *
- * The declarations below are the small part of libcurl's stable ABI used here; with them the
- * program builds where curl's headers are absent and runs, without HTTP, where the library is.
+ * The declarations below are the small part of libcurl's stable ABI that is used here. With them
+ * the program builds without curl's headers. Without the library it runs, but without HTTP.
  */
 #include "sys/http.h"
 
@@ -155,7 +155,7 @@ int http_open(struct http **out, struct err *err)
     *out = h;
     return 0;
 fail:
-    free(h); /* the library stays loaded: curl keeps state in threads of its own */
+    free(h); /* the library stays loaded: curl keeps state in its own threads */
     return -1;
 }
 
@@ -184,7 +184,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
     return bytes;
 }
 
-/* Copies a header's value, trimmed, if the line is that header. */
+/* If the line is the header `name`, copies its value, trimmed. */
 static void take_header(const char *line, size_t n, const char *name, char *out, size_t size,
                         bool lower)
 {

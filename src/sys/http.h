@@ -1,19 +1,19 @@
 /*
- * http.h - HTTP requests, several at once, with every limit an outside server can test.
+ * http.h - HTTP requests, several at once, with a limit on everything that a server controls.
  *
  *     struct http *h;
- *     if (http_open(&h, err) < 0) ...                     libcurl is loaded here, at run time
+ *     if (http_open(&h, err) < 0) ...                     loads libcurl, at run time
  *     struct http_transfer *t;
  *     http_start(h, &(struct http_request){.url = url, .body = json, .body_len = n}, &t, err);
  *     while (!http_done(t)) {
  *         http_wait(h, 1000000000);
- *         consume(http_body(t)->buf + seen, http_body(t)->len - seen);   what has arrived so far
+ *         consume(http_body(t)->buf + seen, http_body(t)->len - seen);   the bytes so far
  *     }
  *     http_transfer_free(t);
  *
- * libcurl is never linked: a machine without it gets an ERR_ENV that says so. Nothing here writes
- * a header or a body to a log, so a key in a header stays where it is. Redirects are not followed:
- * a key must not travel to a place its owner did not name.
+ * libcurl is never linked: on a machine without it http_open fails with an ERR_ENV that says so.
+ * This file writes no header and no body to a log, so a key in a header stays secret. It does not
+ * follow redirects: a key must not go to a server that its owner did not name.
  */
 #ifndef SYS_HTTP_H
 #define SYS_HTTP_H
@@ -41,22 +41,22 @@ struct http_request {
 
 enum http_outcome {
     HTTP_RUNNING,
-    HTTP_COMPLETE, /* an answer came and ended as it should, whatever its status */
+    HTTP_COMPLETE, /* a complete answer came, whatever its status */
     HTTP_CONNECT,  /* no connection: name, route, refused, TLS */
     HTTP_BROKEN,   /* the connection ended in the middle of the answer */
     HTTP_STALLED,
     HTTP_TIMEOUT,
     HTTP_TOO_BIG,
-    HTTP_BAD_ENCODING, /* the answer's content encoding is not what it says */
+    HTTP_BAD_ENCODING, /* the answer's content does not fit its declared encoding */
     HTTP_OTHER
 };
 
 int http_open(struct http **out, struct err *err);
-void http_close(struct http *h); /* transfers must be freed before */
+void http_close(struct http *h); /* free all transfers first */
 
 int http_start(struct http *h, const struct http_request *rq, struct http_transfer **out,
                struct err *err);
-/* Moves every transfer on; returns when something happened or the time is over. */
+/* Works on every transfer. Returns when something happened or the time is over. */
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);

@@ -12,9 +12,9 @@ enum { GRACE_S = 10 };
 #define SAME_NS 250000000ull /* timeout(1) signals a process, then its whole group */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-/* Process-wide by nature: signals are. */
+/* Process-wide, because signals are. */
 static volatile sig_atomic_t seen;
-static uint64_t first_ns; /* when that was; written once, before `seen` */
+static uint64_t first_ns; /* time of the first signal; written once, before `seen` */
 static int wake_fd = -1;
 
 static void on_signal(int sig)
@@ -28,7 +28,7 @@ static void on_signal(int sig)
         seen = 1;
         alarm(GRACE_S);
         if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0)
-            errno = 0; /* a full counter wakes as well */
+            errno = 0; /* if the counter is full, the reader wakes anyway */
     }
     errno = saved;
 }
@@ -48,7 +48,7 @@ void interrupt_catch(void)
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         struct sigaction old, sa = {.sa_handler = on_signal};
         sigemptyset(&sa.sa_mask);
-        /* What the caller ignores (nohup) stays ignored. */
+        /* A signal that the caller ignores (nohup) stays ignored. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &sa, NULL);
     }

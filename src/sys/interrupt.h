@@ -1,10 +1,11 @@
 /*
- * interrupt.h - Ctrl-C as a condition to look at, not a jump.
+ * interrupt.h - makes Ctrl-C a condition that code checks.
  *
- * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor; every
- * loop_step() returns -1 from then on, what is open is closed on the way out, and main exits with
- * 130. A second signal (a quarter of a second later or more), or ten seconds without an end, exits
- * with 130 at once: all that Hone starts dies with it, and what it writes is whole at any instant.
+ * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor. After a
+ * signal every loop_step() returns -1, callers close what they opened, and main exits with 130. A
+ * second signal (a quarter of a second later or more), or ten seconds without an end, exits with
+ * 130 at once. That is safe: every process that Hone started dies with it, and files are complete
+ * at any moment.
  */
 #ifndef SYS_INTERRUPT_H
 #define SYS_INTERRUPT_H
@@ -17,10 +18,10 @@
 
 void interrupt_catch(void);
 bool interrupted(void);
-int interrupt_fd(void); /* -1 where signals are not caught */
-/* -1 and "interrupted", for those who wait without a loop; 0 as long as nobody asked. */
+int interrupt_fd(void); /* -1 if signals are not caught */
+/* Returns -1 with "interrupted" after a signal, else 0. For code that waits without a loop. */
 int interrupt_check(struct err *err);
-/* Back to what signals do by default: for a forked child that is to die of them. */
+/* Restores the default actions, for a forked child that signals should end. */
 void interrupt_default(void);
 
 #endif

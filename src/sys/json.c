@@ -9,8 +9,8 @@
 #include "sys/file.h"
 
 /*
- * jansson recurses and its own depth limit is fixed and high, so nesting is counted first. Only
- * brackets outside of strings matter here; what else is wrong with the text is jansson's to say.
+ * jansson recurses, and its own depth limit is fixed and high, so we count the nesting first. Here
+ * only brackets outside of strings matter; jansson reports all other errors.
  */
 static int check_text(const char *text, size_t len, const char *name, unsigned max, struct err *err)
 {
@@ -19,7 +19,7 @@ static int check_text(const char *text, size_t len, const char *name, unsigned m
     bool in_string = false;
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
-        /* jansson lets a NUL pass between tokens; no JSON text has one. */
+        /* jansson accepts a NUL between tokens, but JSON does not. */
         if (c == '\0')
             return err_set(err, ERR_INPUT, "%s:%u:%zu: a NUL byte: this is not text", name, line,
                            i - line_start + 1);
@@ -84,7 +84,7 @@ json_t *json_read_file(const char *path, const struct json_caps *caps, struct er
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* A scanner over text known to be valid JSON; still bounded by end everywhere. */
+/* A scanner over text known to be valid JSON. It still never reads past `end`. */
 struct scan {
     const char *p, *end;
 };
@@ -105,7 +105,7 @@ static void skip_string(struct scan *s)
     s->p = MIN(s->p, s->end);
 }
 
-/* Iterative, so that depth costs nothing. */
+/* Not recursive, so that depth costs no stack. */
 static void skip_value(struct scan *s)
 {
     size_t depth = 0;
@@ -135,7 +135,7 @@ static void skip_value(struct scan *s)
     } while (depth && s->p < s->end);
 }
 
-/* One step of a JSON pointer, unescaped, into buf; returns what follows it. */
+/* Copies one step of a JSON pointer, unescaped, into buf. Returns the rest of the pointer. */
 static const char *pointer_step(const char *pointer, char *buf, size_t size)
 {
     size_t n = 0;
@@ -151,7 +151,7 @@ static const char *pointer_step(const char *pointer, char *buf, size_t size)
     return p;
 }
 
-/* Is the string at s (a quote) equal to key? A key with escapes is decoded by jansson. */
+/* Whether the string at s (a quote) equals key. jansson decodes keys with escapes. */
 static bool key_is(const struct scan *at, const char *key)
 {
     struct scan s = *at;
@@ -165,7 +165,7 @@ static bool key_is(const struct scan *at, const char *key)
     return same;
 }
 
-/* Moves s to the member or element that step names; *key is where its key stands. */
+/* Moves s to the member or element that `step` names. *key is the place of its key. */
 static bool descend(struct scan *s, const char *step, const char **key)
 {
     skip_space(s);

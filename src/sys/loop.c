@@ -8,7 +8,7 @@
 #include "sys/interrupt.h"
 
 struct watch {
-    int fd; /* -1: removed, swept after the step */
+    int fd; /* -1: removed; sweep() drops it after the step */
     short events;
     loop_fd_fn fn;
     void *ctx;
@@ -56,7 +56,7 @@ void loop_unwatch(struct loop *l, int fd)
         w->fd = -1;
 }
 
-/* Drops what was removed; indices are stable only between sweeps. */
+/* Drops removed watches; indices change only here. */
 static void sweep(struct loop *l)
 {
     size_t n = 0;

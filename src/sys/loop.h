@@ -29,11 +29,11 @@ typedef void (*loop_fd_fn)(struct loop *l, int fd, short revents, void *ctx);
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
 
-/* One watch per descriptor; watching it again replaces events and callback. */
+/* A descriptor has one watch; watching it again replaces events and callback. */
 void loop_watch(struct loop *l, int fd, short events, loop_fd_fn fn, void *ctx);
 void loop_unwatch(struct loop *l, int fd);
 
-/* Waits for something at most timeout_ns and runs its callbacks. Returns 1 if any ran, 0 if time
+/* Waits at most timeout_ns for an event and runs its callbacks. Returns 1 if any ran, 0 if the time
  * passed, -1 if the user interrupted (see interrupt.h) or poll failed. */
 int loop_step(struct loop *l, uint64_t timeout_ns, struct err *err);
 

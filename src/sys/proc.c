@@ -1,5 +1,5 @@
 /*
- * proc.c - Hone's side of a child process: pipes, the loop, the story of its end.
+ * proc.c - Hone's side of a child process: its pipes, its watches in the loop, how it ended.
  *
  *     idle --child_start--> running --ENDED or socket closed--> ended --child_release--> idle
  */
@@ -46,7 +46,7 @@ static void env_drop(struct env_vec *v, const char *name, size_t n)
     v->n = kept;
 }
 
-/* The strings are borrowed; only the array is ours. */
+/* The array is ours; the strings are borrowed. */
 static void build_env(const struct child_process *c, struct env_vec *v)
 {
     static const char *const basic[] = {"PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"};
@@ -68,14 +68,14 @@ static void build_env(const struct child_process *c, struct env_vec *v)
 
 /* ---- descriptors ------------------------------------------------------------------------- */
 
-/* High enough not to be in the way of 0..3 in the program. */
-static int high(int fd)
+/* Moves a descriptor to 10 or above, so that it does not collide with the program's 0..3. */
+static int move_high(int fd)
 {
     int h = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     return h;
 }
 
-/* One end for us, non-blocking; the other, high, for the program. */
+/* Makes a pipe: our end is non-blocking, the program's end is a high descriptor. */
 static int make_pipe(int *ours, int *theirs, bool we_write)
 {
     int p[2];
@@ -83,7 +83,7 @@ static int make_pipe(int *ours, int *theirs, bool we_write)
         return -1;
     *ours = p[we_write ? 1 : 0];
     int other = p[we_write ? 0 : 1];
-    *theirs = high(other);
+    *theirs = move_high(other);
     close(other);
     fcntl(*ours, F_SETFL, O_NONBLOCK);
     return *theirs < 0 ? -1 : 0;
@@ -93,7 +93,7 @@ static int open_null(void)
 {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), h = -1;
     if (fd >= 0) {
-        h = high(fd);
+        h = move_high(fd);
         close(fd);
     }
     return h;
@@ -102,30 +102,30 @@ static int open_null(void)
 static int open_streams(struct child_process *c, int fds[4])
 {
     if (c->in_fd >= 0)
-        fds[0] = high(c->in_fd);
+        fds[0] = move_high(c->in_fd);
     else if (c->input)
         make_pipe(&c->in_pipe, &fds[0], true);
     else
         fds[0] = open_null();
     if (c->out_fd >= 0)
-        fds[1] = high(c->out_fd);
+        fds[1] = move_high(c->out_fd);
     else
         make_pipe(&c->out_pipe, &fds[1], false);
     if (c->merge)
-        fds[2] = high(fds[1]);
+        fds[2] = move_high(fds[1]);
     else if (c->err_fd >= 0)
-        fds[2] = high(c->err_fd);
+        fds[2] = move_high(c->err_fd);
     else
         make_pipe(&c->err_pipe, &fds[2], false);
     if (c->pass_fd >= 0)
-        fds[3] = high(c->pass_fd);
+        fds[3] = move_high(c->pass_fd);
     bool ok = fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0 && (c->pass_fd < 0 || fds[3] >= 0);
     return ok ? 0 : -1;
 }
 
 /* ---- the loop's callbacks ------------------------------------------------------------------ */
 
-/* Reads what is there. True when no more will come. */
+/* Reads the bytes that are there. Returns true when no more will come. */
 static bool drain(int fd, struct strbuf *sb)
 {
     char buf[65536];
@@ -167,8 +167,9 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* All of the child's writers are dead, so what is in the pipes is all there will be. */
-static void settle(struct child_process *c)
+/* Reads what is left in the pipes. All processes that wrote to them are dead, so no more will
+ * come. */
+static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)
         drain(c->out_pipe, &c->out);
@@ -203,12 +204,13 @@ static void on_report(struct loop *l, int fd, short revents, void *ctx)
         c->cpu_ns = m.cpu_ns;
         c->peak_bytes = m.peak_bytes;
     } else {
-        /* Somebody killed the supervisor: the best that is left is the program's group. */
+        /* Somebody killed the supervisor. All we can still do is to kill the program's process
+         * group. */
         kill(-c->pid, SIGKILL);
         c->end = CHILD_SIGNALED;
         c->code = SIGKILL;
     }
-    settle(c);
+    read_rest(c);
     if (c->on_end)
         c->on_end(c, c->ctx);
 }
@@ -223,13 +225,13 @@ static int start_error(const struct child_process *c, const struct super_msg *m,
     return err_errno(err, "cannot run '%s'", c->argv[0]);
 }
 
-/* Forks the supervisor and hears from it whether the program runs. */
+/* Forks the supervisor, which reports whether the program runs. */
 static int launch(struct child_process *c, struct super_spec *s, struct err *err)
 {
     int sv[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
         return err_errno(err, "socketpair");
-    s->control = high(sv[1]);
+    s->control = move_high(sv[1]);
     close(sv[1]);
     c->super_fd = sv[0];
     c->super_pid = fork();
@@ -302,7 +304,7 @@ out:
     for (int i = 0; i < 4; i++)
         close_fd(&fds[i]);
     if (r < 0)
-        settle(c);
+        read_rest(c);
     vec_release(&env);
     strbuf_release(&path);
     return r;
@@ -318,7 +320,7 @@ int child_run(struct child_process *c, struct err *err)
     if (c->super_fd >= 0) {
         close_fd(&c->super_fd);
         c->end = CHILD_KILLED;
-        settle(c);
+        read_rest(c);
     }
     c->loop = NULL;
     loop_free(l);
@@ -332,7 +334,7 @@ void child_release(struct child_process *c)
     if (c->super_fd >= 0) {
         stop_reading(c, &c->super_fd);
         c->end = CHILD_KILLED;
-        settle(c);
+        read_rest(c);
     }
     strbuf_release(&c->out);
     strbuf_release(&c->err);

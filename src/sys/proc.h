@@ -1,5 +1,5 @@
 /*
- * proc.h - child processes, for everything Hone runs: compilers, workers, authors, probes.
+ * proc.h - child processes, for everything that Hone runs: compilers, workers, authors, probes.
  *
  *     const char *argv[] = {"nvcc", "--version", NULL};
  *     struct child_process c = CHILD_INIT;
@@ -9,14 +9,15 @@
  *     if (c.end == CHILD_EXITED && c.code == 0) use(c.out.buf);
  *     child_release(&c);
  *
- * Between Hone and the program stands a small supervisor, forked from Hone, that
- *   1. is the reaper of all the program's descendants, daemons included, and leaves none alive;
+ * Between Hone and the program runs a small supervisor, forked from Hone. It
+ *   1. reaps all descendants of the program, also daemons, and leaves none alive;
  *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
- *      and when Hone itself dies, even by SIGKILL (its end of a socket closes);
- *   3. reports how it ended, once.
- * Memory is measured (resident anonymous and shared pages of all descendants, every 20 ms), not
- * limited by address space: CUDA and the sanitizers reserve terabytes they never touch.
- * Output past its cap is read and dropped, so that a chatty child neither fills memory nor hangs.
+ *      and when Hone itself dies, even by SIGKILL (because Hone's end of a socket closes);
+ *   3. reports once how the program ended.
+ * The supervisor measures memory (resident anonymous and shared pages of all descendants, every 20
+ * ms). It does not limit the address space, because CUDA and the sanitizers reserve terabytes that
+ * they never touch. Output over its cap is read and dropped, so a program that prints much neither
+ * fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
 #define SYS_PROC_H
@@ -35,27 +36,27 @@ struct child_process {
     /* ---- what to run: set before the start ---- */
     const char *const *argv; /* argv[0] is looked up on PATH */
     const char *const *env;  /* "NAME=VALUE" sets, "NAME" unsets; NULL-terminated; or NULL */
-    bool clean_env;          /* begin with PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH alone */
+    bool clean_env;          /* start with PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH only */
     const char *dir;         /* working directory; NULL = ours */
-    const void *input;       /* its standard input; NULL = nothing */
+    const void *input;       /* its standard input; NULL = empty */
     size_t input_len;
-    int in_fd, out_fd, err_fd; /* descriptors to use as they are; -1 = input, captured, captured */
+    int in_fd, out_fd, err_fd; /* descriptors to use directly; -1 = `input`, captured, captured */
     int pass_fd;               /* becomes descriptor 3 of the program; -1 = none */
     bool merge;                /* standard error goes where standard output goes */
-    size_t max_out, max_err;   /* caps on what is kept; 0 = 1 MiB */
+    size_t max_out, max_err;   /* caps on the output that is kept; 0 = 1 MiB */
     uint64_t limit_ns;         /* 0 = none */
     uint64_t grace_ns;         /* between SIGTERM and SIGKILL; 0 = SIGKILL at once */
     uint64_t limit_bytes;      /* memory of all descendants; 0 = none */
     uint64_t limit_file_bytes; /* size of a file it writes; 0 = none */
     bool no_aslr;
-    /* called from the loop when it has ended and its output is complete */
+    /* called from the loop when the program has ended and its output is complete */
     void (*on_end)(struct child_process *c, void *ctx);
     void *ctx;
 
-    /* ---- what came of it ---- */
+    /* ---- the outcome ---- */
     enum child_end end;
     int code;
-    struct strbuf out, err; /* what it printed, capped */
+    struct strbuf out, err; /* its output, capped */
     uint64_t wall_ns, cpu_ns, peak_bytes;
     pid_t pid; /* of the program */
 
@@ -74,12 +75,12 @@ struct child_process {
         .out_pipe = -1, .err_pipe = -1                                                         \
     }
 
-/* Starts it in a loop; on_end follows from loop_step, never from here. -1 means it did not start
- * (no such program, no resources), and says why. */
+/* Starts the program in a loop. loop_step calls on_end later; child_start never does. Returns -1
+ * with the reason if it did not start (no such program, no resources). */
 int child_start(struct child_process *c, struct loop *l, struct err *err);
-/* Starts it and waits for its end; -1 also if the user interrupts. */
+/* Starts the program and waits for its end. Also returns -1 if the user interrupts. */
 int child_run(struct child_process *c, struct err *err);
-/* Frees what the child left; kills it first if it still runs (without on_end). */
+/* Frees everything. If the program still runs, kills it first and does not call on_end. */
 void child_release(struct child_process *c);
 
 /* "exit status 3", "killed by signal 11 (Segmentation fault)", "over its time limit of 2 s", ... */

@@ -1,5 +1,5 @@
 /*
- * supervise.c - ends with its program: nothing that descends from the program outlives this
+ * supervise.c - runs a program and ends with it: no descendant of the program outlives this
  * process.
  *
  * Invariants:
@@ -29,7 +29,7 @@
 #include "sys/child_end.h"
 #include "sys/loop.h"
 
-/* ---- small things that are safe after fork -------------------------------------------------- */
+/* ---- helpers that are safe after fork ------------------------------------------------------- */
 
 static void close_from(unsigned first)
 {
@@ -41,7 +41,7 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
-/* Kernels before 5.3 and some sandboxes lack it; then the loop below ticks instead. */
+/* Kernels before 5.3 and some sandboxes lack pidfd_open; then watch() polls instead. */
 static int pidfd_open_raw(pid_t pid)
 {
 #ifdef SYS_pidfd_open
@@ -130,7 +130,7 @@ struct kernel_dirent {
     char name[];
 };
 
-/* A process's children are listed by the thread that made them. */
+/* The kernel lists a process's children by the thread that made them. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];
@@ -166,7 +166,7 @@ static uint64_t memory_of(pid_t pid)
     return field_kib(buf, "\nRssAnon:") + field_kib(buf, "\nRssShmem:");
 }
 
-/* Our own children first, then theirs, breadth first. */
+/* Visits our own children first, then theirs, breadth first. */
 static uint64_t memory_of_descendants(struct pid_set *set)
 {
     uint64_t sum = 0;
@@ -194,7 +194,7 @@ static _Noreturn void become_program(const struct super_spec *s, int failure_fd)
         signal(sig, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever kills the supervisor kills the program */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the supervisor is killed, the program dies too */
     for (int i = 0; i < 4; i++)
         if (s->fds[i] >= 0 && dup2(s->fds[i], i) < 0)
             goto failed;
@@ -217,7 +217,8 @@ failed:
     _exit(127);
 }
 
-/* Forks the program and waits until it has executed; -1 with f filled in. */
+/* Forks the program and waits until it has called exec. Returns -1 with f filled in if that
+ * fails. */
 static pid_t start_program(const struct super_spec *s, struct start_failure *f)
 {
     int p[2];
@@ -228,7 +229,7 @@ static pid_t start_program(const struct super_spec *s, struct start_failure *f)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        /* Out of the way of the program's 0..3. */
+        /* A high descriptor does not collide with the program's 0..3. */
         become_program(s, fcntl(p[1], F_DUPFD_CLOEXEC, 10));
     }
     f->error = pid < 0 ? errno : 0;
@@ -245,7 +246,7 @@ static pid_t start_program(const struct super_spec *s, struct start_failure *f)
     return pid;
 }
 
-/* ---- the watch --------------------------------------------------------------------------- */
+/* ---- watching the program ------------------------------------------------------------------- */
 
 struct supervisor {
     const struct super_spec *spec;
@@ -269,7 +270,7 @@ static bool program_is_dead(const struct supervisor *v)
     return waitid(P_PID, (id_t)v->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0;
 }
 
-/* Other descendants that came to us and died. The program itself is left for the end. */
+/* Reaps other descendants that became our children and died. end_all() reaps the program itself. */
 static void reap_orphans(const struct supervisor *v)
 {
     for (;;) {
@@ -296,7 +297,8 @@ static void end_all(struct supervisor *v)
     v->report.end = WIFSIGNALED(status) ? CHILD_SIGNALED : CHILD_EXITED;
     v->report.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 
-    /* An orphan comes to us only when its parent dies, so this takes one round per generation. */
+    /* A grandchild becomes our child only when its parent dies, so this takes one round per
+     * generation. */
     pid_t r;
     do {
         v->pids.n = 0;
@@ -316,7 +318,8 @@ static void end_all(struct supervisor *v)
         v->report.peak_bytes = (uint64_t)ru.ru_maxrss << 10;
 }
 
-/* Begins the end for this reason: politely where that was asked for. True = end it now. */
+/* Begins to end the program for this reason, with SIGTERM first if `polite` and a grace time is
+ * set. Returns true if it must be killed now. */
 static bool begin_end(struct supervisor *v, enum child_end why, bool polite)
 {
     if (v->why == CHILD_RUNNING)
@@ -345,7 +348,7 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
 }
 
-/* Returns when all of it shall end. */
+/* Returns when all processes must end. */
 static void watch(struct supervisor *v)
 {
     const struct super_spec *s = v->spec;
@@ -387,7 +390,7 @@ static void send_report(const struct super_spec *s, const struct super_msg *m)
         continue;
 }
 
-/* Keeps nothing of Hone's open but the socket, which moves to descriptor 3. */
+/* Closes all of Hone's descriptors except the socket, which moves to descriptor 3. */
 static void drop_descriptors(struct super_spec *s)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -400,7 +403,8 @@ static void drop_descriptors(struct super_spec *s)
 
 _Noreturn void supervise(const struct super_spec *spec)
 {
-    /* Large for a stack that may be a small thread's: this process has but one thread. */
+    /* Static, because it is large for the stack of a small thread; this process has only one
+     * thread. */
     static struct supervisor v;
     struct super_spec s = *spec;
     v.spec = &s;

@@ -11,7 +11,7 @@
 
 static const uint64_t tty_every_ns = 100000000, plain_every_ns = UINT64_C(10000000000);
 
-/* 80 where it is unknown. */
+/* Returns 80 if the width is unknown. */
 static unsigned term_width(FILE *f)
 {
     struct winsize ws;

@@ -1,5 +1,5 @@
 /*
- * term.h - one line of progress on stderr, rewritten in place; plain lines when not a terminal.
+ * term.h - one line of progress on stderr, rewritten in place; plain lines if it is no terminal.
  *
  *     struct progress p;
  *     progress_init(&p, stderr);
@@ -7,7 +7,7 @@
  *     progress_say(&p, "kernel 3 fails to compile"); a line that stays, above the progress line
  *     progress_end(&p);
  *
- * Where stderr is not a terminal, progress is a plain line, at most one every ten seconds.
+ * If stderr is not a terminal, progress is a plain line, at most one every ten seconds.
  */
 #ifndef SYS_TERM_H
 #define SYS_TERM_H
@@ -27,8 +27,8 @@ void progress_show(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p); /* clears the line */
 
-/* Makes a line safe to show: control characters become '?', at most `width` columns with "..." in
- * place of the rest; UTF-8 is kept whole. In place. */
+/* Makes a line safe to show, in place: control characters become '?'. Cuts it to `width` columns,
+ * with "..." in place of the rest. Keeps UTF-8 characters whole. */
 void term_clean(char *s, unsigned width);
 
 #endif

@@ -21,7 +21,8 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* `above` the binary: bin/hone and build/release/t/NAME both belong to a source tree. */
+/* Looks in .deps of the directories above the binary: bin/hone and build/release/t/NAME both belong
+ * to a source tree. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)
 {
     struct strbuf self = STRBUF_INIT(4096);
@@ -34,7 +35,7 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
                 break;
             *slash = '\0';
         }
-        char *here = getcwd(NULL, 0); /* compilers run in other directories */
+        char *here = getcwd(NULL, 0); /* absolute, because compilers run in other directories */
         if (here)
             add_place(v, a, arena_printf(a, "%s/.deps/%s", here, sub));
         free(here);
@@ -43,7 +44,8 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
     strbuf_release(&self);
 }
 
-/* The last match in version order is the newest (libnvrtc.so.13 after libnvrtc.so.12). */
+/* Returns the last match in version order, which is the newest (libnvrtc.so.13 after
+ * libnvrtc.so.12). */
 static const char *newest_match(struct arena *a, const char *pattern)
 {
     glob_t g;
@@ -127,7 +129,7 @@ static void find_cuda(struct toolchain *tc, const struct place_vec *places)
 
 /* ---- tools -------------------------------------------------------------------------------- */
 
-/* Environment, .deps/bin, the chosen CUDA, PATH, then every CUDA there is. */
+/* Looks in the environment, .deps/bin, the chosen CUDA, PATH, then every CUDA found. */
 static const char *find_tool(struct toolchain *tc, const struct place_vec *cuda,
                              const struct place_vec *bins, const char *env, const char *name)
 {
@@ -219,7 +221,7 @@ void toolchain_release(struct toolchain *tc)
 
 /* ---- versions ----------------------------------------------------------------------------- */
 
-/* The number after "#define NAME", or -1. */
+/* Returns the number after "#define NAME", or -1. */
 static long define_of(const char *text, const char *name)
 {
     size_t n = strlen(name);
