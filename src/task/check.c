@@ -51,7 +51,8 @@ static void check_smoke_size(const struct shape *s, struct task_report *r)
                 s->task->tensors.items[i].name, (unsigned long long)s->elems[i], TASK_SMOKE_ELEMS);
 }
 
-/* The floor of what must be moved: no kernel may be blamed for beating a wrong one. */
+/* Checks the declared least traffic. If it were too high, the judge would blame a kernel for being
+ * faster than possible. */
 static void check_bytes(const struct shape *s, struct task_report *r)
 {
     const struct task *t = s->task;
@@ -139,11 +140,11 @@ static bool check_source(const struct task *t, const char *dir, struct task_repo
 struct truth {
     void *in[TASK_MAX_TENSORS];
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
-    double *shared; /* all values and magnitudes, in memory the child shares */
+    double *shared; /* all values and magnitudes, in memory shared with the child */
     size_t shared_bytes;
 };
 
-/* A NaN that no arithmetic makes: still there means not written. */
+/* A NaN that no arithmetic produces: an element that still holds it was not written. */
 static double unwritten(void)
 {
     return compare_from_bits(0x7ff8dead0000beefu);
@@ -191,8 +192,8 @@ static void truth_release(struct truth *x, const struct task *t)
         munmap(x->shared, x->shared_bytes);
 }
 
-/* In a process of its own: a reference.c may crash or run forever. */
-static int run_apart(const char *so, const struct shape *s, struct truth *x, struct err *err)
+/* Runs the oracle in a process of its own, because a reference.c may crash or run forever. */
+static int run_in_child(const char *so, const struct shape *s, struct truth *x, struct err *err)
 {
     char *note =
         mmap(NULL, sizeof err->msg, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -230,7 +231,8 @@ static int run_apart(const char *so, const struct shape *s, struct truth *x, str
     return rc;
 }
 
-/* Every element written, every magnitude sound; sets *zero if zeros would be noticed. */
+/* Checks that every element is written and every magnitude is valid. Sets *zero if an output of
+ * zeros would fail. */
 static void check_output(const struct shape *s, size_t i, const struct truth *x, const char *where,
                          bool *zero, struct task_report *r)
 {
@@ -274,7 +276,7 @@ static void check_oracle_at(const struct task *t, size_t w, const char *so, bool
     struct truth x;
     if (shape_resolve(&s, t, &t->workloads.items[w], 1, &a, &err) == 0) {
         const char *where = arena_printf(&a, "at %s", shape_text(&s, &a));
-        if (truth_init(&x, &s, &err) < 0 || run_apart(so, &s, &x, &err) < 0)
+        if (truth_init(&x, &s, &err) < 0 || run_in_child(so, &s, &x, &err) < 0)
             say(&r->problems, t, s.workload->place, "%s: %s", where, err.msg);
         else
             for (size_t i = 0; i < t->tensors.n; i++)

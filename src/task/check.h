@@ -1,15 +1,16 @@
 /*
- * check.h - everything about a loaded task that can be checked without a GPU.
+ * check.h - checks everything about a loaded task that can be checked without a GPU.
  *
  *     struct task_report r = TASK_REPORT_INIT;
  *     task_check(t, &r);
- *     if (r.problems.n) ...      what must be fixed
- *     r.notes                    what the user should know: what was not checked, and why
+ *     if (r.problems.n) ...      must be fixed
+ *     r.notes                    what was not checked, and why
  *     task_report_release(&r);
  *
- * Checked: a workload of every role, smoke sizes, that reference.c compiles as C17 and as C++17
- * without warnings, has every phase and writes every element of every output with a sound
- * magnitude, that an output of zeros would fail, and that the declared bytes are physical.
+ * It checks that there is a workload of every role, that smoke workloads are small, and that the
+ * declared bytes are possible. It checks that reference.c compiles as C17 and as C++17 without
+ * warnings, has every phase, and writes every element of every output with a valid magnitude. It
+ * checks that an output of zeros would fail.
  */
 #ifndef TASK_CHECK_H
 #define TASK_CHECK_H

@@ -1,5 +1,5 @@
 /*
- * find.c - tasks by path and by name: files, directories, and those embedded in the binary.
+ * find.c - finds tasks by path and by name: files, directories, and those embedded in the binary.
  */
 #include <stdlib.h>
 #include <string.h>

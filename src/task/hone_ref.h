@@ -1,10 +1,11 @@
 /*
- * hone_ref.h - the only header a task's reference.c includes.
+ * hone_ref.h - the only header that a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17 and computes one *unit* per call, in
  * double. Hone puts a prelude in front of it (oracle_source in task/oracle.h): the enumerators HT_x
- * (tensors), HD_x (their dtypes), HA_N (axes), HS_eps (scalars) of the task. The same text is
- * compiled by cc into a shared object (CPU) and by NVRTC into device code (one thread per unit).
+ * (tensors), HD_x (their dtypes), HA_N (axes), HS_eps (scalars) of the task. cc compiles the text
+ * into a shared object for the CPU; NVRTC compiles the same text into device code (one thread per
+ * unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -19,11 +20,11 @@
  *         OUT(y, unit, IN(x, unit) / SCRATCH(unit / AX(C)));
  *     }
  *
- * OUT_MAG(y, i, value, magnitude) also says how large the terms were that were added up (for a dot
- * product: the sum of |a*b|), so that the judge can tell cancellation from a wrong answer;
- * OUT uses |value|. OUT_ADD(y, i, dv, dm) adds to what the same unit put there before, for a unit
- * that fills many elements from one pass over its inputs. IN reads the ORIGINAL input, also of a
- * tensor updated in place.
+ * OUT_MAG(y, i, value, magnitude) also says how large the terms of the sum were (for a dot product:
+ * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
+ * as the magnitude. OUT_ADD(y, i, dv, dm) adds to the value that the same unit stored before, for a
+ * unit that fills many elements in one pass over its inputs. IN reads the ORIGINAL input, also of a
+ * tensor that is updated in place.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -50,7 +51,7 @@ typedef short int16_t;
 #include <stdint.h>
 #endif
 
-/* What the runner hands to every unit; filled by worker/oracle.c and the GPU's service code. */
+/* The argument of every unit. worker/oracle.c and the GPU's service code fill it in. */
 struct hone_ref_ctx {
     const void *in[64];    /* one per tensor, NULL for pure outputs */
     double *out_value[64]; /* NULL for pure inputs */
@@ -58,11 +59,12 @@ struct hone_ref_ctx {
     const int64_t *axis;
     const double *scalar;
     double *scratch;
-    /* CPU: if not NULL, element i of a tensor (or -1: of the scratch) is there when this returns */
+    /* CPU only: if not NULL, fills element i of a tensor (or -1: of the scratch) before it is
+     * read */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
 };
 
-/* The dtype is a constant here, so that the compiler keeps one case of the switch. */
+/* The dtype is a constant in each call, so the compiler keeps only one case of the switch. */
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
 
 HONE_FN void hone_ref_need(const struct hone_ref_ctx *hone, int tensor, int64_t i)
@@ -120,7 +122,7 @@ HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i)
     static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
 #endif
 
-/* Type codes are enum dtype's (base/dtype.h); a test holds the two against each other. */
+/* The type codes are those of enum dtype (base/dtype.h); a test checks that the two agree. */
 HONE_FN float hone_ref_f32_bits(uint32_t b)
 {
     union {

@@ -1,8 +1,8 @@
 /*
- * load.c - task.json to struct task: the document's frame, axes, tensors, scalars, constraints.
+ * load.c - reads task.json into struct task: the top level, axes, tensors, scalars, constraints.
  *
- * Reading goes on after a problem wherever that makes sense; what depends on a broken part is
- * skipped, so that one mistake is one problem. A task comes out only if there was none.
+ * After a problem the loader goes on where that makes sense. It skips parts that depend on a broken
+ * part, so that one mistake gives one problem. It returns a task only if there was no problem.
  */
 #include "task/load.h"
 
@@ -90,7 +90,7 @@ static const char *kind_of_name(const struct task *t, const char *name)
     return task_tensor_index(t, name) >= 0 ? "a tensor" : NULL;
 }
 
-/* Axes, scalars and tensors share one space of names, because plans mention them by name alone. */
+/* Axes, scalars and tensors share one namespace, because plans refer to them by name alone. */
 static bool name_is_free(struct loader *l, const struct node *n, const char *name)
 {
     const char *kind = kind_of_name(l->t, name);
@@ -112,7 +112,7 @@ static void load_axis(struct loader *l, const struct node *n, const char *name)
     size_t type;
     if (!name_is_free(l, n, name))
         return;
-    /* A broken axis is still a name that others may use. */
+    /* Others may refer to a broken axis, so its name is declared anyway. */
     if (node_object(n, 16) && node_need(n, "type", &c) && node_word(&c, types, 2, &type)) {
         axis.is_const = type == 0;
         node_only(n, keys, ARRAY_LEN(keys));
@@ -145,7 +145,7 @@ static bool load_dtype(const struct node *obj, enum dtype *out)
     const char *name;
     if (!node_need(obj, "dtype", &n) || !node_str(&n, 64, &name))
         return false;
-    if (str_eq(name, "float8_e4m3")) /* FlashInfer-Bench's other name for it */
+    if (str_eq(name, "float8_e4m3")) /* another name of it in FlashInfer-Bench */
         name = "float8_e4m3fn";
     *out = dtype_from_name(name);
     if (*out != DT_NONE)
@@ -178,7 +178,7 @@ static void load_scalar(struct loader *l, const struct node *n, const char *name
     bool ok = load_dtype(n, &dtype);
     if (!node_need(n, "value", &c) || !node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
         return;
-    /* The value is what the type can hold: kernel and oracle must be given the same. */
+    /* Rounds the value to its dtype: kernel and oracle must get the same value. */
     uint64_t bits = 0;
     dtype_store(dtype, &bits, value);
     double held = dtype_load(dtype, &bits);
@@ -218,7 +218,7 @@ static bool load_shape(struct loader *l, const struct node *n, struct task_tenso
     return ok;
 }
 
-/* The second mention of an in-place tensor must say the same as the first. */
+/* A tensor updated in place is declared twice; both declarations must agree. */
 static void load_in_place(const struct node *n, struct task_tensor *was,
                           const struct task_tensor *t)
 {
@@ -280,7 +280,7 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     }
 }
 
-/* FlashInfer's scalars stand among the inputs and are names in expressions, too. */
+/* FlashInfer's scalars are declared among the inputs, and expressions may use their names too. */
 static void load_names(struct loader *l)
 {
     struct task *t = l->t;
@@ -291,9 +291,10 @@ static void load_names(struct loader *l)
             *vec_push(&t->names) = t->scalars.items[i].name;
 }
 
-/* ---- the rest of the frame ------------------------------------------------------------------- */
+/* ---- other keys ------------------------------------------------------------------------------ */
 
-/* A definition's constraints are Python: what is not in our language is kept, unchecked. */
+/* The constraints of a definition are Python. Those outside our expression language are kept as
+ * text and not checked. */
 static void load_constraints(struct loader *l)
 {
     struct node n;
@@ -318,8 +319,8 @@ static void load_constraints(struct loader *l)
     }
 }
 
-/* Hone's tasks need the key; a definition does without. */
-static bool own_key(struct loader *l, const char *key, struct node *out)
+/* Hone's tasks must have the key; FlashInfer-Bench definitions need not. */
+static bool hone_key(struct loader *l, const char *key, struct node *out)
 {
     return l->t->is_definition ? node_get(&l->root, key, out) : node_need(&l->root, key, out);
 }
@@ -367,7 +368,7 @@ static void load_class(struct loader *l)
         node_str(&n, 128, &op);
     l->t->op_type = op;
     l->t->class = class_of_op(op);
-    if (own_key(l, "class", &n) && node_word(&n, class_names + 1, CLASS_COUNT - 1, &class))
+    if (hone_key(l, "class", &n) && node_word(&n, class_names + 1, CLASS_COUNT - 1, &class))
         l->t->class = (enum task_class)(class + 1);
 }
 
@@ -398,7 +399,7 @@ static void load_baselines(struct loader *l)
 {
     static const char *const known[] = {"naive", "torch", "torch.compile", "cublaslt", "cudnn"};
     struct node n;
-    if (!own_key(l, "baselines", &n) || !node_array(&n, 16))
+    if (!hone_key(l, "baselines", &n) || !node_array(&n, 16))
         return;
     for (size_t i = 0; i < json_array_size(n.j); i++) {
         struct node c = node_item(&n, i);
@@ -416,7 +417,7 @@ static void load_compute(struct loader *l)
     static const char *const types[] = {"float64", "float32", "float16", "bfloat16"};
     struct node n;
     size_t which = 1;
-    if (own_key(l, "compute", &n))
+    if (hone_key(l, "compute", &n))
         node_word(&n, types, ARRAY_LEN(types), &which);
     l->t->compute = dtype_from_name(types[which]);
 }
@@ -426,7 +427,7 @@ static void load_texts(struct loader *l)
     struct node n;
     struct task *t = l->t;
     t->description = "";
-    if (own_key(l, "description", &n) && !json_is_null(n.j) &&
+    if (hone_key(l, "description", &n) && !json_is_null(n.j) &&
         node_str(&n, TEXT_MAX, &t->description) && !*t->description && !t->is_definition)
         node_bad(&n, "the description is empty");
     if (node_get(&l->root, "torch", &n))
@@ -458,7 +459,7 @@ static void load_document(struct loader *l)
         "baselines",
         "flags",
         "tags",
-        /* FlashInfer-Bench's own */
+        /* keys of FlashInfer-Bench */
         "reference",
         "type",
         "custom_inputs_entrypoint",
@@ -474,17 +475,17 @@ static void load_document(struct loader *l)
     load_compute(l);
     load_baselines(l);
     if (!load_axes(l))
-        return; /* all else speaks of axes */
+        return; /* everything else refers to axes */
     load_scalars(l);
-    load_names(l); /* once for the shapes */
+    load_names(l); /* first for the shapes */
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
     l->t->names.n = 0;
-    load_names(l); /* and again with the scalars among a definition's inputs */
+    load_names(l); /* then with the scalars among a definition's inputs */
     load_constraints(l);
-    if (own_key(l, "flops", &n))
+    if (hone_key(l, "flops", &n))
         load_expr(l, &n, &l->t->flops);
-    if (own_key(l, "bytes", &n))
+    if (hone_key(l, "bytes", &n))
         load_expr(l, &n, &l->t->bytes);
     load_init(l);
     load_tolerance(l);

@@ -1,5 +1,5 @@
 /*
- * load.h - what the files of the loader share; nothing outside task/ includes this.
+ * load.h - what the files of the loader share. Nothing outside task/ includes this.
  */
 #ifndef TASK_LOAD_H
 #define TASK_LOAD_H
@@ -18,15 +18,15 @@ struct loader {
 void load_init(struct loader *l);
 void load_tolerance(struct loader *l);
 
-/* load_work.c: "oracle" and "workloads", and what must hold over all workloads. */
+/* load_work.c: "oracle" and "workloads", and the checks over all workloads. */
 void load_oracle(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 
-/* An expression over the task's names, without alignof. */
+/* Reads an expression over the task's names, without alignof. */
 bool load_expr(struct loader *l, const struct node *n, struct expr **out);
 
-/* Is there such a member in "inputs" or "outputs", however broken? */
+/* Whether "inputs" or "outputs" has such a member, even a broken one. */
 bool load_declared(const struct loader *l, const char *list, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * load_init.c - how inputs are generated, and how far outputs may be off.
+ * load_init.c - reads how inputs are generated, and how large the error of outputs may be.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void load_choice(const struct node *n, struct task_choice *pick)
         node_bad(n, "an empty list leaves nothing to choose from");
 }
 
-/* A number, a list of numbers, or an expression over the axes. */
+/* Reads a number, a list of numbers, or an expression over the axes. */
 static void load_param(struct loader *l, const struct node *obj, const char *key, double *value,
                        struct expr **e, struct task_choice *pick)
 {
@@ -128,7 +128,7 @@ static void load_init_of(struct loader *l, const struct node *n, struct task_ten
     check_dist(&dist, t);
 }
 
-/* Without an init: what a definition's tensor most likely holds. */
+/* Without an init: a guess at the values of a definition's tensor. */
 static void default_init(struct task_tensor *t)
 {
     bool is_float = dtype_is_float(t->dtype);
@@ -153,7 +153,7 @@ void load_init(struct loader *l)
         c = node_member(&n, key, value);
         int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
         if (i < 0 && load_declared(l, "inputs", key))
-            continue; /* that it is broken was said */
+            continue; /* this problem was reported before */
         if (i < 0 || !l->t->tensors.items[i].is_input)
             node_bad_key(&c, "init of \"%.64s\", which is no input", key);
         else
@@ -184,7 +184,7 @@ static void load_tolerance_of(const struct node *n, struct task_tensor *t)
         node_bad(&c, "the reason is too short to be one: say what errs, and by how much");
 }
 
-/* A few units in the last place of the output: what a definition without tolerances gets. */
+/* A definition without tolerances gets a few units in the last place of the output. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;

@@ -1,5 +1,5 @@
 /*
- * load_work.c - the oracle's phases, the workloads, and what must hold over all of them.
+ * load_work.c - reads the oracle's phases and the workloads, and checks all workloads.
  */
 #include <string.h>
 
@@ -56,13 +56,13 @@ void load_oracle(struct loader *l)
 
 /* ---- workloads ------------------------------------------------------------------------------- */
 
-/* Bounds what a hostile task can make the checks below cost. */
+/* Limits the cost of the checks below, because a task may be hostile. */
 #define MAX_HELDOUT 32
 #define VERIFY_DRAWS 4
 
 #define AXIS_MAX (INT64_C(1) << 40)
 
-/* [lo, hi] or {"min", "max", "multiple"}. */
+/* Reads [lo, hi] or {"min", "max", "multiple"}. */
 static bool load_range(const struct node *n, struct axis_range *x)
 {
     static const char *const keys[] = {"min", "max", "multiple"};
@@ -221,7 +221,7 @@ static int verify_shape(const struct task *t, const struct shape *s, struct err 
     return verify_sizes(t, s, err);
 }
 
-/* Every fixed workload must resolve; a held-out one for a number of draws. */
+/* Every fixed workload must resolve; a held-out workload must resolve for several draws. */
 void load_verify(struct loader *l)
 {
     struct task *t = l->t;

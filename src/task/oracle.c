@@ -1,9 +1,9 @@
 /*
  * oracle.c - see oracle.h.
  *
- * A phase is a function `void fn(const struct hone_ref_ctx *, int64_t first, int64_t count)` of
- * the shared object. The threads of oracle_run take blocks of units from a common counter and meet
- * between phases; what a unit computes does not depend on which thread runs it.
+ * A phase is a function `void fn(const struct hone_ref_ctx *, int64_t first, int64_t count)` of the
+ * shared object. The threads of oracle_run take blocks of units from a common counter and wait for
+ * each other between phases. The result of a unit does not depend on the thread that runs it.
  */
 #include "task/oracle.h"
 
@@ -46,8 +46,8 @@ static void add_prelude(struct strbuf *out, const struct task *t)
         add_enum(out, "HS", t->scalars.items[i].name, i);
 }
 
-/* Length of the directive `#include "hone_ref.h"` if the line is that; 0 for a line that is no
- * include; -1 for any other include. */
+/* Returns the length of the directive if the line is `#include "hone_ref.h"`, 0 if the line is no
+ * include, -1 for any other include. */
 static int include_kind(const char *line, const char *end)
 {
     static const char own[] = "\"hone_ref.h\"";
@@ -66,7 +66,8 @@ static int include_kind(const char *line, const char *end)
                                                                                             : -1;
 }
 
-/* reference.c with its include taken out (hone_ref.h stands above), line numbers kept. */
+/* Appends reference.c without its include, because hone_ref.h is already there. Keeps line
+ * numbers. */
 static int add_reference(struct strbuf *out, const struct task *t, struct err *err)
 {
     unsigned lineno = 1;

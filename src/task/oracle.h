@@ -1,13 +1,13 @@
 /*
- * oracle.h - a task's reference.c made runnable: what the right answer is, in double.
+ * oracle.h - compiles and runs a task's reference.c, which computes the right answer in double.
  *
  *     if (oracle_build(task, "dir/oracle.so", err) < 0) ...       for the CPU
  *     oracle_run("dir/oracle.so", &shape, in, value, mag, 0, err);
  *     oracle_source(task, &text, err);                            for the GPU, through NVRTC
  *
- * Both sides compile the same text: a prelude of enumerators (HT_ tensors, HD_ their dtypes, HA_
- * axes, HS_ scalars), hone_ref.h, then reference.c. It needs no file beside it. Built-in tasks
- * bring their shared object, compiled when Hone was; others need a C compiler.
+ * CPU and GPU compile the same text: a prelude of enumerators (HT_ tensors, HD_ their dtypes, HA_
+ * axes, HS_ scalars), hone_ref.h, then reference.c. The text needs no other file. The shared
+ * objects of built-in tasks are compiled with Hone itself; other tasks need a C compiler.
  */
 #ifndef TASK_ORACLE_H
 #define TASK_ORACLE_H
@@ -16,17 +16,17 @@
 #include "base/strbuf.h"
 #include "task/task.h"
 
-/* The whole text, in the common subset of C17 and C++17. A reference.c may include only
+/* Returns the whole text, in the common subset of C17 and C++17. A reference.c may include only
  * hone_ref.h and must have a PHASE for each of the task's phases. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
 
-/* Writes the shared object to so_path. The compiler is $CC or cc, under limits on time, memory
- * and file size; its complaints are in err. */
+/* Writes the shared object to so_path. The compiler is $CC or cc, under limits on time, memory and
+ * file size. err holds the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
 /* Runs all phases at this shape on `threads` threads (0 = one per core). `inputs` has one pointer
- * per task tensor (NULL for pure outputs), out_value and out_mag likewise (NULL for pure inputs),
- * each with shape->elems doubles. Code of a reference.c that crashes takes the caller with it. */
+ * per task tensor (NULL for pure outputs). out_value and out_mag also have one per tensor (NULL for
+ * pure inputs), each to shape->elems doubles. If a reference.c crashes, the caller crashes too. */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 

@@ -41,7 +41,7 @@ void report_at(struct report *r, const char *pointer, bool at_key, size_t within
     va_end(ap);
 }
 
-/* A problem of the whole file; err's message already names the place when it has one. */
+/* Reports a problem of the whole file. err's message already names the place if it knows one. */
 static void report_err(struct report *r, const struct err *err)
 {
     r->n++;
@@ -95,7 +95,8 @@ struct task_place node_place(const struct node *n)
     return (struct task_place){p.line, p.column};
 }
 
-/* Pointer syntax: '~' and '/' are escaped. Overlong keys never get here with children. */
+/* Escapes '~' and '/' as JSON pointers require. An overlong key is rejected before its children are
+ * read. */
 static const char *path_join(const struct node *n, const char *key)
 {
     struct strbuf sb = STRBUF_INIT(64 << 10);

@@ -1,5 +1,5 @@
 /*
- * shape.c - one workload at one shape: drawing held-out axes, sizes, alignment, generators.
+ * shape.c - resolves one workload to one shape: draws held-out axes; sizes, alignment, generators.
  */
 #include <math.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static int check_constraints(const struct shape *s, struct err *err)
     return 0;
 }
 
-/* Edges are where kernels break, so half of the draws go there. */
+/* Kernels often break at edges, so half of the draws are edges. */
 static int64_t draw_axis(struct rng *r, const struct axis_range *x)
 {
     int64_t m = x->multiple, lo = (x->lo + m - 1) / m, hi = x->hi / m;
@@ -84,7 +84,7 @@ static int64_t draw_axis(struct rng *r, const struct axis_range *x)
     case 2: /* odd */
         v |= 1;
         break;
-    case 3: /* one beside a multiple of 32 */
+    case 3: /* one less or one more than a multiple of 32 */
         v = v / 32 * 32 + (rng_below(r, 2) ? 1 : -1);
         break;
     default:
@@ -132,7 +132,7 @@ uint32_t shape_align(const struct shape *s, size_t i)
     return (uint32_t)MAX(align, bytes);
 }
 
-/* The integers a dtype holds exactly, for indices and row pointers. */
+/* The largest integer up to which a dtype is exact, for indices and row pointers. */
 static double int_limit(enum dtype t)
 {
     switch (t) {

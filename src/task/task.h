@@ -1,13 +1,13 @@
 /*
  * task.h - what must be computed: tensors, shapes, dtypes, oracle, tolerances, workloads.
  *
- * tasks/NAME/task.json follows FlashInfer-Bench's Definition; Hone's own keys are described in
- * docs/task.md. task_load reports ALL problems of a file, each with file:line:column:
+ * tasks/NAME/task.json follows FlashInfer-Bench's Definition; docs/task.md describes Hone's own
+ * keys. task_load reports ALL problems of a file, each with file:line:column:
  *
  *     struct task *t = task_load(path, &problems);
  *     if (!t) vec_each (struct problem, p, &problems) fprintf(stderr, "%s\n", p->text);
  *
- * A task is immutable once loaded and owns everything it points to.
+ * A task never changes after it is loaded, and it owns everything it points to.
  */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
@@ -27,7 +27,7 @@
 #define TASK_MAX_REFERENCE (1u << 20)        /* bytes of reference.c */
 #define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 32) /* doubles */
-#define TASK_MAX_TENSORS 48                  /* job buffers also hold workspace */
+#define TASK_MAX_TENSORS 48                  /* a job's buffers also hold workspaces */
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
@@ -57,7 +57,7 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* Where something stands in the task's file, from 1; 0 = unknown. */
+/* A place in the task's file, from 1; 0 = unknown. */
 struct task_place {
     unsigned line, column;
 };
@@ -71,11 +71,11 @@ struct task_axis {
 struct task_scalar {
     const char *name;
     enum dtype dtype;
-    double value;   /* as the dtype holds it */
-    bool has_value; /* a FlashInfer scalar has none in its definition; value is then 1 */
+    double value;   /* rounded to the dtype */
+    bool has_value; /* a FlashInfer definition gives its scalars no value; value is then 1 */
 };
 
-/* Numbers of which a workload takes one, see shape_init(). */
+/* A list of numbers; each workload takes one of them, see shape_init(). */
 struct task_choice {
     uint32_t n;
     double value[8];
@@ -118,9 +118,9 @@ struct task_workload {
 struct task {
     struct arena arena;
     const char *name, *description, *dir; /* dir: "" for a built-in task */
-    const char *file;                     /* what problems name: the path, or the asset's */
+    const char *file;                     /* how problems name it: the path, or the asset's */
     bool is_definition;                   /* a FlashInfer-Bench definition: no Hone keys needed */
-    const char *op_type;                  /* as the task names its operation; "" if it does not */
+    const char *op_type;                  /* the task's name for its operation; "" if it has none */
     enum task_class class;
     VEC(struct task_axis) axes;
     VEC(struct task_scalar) scalars;
@@ -128,7 +128,7 @@ struct task {
     VEC(struct task_workload) workloads;
     struct task_place workloads_place;
     VEC(struct task_phase) phases;
-    VEC(const char *) names;             /* in expressions: axes, then integer scalars */
+    VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* as written */
     VEC(struct expr *) constraint_exprs; /* those in our expression language */
     VEC(const char *) unchecked;         /* the others: a definition's Python, kept as text */
@@ -149,39 +149,42 @@ struct shape {
     const struct task_workload *workload;
     int64_t *axes;   /* one per task name: the axes, then the integer scalars */
     uint64_t *elems; /* one per task tensor */
-    uint64_t turn;   /* which of an input's alternatives: the workload's number, or any other */
+    uint64_t turn;   /* selects an entry of each list of init; by default the workload's number */
 };
 
 struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
-/* A task's text from memory; reference_c may be NULL. `file` stands in the problems. */
+/* Parses a task's text. reference_c may be NULL. Problems begin with `file`. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
                         struct problem_vec *problems);
-/* A built-in task by its name, or a path. */
+/* Finds a built-in task by its name, or loads a path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
-/* A kernel that is merely right, the baseline "naive": naive.cu beside the task, or the built-in
- * one of its name. -1 if it has none. */
+/* Returns the source of the baseline "naive", a kernel that is correct but not fast: naive.cu in
+ * the task's directory, or the built-in kernel with the task's name. Returns -1 if there is
+ * none. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
-/* The built-in tasks' names, sorted, in the arena; returns how many. */
+/* Puts the sorted names of the built-in tasks in the arena; returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
-/* One of PyTorch's, which runs in a process of its own? */
+/* Whether it is a PyTorch baseline, which runs in a process of its own. */
 bool baseline_is_torch(const char *name);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 
-/* Resolves a workload; held-out ranges are drawn from `seed`, satisfying the constraints and with a
- * bias towards edges: least, largest, odd, not a multiple of anything handy. */
+/* Resolves a workload. Held-out ranges are drawn from `seed` so that the constraints hold. Half of
+ * the draws are edges: least, largest, odd, next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
-/* An expression over the task's names; -1 with err set where it has no value or a negative one. */
+/* Evaluates an expression over the task's names. Returns -1 with err set if it has no value or a
+ * negative one. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
 /* The extents of tensor i. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
-/* How tensor i's address is aligned in this workload, in bytes: exactly, no higher power of two. */
+/* The alignment of tensor i's address in this workload, in bytes: exactly, no higher power of
+ * two. */
 uint32_t shape_align(const struct shape *s, size_t i);
-/* The generator of input i at this shape: its expressions evaluated and checked, of each list the
- * number at `turn` (counted round and round). */
+/* The generator of input i at this shape. Evaluates and checks its expressions. From each list of
+ * numbers it takes entry `turn`, modulo the list's length. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* "M=256 N=512". */
 const char *shape_text(const struct shape *s, struct arena *a);
