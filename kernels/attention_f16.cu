@@ -4,7 +4,7 @@
 */
 // One block per query row, online softmax over blocks of 128 keys. For each block of keys:
 //   1. thread t computes the score of key t;
-//   2. all agree on the new maximum m; what was summed so far is rescaled by exp(old m - new m);
+//   2. all compute the new maximum m and rescale the sums so far by exp(old m - new m);
 //   3. thread t turns its score into p = exp(score - m), kept in shared memory;
 //   4. thread t adds p * V for the dimensions t, t + 128, ... of the output.
 // Shared memory: the query (D floats), the output row being summed (D), the scores (128).

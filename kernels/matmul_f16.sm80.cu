@@ -41,7 +41,7 @@ using Mma = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape
                                     Tile<_32, _32, _16>{}));
 using LdMatrix = Copy_Atom<SM75_U32x4_LDSM_N, half_t>;
 
-// This thread's part of tile k of one operand into a stage; zeros where there is no such row or k.
+// Loads this thread's part of tile k of one operand into a stage; zeros outside the matrix.
 template <class Src, class Dst, class Rows>
 __device__ void load_tile(const Src &src, const Dst &dst, const Rows &row_ok, bool k_ok, int k,
                           int stage)
@@ -53,7 +53,7 @@ __device__ void load_tile(const Src &src, const Dst &dst, const Rows &row_ok, bo
     copy_if(GmemCopy{}, ok, src(_, _, _, k), dst(_, _, _, stage));
 }
 
-// Which of the rows this thread loads exist.
+// Tells which of the rows that this thread loads exist.
 template <class Coords>
 __device__ auto rows_inside(const Coords &coords, int rows)
 {
@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(128)
             load_tile(tAg, tAs, okA, k_ok, k, k % kStages);
             load_tile(tBg, tBs, okB, k_ok, k, k % kStages);
         }
-        cp_async_fence(); // also when there is nothing left: the waits count groups
+        cp_async_fence(); // also if nothing was loaded: the waits count groups
     };
 
     // Shared memory to registers, and the product.
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(128)
         load(k);
     for (int k = 0; k < k_tiles; k++) {
         cp_async_wait<kStages - 2>(); // tile k has landed, for this thread
-        __syncthreads();              // for all; and all are done with the stage loaded next
+        __syncthreads();              // for all; and all have used the stage loaded next
         load(k + kStages - 1);
         int stage = k % kStages;
         CUTE_UNROLL

@@ -25,9 +25,9 @@
 // and need the same tile of B: each asks for one half of it and multicasts it into both. So `empty`
 // counts the consumers of both blocks, since a producer writes into both.
 //
-// The result goes through shared memory (the ring is free by then) and leaves by TMA, which cuts
-// off what lies outside the matrix, as it fills with zeros on the way in. TMA wants rows that are
-// multiples of 16 bytes; other shapes go to a simple kernel at the end.
+// The result goes through shared memory (the ring is free by then) and leaves by TMA. TMA drops
+// elements outside the matrix; on the way in it fills them with zeros. TMA needs rows whose size
+// is a multiple of 16 bytes; other shapes go to a simple kernel at the end.
 #include <cuda_fp16.h>
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/arch/copy_sm90.hpp>
@@ -42,7 +42,7 @@ using cutlass::arch::ClusterTransactionBarrier;
 using cutlass::arch::NamedBarrier;
 
 constexpr int kStages = 4;
-constexpr int kGroup = 8; // clusters down before one across: what runs at a time fits L2 better
+constexpr int kGroup = 8; // clusters down before the next column: L2 holds tiles that run together
 using BM = Int<128>;
 using BN = Int<256>;
 using BK = Int<64>;
@@ -62,7 +62,7 @@ struct Smem {
     uint64_t full[kStages], empty[kStages];
 };
 
-// Position in the ring: stage, and the parity of how often it was used.
+// Position in the ring: the stage, and the parity of the number of its uses.
 struct Cursor {
     int stage = 0;
     uint32_t phase = 0;
@@ -90,7 +90,7 @@ __device__ void produce(Smem &smem, const TmaDescriptor &tmA, const TmaDescripto
                         int k_tiles)
 {
     constexpr uint64_t hint = static_cast<uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
-    int half = block_rank_in_cluster() * (BN::value / 2); // the rows of B this block brings
+    int half = block_rank_in_cluster() * (BN::value / 2); // the rows of B that this block loads
     Cursor at;
     for (int k = 0; k < k_tiles; k++, at.next()) {
         half_t *a = smem.a + at.stage * BM{} * BK{};
@@ -103,7 +103,7 @@ __device__ void produce(Smem &smem, const TmaDescriptor &tmA, const TmaDescripto
     }
 }
 
-// One lane of the warp per block of the cluster says: this warp is done with the stage.
+// One lane for each block of the cluster tells that block: this warp is done with the stage.
 __device__ void release(Smem &smem, int stage)
 {
     int lane = threadIdx.x % 32;
@@ -121,8 +121,8 @@ __device__ void consume(Smem &smem, const TmaDescriptor &tmC, int2 tile, int M, 
     Tensor rB = thr.partition_fragment_B(sB);
     Tensor acc = partition_fragment_C(mma, Shape<BM, BN>{});
 
-    // One WGMMA batch stays in flight: when batch k has been issued, batch k - 1 is waited for and
-    // its stage handed back.
+    // One WGMMA batch stays in flight: after batch k is issued, the warpgroup waits for batch k - 1
+    // and frees its stage.
     Cursor at;
     int last = 0;
     mma.accumulate_ = GMMA::ScaleOut::Zero;
@@ -156,8 +156,8 @@ __device__ void consume(Smem &smem, const TmaDescriptor &tmC, int2 tile, int M, 
     for (int i = 0; i < size(acc); i++)
         rC(i) = half_t(acc(i));
     copy(to_smem, thrC.retile_S(rC), thrC.partition_D(sC));
-    tma_store_fence();               // what was written is visible to the TMA
-    NamedBarrier::sync(128, 2 + group); // and written by all of this warpgroup
+    tma_store_fence();               // makes the writes visible to the TMA
+    NamedBarrier::sync(128, 2 + group); // all of this warpgroup have written
     if (thread % 128 == 0) {
         int m = tile.x * BM{} + group * 64;
         for (int panel = 0; panel < BN{} / 64; panel++) {
@@ -166,7 +166,7 @@ __device__ void consume(Smem &smem, const TmaDescriptor &tmC, int2 tile, int M, 
                 SM90_TMA_STORE_2D::copy(&tmC, &sC(group * 64, panel * 64), n, m);
         }
         tma_store_arrive();
-        tma_store_wait<0>(); // shared memory must outlive the reads
+        tma_store_wait<0>(); // the TMA has read shared memory
     }
 }
 
@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         cutlass::arch::fence_barrier_init();
     }
     cluster_arrive_relaxed();
-    cluster_wait(); // both blocks' barriers stand before anyone uses them
+    cluster_wait(); // both blocks' barriers are initialised
 
     if (threadIdx.x < 128) {
         cutlass::arch::warpgroup_reg_dealloc<40>();

@@ -12,7 +12,7 @@
 
 #define T 16
 
-// Rows of a matrix with `inner` columns into a tile, zeros outside.
+// Loads rows of a matrix with `inner` columns into a tile, with zeros outside.
 __device__ void load_tile(float tile[T][T + 1], const __nv_bfloat16 *src, int row, int rows,
                           int col, int inner)
 {

@@ -52,7 +52,7 @@ __device__ state join(state a, state b)
     return {m, a.sum * scale(a.m, m) + b.sum * scale(b.m, m)};
 }
 
-// All threads of the block get the join of all their states.
+// Joins the states of all threads of the block; every thread gets the result.
 template <int kThreads>
 __device__ state block_join(state s)
 {
@@ -82,7 +82,7 @@ __device__ float load_remote(const float *p, int rank)
     return v;
 }
 
-// As block_join, over the blocks of the cluster, whose states are in s.
+// Like block_join, for the blocks of the cluster, whose states are in s.
 __device__ state cluster_join(state s)
 {
     __shared__ state mine;
@@ -110,8 +110,8 @@ __device__ auto partition_row(T *p, int row, int rows, int cols)
     return tiled.get_slice(threadIdx.x).partition_S(g);
 }
 
-// The row in registers: kTiles vectors of four per thread. Of a row's tiles a block takes number
-// rank, rank + kBlocks, ...
+// The row in registers: kTiles vectors of four per thread. A block takes the tiles rank,
+// rank + kBlocks, ... of a row.
 template <int kThreads, int kTiles, int kBlocks>
 __device__ void softmax_registers(const float *x, float *y, int rows, int cols)
 {
