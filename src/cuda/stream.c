@@ -27,7 +27,7 @@ int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done
     while (r == CU_SUCCESS && (r = cu->EventQuery(done)) == CU_NOT_READY) {
         uint64_t t = now_ns() - start;
         if (timeout_ns && t > timeout_ns) {
-            err_set(err, ERR_LIMIT, "the GPU still works after %.1f s", (double)t / 1e9);
+            err_set(err, ERR_LIMIT, "the GPU is still busy after %.1f s", (double)t / 1e9);
             return -CU_NOT_READY;
         }
         if (t > 2000000) /* short waits spin, long ones sleep */

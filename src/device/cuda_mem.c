@@ -150,7 +150,7 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
     struct cuda *d = cuda_of(dev);
     struct cuda_slab *s = slab_at(d, addr);
     if (!s)
-        return err_set(err, ERR_INTERNAL, "free of an address that is no buffer");
+        return err_set(err, ERR_INTERNAL, "free: there is no buffer at this address");
     s->used = false;
     d->live_bytes -= s->bytes;
     return 0;
@@ -228,7 +228,7 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
     struct cuda *d = cuda_of(dev);
     struct cuda_slab *s = slab_at(d, addr);
     if (!s)
-        return err_set(err, ERR_INTERNAL, "guards of an address that is no buffer");
+        return err_set(err, ERR_INTERNAL, "guards_ok: there is no buffer at this address");
     uint64_t lo = s->addr - CUDA_GUARD_BYTES, hi = s->addr + s->bytes, n = CUDA_GUARD_BYTES;
     void *args[] = {&lo, &n, &hi, &n, &s->key, &d->slot};
     CUDA_TRY(d, cu_mem_set(d->cu, d->slot, 0xff, 8, d->stream, NULL), err, "checking guard zones");
@@ -263,7 +263,7 @@ int cuda_share(struct device *dev, uint64_t addr, uint8_t handle[64], uint64_t *
     struct cuda_slab *s = slab_at(d, addr);
     struct cu_ipc_handle h;
     if (!s)
-        return err_set(err, ERR_INTERNAL, "share of an address that is no buffer");
+        return err_set(err, ERR_INTERNAL, "share: there is no buffer at this address");
     CUDA_TRY(d, cu_mem_share(d->cu, s->base, &h, NULL), err, "sharing memory with the sidecar");
     memcpy(handle, h.reserved, 64);
     *offset = addr - s->base;

@@ -113,7 +113,7 @@ struct job_tensormap {
     uint8_t fill_nan;   /* OOB fill: 0 zeros, 1 NaN */
 };
 
-/* A program: what one contender runs in this case. */
+/* A program: the launches of one contender in this case. */
 struct job_program {
     uint32_t module; /* index into job.modules */
     uint32_t nlaunches;

@@ -340,18 +340,20 @@ int result_fits(const struct result *r, const struct job *j, struct err *err)
         return err_set(err, ERR_INPUT, "result.bin has %u cases, the job %u", r->ncases, j->ncases);
     for (uint32_t i = 0; i < r->nfindings; i++)
         if (r->findings[i].case_index >= j->ncases)
-            return err_set(err, ERR_INPUT, "result.bin: finding %u names no case", i);
+            return err_set(err, ERR_INPUT, "result.bin: finding %u: the job has no such case", i);
     for (uint32_t i = 0; i < r->ncounters; i++)
         if (r->counters[i].case_index >= j->ncases)
-            return err_set(err, ERR_INPUT, "result.bin: counter %u names no case", i);
+            return err_set(err, ERR_INPUT, "result.bin: counter %u: the job has no such case", i);
     for (uint32_t c = 0; c < r->ncases; c++)
         for (uint32_t k = 0; k < r->cases[c].ncalls; k++) {
             const struct result_call *call = &r->cases[c].calls[k];
             if (call->program >= j->cases[c].nprograms)
-                return err_set(err, ERR_INPUT, "result.bin: call %u.%u names no program", c, k);
+                return err_set(err, ERR_INPUT,
+                               "result.bin: call %u.%u: the job has no such program", c, k);
             for (uint32_t i = 0; i < call->ncompares; i++)
                 if (call->compares[i].buffer >= j->cases[c].nbuffers)
-                    return err_set(err, ERR_INPUT, "result.bin: call %u.%u names no buffer", c, k);
+                    return err_set(err, ERR_INPUT,
+                                   "result.bin: call %u.%u: the job has no such buffer", c, k);
         }
     return 0;
 }

@@ -151,7 +151,7 @@ int dir_make(const char *path, struct err *err)
             break;
     }
     if (r == 0 && !file_is_dir(path))
-        r = err_set(err, ERR_ENV, "'%s' is in the way: it is not a directory", path);
+        r = err_set(err, ERR_ENV, "'%s' exists and is not a directory", path);
     free(p);
     return r;
 }

@@ -226,7 +226,7 @@ int http_start(struct http *h, const struct http_request *rq, struct http_transf
     t->easy = h->c.easy_init();
     if (!t->easy) {
         free(t);
-        return err_set(err, ERR_SYSTEM, "libcurl has no handle to give");
+        return err_set(err, ERR_SYSTEM, "libcurl could not create a handle");
     }
     t->max_bytes = rq->max_bytes ? rq->max_bytes : 64u << 20;
     strbuf_init(&t->body, t->max_bytes);

@@ -19,9 +19,9 @@
 static const char usage[] =
     "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
     "       hone-worker --spool DIR [--once]     serve a spool directory (until all is done)\n"
-    "       hone-worker --tar IN.tar OUT.tar     bundles in, results out\n"
-    "       hone-worker --ceilings SERVICE.cubin [GPU]   what this GPU can do, as JSON\n"
-    "       hone-worker --show RESULT.bin        a result in plain lines\n"
+    "       hone-worker --tar IN.tar OUT.tar     read bundles, write results\n"
+    "       hone-worker --ceilings SERVICE.cubin [GPU]   the highest rates of this GPU, as JSON\n"
+    "       hone-worker --show RESULT.bin        print a result in plain lines\n"
     "       hone-worker --version | --help\n"
     "\n"
     "A bundle is a directory made by `hone`, with job.bin and the code it names.\n"

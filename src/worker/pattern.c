@@ -57,7 +57,7 @@ static double got_at(const struct view *v, uint64_t i)
                           compare_load(v->p->in->got, dtype_bytes(v->b->dtype), i));
 }
 
-/* ---- where ---------------------------------------------------------------------------------- */
+/* ---- where the bad elements are ------------------------------------------------------------- */
 
 /* The span [first, last] of lines with bad elements, and how many of its lines have any. A line is
  * a row or a column. */
@@ -207,7 +207,7 @@ static void tell_where(struct strbuf *sb, const struct view *v)
         strbuf_adds(sb, "scattered elements");
 }
 
-/* ---- what ----------------------------------------------------------------------------------- */
+/* ---- what they hold ------------------------------------------------------------------------- */
 
 /* Would `got` be right where `want` is the truth of element i? */
 static bool fits(const struct view *v, uint64_t i, double got, double want)

@@ -8,7 +8,7 @@
  * places: every seven rounds the worker unloads all of them, and the next round loads them in its
  * own order. Seven is odd, so that order is the reverse of the order seven rounds before.
  *
- * The place of what the driver gives a process (page tables, for example) matters as well. A kernel
+ * The place of the driver's own data (page tables, for example) matters as well. A kernel
  * of 4 us takes the same time as long as the process lives, and 100 ns more or less in the next
  * process. So short kernels are timed as often again in further processes (time_in_processes.c).
  *
@@ -145,7 +145,7 @@ static bool medians_known(const struct rounds *s)
 }
 
 /* After the budget is used up, the worker still makes min_calls calls, but not for longer than this
- * (or twice the budget). Of a kernel that takes a second, three calls are enough. */
+ * (or twice the budget). Three calls of a kernel that takes a second are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

@@ -134,7 +134,7 @@ static int entry(struct unpack *u, const unsigned char *h, struct err *err)
         return bad(u, "a file is too large", name, err);
     u->total += (uint64_t)size;
     if (++u->files > TAR_MAX_FILES || u->total > TAR_MAX_TOTAL)
-        return bad(u, "holds too much", NULL, err);
+        return bad(u, "has too many files or bytes", NULL, err);
     char type = (char)h[AT_TYPE];
     if (type == 'x' || type == 'g')
         return skip(u, size, err);
