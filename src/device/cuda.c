@@ -56,7 +56,7 @@ static const struct {
     {CU_CONTAINED, RESULT_MACHINE, true, "a contained hardware error of the GPU"},
 };
 
-static void lose(struct cuda *d, enum result_status st, const char *why)
+static void mark_lost(struct cuda *d, enum result_status st, const char *why)
 {
     if (d->lost == RESULT_OK) {
         d->lost = st;
@@ -71,11 +71,11 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
             err_set(err, ERR_INPUT, "%s%s%s (%s)", what, *what ? ": " : "", meanings[i].words,
                     cu_error_text(d->cu, rc));
             if (meanings[i].sticky)
-                lose(d, meanings[i].st, err ? err->msg : meanings[i].words);
+                mark_lost(d, meanings[i].st, err ? err->msg : meanings[i].words);
             return meanings[i].st;
         }
     err_set(err, ERR_ENV, "%s%s%s", what, *what ? ": " : "", cu_error_text(d->cu, rc));
-    lose(d, RESULT_MACHINE, cu_error_text(d->cu, rc));
+    mark_lost(d, RESULT_MACHINE, cu_error_text(d->cu, rc));
     return RESULT_MACHINE;
 }
 

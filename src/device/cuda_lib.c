@@ -267,8 +267,8 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
-static int propose(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
-                   struct lt_heuristic *h)
+static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
+                              struct lt_heuristic *h)
 {
     void *pref = NULL;
     int n = 0;
@@ -320,10 +320,11 @@ static double time_algo(struct cuda *d, struct lt_plan *p, const uint64_t addr[3
     return best;
 }
 
-static int choose(struct cuda *d, struct lt_plan *p, const uint64_t addr[3], struct err *err)
+static int choose_algorithm(struct cuda *d, struct lt_plan *p, const uint64_t addr[3],
+                            struct err *err)
 {
     struct lt_heuristic h[MAX_ALGOS];
-    int n = propose(d->lt, p, addr, h), pick = -1;
+    int n = propose_algorithms(d->lt, p, addr, h), pick = -1;
     double best = INFINITY;
     for (int i = 0; i < n; i++) {
         if (h[i].state != 0)
@@ -383,7 +384,7 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
         err_set(err, ERR_INPUT, "cuBLASLt does not take this bias");
         return RESULT_LOAD_FAILED;
     }
-    if (!p || (!p->chosen && choose(d, p, addr, err) < 0))
+    if (!p || (!p->chosen && choose_algorithm(d, p, addr, err) < 0))
         return RESULT_LOAD_FAILED;
     int st = multiply(d, p, addr, &p->algo);
     if (st == 0)

@@ -385,7 +385,7 @@ enum result_status cuda_tensormap(struct device *dev, const struct job_tensormap
 
 /* ---- waiting and clocks ---------------------------------------------------------------------- */
 
-static enum result_status hung(struct cuda *d, uint64_t timeout_ns, struct err *err)
+static enum result_status report_hang(struct cuda *d, uint64_t timeout_ns, struct err *err)
 {
     d->lost = RESULT_HANG;
     snprintf(d->lost_why, sizeof d->lost_why, "still running after %.1f s",
@@ -403,7 +403,7 @@ enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err
     }
     int rc = cuda_wait(d, timeout_ns);
     if (rc == -CU_NOT_READY)
-        return hung(d, timeout_ns, err);
+        return report_hang(d, timeout_ns, err);
     return rc == 0 ? RESULT_OK : cuda_blame(d, rc, err, "");
 }
 
@@ -429,7 +429,7 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     if (rc == 0)
         rc = cuda_wait(d, d->job->limits.call_ns);
     if (rc == -CU_NOT_READY) {
-        hung(d, d->job->limits.call_ns, NULL);
+        report_hang(d, d->job->limits.call_ns, NULL);
         return 0;
     }
     if (rc < 0) {

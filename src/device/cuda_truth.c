@@ -36,7 +36,7 @@ int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, str
     return 0;
 }
 
-static void drop(struct cuda *d, cu_ptr *p)
+static void free_on_device(struct cuda *d, cu_ptr *p)
 {
     if (*p)
         cu_mem_free(d->cu, *p);
@@ -47,16 +47,16 @@ static void drop_case(struct cuda *d)
 {
     struct cuda_truth *t = d->truth;
     for (int i = 0; i < JOB_MAX_BUFFERS; i++) {
-        drop(d, &t->in[i]);
-        drop(d, &t->want[i]);
-        drop(d, &t->mag[i]);
+        free_on_device(d, &t->in[i]);
+        free_on_device(d, &t->want[i]);
+        free_on_device(d, &t->mag[i]);
     }
-    drop(d, &t->got);
-    drop(d, &t->scratch);
-    drop(d, &t->axes);
-    drop(d, &t->scalars);
-    drop(d, &t->partial);
-    drop(d, &t->starts);
+    free_on_device(d, &t->got);
+    free_on_device(d, &t->scratch);
+    free_on_device(d, &t->axes);
+    free_on_device(d, &t->scalars);
+    free_on_device(d, &t->partial);
+    free_on_device(d, &t->starts);
     t->got_bytes = 0;
     t->c = NULL;
 }
@@ -72,7 +72,7 @@ void cuda_truth_close(struct cuda *d)
     d->truth = NULL;
 }
 
-static int make(struct cuda *d, cu_ptr *p, uint64_t bytes, struct err *err)
+static int alloc_on_device(struct cuda *d, cu_ptr *p, uint64_t bytes, struct err *err)
 {
     CUDA_TRY(d, cu_mem_alloc(d->cu, MAX(bytes, UINT64_C(16)), p, NULL), err,
              "allocating memory for the truth");
@@ -90,20 +90,20 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
         const struct job_buffer *b = &c->buffers[i];
         bool in = b->role == JOB_INPUT || b->role == JOB_INOUT;
         bool out = b->role == JOB_OUTPUT || b->role == JOB_INOUT;
-        if ((in && make(d, &t->in[i], b->bytes, err) < 0) ||
-            (out && (make(d, &t->want[i], b->elems * 8, err) < 0 ||
-                     make(d, &t->mag[i], b->elems * 8, err) < 0)))
+        if ((in && alloc_on_device(d, &t->in[i], b->bytes, err) < 0) ||
+            (out && (alloc_on_device(d, &t->want[i], b->elems * 8, err) < 0 ||
+                     alloc_on_device(d, &t->mag[i], b->elems * 8, err) < 0)))
             return -1;
         t->got_bytes = out ? MAX(t->got_bytes, b->bytes) : t->got_bytes;
     }
     /* One partial sum for each warp of the largest grid that a service kernel uses. */
     uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
-    if (make(d, &t->got, t->got_bytes, err) < 0 ||
-        make(d, &t->scratch, c->scratch_elems * 8, err) < 0 ||
-        make(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
-        make(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
-        make(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0 ||
-        make(d, &t->starts, SAMPLE_MAX_RUNS * sizeof(uint64_t), err) < 0)
+    if (alloc_on_device(d, &t->got, t->got_bytes, err) < 0 ||
+        alloc_on_device(d, &t->scratch, c->scratch_elems * 8, err) < 0 ||
+        alloc_on_device(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
+        alloc_on_device(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
+        alloc_on_device(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0 ||
+        alloc_on_device(d, &t->starts, SAMPLE_MAX_RUNS * sizeof(uint64_t), err) < 0)
         return -1;
     if (c->naxes && cuda_write(&d->dev, t->axes, c->axes, (uint64_t)c->naxes * 8, err) < 0)
         return -1;

@@ -20,7 +20,7 @@ enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
 /* Takes the findings and counters that the device gathered since the last call. Those of a baseline
  * are dropped, so that they are not blamed on the candidate. */
-static void collect(struct run *r, uint32_t c, const struct job_call *call)
+static void collect_findings(struct run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
     struct counter_vec n = VEC_INIT;
@@ -74,7 +74,7 @@ static bool is_input(const struct job_buffer *b)
 
 /* Whether the call runs only a sample of its blocks, for the cost model. Such a call's data is
  * generated when the device first touches it, and is not hashed. */
-static bool sampled(const struct call_ctx *x)
+static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_SAMPLE;
 }
@@ -83,7 +83,7 @@ static bool sampled(const struct call_ctx *x)
  * that steer it: indices and row pointers. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
-    return !sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
+    return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
 }
 
 /* Tensors always exist. A workspace exists only for the program that uses it. */
@@ -148,11 +148,11 @@ static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer 
 
 /* Copies a tensor that the call updates in place. A whole call tells which share of such a tensor
  * changes; share_of_changed() uses that for calls that run only a sample of their blocks. */
-static int note_before(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+static int copy_before(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
 {
     enum { FEW = 1024 }; /* elements; fewer give no reliable share */
     const struct job_buffer *b = &x->jc->buffers[i];
-    if (!r->dev->ops->written || sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
+    if (!r->dev->ops->written || is_sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
         b->elems < FEW)
         return 0;
     x->before[i] = xmalloc(b->bytes);
@@ -194,9 +194,9 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
             if (ops->write(r->dev, x->addr[i] + e * size, elem, size, err) < 0)
                 return -1;
         }
-        if (b->role == JOB_INOUT && note_before(r, x, i, err) < 0)
+        if (b->role == JOB_INOUT && copy_before(r, x, i, err) < 0)
             return -1;
-        if (b->role == JOB_INPUT && !sampled(x) &&
+        if (b->role == JOB_INPUT && !is_sampled(x) &&
             ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
             return -1;
     }
@@ -296,9 +296,9 @@ static enum result_status execute(struct run *r, struct call_ctx *x, struct err 
     return st;
 }
 
-static void damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+static void add_damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+static void add_damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
 {
     char text[400];
     va_list ap;
@@ -320,11 +320,11 @@ static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err
         return 0;
     x->out.guards_intact = false;
     if (at < x->addr[i])
-        damage(r, x, "memory was written %" PRIu64 " bytes before the start of '%s'",
-               x->addr[i] - at, b->name);
+        add_damage(r, x, "memory was written %" PRIu64 " bytes before the start of '%s'",
+                   x->addr[i] - at, b->name);
     else
-        damage(r, x, "memory was written %" PRIu64 " bytes past the end of '%s'",
-               at - x->addr[i] - b->bytes + 1, b->name);
+        add_damage(r, x, "memory was written %" PRIu64 " bytes past the end of '%s'",
+                   at - x->addr[i] - b->bytes + 1, b->name);
     return 0;
 }
 
@@ -337,13 +337,13 @@ static int check_globals(struct run *r, struct call_ctx *x, struct err *err)
     if (ops->globals_intact(r->dev, x->ms->m, &x->out.globals_intact, &which, err) < 0)
         return -1;
     if (!x->out.globals_intact)
-        damage(r, x, "the __device__ variable '%s' was changed", which ? which : "?");
+        add_damage(r, x, "the __device__ variable '%s' was changed", which ? which : "?");
     return 0;
 }
 
 /* Checks guard zones, inputs and module variables after the call. If only a sample of the blocks
  * ran, keep_pieces() checks inputs and variables instead. */
-static int inspect(struct run *r, struct call_ctx *x, struct err *err)
+static int check_after_call(struct run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
@@ -353,16 +353,16 @@ static int inspect(struct run *r, struct call_ctx *x, struct err *err)
         if (check_guard(r, x, i, err) < 0)
             return -1;
         uint64_t h = 0;
-        if (b->role != JOB_INPUT || !b->bytes || sampled(x))
+        if (b->role != JOB_INPUT || !b->bytes || is_sampled(x))
             continue;
         if (ops->hash(r->dev, x->addr[i], b->bytes, &h, err) < 0)
             return -1;
         if (h != x->hash[i]) {
             x->out.inputs_intact = false;
-            damage(r, x, "the input '%s' was changed", b->name);
+            add_damage(r, x, "the input '%s' was changed", b->name);
         }
     }
-    return sampled(x) ? 0 : check_globals(r, x, err);
+    return is_sampled(x) ? 0 : check_globals(r, x, err);
 }
 
 void run_drop_kept(struct run *r, size_t index)
@@ -449,7 +449,7 @@ static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
             return -1;
         if (role == JOB_INPUT && k.pieces[i].n) {
             x->out.inputs_intact = false;
-            damage(r, x, "the input '%s' was changed", x->jc->buffers[i].name);
+            add_damage(r, x, "the input '%s' was changed", x->jc->buffers[i].name);
         }
         if (role == JOB_INPUT) {
             vec_release(&k.pieces[i]);
@@ -504,8 +504,8 @@ static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
             return -1;
         if (repeat && h != r->out_hash[i]) {
             x->out.repeat_equal = false;
-            damage(r, x, "'%s' differs from the result of the call before on the same data",
-                   b->name);
+            add_damage(r, x, "'%s' differs from the result of the call before on the same data",
+                       b->name);
         }
         r->out_hash[i] = h;
     }
@@ -561,17 +561,17 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
         st = sidecar_call(r, x->ms, x->c, x->call, x->addr, &x->out.time_ns, err);
     else
         st = execute_watched(r, x, err);
-    collect(r, x->c, x->call);
+    collect_findings(r, x->c, x->call);
     add_lap(&t, &r->spent.run_ns);
     if (st != RESULT_OK)
         return st;
-    int looked = inspect(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
+    int looked = check_after_call(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
     add_lap(&t, &r->spent.look_ns);
     if (looked == 0 && r->rounds && rounds_sample(r->rounds, x->out.time_ns))
         x->out.flags |= JOB_CALL_VERIFY;
     int kept = looked;
     if (looked == 0 && (x->out.flags & JOB_CALL_VERIFY))
-        kept = sampled(x) ? keep_pieces(r, x, err) : keep_outputs(r, x, err);
+        kept = is_sampled(x) ? keep_pieces(r, x, err) : keep_outputs(r, x, err);
     add_lap(&t, &r->spent.keep_ns);
     if (kept < 0 || ((x->call->flags & JOB_CALL_DUMP) && dump_outputs(r, x, err) < 0) ||
         (x->call->program && scrub_outputs(r, x, err) < 0))
@@ -579,7 +579,7 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     return RESULT_OK;
 }
 
-static void announce(struct run *r, const struct call_ctx *x)
+static void announce_call(struct run *r, const struct call_ctx *x)
 {
     struct strbuf sb = STRBUF_INIT(900);
     strbuf_addf(&sb, "did not finish: case '%s', call %u of '%s'", x->jc->name, x->k, x->mod->name);
@@ -587,7 +587,7 @@ static void announce(struct run *r, const struct call_ctx *x)
         strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels", x->prog->launches[l].kernel);
     r->res.where_case = x->c;
     r->res.where_call = x->k;
-    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || sampled(x));
+    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || is_sampled(x));
     strbuf_release(&sb);
 }
 
@@ -632,7 +632,7 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
     if (call->flags & JOB_CALL_TIMED)
         prepare_timing(r);
     find_used(&x);
-    announce(r, &x);
+    announce_call(r, &x);
     enum result_status st = run_on_device(r, &x, &err);
     free_buffers(r, &x);
     watchdog_disarm(r->dog);

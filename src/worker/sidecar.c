@@ -51,7 +51,7 @@ static void put_string(struct strbuf *sb, const char *s)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static void child(int in, int out, pid_t parent)
+static void exec_python(int in, int out, pid_t parent)
 {
     const char *python = getenv("HONE_PYTHON");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -70,7 +70,7 @@ static void child(int in, int out, pid_t parent)
     _exit(3);
 }
 
-static struct sidecar *start(struct err *err)
+static struct sidecar *start_python(struct err *err)
 {
     int to[2], from[2];
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0) {
@@ -79,7 +79,7 @@ static struct sidecar *start(struct err *err)
     }
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        child(to[0], from[1], parent);
+        exec_python(to[0], from[1], parent);
     close(to[0]);
     close(from[1]);
     if (pid < 0) {
@@ -163,8 +163,8 @@ static int request(struct sidecar *s, struct strbuf *line, struct err *err)
 }
 
 /* Waits for "ok ..."; *rest is the text after "ok ". */
-static int answer(struct sidecar *s, uint64_t timeout_ns, char *reply, const char **rest,
-                  struct err *err)
+static int wait_reply(struct sidecar *s, uint64_t timeout_ns, char *reply, const char **rest,
+                      struct err *err)
 {
     int rc = read_reply(s, reply, timeout_ns, err);
     if (rc == 0 && !str_starts(reply, "ok"))
@@ -174,10 +174,10 @@ static int answer(struct sidecar *s, uint64_t timeout_ns, char *reply, const cha
     return rc;
 }
 
-static int ask(struct sidecar *s, struct strbuf *line, uint64_t timeout_ns, char *reply,
-               const char **rest, struct err *err)
+static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeout_ns, char *reply,
+                         const char **rest, struct err *err)
 {
-    return request(s, line, err) < 0 ? -1 : answer(s, timeout_ns, reply, rest, err);
+    return request(s, line, err) < 0 ? -1 : wait_reply(s, timeout_ns, reply, rest, err);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -242,19 +242,19 @@ static int await_open(struct run *r, struct sidecar *s, uint32_t module, struct 
     if (!s->opening)
         return 0;
     s->opening = false;
-    if (answer(s, 120 * SEC, reply, &info, err) < 0)
+    if (wait_reply(s, 120 * SEC, reply, &info, err) < 0)
         return -1;
     r->res.modules[module].message = arena_strdup(&r->arena, info);
     log_info("worker", "%s: ready after %.1f s", info, (double)(now_ns() - s->born_ns) / 1e9);
     return 0;
 }
 
-static int begin(struct run *r, struct module_state *ms, struct err *err)
+static int start_sidecar(struct run *r, struct module_state *ms, struct err *err)
 {
     if (ms->sidecar)
         return 0;
     struct program p = parse_program(&r->job->modules[ms - r->mods]);
-    ms->sidecar = start(err);
+    ms->sidecar = start_python(err);
     int rc = ms->sidecar ? tell_open(r, ms->sidecar, &p, err) : -1;
     program_release(&p);
     return rc;
@@ -273,8 +273,8 @@ void sidecar_prepare(struct run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules && r->dev->ops->share; m++)
         if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
-            begin(r, &r->mods[m], NULL); /* if this fails, sidecar_call() fails again and reports
-                                          * it */
+            start_sidecar(r, &r->mods[m], NULL); /* if this fails, sidecar_call() fails again and
+                                                  * reports it */
 }
 
 /* Writes names and their values as a JSON object. */
@@ -320,7 +320,7 @@ static int tell_case(struct run *r, struct sidecar *s, uint32_t c, const struct 
         strbuf_adds(&sb, "]}");
     }
     strbuf_adds(&sb, "]}");
-    return ask(s, &sb, 120 * SEC, reply, NULL, err);
+    return send_and_wait(s, &sb, 120 * SEC, reply, NULL, err);
 }
 
 static int tell_call(struct run *r, struct sidecar *s, uint32_t c, const struct job_call *call,
@@ -350,7 +350,7 @@ static int tell_call(struct run *r, struct sidecar *s, uint32_t c, const struct 
     strbuf_adds(&sb, "]}");
     /* The first call of a shape may compile for minutes. */
     uint64_t began = now_ns();
-    if (ask(s, &sb, 300 * SEC, reply, &ns, err) < 0)
+    if (send_and_wait(s, &sb, 300 * SEC, reply, &ns, err) < 0)
         return -1;
     if (now_ns() - began > SEC)
         log_info("worker", "a call of PyTorch took %.1f s", (double)(now_ns() - began) / 1e9);
@@ -376,7 +376,7 @@ enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t
     if (st != RESULT_OK)
         return st;
     struct program p = parse_program(&r->job->modules[module]);
-    int rc = begin(r, ms, err);
+    int rc = start_sidecar(r, ms, err);
     if (rc == 0)
         rc = await_open(r, ms->sidecar, module, err);
     if (rc == 0 && ms->sidecar->at_case != c) {

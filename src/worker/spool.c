@@ -60,7 +60,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Entries of dir/sub that do not start with a dot, sorted. */
-static struct name_vec list(const char *dir, const char *sub)
+static struct name_vec list_names(const char *dir, const char *sub)
 {
     struct name_vec v = VEC_INIT;
     char *path = bundle_path(dir, sub);
@@ -147,7 +147,7 @@ static unsigned count_try(const char *bundle)
 }
 
 /* Writes a result that only says why the bundle was given up. */
-static int give_up(const char *bundle, const char *why)
+static int write_gave_up_result(const char *bundle, const char *why)
 {
     struct result res = {.status = RESULT_MACHINE, .message = why};
     char *data;
@@ -168,7 +168,7 @@ static int give_up(const char *bundle, const char *why)
     return rc;
 }
 
-static void forget(const char *bundle, const char *name)
+static void remove_file(const char *bundle, const char *name)
 {
     char *p = bundle_path(bundle, name);
     unlink(p);
@@ -255,7 +255,7 @@ static void give_back(const struct spool *s, const char *bundle, const char *id)
 }
 
 /* Tries to claim todo/ID and runs it. Returns whether we got the claim. */
-static bool work_on(const struct spool *s, const char *id)
+static bool claim_and_run(const struct spool *s, const char *id)
 {
     char *todo = spool_path(s, "todo", id);
     char *mine = xasprintf("%s/claimed/%s.%s", s->dir, id, s->who);
@@ -264,12 +264,13 @@ static bool work_on(const struct spool *s, const char *id)
         char *alive = bundle_path(mine, "alive");
         touch(alive);
         free(alive);
-        forget(mine, "result.bin");
-        forget(mine, "progress.bin");
+        remove_file(mine, "result.bin");
+        remove_file(mine, "progress.bin");
         unsigned tries = count_try(mine);
-        int rc = tries > MAX_TRIES ? give_up(mine, "the worker died or failed on this bundle "
-                                                   "three times")
-                                   : run_child(s, mine);
+        int rc = tries > MAX_TRIES
+                     ? write_gave_up_result(mine, "the worker died or failed on this bundle "
+                                                  "three times")
+                     : run_child(s, mine);
         if (rc == 0)
             finish(s, mine, id);
         else
@@ -283,7 +284,7 @@ static bool work_on(const struct spool *s, const char *id)
 /* Moves bundles back to todo/ whose worker no longer touches `alive`. */
 static void take_back(const struct spool *s)
 {
-    struct name_vec v = list(s->dir, "claimed");
+    struct name_vec v = list_names(s->dir, "claimed");
     int64_t now = v.n ? spool_now(s) : 0;
     vec_each (char *, p, &v) {
         char *bundle = spool_path(s, "claimed", *p), *alive = bundle_path(bundle, "alive");
@@ -302,7 +303,7 @@ static void take_back(const struct spool *s)
     names_release(&v);
 }
 
-static void name_me(struct spool *s)
+static void make_worker_name(struct spool *s)
 {
     char host[64] = "host";
     uint32_t r = 0;
@@ -323,24 +324,24 @@ int spool_serve(const char *dir, bool once, struct err *err)
         s.lease_ns = (uint64_t)(strtod(lease, NULL) * 1e9);
     if (make_dirs(dir, err) < 0)
         return -1;
-    name_me(&s);
+    make_worker_name(&s);
     struct sigaction sa = {.sa_handler = on_signal};
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
     while (!asked_to_stop) {
         bool any = false;
-        struct name_vec v = list(dir, "todo");
+        struct name_vec v = list_names(dir, "todo");
         vec_each (char *, p, &v) {
             if (asked_to_stop)
                 break;
-            any = work_on(&s, *p) || any;
+            any = claim_and_run(&s, *p) || any;
         }
         names_release(&v);
         take_back(&s);
         if (any)
             continue;
         if (once) {
-            v = list(dir, "todo");
+            v = list_names(dir, "todo");
             bool empty = v.n == 0;
             names_release(&v);
             if (empty)
@@ -358,7 +359,7 @@ static int pack_results(const char *dir, const char *out, struct err *err)
     struct tar_writer *w;
     if (tar_create(&w, out, err) < 0)
         return -1;
-    struct name_vec v = list(dir, "done");
+    struct name_vec v = list_names(dir, "done");
     int rc = 0;
     vec_each (char *, p, &v) {
         char *bundle = xasprintf("%s/done/%s", dir, *p), *data;

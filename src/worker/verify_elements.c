@@ -33,7 +33,7 @@ struct spots {
     struct lazy in[JOB_MAX_BUFFERS], scratch;
     uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
     double ops;                                    /* operations of the whole call */
-    uint32_t level[JOB_MAX_BUFFERS];               /* see interval() */
+    uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
     bool unknown[JOB_MAX_BUFFERS];                 /* no level finds its truth */
     struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
     uint64_t *seen;                                /* hash table of the intervals in `units` */
@@ -82,7 +82,7 @@ static bool is_output(const struct job_buffer *b)
     return b->role == JOB_OUTPUT || b->role == JOB_INOUT;
 }
 
-static void forget_results(struct spots *s)
+static void clear_results(struct spots *s)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++) {
         double *mag = s->ctx.out_mag[b];
@@ -113,7 +113,7 @@ static int set_up(struct spots *s, const struct job_call *call, struct err *err)
         return -1;
     s->scratch_shift = piece_shift(sizeof(double));
     s->seen = xcalloc(SEEN_SIZE, sizeof *s->seen);
-    forget_results(s);
+    clear_results(s);
     return 0;
 }
 
@@ -142,8 +142,8 @@ void spots_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first, u
 
 /* Cuts the tensor along its first `level` dimensions; part *at of *parts holds the element. Level 0
  * is the whole tensor; at the tensor's rank each part is one element. */
-static void interval(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
-                     uint64_t *parts)
+static void part_of_element(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
+                            uint64_t *parts)
 {
     *parts = 1;
     for (uint32_t d = 0; d < level; d++)
@@ -158,7 +158,7 @@ static void units_of(const struct spots *s, uint32_t b, uint32_t level, uint64_t
 {
     uint64_t at, parts;
     bool last = phase + 1 == s->c->nphases;
-    interval(&s->c->buffers[b], last ? s->c->buffers[b].rank : level, elem, &at, &parts);
+    part_of_element(&s->c->buffers[b], last ? s->c->buffers[b].rank : level, elem, &at, &parts);
     spots_units(at, parts, s->c->phases[phase].units, first, end);
 }
 
@@ -293,7 +293,7 @@ static int find_truth(struct spots *s, struct err *err)
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
         vec_each (const struct device_piece, p, &s->pieces[b])
             n += 2 * (size_t)p->elems;
-    forget_results(s);
+    clear_results(s);
     if (run_units(s, fills[0], err) < 0)
         return -1;
     double *first = xmalloc((n + 1) * sizeof *first);
