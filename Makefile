@@ -136,24 +136,42 @@ export MODE
 export HONE := $(CURDIR)/$(B)/hone
 export ASAN_OPTIONS := abort_on_error=0:$(ASAN_OPTIONS)
 export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
-SH := $(filter-out t/lib.sh,$(sort $(wildcard t/*.sh)))
-.PHONY: test check check-unit check-shell asan torture bench
-test: setup ## install what is missing, build, run all tests
+# Three tiers; t/README.md lists what is where. A test that has long parts reads TIER: `quick` runs
+# the checks of `make test`, `rest` those that `make test-all` adds, `all` both. prove starts tests
+# in this order: the longest first, so that none runs alone at the end.
+LONGEST := $(patsubst %,t/%.sh,redteam planted compile playbooks kernels recordings weak_models)
+SH := $(LONGEST) $(filter-out t/lib.sh $(LONGEST),$(sort $(wildcard t/*.sh)))
+TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH))
+TORTURE := $(sort $(wildcard t/torture/*.sh))
+PROVE := prove $(PROVE_FLAGS) --exec ''
+TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
+SOAK_SECONDS ?= 600
+.PHONY: test test-all soak check check-all check-rest check-unit check-shell asan torture bench
+test: setup ## install what is missing, build, test every area: 3 minutes once built
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
-check: check-unit $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity ## the tests alone, without set-up
-	@$(MAKE) -s check-shell
-check-shell: $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
-	@prove $(PROVE_FLAGS) $(SH)
+test-all: setup ## `make test` and the longer checks
+	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
+soak: all ## hours, by hand: torture and load, then each fuzz target for SOAK_SECONDS (600)
+	@$(MAKE) -s torture
+	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
+check: $(UNIT) $(TESTED) ## the tests of `make test` alone, without set-up
+	@TIER=quick $(PROVE) $(SH) $(sort $(UNIT))
+check-all: $(UNIT) $(TESTED)
+	@TIER=all $(PROVE) $(SH) $(sort $(UNIT))
+check-rest: $(TESTED) # what test-all adds to test: .ci/run runs it after `make test`
+	@TIER=rest $(PROVE) $(TIERED)
+check-shell: $(TESTED)
+	@$(PROVE) $(SH)
 check-unit: $(UNIT) $(PROGRAMS:%=$(B)/%)
-	@$(if $(UNIT),prove $(PROVE_FLAGS) --exec '' $(sort $(UNIT)))
-# Leaks are the unit tests' to find: looking for them takes ASan 4 s per process on aarch64. The
+	@$(PROVE) $(sort $(UNIT))
+# The unit tests look for leaks; in the shell tests that takes ASan 4 s per process on aarch64. The
 # shell tests left out here spend their time in the compiler, or emulate for minutes.
-asan: ## the unit tests and the quick shell tests under ASan and UBSan
+asan: ## the unit tests and some shell tests under ASan and UBSan
 	@$(MAKE) -s -j2 MODE=asan check-unit
 	@ASAN_OPTIONS=detect_leaks=0 $(MAKE) -s -j2 MODE=asan check-shell \
-	 SH="$(patsubst %,t/%.sh,cli doctor gen_core interrupt optimize resume task worker)"
-torture: all $(B)/hone-test ## the long fault tests
-	@$(if $(wildcard t/torture/*.sh),prove $(sort $(wildcard t/torture/*.sh)))
+	 SH="$(patsubst %,t/%.sh,task optimize resume interrupt cli doctor worker)"
+torture: all $(B)/hone-test ## the fault tests of t/torture in full: a part of `make soak`
+	@prove $(TORTURE)
 BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 $(B)/bench/%: bench/%.c $(B)/libhone.a
 	@mkdir -p $(@D)

@@ -10,6 +10,13 @@
 #
 # The test runs in an empty directory of its own; $ROOT is the source tree, $HONE the program.
 # After `runs`, $T/out and $T/err hold what the command printed.
+#
+# TIER says which part of a test runs: `quick` is what `make test` runs, `rest` is what `make test-all`
+# adds to it, `all` (the default) is both. A test with long parts asks in_tier; see t/README.md.
+#
+#     in_tier rest || skip_all "make test-all runs this"     a whole file
+#     in_tier rest && runs 0 "a long check" ...              one check
+#     in_tier "$mark" || continue                            a row of a table, marked quick or rest
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 HONE=${HONE:-$ROOT/build/${MODE:-release}/hone}
@@ -19,6 +26,10 @@ mkdir "$T/cwd" && cd "$T/cwd" || exit 1
 export HONE_CACHE_DIR=$T/cache
 tests=0 failures=0
 
+in_tier() { [ "${TIER:-all}" = all ] || [ "$TIER" = "$1" ]; } # in_tier quick|rest
+# Compiled kernels are kept in build/ and shared by the tests that call this: the compile cache
+# knows them by their content.
+share_cache() { export HONE_CACHE_DIR=$ROOT/build/kernel-cache && mkdir -p "$HONE_CACHE_DIR"; }
 pass() { printf 'ok %d - %s\n' $((++tests)) "$1"; }
 fail() { # fail DESCRIPTION [DETAIL]
     printf 'not ok %d - %s\n' $((++tests)) "$1"

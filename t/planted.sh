@@ -3,18 +3,17 @@
 # names; its corrected twin NAME.ok.cu passes and nothing is reported. See README.md there.
 #   t/planted.sh            PLANTED="name name" t/planted.sh      a few
 . "$(dirname "$0")/lib.sh"
-
-# compiled once, kept between runs: the CuTe ones take a while
-export HONE_CACHE_DIR=$ROOT/build/planted-cache CASES=$ROOT/t/cases/planted HONE T
-mkdir -p "$HONE_CACHE_DIR"
+share_cache
+export CASES=$ROOT/t/cases/planted HONE T
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
 field() { tr -d '\n' <"$CASES/$1.json" | sed -n 's/.*"'"$2"'": *\[\{0,1\}"\{0,1\}\([^]"}]*[^]"}, ]\).*/\1/p'; }
 export -f field
 emulate() { # NAME bug|ok: the verdict to $T/NAME.bug.json
-    local name=$1
+    local name=$1 file=$1
+    [ "$2" = bug ] || file=$(field "$name" twin)
     "$HONE" emu --json --workload "$(field "$name" workload)" "$(field "$name" task)" \
-        "$CASES/$name.$2.cu" >"$T/$name.$2.json" 2>"$T/$name.$2.err"
+        "$CASES/${file:-$name}.$2.cu" >"$T/$name.$2.json" 2>"$T/$name.$2.err"
 }
 export -f emulate
 found() { # the findings of a verdict: "kind line" each
@@ -24,7 +23,12 @@ found() { # the findings of a verdict: "kind line" each
 }
 summary() { sed -n 's/^  "summary": //p' "$1" | cut -c1-300; }
 
-names=${PLANTED:-$(cd "$CASES" && ls *.json | sed 's/\.json$//')}
+names=${PLANTED-}
+[ -n "$names" ] || for file in "$CASES"/*.json; do
+    name=$(basename "$file" .json)
+    mark=$(field "$name" tier)
+    in_tier "${mark:-rest}" && names+=" $name"
+done
 for name in $names; do printf '%s bug\n%s ok\n' "$name" "$name"; done |
     xargs -P 2 -L 1 bash -c 'emulate "$0" "$1"'
 

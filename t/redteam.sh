@@ -5,8 +5,10 @@
 # attack: atomics in any order, counters, queues, flags and locks in a workspace, barriers across the
 # grid and in clusters, clocks, in-place outputs; and, where they are timed, tiles far apart, a path of
 # their own for large sizes, provisional values, blocks of which one writes more than another.
-# DEVICE=cuda runs the same on a GPU; ATTACKS="name name" runs a few.
+# DEVICE=cuda runs the same on a GPU; ATTACKS="name name" runs a few. The tables are expect.tsv,
+# timed.tsv and honest.tsv.
 . "$(dirname "$0")/lib.sh"
+share_cache
 device=${DEVICE:-emu}
 tester=$(dirname "$HONE")/hone-test
 
@@ -19,11 +21,17 @@ judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; what only a part of the
         "${@:6}" "$task" "$file" >"$out" 2>"$T/err"
 }
 here() { case $device in emu) echo "${1%|*}" ;; *) echo "${1#*|}" ;; esac; } # "on the emulator|on a GPU"
-wanted() { [ -z "${ATTACKS-}" ] || case " $ATTACKS " in *" $1 "*) ;; *) return 1 ;; esac; }
+wanted() { # wanted NAME TIER
+    case " ${ATTACKS-} " in
+    *" $1 "*) return 0 ;;
+    "  ") in_tier "$2" ;;
+    *) return 1 ;;
+    esac
+}
 
-while IFS=$'\t' read -r name task scope kind detector idea; do
+while IFS=$'\t' read -r name task scope tier kind detector idea; do
     case $name in '#'*) continue ;; esac
-    wanted "$name" || continue
+    wanted "$name" "$tier" || continue
     kind=$(here "$kind") detector=$(here "$detector")
     file=$ROOT/t/redteam/$name.cu
     judge "$T/v.json" "$HONE" "$scope" "$task" "$file"
@@ -45,19 +53,11 @@ while IFS=$'\t' read -r name task scope kind detector idea; do
     fi
 done < <(cat "$ROOT/t/redteam/expect.tsv" "$ROOT/t/redteam/timed.tsv")
 
-for honest in t/cases/honest/splitk_atomics:matmul_f32 t/cases/honest/splitk_last_block:matmul_f32 \
-    t/cases/honest/grid_barrier:vector_add kernels/fused_add_rmsnorm:fused_add_rmsnorm \
-    t/cases/honest/{work_queue,clock_backoff,cluster_exchange,streamk_flags,constant_table}:vector_add \
-    t/cases/honest/{producer_leaves,nothing_past_the_end,peeled_vectors,padded_structs}:vector_add \
-    t/cases/honest/lookback_scan:cumsum t/cases/honest/self_resetting_counter:vector_add:time \
-    t/cases/honest/tile_edge:transpose t/cases/honest/padded_vectors:cumsum:check \
-    t/cases/honest/{large_path,uneven_blocks,cluster_exchange,peeled_vectors}:vector_add:time kernels/softmax:softmax:time \
-    kernels/fused_add_rmsnorm:fused_add_rmsnorm:time t/cases/honest/splitk_atomics:matmul_f32:time \
-    t/cases/honest/wmma_global:matmul_f16:time; do
-    IFS=: read -r file task scope <<<"$honest"
-    wanted "$(basename "$file")" || continue
-    judge "$T/v.json" "$HONE" "${scope:-smoke}" "$task" "$ROOT/$file.cu"
+while IFS=$'\t' read -r file task scope tier; do
+    case $file in '#'*) continue ;; esac
+    wanted "$(basename "$file")" "$tier" || continue
+    judge "$T/v.json" "$HONE" "$scope" "$task" "$ROOT/$file.cu"
     is "honest: $(basename "$file")" "$(field "$T/v.json" kind)" pass
-done
+done <"$ROOT/t/redteam/honest.tsv"
 runs 2 "hone itself has no such switch" "$HONE" eval --disable-detector floor vector_add "$ROOT/kernels/vector_add.cu"
 done_testing
