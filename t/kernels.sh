@@ -1,25 +1,31 @@
 #!/usr/bin/env bash
 # Every kernel that comes with Hone passes on the emulator, under the sanitizer, on every smoke,
-# check and held-out workload of its task; and a smoke workload takes less than a second.
+# check and held-out workload of its task; and a smoke workload takes less than a second. `make test`
+# judges the kernels of long_runs on the smoke workloads only, and leaves out those of long_compiles.
 . "$(dirname "$0")/lib.sh"
-
-# The CuTe kernels compile for minutes in all; keep what was compiled between runs.
-export HONE_CACHE_DIR=$ROOT/build/kernel-cache
-mkdir -p "$HONE_CACHE_DIR"
+share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
 field() { # field NAME < verdict.json: a number or string at the top level
     sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -1
 }
 
+long_runs=" attention_f16 conv3x3_bn_relu layernorm_matmul_residual matmul_bias_relu_bf16 matmul_f16 matmul_f32 mlp_swiglu "
+long_compiles=" matmul_f16.sm80 matmul_f16.sm90 gelu_tanh.cute reduce_max_dim1.cute transpose.cute "
+
 for kernel in "$ROOT"/kernels/*.cu; do
     name=$(basename "$kernel" .cu)
-    runs 0 "$name passes" "$HONE" eval --device emu --skip-time --skip-baselines --json \
-        "${name%%.*}" "$kernel"
-    "$HONE" eval --device emu --smoke --skip-time --skip-baselines --json "${name%%.*}" "$kernel" \
-        >"$T/smoke" 2>/dev/null
-    smoke=$(grep -c '"role": "smoke"' "$T/smoke")
-    ms=$(($(field run_ns <"$T/smoke") / 1000000 / (smoke ? smoke : 1)))
+    smoke_in=quick full_in=quick
+    case $long_compiles in *" $name "*) smoke_in=rest full_in=rest ;; esac
+    case $long_runs in *" $name "*) full_in=rest ;; esac
+    in_tier $full_in &&
+        runs 0 "$name passes" "$HONE" eval --device emu --skip-time --skip-baselines --json \
+            "${name%%.*}" "$kernel"
+    in_tier $smoke_in || continue
+    runs 0 "$name passes the smoke workloads" "$HONE" eval --device emu --smoke --skip-time \
+        --skip-baselines --json "${name%%.*}" "$kernel"
+    smoke=$(grep -c '"role": "smoke"' "$T/out")
+    ms=$(($(field run_ns <"$T/out") / 1000000 / (smoke ? smoke : 1)))
     if [ $ms -lt 1000 ]; then pass "$name: $ms ms a smoke workload"; else
         fail "$name: $ms ms a smoke workload"
     fi

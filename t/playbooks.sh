@@ -1,21 +1,67 @@
 #!/usr/bin/env bash
 # The first kernel of every built-in playbook passes, under the sanitizer, on every smoke, check and
-# held-out workload of each built-in task it fits; and a task with other names is served.
+# held-out workload of each built-in task it fits; and a task with other names is served. In `make
+# test` every playbook writes its kernel, and a spread of these kernels is judged.
 . "$(dirname "$0")/lib.sh"
 
-export HONE_CACHE_DIR=$ROOT/build/kernel-cache
-mkdir -p "$HONE_CACHE_DIR"
+share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
 runs 0 "the playbooks are listed" "$HONE" playbook list
 awk '/^[a-z]/ { book = $1 } $1 == "tasks:" { for (i = 2; i <= NF; i++) print book, $i }' \
     <"$T/out" >"$T/pairs"
-while read -r book task; do
-    runs 0 "$book writes a kernel for $task" "$HONE" playbook kernel "$book" "$task"
+# judge TIER PLAYBOOK TASK [SETTING=VALUE...]
+judge() {
+    in_tier quick || in_tier "$1" || return 0
+    runs 0 "$2 writes a kernel for ${3##*/} ${*:4}" "$HONE" playbook kernel "${@:2}"
+    in_tier "$1" || return 0
     cp "$T/out" kernel.cu
-    runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$task" kernel.cu
+    runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$3" kernel.cu
+}
+quick_pairs=" cumsum:cumsum rownorm:rmsnorm softmax:softmax elementwise:sigmoid matvec:matvec_f32 transpose:transpose "
+while read -r book task; do
+    tier=rest
+    case $quick_pairs in *" $book:$task "*) tier=quick ;; esac
+    judge $tier "$book" "$task"
 done <"$T/pairs"
 
+# Tasks made for a playbook each: t/cases/playbooks/TASK.
+while read -r tier book task settings; do
+    judge "$tier" "$book" "$ROOT/t/cases/playbooks/$task" $settings
+done <<'TABLE'
+quick broadcast spread unroll=2
+rest broadcast channel_norm
+rest reduce_row row_sum load=16
+quick reduce_row row_argmax
+rest softmax log_probs cluster=8 threads=256
+rest softmax_of masked_scores threads=256
+rest dwconv_any blur_down rows=4 cols=2
+rest dwconv_any causal_conv cols=4
+rest reduce_over column_stats
+rest reduce_row squared_error
+rest gemm_sm80 batch_product
+rest gemm_sm90 linear_silu
+rest gemm_f32 linear_f32 vec=4
+rest permute heads_first vec=8
+rest transpose channels_last swizzle=1 vec=4
+rest cumsum suffix_sum cluster=4 threads=128
+rest cumsum sum_before
+rest scan_over running_total vec=4
+quick gather token_rows
+rest scatter_add bucket_rows
+rest softmax_over column_probs vec=4
+rest elementwise pack_nibbles vec=8
+rest broadcast dequantize
+rest reduce_row peak
+rest dwconv_any tap_bias cols=2
+rest rowwise row_scale
+rest rowwise row_scale vec=1 per=8
+rest elementwise bucket_ids
+rest broadcast add_in_place
+rest reduce_over count_rows
+TABLE
+
+in_tier quick || done_testing
 # The same operation under other names, in two dimensions.
 mkdir -p squash && cp "$ROOT/tasks/sigmoid/reference.c" squash/
 sed -e 's/"name": "sigmoid"/"name": "squash"/' -e 's/"op_type": "[a-z]*"/"op_type": "sigmoid"/' \
@@ -28,44 +74,6 @@ out_has "and says who wrote the kernel" "written by playbook"
 runs 0 "the template task is written" "$HONE" task new fresh
 runs 0 "and served" "$HONE" optimize fresh -n 1 --steps 1 --device emu --skip-baselines --out o --store s.db
 out_has "by kernels that pass" "2 pass, 0 fail"
-
-# Tasks made for a playbook each: t/cases/playbooks/TASK.
-judge() { # judge PLAYBOOK TASK [SETTING=VALUE...]
-    local task=$ROOT/t/cases/playbooks/$2
-    runs 0 "$1 writes a kernel for $2 ${*:3}" "$HONE" playbook kernel "$1" "$task" "${@:3}"
-    cp "$T/out" kernel.cu
-    runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$task" kernel.cu
-}
-judge broadcast spread unroll=2
-judge broadcast channel_norm
-judge reduce_row row_sum load=16
-judge reduce_row row_argmax
-judge softmax log_probs cluster=8 threads=256
-judge softmax_of masked_scores threads=256
-judge dwconv_any blur_down rows=4 cols=2
-judge dwconv_any causal_conv cols=4
-judge reduce_over column_stats
-judge reduce_row squared_error
-judge gemm_sm80 batch_product
-judge gemm_sm90 linear_silu
-judge gemm_f32 linear_f32 vec=4
-judge permute heads_first vec=8
-judge transpose channels_last swizzle=1 vec=4
-judge cumsum suffix_sum cluster=4 threads=128
-judge cumsum sum_before
-judge scan_over running_total vec=4
-judge gather token_rows
-judge scatter_add bucket_rows
-judge softmax_over column_probs vec=4
-judge elementwise pack_nibbles vec=8
-judge broadcast dequantize
-judge reduce_row peak
-judge dwconv_any tap_bias cols=2
-judge rowwise row_scale
-judge rowwise row_scale vec=1 per=8
-judge elementwise bucket_ids
-judge broadcast add_in_place
-judge reduce_over count_rows
 
 # The same expression, spelt otherwise, under a name that says nothing; and a name that lies.
 respell() { # respell TASK NAME TORCH: the built-in task with another expression

@@ -2,8 +2,7 @@
 # hone profile on the emulator: kernels built to have a bottleneck (t/gpu/profile.sh has all of them on
 # a GPU) and what the command promises.
 . "$(dirname "$0")/lib.sh"
-export HONE_CACHE_DIR=$ROOT/build/kernel-cache
-mkdir -p "$HONE_CACHE_DIR"
+share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
 while IFS=$'\t' read -r name task workload want; do

@@ -3,8 +3,7 @@
 # and its best kernel and two others are judged again on the emulator's smoke workloads.
 . "$(dirname "$0")/lib.sh"
 
-export HONE_CACHE_DIR=$ROOT/build/kernel-cache
-mkdir -p "$HONE_CACHE_DIR"
+share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || compiler=none
 
 for rec in "$ROOT"/t/cases/recordings/*.jsonl; do
