@@ -627,6 +627,44 @@ int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, st
     return 0;
 }
 
+/* The operator's name; NULL for what is no plain operator. */
+static const char *operator_name(enum op op)
+{
+    static const char *const names[] = {
+        [OP_NEG] = "neg",   [OP_NOT] = "!",       [OP_ADD] = "+",
+        [OP_SUB] = "-",     [OP_MUL] = "*",       [OP_DIV] = "/",
+        [OP_MOD] = "%",     [OP_EQ] = "==",       [OP_NE] = "!=",
+        [OP_LT] = "<",      [OP_LE] = "<=",       [OP_GT] = ">",
+        [OP_GE] = ">=",     [OP_MIN] = "min",     [OP_MAX] = "max",
+        [OP_CDIV] = "cdiv", [OP_ALIGN] = "align", [OP_POW2CEIL] = "pow2ceil"};
+    return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
+}
+
+void *expr_fold(const struct expr *e, const struct expr_fold *f)
+{
+    void *stack[EXPR_MAX_STACK], **sp = stack;
+    for (size_t pc = 0; pc < e->ninsns; pc++) {
+        const struct insn *in = &e->insns[pc];
+        enum op op = (enum op)in->op;
+        const char *name = operator_name(op);
+        bool one = op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL;
+        void *made = NULL;
+        if (op == OP_CONST) {
+            made = f->number(f->ctx, in->arg);
+        } else if (op == OP_NAME) {
+            made = f->name(f->ctx, (size_t)in->arg);
+        } else if (name) {
+            void *b = one ? NULL : *--sp;
+            void *a = *--sp;
+            made = f->apply(f->ctx, name, a, b);
+        }
+        if (!made)
+            return NULL;
+        *sp++ = made;
+    }
+    return stack[0];
+}
+
 const char *expr_text(const struct expr *e)
 {
     return e->text;

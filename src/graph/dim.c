@@ -1,0 +1,521 @@
+/*
+ * dim.c - sizes in canonical form.
+ *
+ * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
+ * operation that could not be worked out ("/", "%", "min", ...), or a whole expression kept as
+ * text. Atoms of a term and terms of a sum are sorted by their text, so equal sizes have equal
+ * keys. Where a sum or product grows beyond the limits, or a factor beyond 64 bits, the operation
+ * becomes an atom.
+ */
+#include "graph/dim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/expr.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+
+enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
+
+enum atom_kind { ATOM_NAME, ATOM_APPLY, ATOM_TEXT };
+
+struct atom {
+    enum atom_kind kind;
+    size_t name;
+    const char *op; /* "/", "min", ... */
+    const struct dim *a, *b;
+    const struct expr *expr;
+    const char *key;
+};
+
+struct dim_term {
+    int64_t factor;
+    size_t n;
+    const struct atom *atoms[MAX_ATOMS];
+};
+
+/* A sum under construction. */
+struct sum {
+    size_t n;
+    struct dim_term terms[MAX_TERMS];
+};
+
+void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names, size_t n)
+{
+    *p = (struct dim_pool){.arena = a, .names = names, .nnames = n};
+    p->values = arena_alloc(a, (n + 1) * sizeof *p->values);
+}
+
+void dim_pool_release(struct dim_pool *p)
+{
+    vec_release(&p->all);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static bool is_one_factor(const struct dim *d)
+{
+    return d->is_number ? d->value >= 0
+                        : d->n == 1 && d->terms[0].factor == 1 && d->terms[0].n == 1;
+}
+
+static const char *grouped(struct dim_pool *p, const struct dim *d)
+{
+    return is_one_factor(d) ? d->key : arena_printf(p->arena, "(%s)", d->key);
+}
+
+static const char *apply_key(struct dim_pool *p, const char *op, const struct dim *a,
+                             const struct dim *b)
+{
+    if (!b)
+        return arena_printf(p->arena, "%s(%s)", str_eq(op, "neg") ? "-" : op, a->key);
+    bool function = op[0] >= 'a' && op[0] <= 'z';
+    return function ? arena_printf(p->arena, "%s(%s,%s)", op, a->key, b->key)
+                    : arena_printf(p->arena, "(%s%s%s)", grouped(p, a), op, grouped(p, b));
+}
+
+static void add_term(const struct dim_term *t, bool first, struct strbuf *out)
+{
+    if (t->factor < 0 || !first)
+        strbuf_addc(out, t->factor < 0 ? '-' : '+');
+    uint64_t size = t->factor < 0 ? -(uint64_t)t->factor : (uint64_t)t->factor;
+    if (size != 1 || !t->n)
+        strbuf_addf(out, "%llu%s", (unsigned long long)size, t->n ? "*" : "");
+    for (size_t i = 0; i < t->n; i++)
+        strbuf_addf(out, "%s%s", i ? "*" : "", t->atoms[i]->key);
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const struct atom *a = *(const struct atom *const *)x, *b = *(const struct atom *const *)y;
+    return strcmp(a->key, b->key);
+}
+
+/* Terms with more atoms first, then by their atoms; a plain number last. */
+static int by_atoms(const void *x, const void *y)
+{
+    const struct dim_term *a = x, *b = y;
+    if (a->n != b->n)
+        return a->n > b->n ? -1 : 1;
+    for (size_t i = 0; i < a->n; i++) {
+        int order = strcmp(a->atoms[i]->key, b->atoms[i]->key);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d);
+
+/* ---- the pool -------------------------------------------------------------------------------- */
+
+static const struct dim *interned(struct dim_pool *p, struct sum *s)
+{
+    struct strbuf key = STRBUF_INIT(1 << 16);
+    size_t n = 0;
+    qsort(s->terms, s->n, sizeof s->terms[0], by_atoms);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->terms[i].factor)
+            s->terms[n++] = s->terms[i];
+    for (size_t i = 0; i < n; i++)
+        add_term(&s->terms[i], i == 0, &key);
+    if (!n)
+        strbuf_adds(&key, "0");
+    for (size_t i = 0; i < p->all.n; i++)
+        if (str_eq(p->all.items[i]->key, key.buf)) {
+            strbuf_release(&key);
+            return p->all.items[i];
+        }
+    struct dim *d = arena_alloc(p->arena, sizeof *d);
+    struct dim_term *terms = arena_alloc(p->arena, (n ? n : 1) * sizeof *terms);
+    memcpy(terms, s->terms, n * sizeof *terms);
+    d->key = d->text = arena_strdup(p->arena, key.buf);
+    d->terms = terms;
+    d->n = n;
+    d->is_number = !n || (n == 1 && !terms[0].n);
+    d->value = d->is_number && n ? terms[0].factor : 0;
+    *vec_push(&p->all) = d;
+    strbuf_release(&key);
+    d->fixed = fixed_of(p, d);
+    return d;
+}
+
+static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
+{
+    struct sum s = {.n = 1, .terms = {{.factor = 1, .n = 1, .atoms = {a}}}};
+    return interned(p, &s);
+}
+
+/* Keys of nested operations could double at every step: a key that is too long is cut to a number
+ * of its own, and such a size equals itself only. */
+static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
+                                 const struct dim *b)
+{
+    struct atom *t = arena_alloc(p->arena, sizeof *t);
+    *t = (struct atom){.kind = ATOM_APPLY, .op = op, .a = a, .b = b};
+    bool long_key = strlen(a->key) + (b ? strlen(b->key) : 0) > MAX_KEY;
+    t->key = long_key ? arena_printf(p->arena, "size_%zu", p->all.n) : apply_key(p, op, a, b);
+    return of_atom(p, t);
+}
+
+const struct dim *dim_number(struct dim_pool *p, int64_t v)
+{
+    struct sum s = {.n = 1, .terms = {{.factor = v}}};
+    return interned(p, &s);
+}
+
+const struct dim *dim_name(struct dim_pool *p, size_t i)
+{
+    struct atom *t = arena_alloc(p->arena, sizeof *t);
+    *t = (struct atom){.kind = ATOM_NAME, .name = i, .key = p->names[i]};
+    return of_atom(p, t);
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+static bool same_atoms(const struct dim_term *a, const struct dim_term *b)
+{
+    return by_atoms(a, b) == 0;
+}
+
+/* Adds factor * t to the sum; false if a limit is reached. */
+static bool sum_add(struct sum *s, const struct dim_term *t, int64_t factor)
+{
+    int64_t f;
+    if (__builtin_mul_overflow(t->factor, factor, &f))
+        return false;
+    for (size_t i = 0; i < s->n; i++)
+        if (same_atoms(&s->terms[i], t))
+            return !__builtin_add_overflow(s->terms[i].factor, f, &s->terms[i].factor);
+    if (s->n == MAX_TERMS)
+        return false;
+    s->terms[s->n] = *t;
+    s->terms[s->n++].factor = f;
+    return true;
+}
+
+static const struct dim *added(struct dim_pool *p, const struct dim *a, const struct dim *b,
+                               int64_t factor)
+{
+    struct sum s = {.n = 0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < a->n; i++)
+        ok = sum_add(&s, &a->terms[i], 1);
+    for (size_t i = 0; ok && i < b->n; i++)
+        ok = sum_add(&s, &b->terms[i], factor);
+    return ok ? interned(p, &s) : applied(p, factor < 0 ? "-" : "+", a, b);
+}
+
+const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    return added(p, a, b, 1);
+}
+
+const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    return added(p, a, b, -1);
+}
+
+const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    struct sum s = {.n = 0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < a->n; i++)
+        for (size_t k = 0; ok && k < b->n; k++) {
+            const struct dim_term *x = &a->terms[i], *y = &b->terms[k];
+            struct dim_term t = {.factor = x->factor, .n = x->n + y->n};
+            if (t.n > MAX_ATOMS) {
+                ok = false;
+                break;
+            }
+            memcpy(t.atoms, x->atoms, x->n * sizeof *x->atoms);
+            memcpy(t.atoms + x->n, y->atoms, y->n * sizeof *y->atoms);
+            qsort(t.atoms, t.n, sizeof *t.atoms, by_key);
+            ok = sum_add(&s, &t, y->factor);
+        }
+    return ok ? interned(p, &s) : applied(p, "*", a, b);
+}
+
+/* t divided by d, without remainder. */
+static bool divides(const struct dim_term *t, const struct dim_term *d, struct dim_term *out)
+{
+    size_t k = 0;
+    if (!d->factor || (d->factor == -1 && t->factor == INT64_MIN) || t->factor % d->factor)
+        return false;
+    *out = (struct dim_term){.factor = t->factor / d->factor};
+    for (size_t i = 0; i < t->n; i++) {
+        if (k < d->n && str_eq(t->atoms[i]->key, d->atoms[k]->key))
+            k++;
+        else
+            out->atoms[out->n++] = t->atoms[i];
+    }
+    return k == d->n;
+}
+
+static bool both_numbers(const struct dim *a, const struct dim *b)
+{
+    return a->is_number && b->is_number;
+}
+
+/* A number's part of a quotient, and what is left of it, not negative. */
+static void split_number(const struct dim_term *t, int64_t by, struct sum *out, struct sum *rest)
+{
+    int64_t q = t->factor / by, r = t->factor % by;
+    if (r < 0) {
+        q--;
+        r += by;
+    }
+    sum_add(out, &(struct dim_term){.factor = q}, 1);
+    sum_add(rest, &(struct dim_term){.factor = r}, 1);
+}
+
+const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    if (both_numbers(a, b) && b->value && !(b->value == -1 && a->value == INT64_MIN))
+        return dim_number(p, a->value / b->value);
+    if (b->n != 1)
+        return applied(p, "/", a, b);
+    struct sum out = {.n = 0}, rest = {.n = 0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < a->n; i++) {
+        struct dim_term t;
+        if (divides(&a->terms[i], &b->terms[0], &t))
+            ok = sum_add(&out, &t, 1);
+        else if (b->is_number && b->value > 0 && !a->terms[i].n)
+            split_number(&a->terms[i], b->value, &out, &rest);
+        else
+            ok = sum_add(&rest, &a->terms[i], 1);
+    }
+    if (!ok)
+        return applied(p, "/", a, b);
+    const struct dim *left = interned(p, &rest), *whole = interned(p, &out);
+    bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
+    return nothing ? whole : dim_add(p, whole, applied(p, "/", left, b));
+}
+
+const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    if (both_numbers(a, b) && b->value && b->value != -1)
+        return dim_number(p, a->value % b->value);
+    return a == b ? dim_number(p, 0) : applied(p, "%", a, b);
+}
+
+const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    if (both_numbers(a, b))
+        return a->value < b->value ? a : b;
+    return a == b                       ? a
+           : strcmp(a->key, b->key) < 0 ? applied(p, "min", a, b)
+                                        : applied(p, "min", b, a);
+}
+
+const struct dim *dim_max(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    if (both_numbers(a, b))
+        return a->value > b->value ? a : b;
+    return a == b                       ? a
+           : strcmp(a->key, b->key) < 0 ? applied(p, "max", a, b)
+                                        : applied(p, "max", b, a);
+}
+
+const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, size_t n)
+{
+    const struct dim *all = dim_number(p, 1);
+    for (size_t i = 0; i < n; i++)
+        all = dim_mul(p, all, d[i]);
+    return all;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void *fold_apply(void *ctx, const char *op, void *a, void *b);
+
+/* The size with defined names replaced; itself if it has none. */
+static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
+{
+    const struct dim *sum = NULL;
+    bool any = false;
+    for (size_t i = 0; i < d->n && !any; i++)
+        for (size_t k = 0; k < d->terms[i].n && !any; k++) {
+            const struct atom *t = d->terms[i].atoms[k];
+            any = t->kind == ATOM_NAME ? p->values[t->name] != NULL
+                                       : t->kind == ATOM_APPLY &&
+                                             (t->a->fixed != t->a || (t->b && t->b->fixed != t->b));
+        }
+    for (size_t i = 0; any && i < d->n; i++) {
+        const struct dim *term = dim_number(p, d->terms[i].factor);
+        for (size_t k = 0; k < d->terms[i].n; k++) {
+            const struct atom *t = d->terms[i].atoms[k];
+            const struct dim *v =
+                t->kind == ATOM_NAME && p->values[t->name] ? p->values[t->name]
+                : t->kind == ATOM_APPLY
+                    ? fold_apply(p, t->op, (void *)t->a->fixed, t->b ? (void *)t->b->fixed : NULL)
+                    : of_atom(p, t);
+            term = dim_mul(p, term, v);
+        }
+        sum = sum ? dim_add(p, sum, term) : term;
+    }
+    return sum ? sum : d;
+}
+
+void dim_define(struct dim_pool *p, size_t i, const struct dim *d)
+{
+    if (p->values[i] || dim_uses(d->fixed, i))
+        return;
+    p->values[i] = d->fixed;
+    for (size_t round = 0; round < 2; round++) /* sizes may be atoms of earlier ones */
+        for (size_t k = 0; k < p->all.n; k++)
+            p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
+    for (size_t k = 0; k < p->nnames; k++)
+        if (p->values[k])
+            p->values[k] = p->values[k]->fixed;
+}
+
+static void *fold_number(void *ctx, int64_t v)
+{
+    return (void *)dim_number(ctx, v);
+}
+
+static void *fold_name(void *ctx, size_t i)
+{
+    return (void *)dim_name(ctx, i);
+}
+
+static void *fold_apply(void *ctx, const char *op, void *a, void *b)
+{
+    static const struct {
+        const char *op;
+        const struct dim *(*make)(struct dim_pool *, const struct dim *, const struct dim *);
+    } makers[] = {{"+", dim_add}, {"-", dim_sub},   {"*", dim_mul},  {"/", dim_div},
+                  {"%", dim_mod}, {"min", dim_min}, {"max", dim_max}};
+    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+        if (str_eq(makers[i].op, op))
+            return (void *)makers[i].make(ctx, a, b);
+    if (str_eq(op, "neg"))
+        return (void *)dim_sub(ctx, dim_number(ctx, 0), a);
+    return (void *)applied(ctx, op, a, b);
+}
+
+const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *err)
+{
+    struct expr *e = expr_parse(text, strlen(text), p->names, p->nnames, p->arena, NULL, err);
+    if (!e)
+        return NULL;
+    if (expr_alignof_name(e, 0, NULL)) {
+        err_set(err, ERR_INPUT, "a size cannot depend on alignof");
+        return NULL;
+    }
+    size_t before = p->all.n;
+    const struct dim *d = expr_fold(e, &(struct expr_fold){fold_number, fold_name, fold_apply, p});
+    if (!d) { /* && || ?: */
+        struct atom *t = arena_alloc(p->arena, sizeof *t);
+        *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
+        t->key = arena_printf(p->arena, "(%s)", text);
+        d = of_atom(p, t);
+    }
+    for (size_t i = before; i < p->all.n; i++) /* it is new: the task's own words for it */
+        if (p->all.items[i] == d && !d->is_number)
+            p->all.items[i]->text = arena_strdup(p->arena, text);
+    return d;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+bool dim_is(const struct dim *d, int64_t v)
+{
+    return d->is_number && d->value == v;
+}
+
+bool dim_same(const struct dim *a, const struct dim *b)
+{
+    return a == b || a->fixed == b->fixed;
+}
+
+static bool apply_values(const char *op, int64_t a, int64_t b, int64_t *out)
+{
+    bool divides_by = strchr("/%", op[0]) || str_eq(op, "cdiv") || str_eq(op, "align");
+    if (divides_by && (b == 0 || (b == -1 && a == INT64_MIN)))
+        return false;
+    switch (op[0]) {
+    case '+':
+        return !__builtin_add_overflow(a, b, out);
+    case '-':
+        return !__builtin_sub_overflow(a, b, out);
+    case '*':
+        return !__builtin_mul_overflow(a, b, out);
+    case '/':
+        *out = a / b;
+        return true;
+    case '%':
+        *out = a % b;
+        return true;
+    case '=':
+        *out = a == b;
+        return true;
+    case '!':
+        *out = op[1] ? a != b : !a;
+        return true;
+    case '<':
+        *out = op[1] ? a <= b : a < b;
+        return true;
+    case '>':
+        *out = op[1] ? a >= b : a > b;
+        return true;
+    case 'm':
+        *out = str_eq(op, "min") ? MIN(a, b) : MAX(a, b);
+        return true;
+    case 'c':
+        *out = a / b + (a % b > 0);
+        return true;
+    case 'a':
+        return !__builtin_mul_overflow(a / b + (a % b > 0), b, out);
+    default: /* pow2ceil */
+        for (*out = 1; *out < a && *out < INT64_C(1) << 62;)
+            *out *= 2;
+        return *out >= a;
+    }
+}
+
+static bool atom_eval(const struct atom *t, const int64_t *values, int64_t *out)
+{
+    int64_t a, b = 0;
+    if (t->kind == ATOM_NAME) {
+        *out = values[t->name];
+        return true;
+    }
+    if (t->kind == ATOM_TEXT)
+        return expr_eval(t->expr, &(struct expr_env){.values = values}, out, NULL) == 0;
+    return dim_eval(t->a, values, &a) && (!t->b || dim_eval(t->b, values, &b)) &&
+           apply_values(t->op, a, b, out);
+}
+
+bool dim_eval(const struct dim *d, const int64_t *values, int64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        int64_t v = d->terms[i].factor, a;
+        for (size_t k = 0; k < d->terms[i].n; k++)
+            if (!atom_eval(d->terms[i].atoms[k], values, &a) || __builtin_mul_overflow(v, a, &v))
+                return false;
+        if (__builtin_add_overflow(*out, v, out))
+            return false;
+    }
+    return true;
+}
+
+static bool atom_uses(const struct atom *t, size_t i)
+{
+    return t->kind == ATOM_NAME   ? t->name == i
+           : t->kind == ATOM_TEXT ? expr_uses(t->expr, i)
+                                  : dim_uses(t->a, i) || (t->b && dim_uses(t->b, i));
+}
+
+bool dim_uses(const struct dim *d, size_t i)
+{
+    for (size_t k = 0; k < d->n; k++)
+        for (size_t j = 0; j < d->terms[k].n; j++)
+            if (atom_uses(d->terms[k].atoms[j], i))
+                return true;
+    return false;
+}

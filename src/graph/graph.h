@@ -1,0 +1,117 @@
+/*
+ * graph.h - what a task computes: values, each the result of one operation on earlier values.
+ *
+ * Invariants:
+ *  1. Values are in SSA form. A value never changes, and its arguments have smaller ids.
+ *  2. Operations come from one closed table (ops.def). Every value has the dtype and the shape that
+ *     its operation's rule infers from its arguments; graph_add() refuses anything else.
+ *  3. The same operation on the same arguments is the same value, so values compare by pointer.
+ *  4. Sizes are expressions over the task's axes (dim.h).
+ *
+ *     struct graph g;
+ *     graph_init(&g, axis_names, n);
+ *     const struct value *x = graph_input(&g, "x", DT_F32, 2, dims);
+ *     struct attr attrs[] = {attr_axis(-1), attr_bool(false)};
+ *     const struct value *s = graph_add(&g, OP_SUM, &x, attrs, err);
+ *     graph_add_output(&g, "y", DT_F32, 1, declared, s);
+ *     graph_verify(&g, err);
+ *
+ * A graph comes from a PyTorch expression (torch/read.h), or from JSON (graph/json.h). From it come
+ * the reference (graph/reference/reference.h), class and cost (graph/cost.h), text (graph/print.h), and the
+ * built-in author's kernels (playbook/).
+ */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/dtype.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "graph/dim.h"
+#include "graph/ops.h"
+
+#define GRAPH_MAX_VALUES 4096
+
+struct graph_output {
+    const char *name;
+    enum dtype dtype; /* as declared */
+    uint32_t rank;
+    const struct dim *shape[GRAPH_MAX_RANK]; /* as declared */
+    const struct value *value;
+};
+
+struct graph {
+    struct arena arena;
+    struct dim_pool dims;
+    VEC(struct value *) values;       /* in order: arguments first */
+    VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
+    VEC(const struct value *) scalars;
+    VEC(struct graph_output) outputs;
+    const char *const *guards; /* what must hold of the sizes, as texts; from an import */
+    size_t nguards;
+};
+
+/* Names: the axes and integer scalars that sizes may mention; borrowed. */
+void graph_init(struct graph *g, const char *const *names, size_t n);
+void graph_release(struct graph *g);
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+const struct value *graph_input(struct graph *g, const char *name, enum dtype t, uint32_t rank,
+                                const struct dim *const *shape);
+/* A scalar of the task: a Python number whose value the caller gives. */
+const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
+/* A scalar that is not the task's: in a form, it stands for a number or a scalar (compare.h). */
+const struct value *graph_variable(struct graph *g, const char *name);
+const struct value *graph_number(struct graph *g, double v);   /* a Python float */
+const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
+/* A size as a number; a size that is a number becomes graph_integer(). */
+const struct value *graph_size(struct graph *g, const struct dim *d);
+const struct value *graph_find(const struct graph *g, const char *name); /* input or scalar */
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/*
+ * Adds one operation. `args` and `attrs` have as many entries as the row names (missing ones: NULL,
+ * ATTR_NONE, which become the row's default). Axes may be negative; ATTR_NONE for axes of a
+ * reduction means all. Returns NULL with err set where the rule refuses: shapes that do not
+ * broadcast, an axis that is not there, integers where the operation has floats.
+ */
+const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
+                              const struct attr *attrs, struct err *err);
+/* Shorthands; attributes at their defaults. */
+const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
+                               struct err *err);
+const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,
+                               const struct value *b, struct err *err);
+const struct value *graph_add3(struct graph *g, enum graph_op op, const struct value *a,
+                               const struct value *b, const struct value *c, struct err *err);
+const struct value *graph_cast(struct graph *g, const struct value *a, enum dtype to,
+                               struct err *err);
+const struct value *graph_reshape(struct graph *g, const struct value *a, uint32_t rank,
+                                  const struct dim *const *shape, struct err *err);
+const struct value *graph_permute(struct graph *g, const struct value *a, const int64_t *axes,
+                                  struct err *err);
+/* The same operation with the same attributes on other arguments. */
+const struct value *graph_rebuild(struct graph *g, const struct value *v,
+                                  const struct value *const *args, struct err *err);
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Declares the next output. Verification holds the value's shape and dtype against these. */
+void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
+                      const struct dim *const *shape, const struct value *v);
+/* Inferred against declared: every output has its shape (up to axes of size 1 where the number of
+ * elements agrees and the order of the others does), floats are not stored as integers, every value
+ * is one that graph_add() would make again. -1 with what and where. */
+int graph_verify(const struct graph *g, struct err *err);
+
+/* How often each value is used by others and as an output, one count per id; from the outputs only
+ * (values nobody needs count 0). In the arena. */
+const uint32_t *graph_uses(const struct graph *g, struct arena *a);
+
+#endif

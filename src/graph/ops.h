@@ -1,0 +1,130 @@
+/*
+ * ops.h - the table of operations, and one value: an operation on earlier values.
+ *
+ * ops.def has a row for each operation; ops.c answers questions about rows and attributes. Values
+ * are made by graph_add() (graph.h), which gives each the dtype and shape that infer.h finds.
+ */
+#ifndef GRAPH_OPS_H
+#define GRAPH_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "graph/dim.h"
+
+#define GRAPH_MAX_RANK 8
+#define GRAPH_MAX_ARGS 8
+#define GRAPH_MAX_ATTRS 8
+
+enum graph_op {
+#define OP(id, ...) OP_##id,
+#include "graph/ops.def"
+#undef OP
+    OP_COUNT
+};
+
+/* What an operation is to those who cut, class and compile graphs. */
+enum op_kind {
+    OPK_LEAF,        /* input, scalar, number, size */
+    OPK_ELEMENTWISE, /* each element from the elements at its own (broadcast) place */
+    OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
+    OPK_SOFTMAX,     /* along one axis, keeps the shape */
+    OPK_SCAN,        /* along one axis, keeps the shape */
+    OPK_NORM,        /* along the last axes, keeps the shape */
+    OPK_PRODUCT,     /* matrix products */
+    OPK_CONV,
+    OPK_ATTENTION,
+    OPK_GATHER, /* reads or adds rows by an index tensor */
+    OPK_VIEW,   /* moves elements, computes nothing */
+    OPK_LOSS
+};
+
+enum attr_kind {
+    ATTR_NONE, /* not given, or Python's None */
+    ATTR_BOOL, /* i */
+    ATTR_INT,  /* i */
+    ATTR_REAL, /* real */
+    ATTR_AXES, /* ints, n: from 0, ascending for reductions, in order for permutations */
+    ATTR_INTS, /* ints, n: strides, paddings */
+    ATTR_DIMS, /* dims, n */
+    ATTR_DIM,  /* dims[0] */
+    ATTR_TEXT, /* text */
+    ATTR_DTYPE /* dtype */
+};
+
+struct attr {
+    enum attr_kind kind;
+    int64_t i;
+    double real;
+    size_t n;
+    int64_t ints[GRAPH_MAX_RANK];
+    const struct dim *dims[GRAPH_MAX_RANK];
+    const char *text;
+    enum dtype dtype;
+};
+
+struct value {
+    uint32_t id, hash;
+    enum graph_op op;
+    enum dtype dtype;
+    bool weak; /* a Python number: it takes the dtype of the tensor that it meets */
+    uint32_t rank;
+    const struct dim *shape[GRAPH_MAX_RANK];
+    uint32_t nargs, nattrs;                   /* as many as the operation's row names */
+    const struct value *args[GRAPH_MAX_ARGS]; /* NULL: an optional operand that is absent */
+    struct attr attrs[GRAPH_MAX_ATTRS];
+    /* leaves */
+    const char *name;       /* OP_INPUT, OP_SCALAR */
+    double number;          /* OP_NUMBER */
+    const struct dim *size; /* OP_SIZE: a size used as a number */
+};
+
+/* ---- rows of the table ----------------------------------------------------------------------- */
+
+struct op_row {
+    const char *name; /* "softmax" */
+    enum op_kind kind;
+    const char *args;  /* "input other?": names of the operands; "?" may be absent */
+    const char *attrs; /* "dim:axes keepdim:bool=false" */
+    const char *real;  /* how one element is computed in double: "exp($0)"; "" if by its kind */
+    unsigned flops;    /* for each element of the result (elementwise) or of the first argument */
+};
+const struct op_row *op_row(enum graph_op op);
+/* One operand or attribute of a row. */
+struct op_param {
+    const char *name;
+    bool optional;       /* operands */
+    enum attr_kind kind; /* attributes */
+    struct attr value;   /* attributes: the default; ATTR_NONE if there is none */
+};
+uint32_t op_args(enum graph_op op, const struct op_param **out); /* how many */
+uint32_t op_attrs(enum graph_op op, const struct op_param **out);
+enum graph_op op_named(const char *name); /* OP_COUNT if there is none */
+bool op_is_commutative(enum graph_op op); /* add, mul, maximum, minimum, and, or, xor, eq, ne */
+/* Places of operands and attributes by name; -1 if the row has none of that name. */
+int op_arg_place(enum graph_op op, const char *name);
+int op_attr_place(enum graph_op op, const char *name);
+
+/* The attribute of that name; BUG() if the row has none. */
+const struct attr *value_attr(const struct value *v, const char *name);
+bool value_flag(const struct value *v, const char *name); /* a bool attribute */
+bool value_is_number(const struct value *v, double *out); /* OP_NUMBER or a negated one */
+bool value_same_shape(const struct value *a, const struct value *b);
+bool attr_same(const struct attr *a, const struct attr *b);
+
+/* Attributes ready to pass on. */
+struct attr attr_none(void);
+struct attr attr_bool(bool v);
+struct attr attr_int(int64_t v);
+struct attr attr_real(double v);
+struct attr attr_axis(int64_t axis); /* ATTR_AXES with one entry */
+struct attr attr_axes(const int64_t *axes, size_t n);
+struct attr attr_ints(const int64_t *v, size_t n);
+struct attr attr_dims(const struct dim *const *d, size_t n);
+struct attr attr_dim(const struct dim *d);
+struct attr attr_text(const char *s);
+struct attr attr_dtype(enum dtype t);
+
+#endif
