@@ -1,0 +1,60 @@
+/*
+ * pattern.h - patterns of values, written as text with the names of the table (ops.def).
+ *
+ *     "div(exp($a), sum(exp($a), $axes, true))"
+ *
+ * An operation has its operands first, then its attributes, all of them, in the order of its row.
+ * A $name stands for any value or any attribute, and for the same one at every place. A number
+ * matches a number, an integer attribute or a single axis of that value. `true` and `false` match
+ * flags, `none` an operand or attribute that is absent, another word a text. Sums and products
+ * match in any order and grouping, other commutative operations in both orders.
+ *
+ *     const struct pattern *p = pattern_parse(&arena, "mul($a, $a)");
+ *     struct bindings b = BINDINGS_INIT;
+ *     if (pattern_matches(p, v, &b))
+ *         v = pattern_build(g, pattern_parse(&arena, "square($a)"), &b);
+ */
+#ifndef GRAPH_NORMAL_PATTERN_H
+#define GRAPH_NORMAL_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "graph/graph.h"
+
+#define PATTERN_MAX_NAMES 16
+#define PATTERN_STEPS 4000 /* comparisons for one match */
+
+struct pattern; /* does not change once it is parsed */
+
+struct bindings {
+    struct {
+        const char *name;          /* without "$" */
+        const struct value *value; /* one of these two */
+        const struct attr *attr;
+    } of[PATTERN_MAX_NAMES];
+    size_t n;
+    unsigned steps; /* comparisons left */
+};
+
+#define BINDINGS_INIT          \
+    {                          \
+        .steps = PATTERN_STEPS \
+    }
+
+/* NULL if the text is no pattern. */
+const struct pattern *pattern_parse(struct arena *a, const char *text);
+enum graph_op pattern_op(const struct pattern *p); /* the outermost; OP_COUNT for a lone $name */
+
+/* Adds what the names stand for to `b`. After a failed match `b` is as before. */
+bool pattern_matches(const struct pattern *p, const struct value *v, struct bindings *b);
+/* Do x and y, in this order, match the two operands of the pattern? */
+bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
+                         struct bindings *b);
+void pattern_bind(struct bindings *b, const char *name, const struct value *v);
+
+/* The value that the pattern says. NULL if the graph refuses one of its operations. */
+const struct value *pattern_build(struct graph *g, const struct pattern *p,
+                                  const struct bindings *b);
+
+#endif

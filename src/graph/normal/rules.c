@@ -1,0 +1,207 @@
+/*
+ * rules.c - the rewrite rules of the graph: a value that matches the first text becomes the second.
+ *
+ * To add a rule, add a row to one of the three lists. Texts have the form of pattern.h: operands,
+ * then all attributes, with the names and order of ops.def. A rule for a product may take two of
+ * several factors; the others stay. A rule is skipped where its result would have another dtype or
+ * shape than the value.
+ */
+#include "graph/normal/rules.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "base/util.h"
+#include "graph/normal/compare.h"
+#include "graph/normal/pattern.h"
+
+enum { MAX_RULES = 32, MAX_FACTORS = 12 };
+
+struct rule {
+    const char *from, *to;
+};
+
+/* The result is the same but for the order of roundings. */
+static const struct rule spellings[] = {
+    {"mul($a, $a)", "square($a)"},
+    {"pow($a, 2)", "square($a)"},
+    {"pow($a, 0.5)", "sqrt($a)"},
+    {"pow($a, -0.5)", "rsqrt($a)"},
+    {"pow($a, 1)", "$a"},
+    {"sqrt(sum(square($a), $axes, $keep))", "norm($a, 2, $axes, $keep)"},
+    {"norm($a, 1, $axes, $keep)", "sum(abs($a), $axes, $keep)"},
+    {"norm($a, inf, $axes, $keep)", "amax(abs($a), $axes, $keep)"},
+    {"log(sum(exp($a), $axes, $keep))", "logsumexp($a, $axes, $keep)"},
+    {"div(exp($a), sum(exp($a), $axis, true))", "softmax($a, $axis)"},
+    {"sub($a, logsumexp($a, $axis, true))", "log_softmax($a, $axis)"},
+    {"log(softmax($a, $axis))", "log_softmax($a, $axis)"},
+    {"exp(log_softmax($a, $axis))", "softmax($a, $axis)"},
+    {"softmax(sub($a, amax($a, $axis, true)), $axis)", "softmax($a, $axis)"},
+};
+
+/* For comparisons only: kernels compute these in different ways. */
+static const struct rule comparisons[] = {
+    {"div(1, $a)", "reciprocal($a)"},
+    {"div($a, $b)", "mul($a, reciprocal($b))"},
+    {"reciprocal(sqrt($a))", "rsqrt($a)"},
+    {"reciprocal(std($a, $axes, $c, $keep))", "rsqrt(var($a, $axes, $c, $keep))"},
+    {"reciprocal(add(1, exp(neg($a))))", "sigmoid($a)"},
+    {"mul($a, sigmoid($a))", "silu($a)"},
+    {"mean(square(sub($a, mean($a, $axes, true))), $axes, $keep)", "var($a, $axes, 0, $keep)"},
+    {"clamp_min($a, 0)", "relu($a)"},
+    {"maximum($a, 0)", "relu($a)"},
+};
+
+/* Operations along axes as sums and extremes; $n is how many elements there are along them. */
+static const struct rule unfoldings[] = {
+    {"mean($a, $axes, $keep)", "div(sum($a, $axes, $keep), $n)"},
+    {"var($a, $axes, 0, $keep)",
+     "div(sum(square(sub($a, div(sum($a, $axes, true), $n))), $axes, $keep), $n)"},
+    {"var($a, $axes, 1, $keep)",
+     "div(sum(square(sub($a, div(sum($a, $axes, true), $n))), $axes, $keep), sub($n, 1))"},
+    {"std($a, $axes, $c, $keep)", "sqrt(var($a, $axes, $c, $keep))"},
+    {"norm($a, 2, $axes, $keep)", "sqrt(sum(square($a), $axes, $keep))"},
+    {"logsumexp($a, $axes, $keep)",
+     "add(log(sum(exp(sub($a, amax($a, $axes, true))), $axes, $keep)), amax($a, $axes, $keep))"},
+    {"softmax($a, $axis)",
+     "div(exp(sub($a, amax($a, $axis, true))), sum(exp(sub($a, amax($a, $axis, true))), $axis, "
+     "true))"},
+    {"log_softmax($a, $axis)",
+     "sub(sub($a, amax($a, $axis, true)), log(sum(exp(sub($a, amax($a, $axis, true))), $axis, "
+     "true)))"},
+    {"layer_norm($a, none, none, $eps, 1)",
+     "mul(sub($a, mean($a, -1, true)), rsqrt(add(var($a, -1, 0, true), $eps)))"},
+    {"layer_norm($a, $w, none, $eps, 1)",
+     "mul(mul(sub($a, mean($a, -1, true)), rsqrt(add(var($a, -1, 0, true), $eps))), $w)"},
+    {"layer_norm($a, $w, $b, $eps, 1)",
+     "add(mul(mul(sub($a, mean($a, -1, true)), rsqrt(add(var($a, -1, 0, true), $eps))), $w), $b)"},
+    {"rms_norm($a, none, $eps, 1)", "mul($a, rsqrt(add(mean(square($a), -1, true), $eps)))"},
+    {"rms_norm($a, $w, $eps, 1)", "mul(mul($a, rsqrt(add(mean(square($a), -1, true), $eps))), $w)"},
+    {"normalize($a, $eps, 2, $axis)", "div($a, clamp_min(norm($a, 2, $axis, true), $eps))"},
+    {"normalize($a, $eps, 1, $axis)", "div($a, clamp_min(sum(abs($a), $axis, true), $eps))"},
+};
+
+/* ---- the lists, parsed once ------------------------------------------------------------------ */
+
+struct parsed_rules {
+    struct {
+        const struct pattern *from, *to;
+    } rule[MAX_RULES];
+    size_t n;
+};
+
+static struct {
+    struct arena mem; /* lives as long as the process */
+    struct parsed_rules spellings, comparisons, unfoldings;
+} all;
+
+static void parse_list(const struct rule *rules, size_t n, struct parsed_rules *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out->rule[i].from = pattern_parse(&all.mem, rules[i].from);
+        out->rule[i].to = pattern_parse(&all.mem, rules[i].to);
+        if (!out->rule[i].from || !out->rule[i].to)
+            BUG("cannot read the rule %s -> %s", rules[i].from, rules[i].to);
+    }
+    out->n = n;
+}
+
+static_assert(ARRAY_LEN(spellings) <= MAX_RULES && ARRAY_LEN(comparisons) <= MAX_RULES &&
+                  ARRAY_LEN(unfoldings) <= MAX_RULES,
+              "more than MAX_RULES rules in a list");
+
+static void parse_all(void)
+{
+    parse_list(spellings, ARRAY_LEN(spellings), &all.spellings);
+    parse_list(comparisons, ARRAY_LEN(comparisons), &all.comparisons);
+    parse_list(unfoldings, ARRAY_LEN(unfoldings), &all.unfoldings);
+}
+
+static void parse_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, parse_all))
+        BUG("pthread_once failed");
+}
+
+/* ---- applying one ---------------------------------------------------------------------------- */
+
+bool value_fits(const struct value *made, const struct value *v)
+{
+    if (!made || made->dtype != v->dtype || made->weak != v->weak || made->rank != v->rank)
+        return false;
+    for (size_t i = 0; i < v->rank; i++)
+        if (!dim_same(made->shape[i], v->shape[i]))
+            return false;
+    return true;
+}
+
+const struct dim *reduced_count(struct graph *g, const struct value *v)
+{
+    const struct attr *axes = value_attr(v, "dim");
+    const struct dim *sizes[GRAPH_MAX_RANK];
+    for (size_t i = 0; i < axes->n; i++)
+        sizes[i] = v->args[0]->shape[axes->ints[i]];
+    return dim_product(&g->dims, sizes, axes->n);
+}
+
+/* Two of the factors of a product match the rule; the others stay, in their order. */
+static const struct value *apply_to_factors(struct graph *g, const struct pattern *from,
+                                            const struct pattern *to, const struct value *v)
+{
+    const struct value *factors[MAX_FACTORS];
+    size_t n = value_operands(v, OP_MUL, factors, MAX_FACTORS);
+    for (size_t i = 0; n > 2 && n <= MAX_FACTORS && i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            struct bindings b = BINDINGS_INIT;
+            if (i == k || !pattern_matches_two(from, factors[i], factors[k], &b))
+                continue;
+            const struct value *product = pattern_build(g, to, &b);
+            for (size_t j = 0; product && j < n; j++)
+                if (j != i && j != k)
+                    product = graph_add2(g, OP_MUL, product, factors[j], NULL);
+            return product;
+        }
+    return NULL;
+}
+
+static const struct value *apply(struct graph *g, const struct parsed_rules *rules,
+                                 const struct value *v, const struct value *n)
+{
+    for (size_t i = 0; i < rules->n; i++) {
+        const struct pattern *from = rules->rule[i].from, *to = rules->rule[i].to;
+        const struct value *made = NULL;
+        struct bindings b = BINDINGS_INIT;
+        if (pattern_op(from) != v->op)
+            continue;
+        if (n)
+            pattern_bind(&b, "n", n);
+        if (pattern_matches(from, v, &b))
+            made = pattern_build(g, to, &b);
+        else if (v->op == OP_MUL)
+            made = apply_to_factors(g, from, to, v);
+        if (value_fits(made, v))
+            return made;
+    }
+    return NULL;
+}
+
+const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
+{
+    parse_once();
+    return v->weak ? NULL : apply(g, &all.spellings, v, NULL); /* weak: arithmetic of Python */
+}
+
+const struct value *rules_apply_comparisons(struct graph *g, const struct value *v)
+{
+    parse_once();
+    return apply(g, &all.comparisons, v, NULL);
+}
+
+const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v)
+{
+    parse_once();
+    bool reduces = op_row(v->op)->kind == OPK_REDUCTION;
+    const struct value *n = reduces ? graph_size(g, reduced_count(g, v)) : NULL;
+    return apply(g, &all.unfoldings, v, n);
+}
