@@ -1,0 +1,114 @@
+/*
+ * build.h - builders: each makes the value, or the object, that one function of PyTorch returns.
+ *
+ * functions.c names them. `arg` holds one object for each parameter of the function's row, in
+ * order, with defaults filled in; `op` is the row's operation, for builders that serve several
+ * functions. A builder returns NULL, or false, with the reason in build.err.
+ */
+#ifndef TORCH_BUILD_H
+#define TORCH_BUILD_H
+
+#include "torch/object.h"
+
+#define VALUE_BUILDER(name) \
+    const struct value *name(struct build *b, enum graph_op op, const struct object *arg)
+#define OBJECT_BUILDER(name) \
+    bool name(struct build *b, const struct object *arg, struct object *out)
+
+/* build_values.c: elementwise functions */
+VALUE_BUILDER(build_elementwise); /* all operands in order */
+VALUE_BUILDER(build_scaled);      /* add and sub, with alpha */
+VALUE_BUILDER(build_div);
+VALUE_BUILDER(build_addc); /* addcmul, addcdiv */
+VALUE_BUILDER(build_clamp);
+VALUE_BUILDER(build_relu6);
+VALUE_BUILDER(build_gelu);
+VALUE_BUILDER(build_glu);
+VALUE_BUILDER(build_masked_fill);
+VALUE_BUILDER(build_type); /* .type(T), .type_as(y) */
+VALUE_BUILDER(build_to);
+VALUE_BUILDER(build_float);
+VALUE_BUILDER(build_half);
+VALUE_BUILDER(build_bfloat16);
+VALUE_BUILDER(build_double);
+VALUE_BUILDER(build_long);
+VALUE_BUILDER(build_int);
+VALUE_BUILDER(build_short);
+VALUE_BUILDER(build_bool);
+VALUE_BUILDER(build_mse_loss);
+VALUE_BUILDER(build_l1_loss);
+
+/* build_reduce.c: along axes */
+VALUE_BUILDER(build_reduce);    /* input dim keepdim */
+VALUE_BUILDER(build_reduce_as); /* input dim keepdim dtype */
+VALUE_BUILDER(build_along);     /* input dim dtype */
+VALUE_BUILDER(build_spread);    /* var, std */
+VALUE_BUILDER(build_norm);
+VALUE_BUILDER(build_vector_norm);
+VALUE_BUILDER(build_linalg_norm);
+VALUE_BUILDER(build_count_nonzero);
+VALUE_BUILDER(build_pool1d);
+VALUE_BUILDER(build_pool2d);
+OBJECT_BUILDER(build_max);
+OBJECT_BUILDER(build_min);
+OBJECT_BUILDER(build_cummax);
+OBJECT_BUILDER(build_cummin);
+
+/* build_norm.c: normalisations and losses */
+VALUE_BUILDER(build_layer_norm);
+VALUE_BUILDER(build_rms_norm);
+VALUE_BUILDER(build_batch_norm);
+VALUE_BUILDER(build_normalize);
+VALUE_BUILDER(build_cross_entropy);
+VALUE_BUILDER(build_triplet);
+
+/* build_product.c: products, convolutions, attention, indices */
+VALUE_BUILDER(build_matmul); /* op is not used; ranks are checked by the others */
+VALUE_BUILDER(build_mm);
+VALUE_BUILDER(build_bmm);
+VALUE_BUILDER(build_mv);
+VALUE_BUILDER(build_dot);
+VALUE_BUILDER(build_addmm);
+VALUE_BUILDER(build_linear);
+VALUE_BUILDER(build_conv1d);
+VALUE_BUILDER(build_conv2d);
+VALUE_BUILDER(build_conv3d);
+VALUE_BUILDER(build_attention);
+VALUE_BUILDER(build_embedding);
+VALUE_BUILDER(build_embedding_bag);
+VALUE_BUILDER(build_index_select);
+VALUE_BUILDER(build_index_add);
+/* einsum's operands are as many as it names. */
+const struct value *build_einsum(struct build *b, const char *spec, const struct object *operands,
+                                 size_t n);
+
+/* build_views.c: axes and sizes */
+VALUE_BUILDER(build_nothing); /* the input itself */
+VALUE_BUILDER(build_reshape);
+VALUE_BUILDER(build_flatten);
+VALUE_BUILDER(build_unflatten);
+VALUE_BUILDER(build_squeeze);
+VALUE_BUILDER(build_unsqueeze);
+VALUE_BUILDER(build_expand);
+VALUE_BUILDER(build_expand_as);
+VALUE_BUILDER(build_permute);
+VALUE_BUILDER(build_transpose);
+VALUE_BUILDER(build_t);
+VALUE_BUILDER(build_mt); /* the last two axes */
+VALUE_BUILDER(build_movedim);
+VALUE_BUILDER(build_narrow);
+VALUE_BUILDER(build_select);
+VALUE_BUILDER(build_flip);
+VALUE_BUILDER(build_pad);
+OBJECT_BUILDER(build_chunk);
+OBJECT_BUILDER(build_split);
+OBJECT_BUILDER(build_size);
+OBJECT_BUILDER(build_dim);
+OBJECT_BUILDER(build_numel);
+/* x[index]: slices, integers, None, "..." and one tensor of integers. */
+const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
+
+/* An integer tensor without casts to a wider integer: the rows it names are the same. */
+const struct value *index_source(const struct value *v);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * expression.h - the meaning of a tree: names, operators, fields, subscripts and calls as objects.
+ */
+#ifndef TORCH_EXPRESSION_H
+#define TORCH_EXPRESSION_H
+
+#include "torch/names.h"
+#include "torch/object.h"
+#include "torch/tree.h"
+
+struct expression {
+    struct build b;
+    const struct torch_names *names; /* looked up first; may be NULL */
+    bool placed;                     /* b.err names its column */
+};
+
+/* False with x->b.err set. */
+bool expression_object(struct expression *x, struct tree *t, struct object *out);
+
+#endif

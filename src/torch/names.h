@@ -1,0 +1,17 @@
+/* names.h - names that an expression may use besides the inputs and scalars of its graph. */
+#ifndef TORCH_NAMES_H
+#define TORCH_NAMES_H
+
+#include "graph/ops.h"
+
+/* They hide the graph's inputs. A value made by graph_integer() may stand for an axis. */
+struct torch_name {
+    const char *name; /* may start with "$" */
+    const struct value *value;
+};
+struct torch_names {
+    const struct torch_name *items;
+    size_t n;
+};
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * read.h - reads a PyTorch expression into a graph.
+ *
+ *     struct torch_task t = {.axes = axes, .naxes = 2, .tensors = tensors, .ntensors = 3};
+ *     struct graph g;
+ *     if (torch_read(&g, "F.silu(x[:, :D]) * x[:, D:]", &t, err) < 0) ...
+ *     graph_release(&g);
+ *
+ * The text goes through tree.h (the parser), changes.h (changes in place), expression.h (names,
+ * operators, subscripts) and functions.h (PyTorch's functions). An expression that has no exact
+ * meaning as a graph is refused with the column and the reason.
+ *
+ * Spellings that PyTorch defines as one thing become one value: keywords, methods, aliases,
+ * defaults, linear, addmm, clamp with None, views. Two formulas that are merely equal (x * x and
+ * x.square()) stay two values: graph/normal/normal.h folds those.
+ */
+#ifndef TORCH_READ_H
+#define TORCH_READ_H
+
+#include "graph/graph.h"
+#include "torch/names.h"
+
+/* The task's signature. All texts are borrowed, and must live as long as the graph. */
+struct torch_tensor {
+    const char *name;
+    enum dtype dtype;
+    uint32_t rank;
+    const char *shape[GRAPH_MAX_RANK];
+    bool input, output;
+};
+
+struct torch_scalar {
+    const char *name;
+    enum dtype dtype;
+};
+
+struct torch_task {
+    const char *const *axes; /* names that sizes may mention: axes and integer scalars */
+    const int64_t *fixed;    /* one per name: the value of a constant axis, else 0; may be NULL */
+    size_t naxes;
+    const struct torch_tensor *tensors;
+    size_t ntensors;
+    const struct torch_scalar *scalars;
+    size_t nscalars;
+    const char *const *constraints; /* "OH == (H + 1)/2" says that the two sizes are one; others are
+                                     * passed over */
+    size_t nconstraints;
+};
+
+/* Sets up g: inputs, scalars, and the expression's values as outputs, in the order of the tensors
+ * that are outputs. Several outputs need a tuple. -1 with err set: what, at which column; g is
+ * released then. graph_verify() holds the outputs against their declared shapes. */
+int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
+
+/* Values of an expression over g's inputs and the names, which hide inputs; sum(), max() and so on
+ * are PyTorch's here, with or without a module. How many there are, at most `max`; -1 with err set.
+ */
+int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
+                      const struct value **out, size_t max, struct err *err);
+/* One value; NULL with err set. */
+const struct value *torch_read_value(struct graph *g, const char *text,
+                                     const struct torch_names *names, struct err *err);
+
+#endif

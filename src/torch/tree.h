@@ -1,0 +1,61 @@
+/*
+ * tree.h - a PyTorch expression as a tree: what the text says, before anybody asks what it means.
+ *
+ *     struct arena a = ARENA_INIT;
+ *     struct tree *t = torch_parse(&a, "F.softmax(x, dim=-1)", err);
+ *     t->kind == TREE_CALL, t->part[0] the callee, t->part[2]->kind == TREE_KEY
+ *
+ * `NAME := expression` binds a name: each later use of the name is the same node, so a tree may
+ * hold a node in several places. A list is a tuple. Lambdas, comprehensions, `if`, `and`, `or`,
+ * `not` and chained comparisons have no tree. Patterns may use names that start with "$".
+ */
+#ifndef TORCH_TREE_H
+#define TORCH_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/util.h"
+
+#define TORCH_MAX_TEXT 8192
+#define TORCH_MAX_NESTING 64
+#define TORCH_MAX_PARTS 32
+#define TREE_MAX_NODES 8192
+
+enum tree_kind {
+    TREE_NAME,   /* x, None, ... */
+    TREE_NUMBER, /* as it is written */
+    TREE_STRING, /* without its quotes */
+    TREE_TUPLE,
+    TREE_UNARY,  /* text: the operator */
+    TREE_BINARY, /* text: the operator */
+    TREE_FIELD,  /* part[0].text */
+    TREE_CALL,   /* part[0](part[1], ...) */
+    TREE_KEY,    /* text=part[0], an argument */
+    TREE_INDEX,  /* part[0][part[1]] */
+    TREE_SLICE   /* part[0]:part[1]:part[2], each may be NULL */
+};
+
+struct tree {
+    enum tree_kind kind;
+    uint32_t id;     /* below the number of nodes */
+    uint32_t at;     /* byte offset in the text */
+    uint32_t height; /* longest way down to a leaf */
+    const char *text;
+    size_t n;
+    struct tree **part;
+    const void *made; /* for whoever walks the tree: the result of this node */
+};
+
+/* NULL with err set: what is wrong and at which column. The tree lives in the arena. */
+struct tree *torch_parse(struct arena *a, const char *text, struct err *err);
+
+static inline bool tree_is(const struct tree *t, enum tree_kind kind, const char *text)
+{
+    return t && t->kind == kind && str_eq(t->text, text);
+}
+
+#endif
