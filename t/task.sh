@@ -11,6 +11,29 @@ out_has "shows tensors with their generators" "csr(E)"
 out_has "shows why the tolerance is what it is" "half an ulp"
 runs 0 "show --json" "$HONE" task show --json softmax
 out_has "with shapes" '"shape"'
+# The graph of a task's PyTorch expression.
+runs 0 "show --graph" "$HONE" task show --graph layernorm
+is "is a line for each input, scalar, value and output" "$(cat "$T/out")" "x: float32[R, C]
+w: float32[C]
+b: float32[C]
+eps: float32
+y: float32[R, C] = layer_norm(x, w, b, eps)"
+out_has "and says what kind of work it is" "class norm, flops"
+runs 0 "show --graph of a task with views" "$HONE" task show --graph silu_and_mul
+out_has "has sizes over the axes" "%3 = slice(x, dim=-1, start=D, length=D): float16[B, D]"
+runs 0 "show --graph --json" "$HONE" task show --graph --json layernorm
+out_has "names the operation" '"op": "layer_norm"'
+runs 1 "show --graph of a task without an expression" \
+    "$HONE" task show --graph "$ROOT/t/cases/flashinfer/rmsnorm_h2048.json"
+err_has "says so" "has no PyTorch expression"
+mkdir graphs && cp -r "$ROOT/tasks/sigmoid" graphs/ && chmod -R u+w graphs
+sed -i 's/torch.sigmoid(x)/torch.sigmoidd(x)/' graphs/sigmoid/task.json
+runs 1 "show --graph of an expression nobody knows" "$HONE" task show --graph graphs/sigmoid
+err_has "names the function" "sigmoidd"
+is "the page about graphs lists the operations of ops.def" \
+    "$(grep -E '^\| [a-z0-9_]+ \| [a-z]+ \| .* \| .* \| [0-9]+ \| [a-z_]+ \|$' "$ROOT/docs/graph.md")" \
+    "$("$ROOT/tools/ops-table" | tail -n +3)"
+
 runs 1 "show of a task that is not there" "$HONE" task show sofmax
 err_has "suggests one" "did you mean 'softmax'"
 runs 2 "no subcommand" "$HONE" task

@@ -9,12 +9,16 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "graph/cost.h"
+#include "graph/json.h"
+#include "graph/print.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"
 #include "task/check.h"
 #include "task/task.h"
+#include "torch/task.h"
 
 static int print_problems(const struct problem_vec *v)
 {
@@ -266,16 +270,40 @@ static void show_json(const struct task *t)
     print_json(j);
 }
 
+/* What the task computes, read from its PyTorch expression. */
+static int show_graph(const struct task *t, bool json)
+{
+    struct graph g;
+    struct err err = ERR_INIT;
+    struct strbuf text = STRBUF_INIT(16 << 20);
+    if (torch_read_task(&g, t, &err) < 0)
+        return cmd_fail(&err);
+    if (json) {
+        print_json(graph_to_json(&g));
+    } else {
+        graph_print(&text, &g);
+        printf("%sclass %s, flops %s, bytes %s\n", text.buf, task_class_name(graph_class(&g)),
+               graph_flops(&g)->text, graph_bytes(&g)->text);
+    }
+    strbuf_release(&text);
+    graph_release(&g);
+    return HONE_OK;
+}
+
 static int run_show(int argc, const char **argv)
 {
-    bool json = false;
-    const struct option opts[] = {OPT_FLAG(0, "json", &json, "print JSON"), OPT_END()};
+    bool json = false, graph = false;
+    const struct option opts[] = {
+        OPT_FLAG(0, "graph", &graph, "print its PyTorch expression as a graph (docs/graph.md)"),
+        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_END(),
+    };
     const struct options spec = {
-        .usage = "hone task show [--json] TASK",
+        .usage = "hone task show [--graph] [--json] TASK",
         .about = "Shows a task: what is computed, on which tensors, how exactly, at which sizes.\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
                  "definition).",
-        .example = "hone task show softmax",
+        .example = "hone task show softmax\nhone task show --graph softmax",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
@@ -286,6 +314,8 @@ static int run_show(int argc, const char **argv)
     int rc = HONE_OK;
     if (!t)
         rc = print_problems(&problems);
+    else if (graph)
+        rc = show_graph(t, json);
     else if (json)
         show_json(t);
     else

@@ -1,0 +1,36 @@
+/*
+ * json.h - a graph as JSON, and back. schema/graph.json describes the form, docs/graph.md shows it.
+ *
+ *     json_t *j = graph_to_json(&g);
+ *     struct graph again;
+ *     if (graph_from_json(&again, j, err) < 0) ...     "/values/3/attrs/dim: ..."
+ *     graph_release(&again);
+ *
+ * Reading trusts nothing. Every list and text has a limit, every value is made again by
+ * graph_add(), and the dtype and shape that the file declares must be those that Hone infers.
+ * Every error begins with the JSON pointer of the entry that is wrong.
+ */
+#ifndef GRAPH_JSON_H
+#define GRAPH_JSON_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "graph/graph.h"
+
+#define GRAPH_JSON_VERSION 1
+#define GRAPH_JSON_MAX_AXES 64
+#define GRAPH_JSON_MAX_INPUTS 1024
+#define GRAPH_JSON_MAX_SCALARS 64
+#define GRAPH_JSON_MAX_OUTPUTS 256
+#define GRAPH_JSON_MAX_GUARDS 256
+#define GRAPH_JSON_MAX_NAME 64
+#define GRAPH_JSON_MAX_SIZE (INT64_C(1) << 40) /* of a constant axis */
+#define GRAPH_JSON_MAX_EXPR 1024               /* characters of a size or a guard */
+
+/* A new reference. Holds every input and scalar, and the values that an output needs. */
+json_t *graph_to_json(const struct graph *g);
+/* Initialises g. After -1 there is nothing to release. */
+int graph_from_json(struct graph *g, const json_t *j, struct err *err);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * print.h - a graph as text, for people and models.
+ *
+ *     C = 128                                       an axis that is constant
+ *     x: float32[R, C]                              an input
+ *     eps: float32                                  a scalar
+ *     %1 = mean(x, dim=-1, keepdim): float32[R, 1]  a value and its type
+ *     y: float32[R, C] = div(x, %1)                 an output
+ *
+ * Every constant axis, input and scalar has a line, then every value that an output needs, in
+ * order, then every output. Numbers and sizes stand where they are used. An attribute is left out
+ * where it has its default, and where the type of the result says the same: the dtype of a cast,
+ * the shape of a reshape. A reduction without "dim" is over all axes. An operand that follows an
+ * absent one is written with its name.
+ *
+ * On the right of "=" a name is an input or a scalar, also where an output of that name replaces
+ * the input.
+ *
+ * An output is written as one line with its operation if nothing else uses the value and the value
+ * has the declared type. Otherwise the line names the value: "y: float16[R, C] = %3".
+ */
+#ifndef GRAPH_PRINT_H
+#define GRAPH_PRINT_H
+
+#include "base/strbuf.h"
+#include "graph/graph.h"
+
+void graph_print(struct strbuf *out, const struct graph *g);
+
+/* "float32[R, C]"; a scalar or a number has no brackets. */
+void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
+                      const struct dim *const *shape);
+/* The shortest text that reads back as the same number; a float has a point, an exponent or
+ * letters, so that 1.0 is not 1. */
+void graph_print_number(struct strbuf *out, const struct value *v);
+
+/*
+ * Numbers of the values that the text and the JSON write as "%1", "%2", ...: computed values that
+ * an output needs, counted in order from 1. One entry for each id; 0: the value has no number.
+ */
+const uint32_t *graph_numbers(const struct graph *g, struct arena *a);
+
+#endif
