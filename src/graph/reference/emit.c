@@ -1,0 +1,236 @@
+/* emit.c - one element of any value: leaves, broadcasting, views, reading by index. See emit.h. */
+#include "graph/reference/emit.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand)
+{
+    bool same = p->rank == operand->rank;
+    for (uint32_t i = 0; same && i < p->rank; i++)
+        same = p->shape[i] == operand->shape[i];
+    if (same)
+        return *p;
+    struct place q = place_empty(operand->rank, operand->shape);
+    uint32_t skip = p->rank - operand->rank;
+    for (uint32_t i = 0; i < operand->rank; i++)
+        place_set(&q, i,
+                  dim_is(operand->shape[i], 1) ? index_number(&e->u, 0)
+                                               : place_at(&e->u, p, skip + i));
+    return q;
+}
+
+struct index emit_at(struct emit *e, struct term t, const struct dim *n)
+{
+    return index_text(&e->u, t.depth, "hone_at(%s, %s)", t.v, dim_in_c(&e->u, n));
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+static struct term emit_input(struct emit *e, const struct value *v, struct place *p)
+{
+    struct index i = place_number(&e->u, p);
+    return term_of(e, unit_let(&e->u, "IN(%s, %s)", v->name, i.text), scope_depth(e->u.at));
+}
+
+static struct term emit_leaf(struct emit *e, const struct value *v, struct place *p)
+{
+    struct arena *a = e->u.arena;
+    switch (v->op) {
+    case OP_INPUT:
+        return emit_input(e, v, p);
+    case OP_SCALAR:
+        return term_of(e, arena_printf(a, "SC(%s)", v->name), 0);
+    case OP_SIZE:
+        return term_of(e, arena_printf(a, "(double)%s", dim_in_c(&e->u, v->size)), 0);
+    default:
+        return term_of(e, number_in_c(a, v->number), 0);
+    }
+}
+
+static struct term emit_stored(struct emit *e, const struct value *v, struct place *p)
+{
+    struct index i = place_number(&e->u, p);
+    struct term t = {.depth = scope_depth(e->u.at)};
+    t.v = unit_let(&e->u, "VAL%u(%s)", v->id, i.text);
+    if (e->store[v->id].is_exact)
+        return term_of(e, t.v, t.depth);
+    t.m = unit_let(&e->u, "MAG%u(%s)", v->id, i.text);
+    return t;
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static struct term emit_reshape(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0];
+    struct place q = place_linear(a->rank, a->shape, place_number(&e->u, p));
+    return emit_value(e, a, &q);
+}
+
+static struct term emit_permute(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0];
+    const struct attr *dims = value_attr(v, "dims");
+    struct place q = place_empty(a->rank, a->shape);
+    for (uint32_t i = 0; i < v->rank; i++)
+        place_set(&q, (uint32_t)dims->ints[i], place_at(&e->u, p, i));
+    return emit_value(e, a, &q);
+}
+
+static struct term emit_slice(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0];
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct place q = place_empty(a->rank, a->shape);
+    for (uint32_t i = 0; i < v->rank; i++)
+        place_set(&q, i, place_at(&e->u, p, i));
+    struct index at =
+        index_mul(&e->u, place_at(&e->u, p, axis), index_number(&e->u, value_attr(v, "step")->i));
+    at = index_add(&e->u, at, index_dim(&e->u, value_attr(v, "start")->dims[0]));
+    place_set(&q, axis, at);
+    return emit_value(e, a, &q);
+}
+
+static struct term emit_flip(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct attr *dims = value_attr(v, "dims");
+    struct place q = place_empty(v->rank, v->shape);
+    for (uint32_t i = 0; i < v->rank; i++)
+        place_set(&q, i, place_at(&e->u, p, i));
+    for (size_t k = 0; k < dims->n; k++) {
+        uint32_t i = (uint32_t)dims->ints[k];
+        struct index last = index_sub(&e->u, index_dim(&e->u, v->shape[i]), index_number(&e->u, 1));
+        if (!dim_is(v->shape[i], 1))
+            place_set(&q, i, index_sub(&e->u, last, place_at(&e->u, p, i)));
+    }
+    return emit_value(e, v->args[0], &q);
+}
+
+/* Outside of its operand a padded value is a number; the operand must not be read there. */
+static struct term emit_pad(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0];
+    const struct attr *before = value_attr(v, "before"), *after = value_attr(v, "after");
+    struct place q = place_empty(a->rank, a->shape), none = place_empty(0, NULL);
+    struct strbuf inside = STRBUF_INIT(1 << 16);
+    struct term fill = emit_value(e, v->args[1], &none);
+    for (uint32_t i = 0; i < v->rank; i++) {
+        struct index at = place_at(&e->u, p, i);
+        if (before->ints[i] || after->ints[i]) {
+            at = index_sub(&e->u, at, index_number(&e->u, before->ints[i]));
+            strbuf_addf(&inside, "%s%s >= 0 && %s < %s", inside.len ? " && " : "", at.text, at.text,
+                        dim_in_c(&e->u, a->shape[i]));
+        }
+        place_set(&q, i, at);
+    }
+    struct term t;
+    if (!inside.len) {
+        t = emit_value(e, a, &q);
+    } else {
+        t = (struct term){unit_var(&e->u, "%s", fill.v), unit_var(&e->u, "%s", fill.m),
+                          scope_depth(e->u.at)};
+        struct scope *was = unit_if(&e->u, "%s", inside.buf);
+        struct term in = emit_value(e, a, &q);
+        unit_set(&e->u, t.v, "= %s", in.v);
+        unit_set(&e->u, t.m, "= %s", in.m);
+        unit_close(&e->u, was);
+    }
+    strbuf_release(&inside);
+    return t;
+}
+
+static struct term emit_index_select(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0], *index = v->args[1];
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct place at = place_empty(index->rank, index->shape), q = place_empty(a->rank, a->shape);
+    for (uint32_t i = 0; i < index->rank; i++)
+        place_set(&at, i, place_at(&e->u, p, axis + i));
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (i != axis)
+            place_set(&q, i, place_at(&e->u, p, i < axis ? i : i + index->rank - 1));
+    place_set(&q, axis, emit_at(e, emit_value(e, index, &at), a->shape[axis]));
+    return emit_value(e, a, &q);
+}
+
+/* ---- any value ------------------------------------------------------------------------------- */
+
+static struct term emit_elements(struct emit *e, const struct value *v, struct place *p)
+{
+    struct term args[GRAPH_MAX_ARGS] = {{0}};
+    for (uint32_t i = 0; i < v->nargs; i++) {
+        struct place q = place_broadcast(e, p, v->args[i]);
+        args[i] = emit_value(e, v->args[i], &q);
+    }
+    return emit_elementwise(e, v, args, scope_depth(e->u.at));
+}
+
+static struct term emit_op(struct emit *e, const struct value *v, struct place *p)
+{
+    switch (op_row(v->op)->kind) {
+    case OPK_LEAF:
+        return emit_leaf(e, v, p);
+    case OPK_ELEMENTWISE:
+        return emit_elements(e, v, p);
+    case OPK_REDUCTION:
+    case OPK_PRODUCT:
+        return emit_reduction(e, v, p);
+    case OPK_CONV:
+        return emit_conv(e, v, p);
+    case OPK_LOSS:
+        return emit_cross_entropy(e, v, p);
+    default:
+        break;
+    }
+    switch (v->op) {
+    case OP_RESHAPE:
+        return emit_reshape(e, v, p);
+    case OP_EXPAND: {
+        struct place q = place_broadcast(e, p, v->args[0]);
+        return emit_value(e, v->args[0], &q);
+    }
+    case OP_PERMUTE:
+        return emit_permute(e, v, p);
+    case OP_SLICE:
+        return emit_slice(e, v, p);
+    case OP_FLIP:
+        return emit_flip(e, v, p);
+    case OP_PAD:
+        return emit_pad(e, v, p);
+    case OP_INDEX_SELECT:
+        return emit_index_select(e, v, p);
+    case OP_EMBEDDING_BAG:
+        return emit_embedding_bag(e, v, p);
+    default:
+        BUG("the reference of %s is not an element", op_row(v->op)->name);
+    }
+}
+
+struct term emit_computed(struct emit *e, const struct value *v, struct place *p)
+{
+    struct index i = place_number(&e->u, p);
+    struct scope *was = unit_enter(&e->u, i.depth);
+    struct term t = emit_op(e, v, p);
+    e->u.at = was;
+    return t;
+}
+
+struct term emit_value(struct emit *e, const struct value *v, struct place *p)
+{
+    struct index i = place_number(&e->u, p);
+    struct term t;
+    const char *key = arena_printf(e->u.arena, "%u@%s", v->id, i.text);
+    if (op_row(v->op)->kind == OPK_LEAF && v->op != OP_INPUT)
+        return emit_leaf(e, v, p);
+    if (unit_recall(&e->u, key, &t))
+        return t;
+    struct scope *was = unit_enter(&e->u, i.depth);
+    t = e->store[v->id].is_stored ? emit_stored(e, v, p) : emit_op(e, v, p);
+    unit_remember(&e->u, e->u.at, key, t);
+    e->u.at = was;
+    return t;
+}

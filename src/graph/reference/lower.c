@@ -1,0 +1,362 @@
+/* lower.c - see lower.h. Each composite operation has a function that says it in simpler ones. */
+#include "graph/reference/lower.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+struct lower {
+    const struct graph *from;
+    struct graph *g;
+    const struct value **made;              /* one per value of `from` */
+    const struct value *in[GRAPH_MAX_ARGS]; /* of the value at hand */
+    struct attr attrs[GRAPH_MAX_ATTRS];
+    const struct value *v; /* the value at hand, in `from` */
+    struct err *err;
+};
+
+typedef const struct value *(*lower_fn)(struct lower *l);
+
+/* ---- shorthands ------------------------------------------------------------------------------ */
+
+static const struct value *one(struct lower *l, enum graph_op op, const struct value *a)
+{
+    return graph_add1(l->g, op, a, l->err);
+}
+
+static const struct value *two(struct lower *l, enum graph_op op, const struct value *a,
+                               const struct value *b)
+{
+    return graph_add2(l->g, op, a, b, l->err);
+}
+
+static const struct value *number(struct lower *l, double v)
+{
+    return graph_number(l->g, v);
+}
+
+static const struct attr *attr_of(const struct lower *l, const char *name)
+{
+    return &l->attrs[op_attr_place(l->v->op, name)];
+}
+
+static const struct value *reduce(struct lower *l, enum graph_op op, const struct value *a,
+                                  struct attr axes, bool keep)
+{
+    struct attr attrs[GRAPH_MAX_ATTRS] = {axes, attr_bool(keep)};
+    return a ? graph_add(l->g, op, &a, attrs, l->err) : NULL;
+}
+
+/* How many elements become one. */
+static const struct dim *count(struct lower *l, const struct value *a, struct attr axes)
+{
+    const struct dim *n = dim_number(&l->g->dims, 1);
+    for (size_t i = 0; i < axes.n; i++)
+        n = dim_mul(&l->g->dims, n, a->shape[axes.ints[i]]);
+    return n;
+}
+
+static const struct value *mean_of(struct lower *l, const struct value *a, struct attr axes,
+                                   bool keep)
+{
+    if (!a)
+        return NULL;
+    return two(l, OP_DIV, reduce(l, OP_SUM, a, axes, keep), graph_size(l->g, count(l, a, axes)));
+}
+
+/* The last n axes of a. */
+static struct attr last_axes(const struct value *a, int64_t n)
+{
+    struct attr axes = {.kind = ATTR_AXES, .n = (size_t)n};
+    for (int64_t i = 0; i < n; i++)
+        axes.ints[i] = (int64_t)a->rank - n + i;
+    return axes;
+}
+
+/* The largest along the axes, or 0 where that is infinite: no difference with it is NaN. */
+static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
+{
+    const struct value *m = reduce(l, OP_AMAX, a, axes, true);
+    return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static const struct value *lower_mean(struct lower *l)
+{
+    return mean_of(l, l->in[0], *attr_of(l, "dim"), attr_of(l, "keepdim")->i);
+}
+
+static const struct value *lower_any(struct lower *l)
+{
+    const struct value *set = two(l, OP_NE, l->in[0], graph_integer(l->g, 0));
+    return reduce(l, l->v->op == OP_ANY ? OP_AMAX : OP_AMIN, set, *attr_of(l, "dim"),
+                  attr_of(l, "keepdim")->i);
+}
+
+static const struct value *variance(struct lower *l, bool keep)
+{
+    struct attr axes = *attr_of(l, "dim");
+    const struct value *d = two(l, OP_SUB, l->in[0], mean_of(l, l->in[0], axes, true));
+    const struct dim *n = dim_sub(&l->g->dims, count(l, l->in[0], axes),
+                                  dim_number(&l->g->dims, attr_of(l, "correction")->i));
+    if (!d)
+        return NULL;
+    return two(l, OP_DIV, reduce(l, OP_SUM, one(l, OP_SQUARE, d), axes, keep), graph_size(l->g, n));
+}
+
+static const struct value *lower_var(struct lower *l)
+{
+    return variance(l, attr_of(l, "keepdim")->i);
+}
+
+static const struct value *lower_std(struct lower *l)
+{
+    return one(l, OP_SQRT, variance(l, attr_of(l, "keepdim")->i));
+}
+
+static const struct value *norm_of(struct lower *l, const struct value *a, double p,
+                                   struct attr axes, bool keep)
+{
+    if (p == 2)
+        return one(l, OP_SQRT, reduce(l, OP_SUM, one(l, OP_SQUARE, a), axes, keep));
+    const struct value *size = one(l, OP_ABS, a);
+    if (isinf(p))
+        return reduce(l, p > 0 ? OP_AMAX : OP_AMIN, size, axes, keep);
+    if (p == 1)
+        return reduce(l, OP_SUM, size, axes, keep);
+    if (p == 0)
+        return reduce(l, OP_SUM, graph_cast(l->g, two(l, OP_NE, a, number(l, 0)), a->dtype, l->err),
+                      axes, keep);
+    const struct value *sum = reduce(l, OP_SUM, two(l, OP_POW, size, number(l, p)), axes, keep);
+    return two(l, OP_POW, sum, number(l, 1 / p));
+}
+
+static const struct value *lower_norm(struct lower *l)
+{
+    return norm_of(l, l->in[0], attr_of(l, "p")->real, *attr_of(l, "dim"),
+                   attr_of(l, "keepdim")->i);
+}
+
+static const struct value *lower_logsumexp(struct lower *l)
+{
+    struct attr axes = *attr_of(l, "dim");
+    const struct value *m = finite_peak(l, l->in[0], axes), *e, *s;
+    e = one(l, OP_EXP, two(l, OP_SUB, l->in[0], m));
+    s = two(l, OP_ADD, m, one(l, OP_LOG, reduce(l, OP_SUM, e, axes, true)));
+    if (!s || attr_of(l, "keepdim")->i)
+        return s;
+    const struct dim *shape[GRAPH_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t i = 0, k = 0; i < s->rank; i++)
+        if (k < axes.n && axes.ints[k] == (int64_t)i)
+            k++;
+        else
+            shape[rank++] = s->shape[i];
+    return graph_reshape(l->g, s, rank, shape, l->err);
+}
+
+/* ---- along axes ------------------------------------------------------------------------------ */
+
+static const struct value *lower_softmax(struct lower *l)
+{
+    struct attr axes = *attr_of(l, "dim");
+    const struct value *a = l->v->op == OP_SOFTMIN ? one(l, OP_NEG, l->in[0]) : l->in[0];
+    if (!a)
+        return NULL;
+    const struct value *d = two(l, OP_SUB, a, reduce(l, OP_AMAX, a, axes, true));
+    const struct value *e = one(l, OP_EXP, d), *sum = reduce(l, OP_SUM, e, axes, true);
+    return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum))
+                                      : two(l, OP_DIV, e, sum);
+}
+
+static const struct value *lower_layer_norm(struct lower *l)
+{
+    struct attr axes = last_axes(l->in[0], attr_of(l, "axes")->i);
+    const struct value *d = two(l, OP_SUB, l->in[0], mean_of(l, l->in[0], axes, true));
+    const struct value *var = mean_of(l, one(l, OP_SQUARE, d), axes, true);
+    const struct value *y = two(l, OP_MUL, d, one(l, OP_RSQRT, two(l, OP_ADD, var, l->in[3])));
+    if (l->in[1])
+        y = two(l, OP_MUL, y, l->in[1]);
+    return l->in[2] ? two(l, OP_ADD, y, l->in[2]) : y;
+}
+
+static const struct value *lower_rms_norm(struct lower *l)
+{
+    struct attr axes = last_axes(l->in[0], attr_of(l, "axes")->i);
+    const struct value *mean = mean_of(l, one(l, OP_SQUARE, l->in[0]), axes, true);
+    const struct value *y =
+        two(l, OP_MUL, l->in[0], one(l, OP_RSQRT, two(l, OP_ADD, mean, l->in[2])));
+    return l->in[1] ? two(l, OP_MUL, y, l->in[1]) : y;
+}
+
+static const struct value *lower_normalize(struct lower *l)
+{
+    const struct value *n = norm_of(l, l->in[0], attr_of(l, "p")->real, *attr_of(l, "dim"), true);
+    return two(l, OP_DIV, l->in[0], two(l, OP_CLAMP_MIN, n, l->in[1]));
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+static struct attr all_axes(const struct value *a)
+{
+    return last_axes(a, a->rank);
+}
+
+/* PyTorch leaves out the rows whose target is -100, in the sum and in the count. */
+static const struct value *lower_cross_entropy(struct lower *l)
+{
+    const char *how = attr_of(l, "reduction")->text;
+    struct attr none = attr_text("none");
+    const struct value *row = graph_add(l->g, OP_CROSS_ENTROPY, l->in, &none, l->err);
+    if (!row || str_eq(how, "none"))
+        return row;
+    const struct value *sum = reduce(l, OP_SUM, row, all_axes(row), false);
+    if (str_eq(how, "sum"))
+        return sum;
+    const struct value *counted = two(l, OP_NE, l->in[1], graph_integer(l->g, -100));
+    return two(l, OP_DIV, sum, reduce(l, OP_SUM, counted, all_axes(row), false));
+}
+
+static const struct value *distance(struct lower *l, const struct value *a, const struct value *b)
+{
+    const struct value *d = two(l, OP_ADD, two(l, OP_SUB, a, b), l->in[4]);
+    return d ? norm_of(l, d, 2, last_axes(d, 1), false) : NULL;
+}
+
+static const struct value *lower_triplet(struct lower *l)
+{
+    const char *how = attr_of(l, "reduction")->text;
+    const struct value *near = distance(l, l->in[0], l->in[1]),
+                       *far = distance(l, l->in[0], l->in[2]), *row;
+    row = one(l, OP_RELU, two(l, OP_SUB, two(l, OP_ADD, near, l->in[3]), far));
+    if (!row || !row->rank || str_eq(how, "none"))
+        return row;
+    return str_eq(how, "sum") ? reduce(l, OP_SUM, row, all_axes(row), false)
+                              : mean_of(l, row, all_axes(row), false);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static lower_fn way_of(enum graph_op op)
+{
+    switch (op) {
+    case OP_MEAN:
+        return lower_mean;
+    case OP_ANY:
+    case OP_ALL:
+        return lower_any;
+    case OP_VAR:
+        return lower_var;
+    case OP_STD:
+        return lower_std;
+    case OP_NORM:
+        return lower_norm;
+    case OP_LOGSUMEXP:
+        return lower_logsumexp;
+    case OP_SOFTMAX:
+    case OP_LOG_SOFTMAX:
+    case OP_SOFTMIN:
+        return lower_softmax;
+    case OP_LAYER_NORM:
+        return lower_layer_norm;
+    case OP_RMS_NORM:
+        return lower_rms_norm;
+    case OP_NORMALIZE:
+        return lower_normalize;
+    case OP_CROSS_ENTROPY:
+        return lower_cross_entropy;
+    case OP_TRIPLET_MARGIN_LOSS:
+        return lower_triplet;
+    default:
+        return NULL;
+    }
+}
+
+/* A size of `from` in the other graph's pool. */
+static const struct dim *size_of(struct lower *l, const struct dim *d)
+{
+    return d ? dim_parse(&l->g->dims, d->key, l->err) : NULL;
+}
+
+static int sizes_of(struct lower *l, const struct dim *const *from, size_t n, const struct dim **to)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(to[i] = size_of(l, from[i])))
+            return -1;
+    return 0;
+}
+
+static const struct value *lower_leaf(struct lower *l, const struct value *v)
+{
+    const struct dim *shape[GRAPH_MAX_RANK];
+    switch (v->op) {
+    case OP_INPUT:
+        return sizes_of(l, v->shape, v->rank, shape) < 0
+                   ? NULL
+                   : graph_input(l->g, v->name, v->dtype, v->rank, shape);
+    case OP_SCALAR:
+        return graph_scalar(l->g, v->name, v->dtype);
+    case OP_SIZE:
+        return size_of(l, v->size) ? graph_size(l->g, size_of(l, v->size)) : NULL;
+    default:
+        return dtype_is_float(v->dtype) ? graph_number(l->g, v->number)
+                                        : graph_integer(l->g, (int64_t)v->number);
+    }
+}
+
+static const struct value *lower_value(struct lower *l, const struct value *v)
+{
+    if (op_row(v->op)->kind == OPK_LEAF)
+        return lower_leaf(l, v);
+    l->v = v;
+    memset(l->in, 0, sizeof l->in);
+    for (uint32_t i = 0; i < v->nargs; i++)
+        l->in[i] = v->args[i] ? l->made[v->args[i]->id] : NULL;
+    for (uint32_t i = 0; i < v->nattrs; i++) {
+        l->attrs[i] = v->attrs[i];
+        if ((v->attrs[i].kind == ATTR_DIMS || v->attrs[i].kind == ATTR_DIM) &&
+            sizes_of(l, v->attrs[i].dims, v->attrs[i].n, l->attrs[i].dims) < 0)
+            return NULL;
+    }
+    lower_fn fn = way_of(v->op);
+    return fn ? fn(l) : graph_add(l->g, v->op, l->in, l->attrs, l->err);
+}
+
+static int lower_outputs(struct lower *l)
+{
+    vec_each (const struct graph_output, o, &l->from->outputs) {
+        const struct dim *shape[GRAPH_MAX_RANK];
+        if (sizes_of(l, o->shape, o->rank, shape) < 0)
+            return -1;
+        graph_add_output(l->g, o->name, o->dtype, o->rank, shape, l->made[o->value->id]);
+    }
+    return 0;
+}
+
+int graph_lower(const struct graph *g, struct graph *low, struct err *err)
+{
+    struct lower l = {.from = g, .g = low, .err = err};
+    graph_init(low, g->dims.names, g->dims.nnames);
+    for (size_t i = 0; i < g->dims.nnames; i++)
+        if (g->dims.values[i])
+            dim_define(&low->dims, i, dim_parse(&low->dims, g->dims.values[i]->key, NULL));
+    const uint32_t *uses = graph_uses(g, &low->arena);
+    int rc = 0;
+    l.made = xcalloc(g->values.n + 1, sizeof *l.made);
+    for (size_t i = 0; i < g->values.n && rc == 0; i++) {
+        const struct value *v = g->values.items[i];
+        bool is_scalar = v->op == OP_SCALAR; /* sizes may mention it */
+        if (!uses[i] && !is_scalar)
+            continue;
+        l.made[i] = lower_value(&l, v);
+        if (!l.made[i])
+            rc = err_prefix(err, "value %u (%s)", v->id, op_row(v->op)->name);
+    }
+    if (rc == 0)
+        rc = lower_outputs(&l);
+    free(l.made);
+    return rc;
+}

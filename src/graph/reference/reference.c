@@ -1,0 +1,300 @@
+/*
+ * reference.c - see reference.h.
+ *
+ * Phases are written from the last to the first: by then it is known which magnitudes later phases
+ * read, and only those are stored.
+ */
+#include "graph/reference/reference.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "graph/reference/lower.h"
+#include "graph/reference/stores.h"
+
+enum { MAX_SOURCE = 1 << 20 };
+
+struct writer {
+    struct graph_reference *out;
+    struct graph *g;
+    struct emit emit;
+    struct stores stores;
+    struct arena arena;
+    struct strbuf bodies; /* of all phases, in order */
+};
+
+/* ---- one sink -------------------------------------------------------------------------------- */
+
+static void write_output(struct emit *e, const struct sink *s)
+{
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    struct term t = emit_value(e, s->v, &p);
+    if (term_is_exact(&t))
+        unit_do(&e->u, "OUT(%s, unit, %s)", s->output->name, t.v);
+    else
+        unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
+}
+
+static void write_value(struct emit *e, const struct sink *s)
+{
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    struct term t = emit_computed(e, s->v, &p);
+    unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
+    if (e->store[s->v->id].needs_mag)
+        unit_do(&e->u, "MAG%u(unit) = %s", s->v->id, t.m);
+}
+
+static void write_sink(struct emit *e, const struct sink *s)
+{
+    const struct store *store = &e->store[s->v->id];
+    switch (s->kind) {
+    case SINK_OUTPUT:
+        write_output(e, s);
+        break;
+    case SINK_VALUE:
+        write_value(e, s);
+        break;
+    case SINK_PART:
+        emit_part(e, s->v, store->part_needs_mag);
+        break;
+    case SINK_LINES:
+        emit_line(e, s->v, s->output || store->needs_mag);
+        break;
+    }
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* Sinks [first, end) with the same level and as many units make one phase. */
+static size_t phase_start(const struct sink_vec *v, size_t end)
+{
+    size_t first = end - 1;
+    while (first > 0 && v->items[first - 1].level == v->items[end - 1].level &&
+           v->items[first - 1].units == v->items[end - 1].units)
+        first--;
+    return first;
+}
+
+/* Which magnitudes the text reads. */
+static void note_magnitudes(struct writer *w, const char *text)
+{
+    for (const char *p = text; (p = strstr(p, "MAG")); p += 3) {
+        if (!isdigit((unsigned char)p[3]))
+            continue;
+        struct store *s = &w->stores.store[strtoul(p + 3, NULL, 10)];
+        if (p > text && p[-1] == 'P')
+            s->part_needs_mag = true;
+        else
+            s->needs_mag = true;
+    }
+}
+
+static void describe(const struct sink *s, struct strbuf *out)
+{
+    static const char *const what[] = {"element of value", "part of value", "line of value",
+                                       "element of output"};
+    strbuf_addf(out, "one unit per %s ", what[s->kind]);
+    if (s->kind == SINK_OUTPUT)
+        strbuf_adds(out, s->output->name);
+    else
+        strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
+}
+
+static char *write_phase(struct writer *w, const char *fn, size_t first, size_t end)
+{
+    struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
+    const struct sink *sinks = w->stores.sinks.items;
+    unit_init(&w->emit.u, &w->arena, w->g);
+    for (size_t i = first; i < end; i++)
+        write_sink(&w->emit, &sinks[i]);
+    for (size_t i = first; i < end; i++) {
+        strbuf_adds(&sb, i == first ? "\n/* Units: " : ",\n * ");
+        if (i == first)
+            strbuf_addf(&sb, "%s; ", sinks[i].units->text);
+        describe(&sinks[i], &sb);
+    }
+    strbuf_addf(&sb, ". */\nPHASE(%s)\n{\n", fn);
+    size_t body = sb.len;
+    unit_write(&w->emit.u, &sb);
+    note_magnitudes(w, sb.buf + body);
+    strbuf_adds(&sb, "}\n");
+    unit_release(&w->emit.u);
+    return strbuf_detach(&sb, NULL);
+}
+
+static int write_phases(struct writer *w, struct err *err)
+{
+    const struct sink_vec *sinks = &w->stores.sinks;
+    char *text[REFERENCE_MAX_PHASES];
+    struct graph_phase phase[REFERENCE_MAX_PHASES];
+    size_t n = 0, total = 0, k = 0;
+    for (size_t end = sinks->n; end > 0; end = phase_start(sinks, end))
+        total++;
+    if (total > REFERENCE_MAX_PHASES)
+        return err_set(err, ERR_LIMIT, "the reference would have %zu phases; %d is the most", total,
+                       REFERENCE_MAX_PHASES);
+    for (size_t end = sinks->n, first; end > 0; end = first, n++) {
+        first = phase_start(sinks, end);
+        const struct sink *s = &sinks->items[first];
+        phase[n].units = s->units;
+        phase[n].fn = n == 0 ? "reference"
+                             : arena_printf(&w->g->arena, "p%zu_%s", total - n,
+                                            s->output ? "output" : op_row(s->v->op)->name);
+        text[n] = write_phase(w, phase[n].fn, first, end);
+    }
+    for (k = n; k-- > 0;) {
+        *vec_push(&w->out->phases) = phase[k];
+        strbuf_adds(&w->bodies, text[k]);
+        free(text[k]);
+    }
+    return 0;
+}
+
+/* ---- scratch --------------------------------------------------------------------------------- */
+
+static void add_region(struct writer *w, struct strbuf *out, const char *name, uint32_t id,
+                       const struct dim *size)
+{
+    struct dim_pool *p = &w->g->dims;
+    struct unit_text u;
+    unit_init(&u, &w->arena, w->g);
+    const struct dim *at = w->out->scratch;
+    if (!at)
+        strbuf_addf(out, "#define %s%u(i) SCRATCH(i)\n", name, id);
+    else
+        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s + (i))\n", name, id, dim_in_c(&u, at));
+    w->out->scratch = at ? dim_add(p, at, size) : size;
+    unit_release(&u);
+}
+
+static void write_regions(struct writer *w, struct strbuf *out)
+{
+    struct dim_pool *p = &w->g->dims;
+    vec_each (const struct sink, s, &w->stores.sinks) {
+        const struct store *store = &w->stores.store[s->v->id];
+        const struct dim *n = dim_product(p, s->v->shape, s->v->rank);
+        uint32_t id = s->v->id;
+        if (s->kind == SINK_OUTPUT)
+            continue;
+        if (s->kind == SINK_PART) {
+            add_region(w, out, "PART", id, s->units);
+            if (store->part_needs_mag)
+                add_region(w, out, "PMAG", id, s->units);
+        } else if (s->output) {
+            strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", id, s->output->name);
+            strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", id, s->output->name);
+        } else {
+            add_region(w, out, "VAL", id, n);
+            if (store->needs_mag)
+                add_region(w, out, "MAG", id, n);
+        }
+    }
+}
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *text;
+} helpers[] = {
+    {"hone_max(", "/* As in PyTorch, a NaN wins. */\n"
+                  "HONE_FN double hone_max(double a, double b)\n"
+                  "{\n    return a > b || a != a ? a : b;\n}\n"},
+    {"hone_min(", "/* As in PyTorch, a NaN wins. */\n"
+                  "HONE_FN double hone_min(double a, double b)\n"
+                  "{\n    return a < b || a != a ? a : b;\n}\n"},
+    {"hone_excess(", "/* What the magnitude m of v has beyond |v|. */\n"
+                     "HONE_FN double hone_excess(double m, double v)\n"
+                     "{\n    return fmax(m - fabs(v), 0.0);\n}\n"},
+    {"hone_at(", "/* An index into n elements, from the end if it is negative. */\n"
+                 "HONE_FN int64_t hone_at(double i, int64_t n)\n"
+                 "{\n    if (i < 0)\n        i += (double)n;\n"
+                 "    return i >= 0 && i < (double)n ? (int64_t)i : 0;\n}\n"},
+    {"hone_end(", "/* The end of a run of at most n elements. */\n"
+                  "HONE_FN int64_t hone_end(double i, int64_t n)\n"
+                  "{\n    return i >= 0 ? (i < (double)n ? (int64_t)i : n) : 0;\n}\n"},
+    {"hone_size_min(", "HONE_FN int64_t hone_size_min(int64_t a, int64_t b)\n"
+                       "{\n    return a < b ? a : b;\n}\n"},
+    {"hone_size_max(", "HONE_FN int64_t hone_size_max(int64_t a, int64_t b)\n"
+                       "{\n    return a > b ? a : b;\n}\n"},
+    {"hone_size_cdiv(", "HONE_FN int64_t hone_size_cdiv(int64_t a, int64_t b)\n"
+                        "{\n    return a / b + (a % b > 0);\n}\n"},
+    {"hone_size_align(", "HONE_FN int64_t hone_size_align(int64_t a, int64_t b)\n"
+                         "{\n    return (a / b + (a % b > 0)) * b;\n}\n"},
+    {"hone_size_pow2ceil(", "HONE_FN int64_t hone_size_pow2ceil(int64_t a)\n"
+                            "{\n    int64_t n = 1;\n    while (n < a)\n        n *= 2;\n"
+                            "    return n;\n}\n"},
+};
+
+static void write_helpers(const char *text, struct strbuf *out)
+{
+    static const enum dtype whole[] = {DT_I64, DT_I32, DT_I16, DT_I8,
+                                       DT_U64, DT_U32, DT_U16, DT_U8};
+    for (size_t i = 0; i < ARRAY_LEN(helpers); i++)
+        if (strstr(text, helpers[i].name))
+            strbuf_addf(out, "\n%s", helpers[i].text);
+    for (size_t i = 0; i < ARRAY_LEN(whole); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "hone_%s(", dtype_name(whole[i]));
+        if (strstr(text, name))
+            strbuf_addf(out,
+                        "\n/* Integers wrap around. */\n"
+                        "HONE_FN double %suint64_t v)\n{\n    return (double)(%s_t)v;\n}\n",
+                        name, dtype_name(whole[i]));
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void write_source(struct writer *w)
+{
+    struct strbuf *out = &w->out->source;
+    struct strbuf regions = STRBUF_INIT(MAX_SOURCE), all = STRBUF_INIT(2 * MAX_SOURCE);
+    write_regions(w, &regions);
+    strbuf_addf(&all, "%s%s", regions.buf, w->bodies.buf);
+    strbuf_adds(out, "#include \"hone_ref.h\"\n");
+    write_helpers(all.buf, out);
+    if (regions.len)
+        strbuf_addf(
+            out,
+            "\n/* Values that phases store: VAL and PART, with magnitudes MAG and PMAG. */\n"
+            "%s",
+            regions.buf);
+    strbuf_adds(out, w->bodies.buf);
+    strbuf_release(&regions);
+    strbuf_release(&all);
+}
+
+int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err)
+{
+    struct writer w = {.out = out, .arena = ARENA_INIT, .bodies = STRBUF_INIT(MAX_SOURCE)};
+    *out = (struct graph_reference){.source = STRBUF_INIT(MAX_SOURCE)};
+    out->lowered = w.g = xcalloc(1, sizeof *w.g);
+    int rc = graph_lower(g, w.g, err);
+    if (rc == 0) {
+        w.emit.g = w.g;
+        stores_plan(&w.stores, &w.emit);
+        rc = write_phases(&w, err);
+        if (rc == 0)
+            write_source(&w);
+        stores_release(&w.stores);
+    }
+    if (rc == 0 && (out->source.truncated || w.bodies.truncated))
+        rc = err_set(err, ERR_LIMIT, "the reference is longer than %d bytes", MAX_SOURCE);
+    strbuf_release(&w.bodies);
+    arena_release(&w.arena);
+    if (rc < 0)
+        graph_reference_release(out);
+    return rc;
+}
+
+void graph_reference_release(struct graph_reference *r)
+{
+    strbuf_release(&r->source);
+    vec_release(&r->phases);
+    if (r->lowered)
+        graph_release(r->lowered);
+    free(r->lowered);
+    *r = (struct graph_reference){.source = STRBUF_INIT(MAX_SOURCE)};
+}

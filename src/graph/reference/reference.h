@@ -1,0 +1,45 @@
+/*
+ * reference.h - the reference of a graph: the text of a reference.c (docs/task.md) and the phases
+ * that a task.json's "oracle" lists.
+ *
+ *     struct graph_reference r;
+ *     if (graph_write_reference(&g, &r, err) == 0)
+ *         puts(r.source.buf);
+ *     graph_reference_release(&r);
+ *
+ * Everything is computed in double, nothing is rounded between operations. Magnitudes follow the
+ * rules in emit.h. Phases:
+ *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once is stored in
+ *    scratch by a phase of its own, and so is an elementwise value that is read often and not
+ * cheap. Other values are computed where they are read.
+ *  - Scans, attention and index_add have a phase whose units make a line each.
+ *  - Reductions over all or several axes and products with a vector have two phases.
+ *  - The last phases write the outputs. Units are in the order of the elements that they make.
+ */
+#ifndef GRAPH_REFERENCE_REFERENCE_H
+#define GRAPH_REFERENCE_REFERENCE_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "graph/graph.h"
+
+#define REFERENCE_MAX_PHASES 64
+
+struct graph_phase {
+    const char *fn;
+    const struct dim *units;
+};
+
+struct graph_reference {
+    struct strbuf source;
+    VEC(struct graph_phase) phases;
+    const struct dim *scratch; /* doubles; NULL if none */
+    struct graph *lowered;     /* owns the names and sizes above */
+};
+
+/* Only the names of g's axes must outlive the result. After an error there is nothing to release.
+ */
+int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
+void graph_reference_release(struct graph_reference *r);
+
+#endif

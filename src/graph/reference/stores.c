@@ -1,0 +1,253 @@
+/* stores.c - see stores.h. */
+#include "graph/reference/stores.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+/* Work of one element, in operations; a loop counts as HEAVY. Reads of one element: MANY where the
+ * number depends on a size. */
+enum { HEAVY = 1 << 20, MANY = 1 << 20 };
+/* A value that costs no more is computed again wherever it is read. */
+enum { CHEAP = 2, RECOMPUTE = 48 };
+
+/* Where a value is read: 0 nowhere yet, -1 at several places, else the number of the place. Two
+ * reads at one place are one: the unit computes the element once. */
+enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
+
+struct planner {
+    struct stores *s;
+    struct emit *e;
+    int64_t *weight, *reads;
+    int64_t *site;
+    unsigned *ready; /* the first level that can read the value */
+};
+
+static bool is_heavy(const struct value *v)
+{
+    enum op_kind k = op_row(v->op)->kind;
+    return k == OPK_REDUCTION || k == OPK_PRODUCT || k == OPK_CONV || k == OPK_LOSS ||
+           v->op == OP_EMBEDDING_BAG;
+}
+
+static bool is_larger(const struct value *v, const struct value *a)
+{
+    for (uint32_t i = 0; i < v->rank; i++) {
+        bool absent = i + a->rank < v->rank;
+        if (!dim_is(v->shape[i], 1) && (absent || dim_is(a->shape[i + a->rank - v->rank], 1)))
+            return true;
+    }
+    return false;
+}
+
+static bool batch_repeats(const struct value *v, const struct value *a)
+{
+    uint32_t rows = v->args[0]->rank > 1, columns = v->args[1]->rank > 1;
+    struct value batch = *v, own = *a;
+    batch.rank = v->rank - rows - columns;
+    own.rank = a->rank > 2 ? a->rank - 2 : 0;
+    return is_larger(&batch, &own);
+}
+
+/* How often one evaluation of all of v reads an element of its operand k. */
+static int64_t fan(const struct value *v, uint32_t k)
+{
+    const struct value *a = v->args[k];
+    switch (op_row(v->op)->kind) {
+    case OPK_ELEMENTWISE:
+        return is_larger(v, a) ? MANY : 1;
+    case OPK_REDUCTION:
+    case OPK_SCAN:
+        return 1;
+    case OPK_PRODUCT: {
+        const struct value *other = v->args[1 - k];
+        const struct dim *across =
+            other->rank > 1 ? other->shape[other->rank - (k == 0 ? 1 : 2)] : NULL;
+        return (across && !dim_is(across, 1)) || batch_repeats(v, a) ? MANY : 1;
+    }
+    case OPK_VIEW:
+        return (v->op == OP_EXPAND && is_larger(v, a)) || (v->op == OP_PAD && k == 1) ? MANY : 1;
+    case OPK_GATHER:
+        return v->op == OP_INDEX_ADD && k != 1 ? 1 : MANY;
+    case OPK_LOSS:
+        return k == 0 ? 3 : 1;
+    default:
+        return MANY;
+    }
+}
+
+static void weigh(struct planner *p, const struct value *v)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    int64_t w = is_heavy(v) ? HEAVY : kind == OPK_ELEMENTWISE ? op_row(v->op)->flops : 0;
+    for (uint32_t k = 0; k < v->nargs && w < HEAVY; k++) {
+        const struct value *a = v->args[k];
+        if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
+            continue; /* absent, or stored in any case */
+        w += p->weight[a->id];
+    }
+    p->weight[v->id] = MIN(w, HEAVY);
+}
+
+static bool must_store(const struct planner *p, const struct value *v)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    int64_t w = p->weight[v->id], reads = p->reads[v->id];
+    if (op_makes_lines(v->op))
+        return true;
+    if (kind == OPK_LEAF || kind == OPK_VIEW || v->op == OP_INDEX_SELECT)
+        return false;
+    return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
+}
+
+static void add_reads(struct planner *p, const struct value *a, int64_t reads, int64_t site)
+{
+    int64_t *s = &p->site[a->id];
+    if (reads == 1 && site > 0 && *s == site)
+        return;
+    *s = *s == SITE_NONE && reads == 1 ? site : SITE_SEVERAL;
+    p->reads[a->id] = MIN(p->reads[a->id] + reads, MANY);
+}
+
+/* Tells v's operands how v reads them; v's own readers have done so. */
+static void read_operands(struct planner *p, const struct value *v)
+{
+    bool stored = p->s->store[v->id].is_stored;
+    int64_t times = stored ? 1 : p->reads[v->id];
+    int64_t own = stored ? (int64_t)v->id * 16 + 1 : p->site[v->id];
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = v->args[k];
+        if (!a)
+            continue;
+        bool in_place = op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a);
+        int64_t reads = MIN(times * fan(v, k), MANY);
+        if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
+            reads = MANY; /* a part takes many elements; loops inside it are a phase of their own */
+        if (reads == 1)
+            add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
+        else
+            add_reads(p, a, reads, SITE_SEVERAL);
+    }
+}
+
+/* Does a unit for each element of v do too much? */
+static bool wants_parts(struct planner *p, const struct value *v)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    if (kind != OPK_REDUCTION && kind != OPK_PRODUCT)
+        return false;
+    const struct dim *n = emit_reduced(p->e, v);
+    if (n->is_number && n->value <= EMIT_CHUNK)
+        return false;
+    if (kind == OPK_REDUCTION) {
+        size_t gone = value_attr(v, "dim")->n;
+        return gone == v->args[0]->rank || gone > 1;
+    }
+    const struct value *a = v->args[0], *b = v->args[1];
+    return a->rank == 1 || b->rank == 1 || dim_is(a->shape[a->rank - 2], 1) ||
+           dim_is(b->shape[b->rank - 1], 1);
+}
+
+static const struct value *without_views(const struct value *v)
+{
+    while (v->op == OP_RESHAPE ||
+           (v->op == OP_CAST && dtype_is_float(v->dtype) && dtype_is_float(v->args[0]->dtype)))
+        v = v->args[0];
+    return v;
+}
+
+static void add_sink(struct planner *p, enum sink_kind kind, const struct value *v,
+                     const struct graph_output *o, unsigned level, const struct dim *units)
+{
+    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units};
+}
+
+static const struct dim *elements(struct planner *p, const struct value *v)
+{
+    return dim_product(&p->e->g->dims, v->shape, v->rank);
+}
+
+/* The sinks of v, when those of its operands are there. */
+static void add_sinks(struct planner *p, const struct value *v)
+{
+    const struct store *s = &p->s->store[v->id];
+    unsigned level = 0;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k])
+            level = MAX(level, p->ready[v->args[k]->id]);
+    if (s->in_parts)
+        add_sink(p, SINK_PART, v, NULL, level++,
+                 dim_mul(&p->e->g->dims, elements(p, v), emit_parts(p->e, v)));
+    if (op_makes_lines(v->op))
+        add_sink(p, SINK_LINES, v, p->s->direct[v->id], level++, emit_lines(p->e, v));
+    else if (s->is_stored)
+        add_sink(p, SINK_VALUE, v, NULL, level++, elements(p, v));
+    p->ready[v->id] = level;
+}
+
+static int by_level(const void *pa, const void *pb)
+{
+    const struct sink *a = pa, *b = pb;
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    int order = a->kind == SINK_OUTPUT ? (int)a->v->rank - (int)b->v->rank : 0;
+    if (!order)
+        order = strcmp(a->units->key, b->units->key);
+    return order ? order : (int)a->v->id - (int)b->v->id;
+}
+
+void stores_plan(struct stores *s, struct emit *e)
+{
+    const struct graph *g = e->g;
+    size_t n = g->values.n;
+    struct planner p = {.s = s, .e = e};
+    *s = (struct stores){.store = xcalloc(n + 1, sizeof *s->store),
+                         .direct = xcalloc(n + 1, sizeof *s->direct)};
+    p.weight = xcalloc(n + 1, sizeof *p.weight);
+    p.reads = xcalloc(n + 1, sizeof *p.reads);
+    p.site = xcalloc(n + 1, sizeof *p.site);
+    p.ready = xcalloc(n + 1, sizeof *p.ready);
+    e->store = s->store;
+    for (size_t i = 0; i < n; i++) {
+        weigh(&p, g->values.items[i]);
+        s->store[i].is_exact = value_is_exact(g->values.items[i], s->store);
+    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
+    for (size_t i = n; i-- > 0;) {
+        const struct value *v = g->values.items[i];
+        if (!p.reads[i])
+            continue;
+        s->store[i].is_stored = must_store(&p, v);
+        s->store[i].in_parts = wants_parts(&p, v);
+        read_operands(&p, v);
+    }
+    vec_each (const struct graph_output, o, &g->outputs) {
+        const struct value *v = without_views(o->value);
+        if (op_makes_lines(v->op) && p.reads[v->id] == 1)
+            s->direct[v->id] = o;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (p.reads[i])
+            add_sinks(&p, g->values.items[i]);
+    unsigned last = 0;
+    vec_each (const struct sink, k, &s->sinks)
+        last = MAX(last, k->level + 1);
+    vec_each (const struct graph_output, o, &g->outputs)
+        if (s->direct[without_views(o->value)->id] != o)
+            add_sink(&p, SINK_OUTPUT, o->value, o, last, elements(&p, o->value));
+    if (s->sinks.n)
+        qsort(s->sinks.items, s->sinks.n, sizeof *s->sinks.items, by_level);
+    free(p.weight);
+    free(p.reads);
+    free(p.site);
+    free(p.ready);
+}
+
+void stores_release(struct stores *s)
+{
+    free(s->store);
+    free((void *)s->direct);
+    vec_release(&s->sinks);
+}

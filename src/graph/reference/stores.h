@@ -1,0 +1,32 @@
+/*
+ * stores.h - which values of a lowered graph a reference keeps in scratch, and in which order.
+ *
+ * A sink is one thing that some phase computes: a stored value, the partial results of a reduction
+ * in two steps, a value made in lines, or an output. A sink reads only sinks of lower levels.
+ */
+#ifndef GRAPH_REFERENCE_STORES_H
+#define GRAPH_REFERENCE_STORES_H
+
+#include "graph/reference/emit.h"
+
+enum sink_kind { SINK_VALUE, SINK_PART, SINK_LINES, SINK_OUTPUT };
+
+struct sink {
+    enum sink_kind kind;
+    const struct value *v;
+    const struct graph_output *output; /* SINK_OUTPUT; SINK_LINES that make an output */
+    unsigned level;
+    const struct dim *units;
+};
+VEC_DECL(sink_vec, struct sink);
+
+struct stores {
+    struct store *store;                /* one per value */
+    const struct graph_output **direct; /* one per value: the output whose memory it uses */
+    struct sink_vec sinks;              /* by level, then by units; largest outputs last */
+};
+
+void stores_plan(struct stores *s, struct emit *e);
+void stores_release(struct stores *s);
+
+#endif

@@ -1,0 +1,509 @@
+/* unit_text.c - see unit_text.h. */
+#include "graph/reference/unit_text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
+
+struct line {
+    enum line_kind kind;
+    unsigned name; /* LINE_LET, LINE_SET: the number in the name */
+    const char *text;
+};
+VEC_DECL(line_vec, struct line);
+
+struct memory {
+    const char *key;
+    struct term term;
+};
+
+struct scope {
+    struct scope *parent, *next_made;
+    unsigned depth;
+    bool is_guard;
+    struct line_vec lines;
+    VEC(struct memory) known;
+};
+
+/* ---- scopes ---------------------------------------------------------------------------------- */
+
+static struct scope *scope_new(struct unit_text *u, struct scope *parent)
+{
+    struct scope *s = xcalloc(1, sizeof *s);
+    s->parent = parent;
+    s->depth = parent ? parent->depth + 1 : 0;
+    if (u->body) {
+        s->next_made = u->body->next_made;
+        u->body->next_made = s;
+    }
+    return s;
+}
+
+void unit_init(struct unit_text *u, struct arena *a, const struct graph *g)
+{
+    *u = (struct unit_text){.arena = a, .graph = g};
+    u->body = u->at = scope_new(u, NULL);
+}
+
+void unit_release(struct unit_text *u)
+{
+    for (struct scope *s = u->body, *next; s; s = next) {
+        next = s->next_made;
+        vec_release(&s->lines);
+        vec_release(&s->known);
+        free(s);
+    }
+    u->body = NULL;
+}
+
+unsigned scope_depth(const struct scope *s)
+{
+    return s->depth;
+}
+
+/* The scope of that depth around here; guards do not matter. */
+static struct scope *scope_around(const struct unit_text *u, unsigned depth)
+{
+    struct scope *s = u->at;
+    while (s->depth > depth)
+        s = s->parent;
+    return s;
+}
+
+struct scope *unit_scope(struct unit_text *u, unsigned depth)
+{
+    struct scope *s = u->at;
+    while (s->depth > depth && !s->is_guard)
+        s = s->parent;
+    return s;
+}
+
+struct scope *unit_enter(struct unit_text *u, unsigned depth)
+{
+    struct scope *was = u->at;
+    u->at = unit_scope(u, depth);
+    return was;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static const char *formatted(struct unit_text *u, const char *fmt, va_list ap)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    strbuf_vaddf(&sb, fmt, ap);
+    const char *s = arena_strdup(u->arena, sb.buf);
+    strbuf_release(&sb);
+    return s;
+}
+
+static void add_line(struct scope *s, enum line_kind kind, unsigned name, const char *text)
+{
+    struct line *l = vec_push(&s->lines);
+    *l = (struct line){kind, name, text};
+}
+
+static const char *declare(struct unit_text *u, const char *type, char letter, struct scope *s,
+                           const char *text)
+{
+    const char *name = arena_printf(u->arena, "%c%u", letter, ++u->names);
+    add_line(s, LINE_LET, u->names, arena_printf(u->arena, "%s %s = %s;", type, name, text));
+    return name;
+}
+
+const char *unit_let(struct unit_text *u, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = formatted(u, fmt, ap);
+    va_end(ap);
+    return declare(u, "const double", 'v', u->at, text);
+}
+
+const char *unit_var(struct unit_text *u, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = formatted(u, fmt, ap);
+    va_end(ap);
+    return declare(u, "double", 'v', u->at, text);
+}
+
+void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = formatted(u, fmt, ap);
+    va_end(ap);
+    add_line(u->at, LINE_SET, (unsigned)strtoul(name + 1, NULL, 10),
+             arena_printf(u->arena, "%s %s;", name, text));
+}
+
+void unit_do(struct unit_text *u, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_line(u->at, LINE_DO, 0, arena_printf(u->arena, "%s;", formatted(u, fmt, ap)));
+    va_end(ap);
+}
+
+static struct scope *open_scope(struct unit_text *u, const char *text, bool is_guard)
+{
+    struct scope *was = u->at;
+    u->at = scope_new(u, was);
+    u->at->is_guard = is_guard;
+    add_line(u->at, LINE_OPEN, 0, text);
+    return was;
+}
+
+struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
+                        struct index *out)
+{
+    const char *i = arena_printf(u->arena, "i%u", ++u->names);
+    struct scope *was = open_scope(u,
+                                   arena_printf(u->arena, "for (int64_t %s = %s; %s < %s; %s++) {",
+                                                i, first.text, i, end.text, i),
+                                   false);
+    *out = (struct index){i, u->at->depth};
+    return was;
+}
+
+struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_printf(u->arena, "if (%s) {", formatted(u, fmt, ap));
+    va_end(ap);
+    return open_scope(u, text, true);
+}
+
+void unit_close(struct unit_text *u, struct scope *was)
+{
+    struct scope *s = u->at;
+    add_line(s, LINE_CLOSE, 0, "}");
+    for (size_t i = 0; i < s->lines.n; i++)
+        *vec_push(&s->parent->lines) = s->lines.items[i];
+    s->lines.n = 0;
+    u->at = was;
+}
+
+bool unit_recall(const struct unit_text *u, const char *key, struct term *out)
+{
+    for (const struct scope *s = u->at; s; s = s->parent)
+        vec_each (const struct memory, k, &s->known)
+            if (str_eq(k->key, key)) {
+                *out = k->term;
+                return true;
+            }
+    return false;
+}
+
+void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t)
+{
+    struct memory *m = vec_push(&s->known);
+    *m = (struct memory){arena_strdup(u->arena, key), t};
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* Marks the names that the text mentions. */
+static void mark_used(const char *text, bool *used, unsigned n)
+{
+    for (const char *p = text; *p;) {
+        if (!isalnum((unsigned char)*p) && *p != '_') {
+            p++;
+            continue;
+        }
+        const char *start = p;
+        while (isalnum((unsigned char)*p) || *p == '_')
+            p++;
+        char *end;
+        unsigned long k = strtoul(start + 1, &end, 10);
+        if (strchr("iv", *start) && end == p && k <= n)
+            used[k] = true;
+    }
+}
+
+/* Which lines stay: from the last to the first, those whose name a later one reads. Loops that hold
+ * nothing go, too. */
+static void drop_unused(const struct unit_text *u, bool *stays)
+{
+    const struct line_vec *v = &u->body->lines;
+    bool *used = xcalloc(u->names + 1, sizeof *used);
+    VEC(size_t) open = VEC_INIT; /* closing lines not yet matched */
+    size_t kept = 0;
+    VEC(size_t) kept_at_close = VEC_INIT;
+    for (size_t i = v->n; i-- > 0;) {
+        const struct line *l = &v->items[i];
+        stays[i] = l->kind >= LINE_DO || used[l->name];
+        if (l->kind == LINE_CLOSE) {
+            *vec_push(&open) = i;
+            *vec_push(&kept_at_close) = kept;
+        } else if (l->kind == LINE_OPEN) {
+            size_t close = open.items[--open.n];
+            stays[i] = stays[close] = kept > kept_at_close.items[--kept_at_close.n];
+        }
+        if (!stays[i])
+            continue;
+        kept += l->kind < LINE_OPEN;
+        if (l->kind == LINE_LET) /* what is before the "=" is its own name */
+            mark_used(strchr(l->text, '='), used, u->names);
+        else if (l->kind == LINE_SET)
+            mark_used(strchr(l->text, ' '), used, u->names);
+        else
+            mark_used(l->text, used, u->names);
+    }
+    vec_release(&open);
+    vec_release(&kept_at_close);
+    free(used);
+}
+
+void unit_write(struct unit_text *u, struct strbuf *out)
+{
+    const struct line_vec *v = &u->body->lines;
+    bool *stays = xcalloc(v->n + 1, sizeof *stays);
+    int level = 1;
+    drop_unused(u, stays);
+    for (size_t i = 0; i < v->n; i++) {
+        const struct line *l = &v->items[i];
+        if (!stays[i])
+            continue;
+        level -= l->kind == LINE_CLOSE;
+        strbuf_addf(out, "%*s%s\n", 4 * level, "", l->text);
+        level += l->kind == LINE_OPEN;
+    }
+    free(stays);
+}
+
+/* ---- sizes in C ------------------------------------------------------------------------------ */
+
+static const char *name_in_c(struct unit_text *u, const char *s, size_t n)
+{
+    char *name = arena_strndup(u->arena, s, n);
+    const struct value *v = graph_find(u->graph, name);
+    return v && v->op == OP_SCALAR ? arena_printf(u->arena, "(int64_t)SC(%s)", name)
+                                   : arena_printf(u->arena, "AX(%s)", name);
+}
+
+static const char *expr_in_c(struct unit_text *u, const char *s, size_t n);
+
+/* f(a, b, c): hone_size_f(a, hone_size_f(b, c)). Returns the end of the call. */
+static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t n,
+                        struct strbuf *out)
+{
+    size_t at = name + 1, from = at;
+    int depth = 1, calls = 0;
+    for (; at < n && depth > 0; at++) {
+        depth += s[at] == '(' ? 1 : s[at] == ')' ? -1 : 0;
+        bool last = depth == 0, comma = depth == 1 && s[at] == ',';
+        if (!last && !comma)
+            continue;
+        bool more = comma || calls == 0;
+        if (more) {
+            strbuf_addf(out, "hone_size_%.*s(", (int)name, s);
+            calls++;
+        }
+        strbuf_adds(out, expr_in_c(u, s + from, at - from));
+        if (comma)
+            strbuf_adds(out, ", ");
+        from = at + 1;
+    }
+    /* the last argument of several stands alone: f(a, f(b, c)) has one call less than arguments */
+    while (calls-- > 0)
+        strbuf_addc(out, ')');
+    return at;
+}
+
+static const char *expr_in_c(struct unit_text *u, const char *s, size_t n)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        while (k < n && (isalnum((unsigned char)s[k]) || s[k] == '_'))
+            k++;
+        if (k == i) {
+            bool spaced = strchr("+-*/%", s[i]) && s[i] && i && !strchr("(,", s[i - 1]);
+            strbuf_addf(&sb, spaced ? " %c " : "%c", s[i]);
+            i++;
+            while (spaced && i < n && s[i] == ' ')
+                i++;
+        } else if (isdigit((unsigned char)s[i])) {
+            strbuf_add(&sb, s + i, k - i);
+            i = k;
+        } else if (k < n && s[k] == '(') {
+            i += call_in_c(u, s + i, k - i, n - i, &sb);
+        } else {
+            strbuf_adds(&sb, name_in_c(u, s + i, k - i));
+            i = k;
+        }
+    }
+    const char *text = arena_strdup(u->arena, sb.buf);
+    strbuf_release(&sb);
+    return text;
+}
+
+static bool is_atom(const char *s)
+{
+    int depth = 0;
+    for (const char *p = s; *p; p++) {
+        depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+        if (depth == 0 && !isalnum((unsigned char)*p) && *p != '_' && *p != ')')
+            return false;
+    }
+    return *s != '(' || strstr(s, ")SC(") == NULL;
+}
+
+const char *dim_in_c(struct unit_text *u, const struct dim *d)
+{
+    const char *s = expr_in_c(u, d->key, strlen(d->key));
+    return is_atom(s) ? s : arena_printf(u->arena, "(%s)", s);
+}
+
+/* ---- indices --------------------------------------------------------------------------------- */
+
+struct index unit_index(void)
+{
+    return (struct index){"unit", 0};
+}
+
+struct index index_number(struct unit_text *u, int64_t v)
+{
+    return (struct index){arena_printf(u->arena, v < 0 ? "(%lld)" : "%lld", (long long)v), 0};
+}
+
+struct index index_dim(struct unit_text *u, const struct dim *d)
+{
+    return (struct index){dim_in_c(u, d), 0};
+}
+
+struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = formatted(u, fmt, ap);
+    va_end(ap);
+    struct scope *s = scope_around(u, depth);
+    struct term known;
+    if (unit_recall(u, text, &known))
+        return (struct index){known.v, known.depth};
+    struct index i = {declare(u, "const int64_t", 'i', s, text), s->depth};
+    unit_remember(u, s, text, (struct term){i.text, NULL, i.depth});
+    return i;
+}
+
+static bool is_text(struct index a, const char *s)
+{
+    return str_eq(a.text, s);
+}
+
+struct index index_add(struct unit_text *u, struct index a, struct index b)
+{
+    if (is_text(a, "0"))
+        return b;
+    if (is_text(b, "0"))
+        return a;
+    return index_text(u, MAX(a.depth, b.depth), "%s + %s", a.text, b.text);
+}
+
+struct index index_sub(struct unit_text *u, struct index a, struct index b)
+{
+    if (is_text(b, "0"))
+        return a;
+    return index_text(u, MAX(a.depth, b.depth), "%s - %s", a.text, b.text);
+}
+
+struct index index_mul(struct unit_text *u, struct index a, struct index b)
+{
+    if (is_text(a, "0") || is_text(b, "1"))
+        return a;
+    if (is_text(b, "0") || is_text(a, "1"))
+        return b;
+    return index_text(u, MAX(a.depth, b.depth), "%s * %s", a.text, b.text);
+}
+
+struct index index_div(struct unit_text *u, struct index a, struct index b)
+{
+    if (is_text(a, "0") || is_text(b, "1"))
+        return a;
+    return index_text(u, MAX(a.depth, b.depth), "%s / %s", a.text, b.text);
+}
+
+struct index index_mod(struct unit_text *u, struct index a, struct index b)
+{
+    if (is_text(a, "0"))
+        return a;
+    if (is_text(b, "1"))
+        return index_number(u, 0);
+    return index_text(u, MAX(a.depth, b.depth), "%s %% %s", a.text, b.text);
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+struct place place_empty(uint32_t rank, const struct dim *const *shape)
+{
+    struct place p = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        p.shape[i] = shape[i];
+    return p;
+}
+
+struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear)
+{
+    struct place p = place_empty(rank, shape);
+    p.linear = linear;
+    p.has_linear = true;
+    return p;
+}
+
+void place_set(struct place *p, uint32_t axis, struct index at)
+{
+    p->at[axis] = at;
+    p->has_at[axis] = true;
+}
+
+/* Elements of the axes [first, end). */
+static struct index extent(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    unsigned n = 0;
+    for (uint32_t i = first; i < end; i++)
+        if (!dim_is(p->shape[i], 1))
+            strbuf_addf(&sb, "%s%s", n++ ? " * " : "", dim_in_c(u, p->shape[i]));
+    struct index all = {n == 0   ? "1"
+                        : n == 1 ? arena_strdup(u->arena, sb.buf)
+                                 : arena_printf(u->arena, "(%s)", sb.buf),
+                        0};
+    strbuf_release(&sb);
+    return all;
+}
+
+struct index place_at(struct unit_text *u, struct place *p, uint32_t axis)
+{
+    if (p->has_at[axis])
+        return p->at[axis];
+    struct index at = index_number(u, 0);
+    if (!dim_is(p->shape[axis], 1)) {
+        at = index_div(u, p->linear, extent(u, p, axis + 1, p->rank));
+        if (!is_text(extent(u, p, 0, axis), "1")) /* the first axis has no remainder to take */
+            at = index_mod(u, at, index_dim(u, p->shape[axis]));
+    }
+    place_set(p, axis, at);
+    return at;
+}
+
+struct index place_number(struct unit_text *u, struct place *p)
+{
+    if (p->has_linear)
+        return p->linear;
+    struct index n = index_number(u, 0);
+    for (uint32_t i = 0; i < p->rank; i++)
+        if (!dim_is(p->shape[i], 1))
+            n = index_add(u, index_mul(u, n, index_dim(u, p->shape[i])), p->at[i]);
+    p->linear = n;
+    p->has_linear = true;
+    return n;
+}

@@ -1,0 +1,120 @@
+/*
+ * unit_text.h - the text of one unit of a reference: statements, loops and index arithmetic.
+ *
+ * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
+ * statement goes to the outermost scope that has all it depends on, so nothing is computed in a
+ * loop that does not change there, and the same index or element is computed once. At the end every
+ * statement whose name nobody reads is dropped.
+ *
+ *     struct unit_text u;
+ *     unit_init(&u, &arena, dims_to_c, ctx);
+ *     struct index row = index_div(&u, unit_index(), columns);
+ *     struct scope *was = unit_loop(&u, columns, &j);
+ *     ...
+ *     unit_close(&u, was);
+ *     unit_write(&u, out);
+ */
+#ifndef GRAPH_REFERENCE_UNIT_TEXT_H
+#define GRAPH_REFERENCE_UNIT_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "graph/graph.h"
+
+/* An integer of the unit: a name, a number, or an expression in parentheses. Depth: of the scope
+ * that it needs; 0 is the body. */
+struct index {
+    const char *text;
+    unsigned depth;
+};
+
+/* A double of the unit and how large the terms were that it was added up from. */
+struct term {
+    const char *v, *m;
+    unsigned depth;
+};
+
+struct scope;
+
+struct unit_text {
+    struct arena *arena;
+    const struct graph *graph; /* tells axes from scalars */
+    struct scope *body, *at;
+    unsigned names; /* given so far */
+};
+
+void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
+void unit_release(struct unit_text *u);
+/* The statements that matter, indented by one level. */
+void unit_write(struct unit_text *u, struct strbuf *out);
+
+/* ---- indices --------------------------------------------------------------------------------- */
+
+struct index unit_index(void); /* the number of the unit */
+struct index index_number(struct unit_text *u, int64_t v);
+struct index index_dim(struct unit_text *u, const struct dim *d);
+struct index index_add(struct unit_text *u, struct index a, struct index b);
+struct index index_sub(struct unit_text *u, struct index a, struct index b);
+struct index index_mul(struct unit_text *u, struct index a, struct index b);
+struct index index_div(struct unit_text *u, struct index a, struct index b);
+struct index index_mod(struct unit_text *u, struct index a, struct index b);
+/* Any other expression of C, of the depth given. */
+struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A size as an expression of C: AX() around axes, SC() around scalars; an atom. */
+const char *dim_in_c(struct unit_text *u, const struct dim *d);
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* The scope of a statement that reads memory: not outside the conditions that guard it. */
+struct scope *unit_scope(struct unit_text *u, unsigned depth);
+unsigned scope_depth(const struct scope *s);
+/* Goes to that scope; the caller puts u->at back. */
+struct scope *unit_enter(struct unit_text *u, unsigned depth);
+
+/* "const double N = ..." in the current scope; returns the name. */
+const char *unit_let(struct unit_text *u, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* "double N = ..." that unit_set() changes. */
+const char *unit_var(struct unit_text *u, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* "name op= ..."; dropped if nobody reads the name afterwards. */
+void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A statement that stays. */
+void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). */
+struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
+                        struct index *out);
+/* if (condition): nothing inside moves out of it. */
+struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void unit_close(struct unit_text *u, struct scope *was);
+
+/* What was computed before for a key, if it is still in scope. */
+bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
+void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Where an element is in a tensor: its row-major number, its index along each axis, or both. */
+struct place {
+    uint32_t rank;
+    const struct dim *shape[GRAPH_MAX_RANK];
+    bool has_linear, has_at[GRAPH_MAX_RANK];
+    struct index linear, at[GRAPH_MAX_RANK];
+};
+
+struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear);
+struct place place_empty(uint32_t rank, const struct dim *const *shape); /* to be set */
+void place_set(struct place *p, uint32_t axis, struct index at);
+struct index place_at(struct unit_text *u, struct place *p, uint32_t axis);
+struct index place_number(struct unit_text *u, struct place *p);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * graph_run.h - for tests of generated references: a task whose reference.c comes from a graph.
+ *
+ *     struct task copy;
+ *     task_with_reference(&copy, task, &reference, &arena);    the phases and scratch are the
+ * graph's oracle_build(&copy, "x.so", err);
+ */
+#ifndef T_GRAPH_RUN_H
+#define T_GRAPH_RUN_H
+
+#include "graph/reference/reference.h"
+#include "oracle_run.h"
+#include "sys/proc.h"
+
+static inline struct expr *size_expr(const struct task *t, const struct dim *d, struct arena *a)
+{
+    struct err err = ERR_INIT;
+    struct expr *x =
+        expr_parse(d->text, strlen(d->text), t->names.items, t->names.n, a, NULL, &err);
+    if (!x)
+        fail_msg("'%s': %s", d->text, err.msg);
+    return x;
+}
+
+/* The task with another reference; it borrows from both. Release with task_without_reference(). */
+static inline void task_with_reference(struct task *copy, const struct task *t,
+                                       const struct graph_reference *r, struct arena *a)
+{
+    *copy = *t;
+    copy->dir = "generated"; /* not a built-in: its shared object is compiled here */
+    copy->reference_c = r->source.buf;
+    memset(&copy->phases, 0, sizeof copy->phases);
+    for (size_t i = 0; i < r->phases.n; i++) {
+        struct task_phase *p = vec_push(&copy->phases);
+        *p = (struct task_phase){r->phases.items[i].fn, size_expr(t, r->phases.items[i].units, a)};
+    }
+    copy->scratch = r->scratch ? size_expr(t, r->scratch, a) : NULL;
+}
+
+static inline void task_without_reference(struct task *copy)
+{
+    vec_release(&copy->phases);
+}
+
+/* Both finite and close for the magnitude, or the same infinity, or both NaN. */
+static inline bool agree(double got, double want, double mag)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want);
+    return got == want || fabs(got - want) <= 1e-12 * fmax(mag, fabs(want));
+}
+
+/* With TIER=all: the text compiles without a warning as C17 and as C++17, as `hone task check`
+ * asks. */
+static inline void compile_strictly(const struct task *t, const char *dir)
+{
+    static const char *const ways[2][4] = {{"cc", "-std=c17", "-x", "c"},
+                                           {"c++", "-std=c++17", "-x", "c++"}};
+    const char *tier = getenv("TIER");
+    struct strbuf text = STRBUF_INIT(4 << 20);
+    struct err err = ERR_INIT;
+    if (!tier || !str_eq(tier, "all"))
+        return;
+    char *path = xasprintf("%s/strict.c", dir);
+    must(oracle_source(t, &text, &err), &err);
+    must(file_write(path, text.buf, text.len, &err), &err);
+    for (int i = 0; i < 2; i++) {
+        const char *argv[] = {ways[i][0], ways[i][1],      ways[i][2], ways[i][3], "-Wall",
+                              "-Werror",  "-fsyntax-only", path,       NULL};
+        struct child_process c = CHILD_INIT;
+        c.argv = argv;
+        c.merge = true;
+        must(child_run(&c, &err), &err);
+        if (c.end != CHILD_EXITED || c.code != 0)
+            fail_msg("%s\n%s", t->reference_c, c.out.buf);
+        child_release(&c);
+    }
+    free(path);
+    strbuf_release(&text);
+}
+
+#endif
