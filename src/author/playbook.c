@@ -11,7 +11,7 @@
  *      test                  shapes just beside the known ones
  *      profile, diagnose     what the facts say, in a sentence
  */
-#include "author/playbook.h"
+#include "playbook/playbook.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "author/playbook.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/judging.h"
+#include "playbook/playbook.h"
 #include "prompt/say.h"
 #include "sys/json.h"
 

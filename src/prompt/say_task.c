@@ -134,7 +134,9 @@ static json_t *tensor_facts(const struct task_tensor *x)
 json_t *task_facts(const struct task *t)
 {
     json_t *tensors = json_array(), *axes = json_array(), *scalars = json_object();
-    json_t *times = json_array();
+    json_t *times = json_array(), *constraints = json_array();
+    vec_each (const char *, c, &t->constraints)
+        json_array_append_new(constraints, json_string(*c));
     vec_each (struct task_tensor, x, &t->tensors)
         json_array_append_new(tensors, tensor_facts(x));
     vec_each (struct task_axis, a, &t->axes)
@@ -159,9 +161,10 @@ json_t *task_facts(const struct task *t)
         json_object_set_new(j, "offset_elems", json_integer(w->offset_elems));
         json_array_append_new(times, j);
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:b, s:b}", "name", t->name,
-                     "torch", t->torch_src ? t->torch_src : "", "op_type", t->op_type, "class",
-                     task_class_name(t->class), "axes", axes, "tensors", tensors, "scalars",
-                     scalars, "workloads", times, "compute", dtype_name(t->compute), "allow_tf32",
-                     t->allow_tf32, "nondeterministic_ok", t->nondeterministic_ok);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b}", "name",
+                     t->name, "torch", t->torch_src ? t->torch_src : "", "op_type", t->op_type,
+                     "class", task_class_name(t->class), "axes", axes, "constraints", constraints,
+                     "tensors", tensors, "scalars", scalars, "workloads", times, "compute",
+                     dtype_name(t->compute), "allow_tf32", t->allow_tf32, "nondeterministic_ok",
+                     t->nondeterministic_ok);
 }

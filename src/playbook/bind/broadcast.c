@@ -1,0 +1,161 @@
+/*
+ * broadcast.c - inputs of different shapes and dtypes in the shape of the output. An input has
+ * stride 0 along each axis that it lacks.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "playbook/bind/tensors.h"
+
+/* The output's sizes, innermost first. Neighbouring axes that all inputs have, or that the same
+ * inputs lack, are one. Where the operation works along rows, the last axis stays by itself. */
+struct groups {
+    uint32_t n;
+    const char *size[PB_MAX_RANK];
+    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along it */
+};
+
+/* Size d, counted from the last; "1" beyond the first. */
+static const char *dim_from_last(const json_t *tensor, size_t d)
+{
+    const json_t *shape = json_object_get(tensor, "shape");
+    size_t rank = json_array_size(shape);
+    return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
+}
+
+static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, bool rows,
+                        struct groups *g, struct strbuf *why)
+{
+    const json_t *out = json_array_get(tensors, n);
+    size_t rank = json_array_size(json_object_get(out, "shape"));
+    for (size_t i = 0; i < n; i++)
+        if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
+            strbuf_addf(why, "'%s' has more dimensions than '%s'",
+                        facts_text(json_array_get(tensors, i), "name"), facts_text(out, "name"));
+            return false;
+        }
+    for (size_t d = 0; d < rank; d++) {
+        const char *size = dim_from_last(out, d);
+        uint32_t have = 0;
+        for (size_t i = 0; i < n; i++) {
+            const char *dim = dim_from_last(json_array_get(tensors, i), d);
+            if (same_text(dim, size)) {
+                have |= 1u << i;
+            } else if (!same_text(dim, "1")) {
+                strbuf_addf(why, "'%s' does not broadcast: '%s' is neither '%s' nor 1",
+                            facts_text(json_array_get(tensors, i), "name"), dim, size);
+                return false;
+            }
+        }
+        if (same_text(size, "1") && !(rows && d == 0))
+            continue;
+        if (g->n && g->have[g->n - 1] == have && !(rows && g->n == 1)) {
+            g->size[g->n - 1] =
+                dims_times(&b->arena, dim_factor(&b->arena, size), g->size[g->n - 1]);
+        } else {
+            g->size[g->n] = dim_factor(&b->arena, size);
+            g->have[g->n++] = have;
+        }
+    }
+    if (!g->n) {
+        g->size[0] = "1";
+        g->have[g->n++] = (1u << n) - 1;
+    }
+    return true;
+}
+
+/* An input's strides over the groups: contiguous over those that it has, 0 over the others. */
+static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
+{
+    struct strbuf step = STRBUF_INIT(256);
+    for (uint32_t k = 0; k < g->n; k++) {
+        bool have = g->have[k] >> input & 1;
+        strbuf_adds(out, k ? ", " : "");
+        if (!have)
+            strbuf_adds(out, "_0{}");
+        else if (!step.len)
+            strbuf_adds(out, "_1{}");
+        else
+            strbuf_addf(out, "I(%s)", step.buf);
+        if (have)
+            strbuf_addf(&step, "%sd%u", step.len ? " * " : "", k);
+    }
+    strbuf_release(&step);
+}
+
+static void bind_dims(struct pb_binding *b, const struct groups *g)
+{
+    static const char *const forms[] = {"dims:args", "dims:params", "dims:names", "dims:shape"};
+    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+        struct strbuf sb = STRBUF_INIT(4096);
+        for (uint32_t k = 0; k < g->n; k++) {
+            strbuf_adds(&sb, k ? ", " : "");
+            if (f == 0)
+                strbuf_addf(&sb, "\"%s\"", g->size[k]);
+            else
+                strbuf_addf(&sb, "%sd%u%s",
+                            f == 1   ? "int64_t "
+                            : f == 3 ? "I("
+                                     : "",
+                            k, f == 3 ? ")" : "");
+        }
+        bind_text(b, forms[f], sb.buf);
+        strbuf_release(&sb);
+    }
+    bind_text(b, "dims:inner", arena_printf(&b->arena, "(%s)", g->size[0]));
+}
+
+bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
+                    size_t n, const json_t *texts, struct strbuf *why)
+{
+    const json_t *tensors = json_object_get(task, "tensors"), *out = json_array_get(tensors, n);
+    const json_t *names = json_object_get(texts, "args");
+    struct groups g = {0};
+    char key[80];
+    bool rows = role->rank > 1, alike = json_object_size(json_object_get(task, "scalars")) == 0;
+    if (!find_groups(b, tensors, n, rows, &g, why))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        alike = alike &&
+                same_shape(json_object_get(json_array_get(tensors, i), "shape"),
+                           json_object_get(out, "shape")) &&
+                str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
+    const char *expr = bound_text(b, "expr", strlen("expr"));
+    if (rows && expr) /* an expression is reason enough */
+        alike = alike && str_eq(expr, "v0");
+    if (alike) {
+        strbuf_adds(why, "its inputs are all like its output: it needs no broadcasting");
+        return false;
+    }
+    bind_dims(b, &g);
+    struct strbuf typed = STRBUF_INIT(4096), views = STRBUF_INIT(8192), align = STRBUF_INIT(4096);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *t = json_array_get(tensors, i);
+        enum dtype d = dtype_from_name(facts_text(t, "dtype"));
+        const char *comma = i ? ", " : "", *name = names
+                                                       ? json_string_value(json_array_get(names, i))
+                                                       : arena_printf(&b->arena, "v%zu", i);
+        b->elem = MAX(b->elem, (int64_t)dtype_bytes(d));
+        strbuf_addf(&typed, "%sconst %s *%s%s", comma, element_type(d), restricted(b),
+                    name ? name : "");
+        strbuf_addf(&views, "%sview(%s, make_stride(", comma, name ? name : "");
+        add_strides(&g, i, &views);
+        strbuf_adds(&views, "))");
+        if (g.have[0] >> i & 1)
+            strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
+        else
+            strbuf_addf(&align, "%s256", comma); /* read one by one */
+    }
+    const struct {
+        const char *form, *text;
+    } forms[] = {{"typed", typed.buf}, {"views", views.buf}, {"align", align.buf}};
+    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+        snprintf(key, sizeof key, "%s:%s", role->role, forms[f].form);
+        bind_text(b, key, forms[f].text);
+    }
+    strbuf_release(&typed);
+    strbuf_release(&views);
+    strbuf_release(&align);
+    return true;
+}

@@ -1,0 +1,26 @@
+/*
+ * tensors.h - binds a task's tensors and scalars to the roles of an operation.
+ *
+ * The task is given as facts; its tensors are in the order of the roles: inputs, then outputs.
+ * False means that they do not fit, and `why` says why.
+ */
+#ifndef PLAYBOOK_BIND_TENSORS_H
+#define PLAYBOOK_BIND_TENSORS_H
+
+#include "playbook/book/texts.h"
+
+bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
+                  struct strbuf *why);
+/* `inputs`: how many values come before the scalars in v0, v1, ... */
+bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const json_t *scalars,
+                  size_t inputs, struct strbuf *why);
+
+/*
+ * The first n tensors of the task: inputs whose shapes broadcast to the output's, each of its own
+ * dtype. A task whose inputs are all like the output, and that has no scalars, needs no
+ * broadcasting: it is refused here, because a simpler playbook serves it.
+ */
+bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
+                    size_t n, const json_t *texts, struct strbuf *why);
+
+#endif

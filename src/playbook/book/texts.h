@@ -1,0 +1,40 @@
+/*
+ * texts.h - what a template's placeholders stand for in one task, and sizes as texts.
+ *
+ * The facts of a task give sizes as texts ("2*D"); plans take them as texts. Sizes are compared as
+ * texts without blanks where the two come from the same facts.
+ */
+#ifndef PLAYBOOK_BOOK_TEXTS_H
+#define PLAYBOOK_BOOK_TEXTS_H
+
+#include "base/dtype.h"
+#include "playbook/book/book.h"
+
+/* The first text bound to a key counts. */
+void bind_text(struct pb_binding *b, const char *key, const char *value);
+void bind_number(struct pb_binding *b, const char *key, int64_t v);
+/* What the key, of that length, stands for; NULL if it is not bound. */
+const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
+/* "__restrict__ ", unless the output is one of the inputs. */
+const char *restricted(const struct pb_binding *b);
+
+/* Do the texts agree but for blanks? */
+bool same_text(const char *a, const char *b);
+bool same_shape(const json_t *a, const json_t *b); /* lists of texts */
+
+/* A size as a factor, in brackets; "1" stays. */
+const char *dim_factor(struct arena *a, const char *dim);
+/* A product of two sizes, without a factor that is 1. */
+const char *dims_times(struct arena *a, const char *left, const char *right);
+/* Sizes [from, to) of a shape as one: "(A) * (B)", without those that are 1. */
+const char *dims_product(struct arena *a, const json_t *shape, size_t from, size_t to);
+
+/* A tensor's element type in CUDA C++: "cute::half_t"; NULL if there is none. */
+const char *element_type(enum dtype t);
+/* The type in which one value is passed: "float" for all floats, "bool", "int32_t", ... */
+const char *value_type(enum dtype t);
+
+/* The op of that name; NULL if the playbook has none. */
+const struct pb_op *op_called(const struct playbook *pb, const char *name);
+
+#endif

@@ -1,0 +1,165 @@
+/* fit.c - does a playbook fit a task, and what do its placeholders stand for there? */
+#include <string.h>
+
+#include "base/util.h"
+#include "playbook/bind/tensors.h"
+#include "playbook/match/match.h"
+#include "playbook/playbook.h"
+
+/* ---- the operation --------------------------------------------------------------------------- */
+
+/* The op of the task's name, else of its kind of operation, else the one that takes any. */
+static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *task)
+{
+    const struct pb_op *op = op_called(pb, facts_text(task, "name"));
+    op = op ? op : op_called(pb, facts_text(task, "op_type"));
+    return op ? op : op_called(pb, "*");
+}
+
+/* Lists the forms that the playbook knows, where the task says in PyTorch what it wants. */
+static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
+{
+    const char *between = ": its PyTorch expression is none of ";
+    strbuf_adds(why, "it does not know the operation");
+    vec_each (struct pb_op, op, &pb->ops) {
+        const json_t *forms = json_object_get(op->texts, "torch");
+        const char *first = json_string_value(json_array_get(forms, 0));
+        if (!torch || !first || why->len > 300)
+            continue;
+        strbuf_addf(why, "%s'%.60s%s'", between, first, strlen(first) > 60 ? "..." : "");
+        between = ", ";
+    }
+}
+
+/* An op with forms in PyTorch is known by its forms, not by its name, where the task has an
+ * expression: torch.cumsum(x, dim=0) is no cumsum of rows. */
+static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
+                                      struct strbuf *why)
+{
+    const struct pb_op *known = op_by_names(pb, m->facts);
+    bool torch = *facts_text(m->facts, "torch");
+    bool forms = known && json_array_size(json_object_get(known->texts, "torch"));
+    if (m->why.len)
+        strbuf_adds(why, m->why.buf);
+    else if (!known)
+        say_forms(pb, torch, why);
+    else if (forms && torch)
+        strbuf_addf(why, "its PyTorch expression is no form of '%s' that it knows", known->name);
+    else
+        return known;
+    return NULL;
+}
+
+static const struct pb_op *op_by_way(const struct match_way *way, struct match *x)
+{
+    x->v = meaning_result(x->m);
+    if (x->m->why.len)
+        strbuf_adds(x->why, x->m->why.buf);
+    else if (!x->v)
+        strbuf_adds(x->why, "it makes one tensor");
+    return x->v && !x->why->len ? way->find(x) : NULL;
+}
+
+/* Finds the op that the task asks for: by its expression, or else by its name. */
+static const struct pb_op *find_op(struct match *x)
+{
+    const struct pb_op *op = match_form(x->pb, x->m, &x->seen), *any = op_called(x->pb, "*");
+    const struct match_way *way = any ? match_way(facts_text(any->texts, "from")) : NULL;
+    if (op)
+        return op;
+    if (way)
+        meaning_take_axes(x->m);
+    if (way && *facts_text(x->m->facts, "torch"))
+        return op_by_way(way, x);
+    op = op_by_name(x->pb, x->m, x->why);
+    bool elementwise = way && way->find == match_elementwise;
+    /* Only an expression says how several inputs make one value. */
+    if (op && way && (op == any || (!elementwise && x->m->inputs > MAX(op->sig->n, 2u) - 1))) {
+        strbuf_adds(x->why, elementwise ? "it does not know the operation, and the task has no "
+                                          "PyTorch expression"
+                                        : "it does not know the operation");
+        return NULL;
+    }
+    return op;
+}
+
+static void bind_texts(struct pb_binding *b, const json_t *texts)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)texts, key, v)
+    {
+        if (json_is_string(v))
+            bind_text(b, key, json_string_value(v));
+        else if (json_is_integer(v))
+            bind_number(b, key, json_integer_value(v));
+    }
+    if (!bound_text(b, "expr:type", strlen("expr:type")))
+        bind_text(b, "expr:type", "float");
+}
+
+static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb_binding *out,
+                         struct strbuf *why)
+{
+    struct match x = {.pb = pb, .m = m, .b = out, .why = why};
+    const struct pb_op *op = find_op(&x);
+    bool ok = op != NULL;
+    if (ok) {
+        const json_t *task = x.seen ? x.seen : m->facts;
+        bind_texts(out, op->texts);
+        ok = bind_tensors(op, out, task, why) &&
+             bind_scalars(op->sig, out, json_object_get(task, "scalars"), m->inputs, why);
+    } else if (!why->len) {
+        strbuf_adds(why, "it does not know the operation");
+    }
+    json_decref(x.seen);
+    return ok;
+}
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+/* The task with its only output, where that is an input, too, as two tensors of one name; NULL if
+ * it is not so. A new reference. */
+static json_t *with_update_apart(const json_t *task)
+{
+    const json_t *tensors = json_object_get(task, "tensors");
+    size_t updated = 0, outputs = 0, n = json_array_size(tensors);
+    for (size_t i = 0; i < n; i++) {
+        bool out = json_is_true(json_object_get(json_array_get(tensors, i), "output"));
+        outputs += out;
+        updated = out ? i : updated;
+    }
+    if (outputs != 1 || !json_is_true(json_object_get(json_array_get(tensors, updated), "input")))
+        return NULL;
+    json_t *copy = json_deep_copy(task), *own = json_object_get(copy, "tensors");
+    json_t *before = json_array_get(own, updated), *after = json_deep_copy(before);
+    json_object_set_new(before, "output", json_false());
+    json_object_set_new(after, "input", json_false());
+    json_array_append_new(own, after);
+    return copy;
+}
+
+bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
+                   struct pb_binding *out, struct strbuf *why)
+{
+    *out = (struct pb_binding)PB_BINDING_INIT;
+    if (pb->arch > arch) {
+        strbuf_addf(why, "it needs sm_%u", pb->arch);
+        return false;
+    }
+    if (pb->unordered && !json_is_true(json_object_get(task, "nondeterministic_ok"))) {
+        strbuf_adds(why, "it adds in no fixed order, and the task has no flag nondeterministic_ok");
+        return false;
+    }
+    json_t *apart = pb->in_place ? with_update_apart(task) : NULL;
+    struct meaning m;
+    meaning_read(&m, apart ? apart : task); /* where it fails, m.why says why */
+    out->in_place = apart;
+    bind_text(out, "restrict", restricted(out));
+    bool ok = bind_meaning(pb, &m, out, why);
+    meaning_release(&m);
+    json_decref(apart);
+    if (!ok)
+        pb_binding_release(out);
+    return ok;
+}

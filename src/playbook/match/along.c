@@ -1,0 +1,250 @@
+/*
+ * along.c - reductions, softmaxes and scans of an elementwise expression, along axes side by side.
+ *
+ *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
+ *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"
+ *
+ * Integers are reduced by the op "whole_sum" and so on, where the playbook has one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "playbook/match/match.h"
+
+#define WHOLE "whole_"
+
+/* The operation along axes [from, to) of its operand. */
+struct along {
+    const char *name; /* as playbooks call it */
+    const struct value *of;
+    uint32_t from, to;
+};
+
+/* As playbooks call it; NULL if they have no name for it. */
+static const char *name_of(const struct value *v)
+{
+    static const char *const names[OP_COUNT] = {
+        [OP_SUM] = "sum",         [OP_MEAN] = "mean",
+        [OP_PROD] = "prod",       [OP_AMAX] = "max",
+        [OP_AMIN] = "min",        [OP_ARGMAX] = "argmax",
+        [OP_ARGMIN] = "argmin",   [OP_ANY] = "any",
+        [OP_ALL] = "all",         [OP_LOGSUMEXP] = "logsumexp",
+        [OP_SOFTMAX] = "softmax", [OP_LOG_SOFTMAX] = "log_softmax",
+        [OP_SOFTMIN] = "softmin", [OP_CUMSUM] = "cumsum",
+        [OP_CUMPROD] = "cumprod", [OP_CUMMAX] = "cummax",
+        [OP_CUMMIN] = "cummin"};
+    if (v->op == OP_NORM)
+        return value_attr(v, "p")->real == 2 ? "norm" : NULL;
+    if (v->op != OP_VAR && v->op != OP_STD)
+        return names[v->op];
+    int64_t correction = value_attr(v, "correction")->i;
+    bool var = v->op == OP_VAR;
+    return correction == 0   ? (var ? "pvar" : "pstd")
+           : correction == 1 ? (var ? "var" : "std")
+                             : NULL;
+}
+
+/* A reduction of which an expression may make something else. */
+static bool is_reduction(const struct value *v)
+{
+    return op_row(v->op)->kind == OPK_REDUCTION && v->op != OP_ARGMAX && v->op != OP_ARGMIN &&
+           v->op != OP_ANY && v->op != OP_ALL;
+}
+
+/* ---- what is made of a reduction ------------------------------------------------------------- */
+
+/* The outermost reductions under v: *found is the first, the result how many differ (at most 2). */
+static unsigned outermost(const struct value *v, const struct value **found, unsigned depth)
+{
+    unsigned n = 0;
+    if (is_reduction(v)) {
+        n = !*found ? 1 : *found != v ? 2 : 0;
+        *found = *found ? *found : v;
+        return n;
+    }
+    for (uint32_t i = 0; i < v->nargs && depth < 100; i++)
+        n += v->args[i] ? outermost(v->args[i], found, depth + 1) : 0;
+    return n;
+}
+
+static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
+{
+    if (v == ctx)
+        strbuf_adds(out, "v0");
+    return v == ctx;
+}
+
+/* "torch.sqrt(x.mean(-1) + 1)": the reduction, and in `post` what is made of it, v0. NULL with the
+ * reason if the value is something else. */
+static const struct value *split_post(struct match *x, struct strbuf *post)
+{
+    const struct value *reduction = NULL;
+    if (name_of(x->v))
+        return x->v;
+    unsigned n = outermost(x->v, &reduction, 0);
+    if (n != 1 || !op_called(x->pb, "sum")) {
+        cannot_write(x->why, n ? "more than a reduction at" : "no reduction that is known, but",
+                     x->v);
+        return NULL;
+    }
+    struct leaves leaves = {post_leaf, (void *)reduction};
+    if (!write_expression(x->v, &leaves, post, x->why))
+        return NULL;
+    if (!dtype_is_float(x->v->dtype) || !dtype_is_float(reduction->dtype)) {
+        strbuf_addf(x->why, "it makes nothing else of '%s' of integers", name_of(reduction));
+        return NULL;
+    }
+    return reduction;
+}
+
+/* ---- the axes -------------------------------------------------------------------------------- */
+
+static bool find_axes(const struct value *v, struct along *out, struct strbuf *why)
+{
+    const struct attr *dim = value_attr(v, "dim");
+    out->name = name_of(v);
+    out->of = v->args[0];
+    if (!out->name)
+        return cannot_write(why, "options that playbooks do not have at", v);
+    for (size_t i = 1; i < dim->n; i++)
+        if (dim->ints[i] != dim->ints[i - 1] + 1)
+            return cannot_write(why, "axes that do not lie side by side at", v);
+    out->from = dim->n ? (uint32_t)dim->ints[0] : 0;
+    out->to = out->from + (uint32_t)dim->n;
+    return true;
+}
+
+static json_t *shape_of(const struct value *v)
+{
+    json_t *shape = json_array();
+    for (uint32_t i = 0; i < v->rank; i++)
+        json_array_append_new(shape, json_string(v->shape[i]->text));
+    return shape;
+}
+
+/* Is `other` the shape without its axes [from, to), or with each of them 1? */
+static bool keeps_others(const json_t *shape, const struct along *a, const json_t *other)
+{
+    size_t n = json_array_size(shape), axes = a->to - a->from, k = 0;
+    bool kept = json_array_size(other) == n;
+    if (!kept && json_array_size(other) != n - axes)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        bool gone = i >= a->from && i < a->to;
+        if (gone && !kept)
+            continue;
+        const char *want = gone ? "1" : json_string_value(json_array_get(shape, i));
+        if (!same_text(want, json_string_value(json_array_get(other, k++))))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * The task as an op over axes [from, to) sees it; a new reference. Along rows those axes, the last
+ * ones, are one. Otherwise tensors have three axes, of which a reduction drops the middle one.
+ */
+static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
+{
+    struct arena mem = ARENA_INIT;
+    json_t *copy = json_deep_copy(task), *t, *seen = json_array(), *shape = shape_of(a->of);
+    const char *before = dims_product(&mem, shape, 0, a->from),
+               *axes = dims_product(&mem, shape, a->from, a->to),
+               *after = dims_product(&mem, shape, a->to, json_array_size(shape));
+    size_t k;
+    for (size_t i = 0; rows && i < a->from; i++)
+        json_array_append(seen, json_array_get(shape, i));
+    if (!rows)
+        json_array_append_new(seen, json_string(before));
+    json_array_append_new(seen, json_string(axes));
+    if (!rows)
+        json_array_append_new(seen, json_string(after));
+    json_array_foreach(json_object_get(copy, "tensors"), k, t)
+    {
+        const json_t *own = json_object_get(t, "shape");
+        bool input = json_is_true(json_object_get(t, "input"));
+        if ((input || !rows) && same_shape(own, shape))
+            json_object_set(t, "shape", seen);
+        else if (!rows && !input && keeps_others(shape, a, own))
+            json_object_set_new(t, "shape", json_pack("[s, s]", before, after));
+    }
+    json_decref(seen);
+    json_decref(shape);
+    arena_release(&mem);
+    return copy;
+}
+
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+static bool is_whole(const struct pb_op *op)
+{
+    return str_starts(op->name, WHOLE);
+}
+
+/* The op of that name; the one for integers where the values are integers and there is one. */
+static const struct pb_op *op_for(struct match *x, const struct along *a, bool rows)
+{
+    char name[64];
+    snprintf(name, sizeof name, WHOLE "%s", a->name);
+    const struct pb_op *op = dtype_is_float(a->of->dtype) ? NULL : op_called(x->pb, name);
+    op = op ? op : op_called(x->pb, a->name);
+    bool last = a->to == a->of->rank;
+    if (rows != last)
+        strbuf_addf(x->why, "it works along %s",
+                    rows ? "the last axis" : "other axes than the last");
+    else if (!op)
+        strbuf_addf(x->why, "it does not know '%s'", a->name);
+    else if (!dtype_is_float(a->of->dtype) && a->of->dtype != DT_BOOL && !is_whole(op))
+        strbuf_addf(x->why, "it takes '%s' of floats, not of integers", a->name);
+    return x->why->len ? NULL : op;
+}
+
+static bool bind_values(struct match *x, const struct pb_op *op, const struct along *a,
+                        const struct strbuf *post)
+{
+    if (!json_object_get(op->texts, "expr")) {
+        if (meaning_input(x->m, a->of) != 0)
+            strbuf_addf(x->why, "it takes '%s' of the input only, not of an expression", a->name);
+        return !x->why->len;
+    }
+    struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
+    struct leaves leaves = usual_leaves(x->m);
+    bool ok = write_expression(a->of, &leaves, &expr, x->why);
+    if (ok && is_whole(op) && post->len) {
+        strbuf_addf(x->why, "it makes nothing else of '%s' of integers", a->name);
+        ok = false;
+    }
+    if (ok) {
+        bind_text(x->b, "expr", expr.buf);
+        bind_text(x->b, "post", post->len ? post->buf : "v0");
+        if (is_whole(op))
+            bind_text(x->b, "expr:type", value_type(a->of->dtype));
+    }
+    strbuf_release(&expr);
+    return ok;
+}
+
+static const struct pb_op *along_axes(struct match *x, bool rows)
+{
+    struct strbuf post = STRBUF_INIT(MAX_EXPRESSION);
+    struct along a = {0};
+    const struct value *v = split_post(x, &post);
+    const struct pb_op *op = v && find_axes(v, &a, x->why) ? op_for(x, &a, rows) : NULL;
+    if (op && !bind_values(x, op, &a, &post))
+        op = NULL;
+    if (op && (!rows || a.to - a.from != 1))
+        x->seen = see_axes(x->m->facts, &a, rows);
+    strbuf_release(&post);
+    return op;
+}
+
+const struct pb_op *match_rows(struct match *x)
+{
+    return along_axes(x, true);
+}
+
+const struct pb_op *match_axis(struct match *x)
+{
+    return along_axes(x, false);
+}

@@ -1,0 +1,161 @@
+/*
+ * chain.c - expressions of rows that need sums or extremes of them: norms of all kinds.
+ *
+ *     x / x.abs().amax(-1, keepdim=True)     a pass for the greatest |x|, then x / that
+ *
+ * Operations along the last axis are unfolded to sums and extremes (graph/normal/normal.h). Each of those
+ * is a pass over the row, and a value that later passes and the result may use.
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "graph/normal/normal.h"
+#include "playbook/match/match.h"
+
+enum { MAX_PASSES = 8 };
+
+struct chain {
+    struct match *x;
+    const struct dim *row;                /* the length of a row */
+    const struct value *pass[MAX_PASSES]; /* sums and extremes, inner ones first */
+    size_t n;
+    uint64_t seen[GRAPH_MAX_VALUES / 64 + 1]; /* values that were looked at */
+};
+
+static bool refuse(struct chain *c, const char *what, const struct value *v)
+{
+    if (!c->x->why->len)
+        strbuf_addf(c->x->why, "its PyTorch expression has %s: '%s'", what, op_row(v->op)->name);
+    return false;
+}
+
+static bool is_pass(const struct value *v)
+{
+    return v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
+}
+
+static bool spans_rows(const struct chain *c, const struct value *v)
+{
+    return v->rank && dim_same(v->shape[v->rank - 1], c->row);
+}
+
+static bool add_pass(struct chain *c, const struct value *v)
+{
+    const struct attr *dim = value_attr(v, "dim");
+    const struct value *of = v->args[0];
+    if (dim->n != 1 || dim->ints[0] != (int64_t)of->rank - 1 || !value_flag(v, "keepdim"))
+        return refuse(c, "a reduction that is not along the last axis, with keepdim", v);
+    if (!spans_rows(c, of))
+        return refuse(c, "a reduction of what is the same all along a row", v);
+    if (c->n == MAX_PASSES || c->x->m->n + 1 + MAX_PASSES > 2 * PB_MAX_TENSORS)
+        return refuse(c, "more reductions than it can take", v);
+    c->pass[c->n++] = v;
+    return true;
+}
+
+/* Finds the passes under v, the inner ones first. */
+static bool find_passes(struct chain *c, const struct value *v, unsigned depth)
+{
+    if (c->seen[v->id / 64] >> v->id % 64 & 1)
+        return true;
+    c->seen[v->id / 64] |= UINT64_C(1) << v->id % 64;
+    if (depth > 200)
+        return refuse(c, "too much in it", v);
+    for (uint32_t i = 0; i < v->nargs; i++)
+        if (v->args[i] && !find_passes(c, v->args[i], depth + 1))
+            return false;
+    return !is_pass(v) || add_pass(c, v);
+}
+
+static bool is_length(const struct chain *c, const struct value *v)
+{
+    return v->op == OP_SIZE && dim_same(v->size, c->row);
+}
+
+/* The length less 1, as var() has it; the length may be a number. */
+static bool is_length_less_one(const struct chain *c, const struct value *v)
+{
+    double length = 0, less = 0;
+    return v->op == OP_SUB && value_is_number(v->args[1], &less) && less == 1 &&
+           (is_length(c, v->args[0]) || (value_is_number(v->args[0], &length) &&
+                                         c->row->is_number && length == (double)c->row->value));
+}
+
+/* The length of a row is a float in the kernel, so one less than it is one, too. */
+static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
+{
+    struct chain *c = ctx;
+    const struct meaning *m = c->x->m;
+    if (is_length(c, v) || is_length_less_one(c, v)) {
+        strbuf_addf(out, v->op == OP_SIZE ? "v%zu" : "(v%zu - 1.f)", m->n);
+        return true;
+    }
+    for (size_t i = 0; i < c->n; i++)
+        if (c->pass[i] == v) {
+            strbuf_addf(out, "v%zu", m->n + 1 + i);
+            return true;
+        }
+    return write_value_number(m, v, "", out);
+}
+
+/* Sums of integers would not be exact in floats. */
+static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
+{
+    struct leaves leaves = {leaf, c};
+    if (!dtype_is_float(v->dtype) && v->dtype != DT_BOOL)
+        return refuse(c, "integers where it has floats", v);
+    return write_expression(v, &leaves, out, c->x->why);
+}
+
+static bool bind_passes(struct chain *c)
+{
+    struct strbuf all = STRBUF_INIT(64 << 10);
+    bool ok = true;
+    size_t first = c->x->m->n; /* the row's length, then the passes */
+    strbuf_addf(&all, "float v%zu = float(cols);", first);
+    for (size_t i = 0; i < c->n && ok; i++) {
+        struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
+        enum graph_op op = c->pass[i]->op;
+        const char *unit = op == OP_SUM    ? "0.f"
+                           : op == OP_AMAX ? "-__int_as_float(0x7f800000)"
+                                           : "__int_as_float(0x7f800000)";
+        const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
+        ok = write_real(c, c->pass[i]->args[0], &term);
+        strbuf_addf(&all,
+                    "\n    float v%zu = reduce(%s, %s, [&](@{in:values}) -> float { return %s; });",
+                    first + 1 + i, unit, join, term.buf);
+        strbuf_release(&term);
+    }
+    bind_text(c->x->b, "passes", all.buf);
+    bind_number(c->x->b, "passes:n", (int64_t)c->n);
+    ok = ok && !all.truncated;
+    strbuf_release(&all);
+    return ok;
+}
+
+const struct pb_op *match_chain(struct match *x)
+{
+    struct chain c = {.x = x};
+    struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
+    bool ok = false;
+    if (op_row(x->v->op)->kind == OPK_SOFTMAX) {
+        refuse(&c, "a softmax, which has playbooks of its own", x->v);
+    } else if (!x->v->rank) {
+        refuse(&c, "no rows", x->v);
+    } else {
+        c.row = x->v->shape[x->v->rank - 1];
+        const struct value *v = graph_unfolded(&x->m->g, x->v);
+        ok = v && find_passes(&c, v, 0);
+        if (ok && !c.n) {
+            strbuf_adds(x->why, "its PyTorch expression has no reduction along the last axis");
+            ok = false;
+        }
+        ok = ok && bind_passes(&c) && write_real(&c, v, &expr);
+        if (!ok && !x->why->len)
+            strbuf_adds(x->why, "its PyTorch expression is not one it can read");
+    }
+    if (ok)
+        bind_text(x->b, "expr", expr.buf);
+    strbuf_release(&expr);
+    return ok ? op_called(x->pb, "*") : NULL;
+}

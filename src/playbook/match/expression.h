@@ -1,0 +1,39 @@
+/*
+ * expression.h - an elementwise value of a graph as a CUDA C++ expression.
+ *
+ *     x * sigmoid(x), x being v0   ->   "(v0 * (1.f / (1.f + expf(-v0))))"
+ *
+ * Floats of all widths are `float`. Integers keep their width and wrap as PyTorch's do. A bool's +
+ * is "or". The caller says how the leaves are written: inputs, scalars, and values that something
+ * else computes (a product, a reduction).
+ */
+#ifndef PLAYBOOK_MATCH_EXPRESSION_H
+#define PLAYBOOK_MATCH_EXPRESSION_H
+
+#include "base/strbuf.h"
+#include "graph/graph.h"
+#include "playbook/match/meaning.h"
+
+enum { MAX_EXPRESSION = 16 << 10 };
+
+/* Writes the value if it is a leaf here and returns true; else false. A leaf that must not be here:
+ * a reason in `why`, and true. */
+struct leaves {
+    bool (*write)(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
+    void *ctx;
+};
+
+/* False, with the reason, if the value is not elementwise down to the leaves, or too long. */
+bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
+                      struct strbuf *why);
+
+/* Inputs, scalars and sizes of axes as v0, v1, ..., each with the prefix. False if v is none. */
+bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
+                        struct strbuf *out);
+/* The usual leaves: these, without a prefix. */
+struct leaves usual_leaves(const struct meaning *m);
+
+/* Adds the reason, unless there is one already; returns false. */
+bool cannot_write(struct strbuf *why, const char *what, const struct value *v);
+
+#endif

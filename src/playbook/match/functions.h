@@ -1,0 +1,23 @@
+/*
+ * functions.h - how CUDA C++ writes an elementwise operation of a graph.
+ *
+ * $0, $1, ... are the operands. max_nan and min_nan (playbooks/parts/values.cu) keep a NaN, as
+ * PyTorch does. Operators (add, eq, ...) are not here: expression.c writes them, because integers
+ * and bools need other forms.
+ */
+#ifndef PLAYBOOK_MATCH_FUNCTIONS_H
+#define PLAYBOOK_MATCH_FUNCTIONS_H
+
+#include "graph/graph.h"
+
+#define C_INFINITY "__int_as_float(0x7f800000)"
+
+struct c_function {
+    const char *real;  /* of floats; other operands are converted to float first; NULL: none */
+    const char *whole; /* of integers, to an integer; NULL: integers are converted to float */
+    const char *test;  /* yes or no, of operands of any type */
+};
+
+const struct c_function *c_function(enum graph_op op);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * meaning.h - what a task computes, for matching: its graph in normal form, and its values by
+ * number.
+ *
+ * Kernels call the task's values v0, v1, ...: the inputs in order, then the scalars, then (after
+ * meaning_take_axes()) the axes that the computation uses as numbers. An input whose every use goes
+ * through one reshape that only adds axes of size 1, as w[:, None], is taken to have that shape.
+ *
+ *     struct meaning m;
+ *     if (meaning_read(&m, facts))      m.facts has the shapes as they are seen
+ *     meaning_release(&m);
+ */
+#ifndef PLAYBOOK_MATCH_MEANING_H
+#define PLAYBOOK_MATCH_MEANING_H
+
+#include "graph/graph.h"
+#include "playbook/book/book.h"
+
+struct meaning {
+    json_t *facts; /* the task, with inputs in the shapes that the expression sees */
+    bool readable; /* there is a graph */
+    struct graph g;
+    struct arena mem;  /* names the graph borrows */
+    struct strbuf why; /* the reason why there is no graph */
+    /* v0, v1, ... */
+    const char *names[2 * PB_MAX_TENSORS];
+    enum dtype types[2 * PB_MAX_TENSORS];
+    size_t inputs, n;
+    const struct value *seen[PB_MAX_TENSORS]; /* the input, or the reshape that stands for it */
+};
+
+/* False if the task has an expression that cannot be read; m->why says why. A task without an
+ * expression is not readable, and that is no error. */
+bool meaning_read(struct meaning *m, const json_t *facts);
+void meaning_release(struct meaning *m);
+
+/* Axes that the computation uses as numbers become scalars of the task, after its own. */
+void meaning_take_axes(struct meaning *m);
+/* The number of the input that the value is; -1 if it is no input. */
+int meaning_input(const struct meaning *m, const struct value *v);
+/* The only output's value, without reshapes by axes of 1; NULL if there are several outputs. */
+const struct value *meaning_result(const struct meaning *m);
+/* Does b have a's elements in a's order: the same sizes but for ones? */
+bool same_but_ones(const struct value *a, const struct value *b);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * playbook.h - a playbook's kernel for a task.
+ *
+ * A playbook serves a task of any name, with any names for its tensors and axes, as long as what
+ * the task computes, its shapes and its dtypes fit:
+ *
+ *     struct playbook_shelf *s;
+ *     playbooks_open(&s, NULL, err);                     the built-in ones
+ *     if (playbook_bind(pb, task, 90, &b, &why)) {
+ *         struct pb_point p = playbook_start(pb, &b);
+ *         playbook_expand(pb, &b, &p, &source, err);
+ *         pb_binding_release(&b);
+ *     }
+ */
+#ifndef PLAYBOOK_PLAYBOOK_H
+#define PLAYBOOK_PLAYBOOK_H
+
+#include "playbook/book/book.h"
+
+/* Does the playbook fit the task, given as task_facts() describes it, on this architecture? If not,
+ * `why` says why. */
+bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
+                   struct pb_binding *out, struct strbuf *why);
+/* Fills the template in. */
+int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
+                    struct strbuf *out, struct err *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* playbook_rig.h - what tests of playbook/ share: a task's facts from a line of text. */
+#ifndef T_UNIT_PLAYBOOK_RIG_H
+#define T_UNIT_PLAYBOOK_RIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "playbook/playbook.h"
+
+/* "A,B" as ["A", "B"]; "-" is no size. */
+static inline json_t *rig_shape(char *dims)
+{
+    json_t *shape = json_array();
+    char *save = NULL;
+    for (char *d = strtok_r(dims, ",", &save); d; d = strtok_r(NULL, ",", &save))
+        if (!str_eq(d, "-"))
+            json_array_append_new(shape, json_string(d));
+    return shape;
+}
+
+/*
+ * The facts of a task: "x float32 R,C; y float32 R out; eps scalar float32; K3 axis 3". A shape of
+ * "-" is a single value; "inout" is an input and an output.
+ */
+static inline json_t *rig_facts(const char *op, const char *torch, const char *spec)
+{
+    json_t *tensors = json_array(), *scalars = json_object(), *axes = json_array();
+    char *all = xstrdup(spec), *save = NULL;
+    for (char *t = strtok_r(all, ";", &save); t; t = strtok_r(NULL, ";", &save)) {
+        char name[32], kind[32], rest[64], out[8] = "";
+        if (sscanf(t, " %31s %31s %63s %7s", name, kind, rest, out) < 3)
+            abort();
+        if (str_eq(kind, "scalar"))
+            json_object_set_new(scalars, name, json_pack("{s:s}", "dtype", rest));
+        else if (str_eq(kind, "axis"))
+            json_array_append_new(axes, json_pack("{s:s, s:i}", "name", name, "value", atoi(rest)));
+        else
+            json_array_append_new(tensors,
+                                  json_pack("{s:s, s:s, s:o, s:b, s:b}", "name", name, "dtype",
+                                            kind, "shape", rig_shape(rest), "input",
+                                            !*out || str_eq(out, "inout"), "output", *out != 0));
+    }
+    free(all);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", "t", "op_type", op, "torch", torch,
+                     "tensors", tensors, "scalars", scalars, "axes", axes);
+}
+
+static inline const struct playbook *rig_book(const struct playbook_shelf *shelf, const char *name)
+{
+    vec_each (const struct playbook, pb, &shelf->books)
+        if (str_eq(pb->name, name))
+            return pb;
+    return NULL;
+}
+
+/* The text that the key stands for; "" if it is not bound. */
+static inline const char *rig_text(const struct pb_binding *b, const char *key)
+{
+    vec_each (const struct pb_text, t, &b->texts)
+        if (str_eq(t->key, key))
+            return t->value;
+    return "";
+}
+
+#endif
