@@ -4,7 +4,7 @@
 # asan, fuzz, dist-ARCH, lint-CC) into build/$(MODE)/. `hone` links what it uses of everything;
 # `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1 shows the commands.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 MODE ?= release
 B := build/$(MODE)
 DEPS ?= .deps

@@ -27,5 +27,4 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
 else
     skip "no file is committed twice" "this is no git checkout"
 fi
-ok "includes go downwards" tools/check-layers
 done_testing

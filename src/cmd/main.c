@@ -15,7 +15,7 @@
 #include "sys/interrupt.h"
 
 #ifndef HONE_VERSION
-#define HONE_VERSION "0.1.0"
+#define HONE_VERSION "0.2.0"
 #endif
 
 #ifdef HONE_TESTING
