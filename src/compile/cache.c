@@ -18,8 +18,8 @@
 #include "sys/hash.h"
 
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
-/* A temporary file older than this belongs to nobody, a header unused for longer to another build
- * of Hone. */
+/* A temporary file older than STALE_S was left behind by a killed process. A header that was not
+ * used for HEADER_STALE_S belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
 static const char magic[8] = "HONEOBJ1";
@@ -31,7 +31,7 @@ int cache_open(struct cache *c, const char *dir, struct err *err)
     *c = (struct cache){.max_bytes = (uint64_t)8 << 30};
     const char *max = getenv("HONE_CACHE_MAX");
     if (max && parse_bytes(max, &c->max_bytes) < 0) {
-        err_set(err, ERR_INPUT, "HONE_CACHE_MAX='%s' is no size; write 8G or 500M", max);
+        err_set(err, ERR_INPUT, "HONE_CACHE_MAX='%s' is not a size; write 8G or 500M", max);
         goto out;
     }
     if (dir)
@@ -69,7 +69,7 @@ static void entry_path(const struct cache *c, const char *key, struct strbuf *ou
     strbuf_addf(out, "%s/obj/%.2s/%s", c->dir, key, key + 2);
 }
 
-/* magic, bytes, 64 hex digits */
+/* An entry: magic, bytes, then their SHA-256 as 64 hex digits. */
 static bool entry_sound(const char *buf, size_t len)
 {
     char sum[HASH_HEX];
@@ -120,14 +120,15 @@ int cache_put(struct cache *c, const char *key, const void *data, size_t len, st
     return rc;
 }
 
-/* ---- the whole of it -------------------------------------------------------------------------*/
+/* ---- all files of the cache
+ * ---------------------------------------------------------------------- */
 
 enum file_kind {
     FILE_ENTRY,
     FILE_HEADER,
     FILE_FAMILY,
-    FILE_TEMP, /* being written, or left behind: which, its age tells */
-    FILE_PART  /* comes and goes with another: a header's checksum; the lock */
+    FILE_TEMP, /* being written, or left behind by a killed process; its age tells which */
+    FILE_PART  /* belongs to another file: a header's checksum, the lock */
 };
 
 struct file_info {
@@ -138,7 +139,7 @@ struct file_info {
 };
 VEC_DECL(file_vec, struct file_info);
 
-/* Entries are named in hex; anything with a dot among them is being written. */
+/* Entries are named in hex. A name with a dot belongs to a file that is being written. */
 static enum file_kind entry_kind(const char *name, const char *path)
 {
     return strchr(name, '.') ? FILE_TEMP : FILE_ENTRY;
@@ -296,7 +297,7 @@ int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, str
             total -= f->bytes;
             out->removed++;
             out->removed_bytes += f->bytes;
-        } else if (errno != ENOENT) { /* else another process was faster */
+        } else if (errno != ENOENT) { /* else another process removed it first */
             rc = err_errno(err, "cannot remove '%s'", f->path);
             count(f, out);
         }

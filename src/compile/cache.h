@@ -5,9 +5,10 @@
  *     DIR/pch/...          precompiled headers (pch.h)
  *     DIR/tmp/...          the compilers' temporary files
  *
- * Safe for several processes without locks: an entry is written beside its place and renamed, is
- * never changed, and carries a checksum; a damaged one is removed and counts as a miss. Reading
- * an entry makes it young; the oldest go when the cache is over its size.
+ * Several processes can share it without locks: a process writes an entry to a temporary file and
+ * renames it, and never changes it afterwards. Each entry carries a checksum. A damaged entry is
+ * removed and counts as a miss. Reading an entry makes it young; the oldest entries are removed
+ * when the cache is over its size.
  */
 #ifndef COMPILE_CACHE_H
 #define COMPILE_CACHE_H
@@ -22,14 +23,14 @@
 struct cache {
     char *dir;
     uint64_t max_bytes;
-    unsigned puts; /* since the size was last looked at */
+    unsigned puts; /* entries written since the size was last checked */
 };
 
-/* dir NULL = the user's cache directory; HONE_CACHE_MAX (8G) is its size. */
+/* `dir` NULL = the user's cache directory. HONE_CACHE_MAX (default 8G) is its size. */
 int cache_open(struct cache *c, const char *dir, struct err *err);
 void cache_release(struct cache *c);
 
-/* True and the bytes if there is a sound entry. */
+/* Returns true and the bytes if there is an undamaged entry. */
 bool cache_get(struct cache *c, const char *key, struct strbuf *out);
 int cache_put(struct cache *c, const char *key, const void *data, size_t len, struct err *err);
 
@@ -37,17 +38,19 @@ struct cache_part {
     uint64_t n, bytes;
 };
 struct cache_stat {
-    struct cache_part entries, headers, families; /* results; precompiled headers; of families */
+    struct cache_part entries, headers, families; /* results; usual and family headers */
     struct cache_part temps;                      /* being written, or left by killed processes */
     uint64_t total_bytes;
-    uint64_t bad; /* entries and headers that failed their checksum, when verified */
+    uint64_t bad; /* entries and headers that failed their checksum (only counted with `verify`) */
     uint64_t removed, removed_bytes;
 };
-/* verify reads every entry and header and removes damaged ones. */
+/* With `verify`, reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
-/* Removes the oldest until at most max_bytes are left, and what killed processes left behind. */
+/* Removes temporary files of killed processes, then the oldest files until at most max_bytes are
+ * left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
-/* ... to its own size, at work: cache_put calls it now and then, others when they added much. */
+/* Prunes to the cache's own size. cache_put() calls it now and then; call it after adding a
+ * large file. */
 void cache_trim(struct cache *c);
 
 #endif

@@ -18,7 +18,8 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 
-/* bin/hone itself; for a test or a tool, the hone built beside it. */
+/* Finds the program `hone`: this process's own, or for a test or a tool the one built in its
+ * folder. */
 void client_program(char *out, size_t cap)
 {
     char self[4096];
@@ -46,7 +47,7 @@ void client_program(char *out, size_t cap)
 
 static void run_service(const struct client *c, int fd, const char *program)
 {
-    setpgid(0, 0); /* an interrupt from the terminal is Hone's to handle */
+    setpgid(0, 0); /* an interrupt from the terminal must reach only Hone */
     if (fd != SERVICE_FD)
         dup2(fd, SERVICE_FD);
     else
@@ -55,7 +56,7 @@ static void run_service(const struct client *c, int fd, const char *program)
         char jobs[16];
         snprintf(jobs, sizeof jobs, "%u", c->jobs);
         personality(ADDR_NO_RANDOMIZE);
-        /* The front end walks gigabytes of small nodes: huge pages save a fifth of its time. */
+        /* The compiler walks gigabytes of small nodes. Huge pages save a fifth of its time. */
         setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864", 0);
         execl(program, "hone", "compile", SERVICE_ARG, c->nvrtc, jobs, (char *)NULL);
     }
@@ -174,7 +175,7 @@ int client_resubmit(struct client *c, struct client_job *job, struct err *err)
             return -1;
         if (ftruncate(job->result_fd, 0) == 0 && send_job(c, job, err) == 0)
             return 0;
-        client_stop(c); /* it died: once more with a new one */
+        client_stop(c); /* the service died: try once more with a new one */
     }
     return -1;
 }
@@ -215,7 +216,7 @@ int client_result(struct client_job *job, struct job_result *out, struct arena *
     if (fstat(job->result_fd, &st) < 0)
         return err_errno(err, "compile result");
     if (st.st_size == 0)
-        return err_set(err, ERR_INTERNAL, "the compile child left no result");
+        return err_set(err, ERR_INTERNAL, "the compile child wrote no result");
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, job->result_fd, 0);
     if (p == MAP_FAILED)
         return err_errno(err, "compile result");

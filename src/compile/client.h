@@ -1,6 +1,6 @@
 /*
- * client.h - Hone's side of the compile service: starts it when first needed, sends it jobs,
- * starts it anew if it died.
+ * client.h - Hone's side of the compile service. It starts the service when it is first needed,
+ * sends it jobs, and starts it again if it died.
  */
 #ifndef COMPILE_CLIENT_H
 #define COMPILE_CLIENT_H
@@ -16,14 +16,14 @@ struct client {
     int fd;
     const char *nvrtc; /* "" = not needed */
     unsigned jobs;
-    bool fixed_addresses; /* runs without ASLR: precompiled headers can be kept on disk */
+    bool fixed_addresses; /* runs without ASLR, so precompiled headers can be kept on disk */
 };
 
-/* A job under way: `reply_fd` turns readable when it ends. */
+/* A job that was sent. `reply_fd` becomes readable when the job ends. */
 struct client_job {
     struct job_spec spec;
     int request_fd, result_fd, reply_fd;
-    pid_t service; /* which service has it */
+    pid_t service; /* the service that runs it */
 };
 #define CLIENT_JOB_INIT                                   \
     {                                                     \
@@ -31,18 +31,18 @@ struct client_job {
     }
 
 void client_stop(struct client *c);
-/* Ends the service that dropped this job, so that the next one starts another. It is dying at
- * best: its sockets may close before or after the job's, in any order. */
+/* Ends a service that closed this job's socket without a reply, so that the next job starts a
+ * new service. The service may still be dying: it closes its sockets in any order. */
 void client_reap(struct client *c, const struct client_job *job);
 
-/* The program that would run as the service: "" if only a fork of this one can. */
+/* The program to run as the service; "" if this process can only fork itself. */
 void client_program(char *out, size_t cap);
 
 int client_submit(struct client *c, const struct job_spec *spec, const struct job_request *rq,
                   struct client_job *job, struct err *err);
 /* Sends the same job once more, after the service died. */
 int client_resubmit(struct client *c, struct client_job *job, struct err *err);
-/* Waits for its end. 1 = there is a reply, 0 = the service died first, -1 = error. */
+/* Waits for the job's end. Returns 1 with a reply, 0 if the service died first, -1 on an error. */
 int client_wait(struct client_job *job, struct job_reply *reply, struct err *err);
 /* The result of a job that ended as JOB_DONE; strings live in the arena. */
 int client_result(struct client_job *job, struct job_result *out, struct arena *a, struct err *err);

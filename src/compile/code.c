@@ -12,11 +12,11 @@
 #include "compile/trailer.h"
 
 /*
- * What only ptxas knows:
+ * Only ptxas knows a kernel's stack, spills and shared memory. Its log says:
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
- * (The cubin's section of shared memory also counts what the system keeps for itself.)
+ * (The cubin's section of shared memory also counts bytes that the system reserves.)
  */
 static void find_usage(const char *log, struct kernel_info *k)
 {
@@ -74,8 +74,9 @@ void code_fail(struct compiled *out, const char *file, const char *failure, cons
     fail_at(out, file, 0, failure, message);
 }
 
-/* What the system provides and no call can leave anything in. The heap of malloc() outlives calls
- * and modules, and nothing watches it; memory is the plan's to ask for. */
+/* Returns the first external function that a candidate may not call, or NULL. Only printf and
+ * assert are allowed: they keep no data. The heap of malloc() outlives calls and modules, and
+ * Hone does not check it; a candidate asks for memory in its plan. */
 static const char *bad_import(const struct compiled *c)
 {
     const char *name;
@@ -85,7 +86,7 @@ static const char *bad_import(const struct compiled *c)
     return NULL;
 }
 
-/* The signatures, from PTX without comments and held against the machine code. */
+/* Reads the signatures from PTX without comments, and compares them with the machine code. */
 static int read_signatures(const struct code_origin *o, const struct strbuf *plain,
                            struct compiled *out, struct err *e)
 {

@@ -1,6 +1,7 @@
 /*
- * code.h - what a compiler put out, as Hone keeps it: signatures held against the code, PTX without
- * the trailer and what nothing refers to, each kernel's registers, spills and shared memory.
+ * code.h - turns a compiler's output into a struct compiled. It checks the signatures against the
+ * code, removes the trailer and unused variables from the PTX, and reads each kernel's registers,
+ * spills and shared memory.
  */
 #ifndef COMPILE_CODE_H
 #define COMPILE_CODE_H
@@ -10,15 +11,16 @@
 
 struct code_origin {
     const char *file;           /* the candidate's name, for diagnostics */
-    const char *nonce;          /* of its trailer */
-    const char *const *kernels; /* whose signatures it exports */
+    const char *nonce;          /* the nonce of its trailer */
+    const char *const *kernels; /* the kernels whose signatures it exports */
     size_t nkernels;
 };
 
-/* Fills `out` from a compile that succeeded; it is not ok if the code is not what it says. */
+/* Fills `out` from a compile that succeeded. out->ok is false if the signatures contradict the
+ * code or the code calls a forbidden function. */
 void code_take(const struct job_result *r, const struct code_origin *o, struct compiled *out);
 
-/* `out` is a failure, with its graded reason and one diagnostic. */
+/* Makes `out` a failure with a graded reason and one diagnostic. */
 void code_fail(struct compiled *out, const char *file, const char *failure, const char *message);
 
 #endif

@@ -27,15 +27,15 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-#define HEADER_HEAP \
-    ((uint64_t)2 << 30) /* address space; what a compile takes beyond it is retried without */
+/* Address space of a header. A compile that needs more is tried again without the header. */
+#define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
-/* Below this a family header cannot win anything. */
+/* A compile that takes less time cannot gain from a family header. */
 #define FAMILY_MIN_NS (4 * SEC)
-/* Counts in every key: raise it when the meaning of an entry changes. */
+/* A part of every cache key: raise the number when the meaning of an entry changes. */
 #define KEY_VERSION "hone-compile 5"
 
-/* A family header this compiler has asked for. */
+/* A family header that was requested (family.h). */
 struct family {
     char parent[HASH_HEX];
     char pch[PCH_PATH_MAX];
@@ -49,19 +49,19 @@ struct family {
 struct compiler {
     struct toolchain tc;
     struct compiler_config cfg;
-    bool nvcc; /* else NVRTC */
+    bool nvcc; /* false = NVRTC */
     char version[64];
-    char identity[HASH_HEX]; /* of compiler and headers */
+    char identity[HASH_HEX]; /* hash of the compiler and its headers */
     struct cache cache;
     bool have_cache;
     struct client client;
     VEC(struct family *) families;
-    pthread_mutex_t lock; /* client, families */
+    pthread_mutex_t lock; /* guards client and families */
 };
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd; /* of an answer that was there at once; else -1 */
+    int fd; /* readable at once if the answer is already known; else -1 */
     bool at_once;
     struct compiled done; /* valid if at_once */
     struct client_job job;
@@ -71,13 +71,13 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
-    struct family *family;       /* whose header it is compiled behind, or NULL */
-    struct family_record record; /* source NULL = not worth remembering */
+    struct family *family;       /* the ticket compiles behind this family's header; NULL = none */
+    struct family_record record; /* for the child's family header; source NULL = do not keep it */
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Size and time of a file: enough to notice another version without reading it. */
+/* Hashes a file's size and time: this shows another version without reading the file. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -149,7 +149,7 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
         c->cfg.child_bytes = (uint64_t)6 << 30;
     if (!c->cfg.jobs)
         c->cfg.jobs = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L);
-    /* Without a cache directory Hone works, slowly. */
+    /* Without a cache directory Hone still works, but slowly. */
     struct err cache_err = ERR_INIT;
     c->have_cache = cache_open(&c->cache, cfg->cache_dir, &cache_err) == 0;
     if (!c->have_cache)
@@ -186,7 +186,8 @@ const char *compiler_version(const struct compiler *c)
     return c->version;
 }
 
-/* ---- what to ask for -------------------------------------------------------------------------*/
+/* ---- options, headers and the precompiled header
+ * ------------------------------------------------ */
 
 static void find_key(const struct compiler *c, const struct compile_request *rq,
                      const struct compile_ticket *t, char key[HASH_HEX])
@@ -233,8 +234,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
     if (c->nvcc) {
         add_option(o, "--expt-relaxed-constexpr");
     } else {
-        add_option(o, "--device-int128"); /* nvcc has __int128 without being asked */
-        add_option(o, "-default-device"); /* CuTe needs it, and lambdas as function pointers */
+        add_option(o, "--device-int128"); /* nvcc allows __int128 without it */
+        add_option(o, "-default-device"); /* CuTe needs it; so do lambdas as function pointers */
     }
     if (!c->nvcc && !rq->trusted)
         add_option(o, "--pre-include=" SHIM_BASE);
@@ -246,7 +247,7 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Hone's own headers, for its own code: found among the assets by their last name. */
+/* Finds the headers that Hone's own code includes. They are assets, searched by their file name. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct job_request *job, struct arena *a)
 {
@@ -287,8 +288,8 @@ static void find_roots(const struct compiler *c, struct job_request *job, struct
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Where the precompiled header of this prelude, with these options, is or will be. `kind` is "" or
- * PCH_FAMILY. */
+/* The path of the precompiled header of this prelude with these options, whether or not it
+ * exists yet. `kind` is "" or PCH_FAMILY. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {
@@ -298,19 +299,19 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
         return;
     struct hash *h = hash_new();
     hash_str(h, c->identity);
-    hash_stat(h, program, ""); /* another program is laid out otherwise */
+    hash_stat(h, program, ""); /* another program has another address layout */
     for (size_t i = 0; i < o->v.n; i++)
         hash_str(h, o->v.items[i]);
     hash_str(h, prelude);
     hash_finish(h, key);
     int n = snprintf(out, PCH_PATH_MAX, "%s/pch/%s%.24s.pch", c->cache.dir, kind, key);
     if (n >= PCH_PATH_MAX)
-        *out = '\0'; /* such a deep cache does without */
+        *out = '\0'; /* a path this long does not fit: do without the header */
 }
 
 /* ---- families --------------------------------------------------------------------------------*/
 
-/* A record lies in the cache beside its compile, under a key of its own. */
+/* The cache keeps a family record under a key of its own, made from the key of its compile. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
     struct hash *h = hash_new();
@@ -327,7 +328,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* what it would have taken without */
+    if (t->family) /* estimate its time without the family header */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
@@ -335,7 +336,8 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     strbuf_release(&sb);
 }
 
-/* Reads the parent's record and starts to build its header; NULL if there is nothing to build. */
+/* Reads the parent's record and starts to build its header. Without a record that can be used,
+ * the state is FAMILY_USELESS. */
 static struct family *family_new(struct compiler *c, const char *parent, struct job_request *job,
                                  const struct option_list *o)
 {
@@ -346,7 +348,7 @@ static struct family *family_new(struct compiler *c, const char *parent, struct 
     snprintf(f->parent, sizeof f->parent, "%s", parent);
     f->state = FAMILY_USELESS;
     record_key(parent, key);
-    if (c->cache.max_bytes < FAMILY_HEAP) /* it would not be kept */
+    if (c->cache.max_bytes < FAMILY_HEAP) /* the cache would not keep the header */
         goto out;
     if (!cache_get(&c->cache, key, &sb) ||
         family_record_read(sb.buf, sb.len, &f->record, &f->arena) < 0 ||
@@ -384,12 +386,12 @@ static void family_poll(struct compiler *c, struct family *f)
     bool built = client_wait(&f->job, &reply, NULL) == 1 && reply.end == JOB_DONE;
     f->state = built ? FAMILY_READY : FAMILY_USELESS;
     if (built)
-        cache_trim(&c->cache); /* it may be a third of all there is room for */
+        cache_trim(&c->cache); /* the new header may fill a third of the cache */
     log_debug("compile", "family header of %.12s: %s", f->parent, built ? "ready" : "not built");
     client_job_release(&f->job);
 }
 
-/* The parent's family; asks for its header on the first call. */
+/* The parent's family. The first call asks the service to build its header. */
 static struct family *family_of(struct compiler *c, const char *parent, struct job_request *job,
                                 const struct option_list *o)
 {
@@ -488,7 +490,8 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         spec.pch_if_ready = true;
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
-        /* Heavy: its memory, mapped page by page from a file, costs more than the header saves. */
+        /* The parent is heavy, but its family header is not ready. The usual header would cost
+         * more than it saves: its memory is mapped page by page from a file. */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);
@@ -559,7 +562,7 @@ int compile_prepare(struct compiler *c, const char *parent, const char *arch)
     return state;
 }
 
-/* sm_90, sm_90a, sm_120f */
+/* Examples: sm_90, sm_90a, sm_120f. */
 static bool is_arch(const char *s)
 {
     if (!str_starts(s, "sm_"))
@@ -573,7 +576,7 @@ int compile_start(struct compiler *c, const struct compile_request *rq, struct c
                   struct err *err)
 {
     if (rq->arch && !is_arch(rq->arch)) {
-        err_set(err, ERR_USAGE, "'%s' is no architecture: write sm_90a, sm_80 ...", rq->arch);
+        err_set(err, ERR_USAGE, "'%s' is not an architecture: write sm_90a, sm_80 ...", rq->arch);
         return -1;
     }
     struct compile_ticket *t = ticket_new(c, rq);
@@ -616,7 +619,7 @@ void compile_cancel(struct compile_ticket *t)
 
 /* ---- finishing -------------------------------------------------------------------------------*/
 
-/* True if the result depends on nothing but the request, so that the cache may have it. */
+/* Fills `out`. Returns true if the result depends only on the request, so that it may be cached. */
 static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
                        const struct job_result *r, struct compiled *out)
 {
@@ -652,7 +655,7 @@ static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
     }
 }
 
-/* Waits for the reply, with a new service if the old one died under it. */
+/* Waits for the reply. If the service died, sends the job to a new one. */
 static int wait_reply(struct compile_ticket *t, struct job_reply *reply, struct err *err)
 {
     for (;;) {

@@ -1,5 +1,5 @@
 /*
- * compiled.h - what a compile came to: code, signatures, registers, diagnostics.
+ * compiled.h - the result of a compile: code, signatures, registers, diagnostics.
  */
 #ifndef COMPILE_COMPILED_H
 #define COMPILE_COMPILED_H
@@ -25,7 +25,7 @@ struct diag {
     uint32_t line, column;
     const char *message;
     const char *hint;              /* "" or one sentence */
-    VEC(struct diag_frame) frames; /* in the candidate's own source */
+    VEC(struct diag_frame) frames; /* places in the candidate's own source */
 };
 
 VEC_DECL(diag_vec, struct diag);
@@ -42,7 +42,7 @@ struct compiled {
     const char *failure; /* "" or the graded reason: "time limit", "memory", "forbidden include" */
     char key[65];        /* cache key, hex SHA-256 */
     bool from_cache, used_pch, used_family_pch;
-    uint64_t compile_ns, cpu_ns; /* wall clock and processor time, when it was compiled */
+    uint64_t compile_ns, cpu_ns; /* of the compile, also if its result was cached */
     const char *compiler;        /* "nvrtc 13.0", "nvcc 13.0.88" */
     const char *arch;
     const char *ptx; /* with line info; NUL-terminated */

@@ -7,15 +7,15 @@
 #include "compile/trailer.h"
 
 enum {
-    MESSAGE_MAX = 400, /* of one diagnostic's message */
+    MESSAGE_MAX = 400, /* bytes of one message */
     FRAME_MAX = 160,
     DIAGS_MAX = 64,
-    PER_LINE_MAX = 2, /* errors kept at one line of the candidate: the rest follow from them */
+    PER_LINE_MAX = 2, /* errors kept for one line: later ones follow from the first */
     FRAMES_MAX = 8
 };
 
 /*
- * What the front end prints (NVRTC and nvcc alike):
+ * The log of NVRTC and nvcc:
  *
  *     FILE(LINE): error: MESSAGE
  *         the source line
@@ -24,17 +24,17 @@ enum {
  *                 instantiation of "..." at line 414
  *                 instantiation of "..." at line 7 of kernel.cu
  *
- * "at line N" without a file means the file of the line before. ptxas has "ptxas ... error   : ".
+ * "at line N" without a file means the file of the line above. ptxas writes "ptxas ... error   : ".
  */
 struct parser {
     const char *name;
     struct diag_vec *out;
     struct arena *a;
-    struct diag *cur;        /* the one being read */
-    char *file;              /* of the frame before */
-    unsigned header_line;    /* where the error was, if that is not the candidate */
-    const char *header_file; /* or NULL */
-    bool snippet;            /* its source line was taken */
+    struct diag *cur;        /* the diagnostic being read */
+    char *file;              /* file of the frame above */
+    unsigned header_line;    /* place of the error, if it is in a header */
+    const char *header_file; /* NULL = the error is in the candidate */
+    bool snippet;            /* the source line was read */
     bool unclosed;           /* the source ends inside a brace */
 };
 
@@ -50,7 +50,7 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Cuts template argument lists that say nothing a reader can use. */
+/* Cuts template argument lists, which do not help a reader. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);
@@ -95,7 +95,7 @@ static void frame_add(struct diag *d, uint32_t line, const char *text)
     f->text = text;
 }
 
-/* Ends the diagnostic being read: gives it its place in the candidate, drops repetitions. */
+/* Ends the diagnostic being read: finds its place in the candidate and drops repetitions. */
 static void finish(struct parser *p)
 {
     struct diag *d = p->cur;
@@ -110,7 +110,7 @@ static void finish(struct parser *p)
         d->file = p->name;
     }
     if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
-        /* "hone-trailer:gemm": the redeclaration of a kernel failed. */
+        /* "hone-trailer:gemm": the trailer's redeclaration of the kernel gemm failed. */
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
@@ -200,7 +200,8 @@ static bool read_host(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* What ptxas_places could not place, and the linker, know no source line. */
+/* Reads errors without a source line: from the linker, and from ptxas where ptxas_places() found
+ * none. */
 static bool read_ptxas(struct parser *p, const char *s, size_t n)
 {
     if (n < 5 || strncmp(s, "ptxas", 5) != 0)
@@ -212,14 +213,15 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
         return true;
     m += 10;
     if (p->out->n && memmem(m, n - (size_t)(m - s), "aborted due to errors", 21))
-        return true; /* which were told */
+        return true; /* the errors themselves are in the log */
     begin(p, "", 0, 0, DIAG_ERROR, m, n - (size_t)(m - s));
     if (p->cur)
         p->cur->message = arena_printf(p->a, "ptxas: %s", p->cur->message);
     return true;
 }
 
-/* "Catastrophic error: ..." has no place at all; a brace left open is missed at the end. */
+/* Reads errors without a place. The compiler notices an open brace only at the end of the
+ * source. */
 static bool read_placeless(struct parser *p, const char *s, size_t n)
 {
     static const char *const heads[] = {
@@ -235,7 +237,8 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* FILE(LINE): note #3196-D: to match this "{": the place of what is missed at the end. */
+/* FILE(LINE): note #3196-D: to match this "{". Gives an error at the end of the source its
+ * place. */
 static bool read_match(struct parser *p, const char *s, size_t n)
 {
     const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);
@@ -248,7 +251,7 @@ static bool read_match(struct parser *p, const char *s, size_t n)
         return false;
     p->cur->line = (uint32_t)strtoul(open + 1, NULL, 10);
     p->unclosed = true;
-    p->cur->message = arena_printf(p->a, "%s %s, which the source ends without", p->cur->message,
+    p->cur->message = arena_printf(p->a, "%s %s, but the source ends before it", p->cur->message,
                                    squeeze(match, n - (size_t)(match - s), FRAME_MAX, p->a));
     return true;
 }
@@ -266,7 +269,7 @@ static void read_frame(struct parser *p, const char *s, size_t n)
     if (n - (size_t)(end - s) > 4 && strncmp(end, " of ", 4) == 0)
         p->file = arena_strndup(p->a, end + 4, n - (size_t)(end + 4 - s));
     size_t flen = strlen(p->file);
-    if (flen > 2 && p->file[0] == '"') { /* older versions quote it */
+    if (flen > 2 && p->file[0] == '"') { /* older versions put the name in quotes */
         p->file[flen - 1] = '\0';
         p->file++;
     }
@@ -288,13 +291,13 @@ static void read_line(struct parser *p, const char *s, size_t n)
         if (!p->header_file)
             p->cur->column = (uint32_t)(blanks > 2 ? blanks - 1 : 1);
     } else if (n > 16 && strncmp(s, "detected during ", 16) == 0) {
-        read_frame(p, s + 16, n - 16); /* a backtrace of one */
+        read_frame(p, s + 16, n - 16); /* a backtrace with one frame */
     } else if (n > 13 && (strncmp(s, "instantiation", 13) == 0 || strncmp(s, "implicit", 8) == 0 ||
                           strncmp(s, "processing", 10) == 0 || strncmp(s, "evaluation", 10) == 0)) {
         read_frame(p, s, n);
     } else if (n && !p->snippet) {
         p->snippet = true;
-        /* A bare assertion says what failed only in its source line. */
+        /* A static_assert without a message shows its condition only in the source line. */
         if (p->header_file && str_eq(p->cur->message, "static assertion failed"))
             p->cur->message =
                 arena_printf(p->a, "static assertion failed: %s", squeeze(s, n, FRAME_MAX, p->a));
@@ -307,7 +310,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
     }
 }
 
-/* Where a brace is left open, what follows the source is in the wrong place: that is no news. */
+/* After an open brace, everything behind the source is in the wrong place. Those errors say
+ * nothing new. */
 static void drop_placeless(struct diag_vec *v)
 {
     size_t kept = 0;

@@ -1,5 +1,5 @@
 /*
- * diag.h - a compiler's log as data: errors with their place, folded template backtraces, hints.
+ * diag.h - reads a compiler's log: errors with their place, short template backtraces, hints.
  */
 #ifndef COMPILE_DIAG_H
 #define COMPILE_DIAG_H
@@ -7,17 +7,18 @@
 #include "base/strbuf.h"
 #include "compile/compiled.h"
 
-/* Reads NVRTC's or nvcc's log. `name` is the candidate's; frames elsewhere are folded away. */
+/* Reads the log of NVRTC or nvcc. `name` is the candidate's file; frames in other files are left
+ * out. */
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a);
 
-/* One diagnostic made by Hone itself. */
+/* Adds a diagnostic of Hone's own. */
 void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t line,
               uint32_t column, const char *message, const char *hint);
 
-/* "" or what a CuTe author should look at. */
+/* A hint for the author about this message, or "". */
 const char *diag_hint(const char *message);
 
-/* All of them as text for a person or a model, at most max_lines lines. */
+/* Writes all diagnostics as text for a person or a model, at most max_lines lines. */
 void diag_text(const struct diag_vec *diags, unsigned max_lines, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * entry.h - a struct compiled as the bytes of a cache entry.
+ * entry.h - writes a struct compiled as the bytes of a cache entry, and reads it back.
  */
 #ifndef COMPILE_ENTRY_H
 #define COMPILE_ENTRY_H

@@ -43,8 +43,8 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 }
 
 /*
- * The source has passed the scan of lex.h, so it holds no surprises: this walk needs to know only
- * comments, strings, directives and words.
+ * The source has passed the scan of lex.h. This walk therefore needs to know only comments,
+ * strings, directives and words.
  */
 struct walk {
     const char *p, *end;
@@ -93,7 +93,8 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Includes stand before the namespace already; a macro must not survive the header. */
+/* Drops #include, since the includes stand before the namespace, and notes macros: none may
+ * survive the header. */
 static void on_directive(struct walk *w)
 {
     const char *q = w->p + 1, *end = line_end(w->p, w->end);
@@ -148,7 +149,7 @@ static int on_word(struct walk *w)
             return 0;
         }
     if (*q == '"' && (n == 1 || n == 2 || n == 3) && s[n - 1] == 'R')
-        return -1; /* raw strings: not worth following */
+        return -1; /* has raw strings, which this walk does not follow */
     strbuf_add(w->out, s, n);
     return 0;
 }

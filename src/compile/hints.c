@@ -1,6 +1,6 @@
 /*
- * hints.c - one sentence for the mistakes CuTe authors make most, found by a piece of the message.
- * The first entry that matches wins, so the special ones stand before the general ones.
+ * hints.c - one sentence for each of the mistakes that CuTe authors make most, found by a part of
+ * the message. The first entry that matches wins, so special entries stand before general ones.
  */
 #include "base/util.h"
 #include "compile/diag.h"
@@ -83,7 +83,7 @@ static const struct {
     {"conversion function from \"__half\"", NULL,
      "__half converts to many types: say which, with __half2float or float(x)"},
     {"name followed by \"::\" must be", NULL,
-     "no such name under the headers included; of cub there are the Block and Warp algorithms, not "
+     "the included headers have no such name; cub has its Block and Warp algorithms here, not "
      "the Device ones, which are host code"},
     {"namespace \"cub\" has no member", NULL,
      "cub::Sum and cub::Max are gone: use cuda::std::plus<>{} and cuda::maximum<>{}"},
@@ -91,7 +91,7 @@ static const struct {
     {"identifier \"FLT_MAX\"", NULL, "#include <float.h>"},
     {"identifier \"convert_", NULL, "a helper of FlashAttention, not of CuTe: define it"},
     {"identifier \"cuda", "undefined",
-     "of the runtime's calls device code has none: a candidate has no host code, launches and "
+     "device code cannot call the CUDA runtime: a candidate has no host code, its launches and "
      "memory belong into the hone-plan comment"},
     {"identifier \"alloca", "undefined",
      "take an array of fixed size, dynamic shared memory (\"smem\" in the plan) or workspace"},
@@ -100,7 +100,7 @@ static const struct {
     {"identifier \"_", "undefined",
      "CuTe names only some constants (_1, _2, _4, ... _64, _128, ...): write Int<N>"},
     {"identifier \"", "undefined",
-     "not a name of CuTe or CUDA under the headers included: define it or use what exists"},
+     "the included headers of CuTe and CUDA do not have this name: define it or use another"},
     {"has no member", NULL, "no such name in this version of the headers"},
     {"annotation on lambda", NULL, "leave __device__ out: a lambda in device code is device code"},
     {"capture list", NULL, "capture it: [=] or [&]"},
@@ -117,7 +117,7 @@ static const struct {
      "are "
      "there"},
     {"256 bit wide load/store", NULL,
-     "16 bytes are the widest access of this architecture (v4.b32, v2.b64): two of them"},
+     "this architecture accesses 16 bytes at most (v4.b32, v2.b64): use two accesses"},
     {"ptxas: ", "requires .target",
      "the architecture compiled for does not have this instruction, or this form of it"},
     {"ptxas: ", "'a' suffix", "the instruction belongs to one architecture: compile for sm_90a"},
@@ -132,12 +132,12 @@ static const struct {
     {"asm operand", NULL, "the %N in the asm text and its operands do not agree in number"},
     {"too much shared data", NULL,
      "static shared memory ends at 48 KB: use extern __shared__ and \"smem\" in the plan"},
-    {"excessive recursion", NULL, "the template recursion has no end that is reached"},
+    {"excessive recursion", NULL, "the template recursion never reaches its end"},
     {"is not an extern \"C\" __global__", NULL,
      "a kernel the plan names must be declared extern \"C\" __global__ void, at namespace scope"},
     /* text */
     {"unrecognized token", NULL,
-     "a character that is not ASCII: a quote or dash from a text, or a letter of another alphabet "
+     "a character that is not ASCII: a typographic quote or dash, or a letter of another alphabet "
      "in a name"},
 };
 

@@ -8,8 +8,8 @@
 #include "base/util.h"
 
 /*
- * The cursor walks the source with line splices (backslash-newline) removed; `pos` is the offset of
- * the current character. Inside a raw string splices are kept, so that one reads the bytes itself.
+ * The cursor walks the source with line splices (backslash-newline) removed. `pos` is the offset of
+ * the current character. A raw string keeps its splices, so the lexer reads its bytes directly.
  */
 struct lexer {
     const char *src;
@@ -27,8 +27,8 @@ enum token_kind { TOK_END, TOK_NEWLINE, TOK_WORD, TOK_NUMBER, TOK_STRING, TOK_CH
 struct token {
     enum token_kind kind;
     size_t start;
-    char text[256]; /* of a word or string (without quotes), cut; of punctuation, one character */
-    size_t len;     /* uncut */
+    char text[256]; /* a word, a string without quotes (both cut to fit), or one character */
+    size_t len;     /* before the cut */
 };
 
 static void reject_at(struct lexer *l, size_t pos, const char *failure, const char *fmt, ...)
@@ -71,7 +71,7 @@ static size_t splice_at(const struct lexer *l, size_t pos)
     }
 }
 
-/* The character at the cursor, past any splice; 0 at the end. */
+/* The character at the cursor, after any splice; 0 at the end. */
 static char peek(struct lexer *l)
 {
     l->pos += splice_at(l, l->pos);
@@ -145,7 +145,7 @@ static void lex_raw_string(struct lexer *l, struct token *t)
 {
     char delim[24] = ")";
     size_t n = 1;
-    take(l); /* the quote */
+    take(l); /* skip the quote */
     while (l->pos < l->len && l->src[l->pos] != '(' && n < 18)
         delim[n++] = l->src[l->pos++];
     delim[n++] = '"';
@@ -159,7 +159,7 @@ static void lex_raw_string(struct lexer *l, struct token *t)
     }
     if (l->in_directive)
         reject_at(l, t->start, "forbidden directive", "a raw string inside a directive");
-    /* A compiler that does not know raw strings in a skipped #if would see directives in it. */
+    /* A compiler that does not know raw strings would see these directives in a skipped #if. */
     for (const char *p = body; p < end; p++) {
         if (*p != '\n')
             continue;
@@ -261,7 +261,7 @@ static bool header_allowed(const char *h)
     return true;
 }
 
-/* A header name after #include or in __has_include( ): <x> or "x". */
+/* Reads a header name after #include or in __has_include( ): <x> or "x". */
 static bool lex_header(struct lexer *l, char *out, size_t cap)
 {
     skip_blanks(l);
@@ -317,9 +317,9 @@ static bool in_list(const char *word, const char *const *list)
     return false;
 }
 
-/* Kept: they are code. */
+/* These stay: they are code. */
 static const char *const pragma_kept[] = {"unroll", "nounroll", NULL};
-/* Rejected: they reach past the candidate's own code. */
+/* These are rejected: they have effects beyond the candidate's own code. */
 static const char *const pragma_bad[] = {
     "push_macro",       "pop_macro", "poison",  "system_header", "dependency", "include_alias",
     "redefine_extname", "weak",      "comment", "hdrstop",       "no_pch",     "line",
@@ -404,7 +404,7 @@ static void on_directive(struct lexer *l, size_t at)
     else if (!l->trusted && (t.kind != TOK_WORD || in_list(t.text, never)))
         reject_at(l, at, "forbidden directive", "#%s is not allowed", t.text);
     else if (str_eq(t.text, "error") || str_eq(t.text, "warning")) {
-        skip_rest_of_line(l); /* prose: quotes need not match */
+        skip_rest_of_line(l); /* free text, in which quotes need not match */
         return;
     }
     if (t.kind == TOK_WORD && (str_eq(t.text, "define") || str_eq(t.text, "undef")))
@@ -420,9 +420,9 @@ static void on_directive(struct lexer *l, size_t at)
 /* ---- kernels ---------------------------------------------------------------------------------*/
 
 /*
- * Finds extern "C" __global__ functions, either marked one by one or in an extern "C" { } block.
- * Only a convenience where no plan names the kernels; the trailer holds a wrong guess against the
- * compiler's view.
+ * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. It is
+ * used only where no plan names the kernels. A wrong guess is harmless: the trailer compares it
+ * with what the compiler sees.
  */
 struct kernel_finder {
     bool extern_c;   /* in this declaration */
@@ -481,10 +481,12 @@ static void find_kernel(struct lexer *l, struct kernel_finder *k, const struct t
     }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------*/
+/* ---- the whole source
+ * ---------------------------------------------------------------------------- */
 
-/* A character that a terminal obeys or that turns text around, and what an old terminal takes for
- * one; letters of other character sets in comments are no harm. */
+/* True for a character that controls a terminal or reverses the direction of text, also for a
+ * byte that an old terminal takes for such a character. Letters of other character sets in
+ * comments are harmless. */
 static bool is_hostile(const struct lexer *l, size_t i)
 {
     const char *p = l->src + i;
@@ -493,13 +495,13 @@ static bool is_hostile(const struct lexer *l, size_t i)
         return false;
     if (utf8_length(p, l->len - i))
         return utf8_commands(p, l->len - i);
-    bool inside = false; /* a character's second to fourth byte */
+    bool inside = false; /* the second to fourth byte of a character */
     for (size_t k = 1; k <= 3 && k <= i && c < 0xc0; k++)
         inside |= utf8_length(p - k, l->len - i + k) > k;
     return c < 0xa0 && !inside;
 }
 
-/* Source lines are shown to people and models: none may look like something else there. */
+/* Hone shows source lines to people and models. No line may look different there. */
 static void check_bytes(struct lexer *l)
 {
     for (size_t i = 0; i < l->len; i++) {
@@ -510,7 +512,7 @@ static void check_bytes(struct lexer *l)
             reject_at(l, i, "bad source", "a control character (0x%02x)", (unsigned)c);
         else if (is_hostile(l, i))
             reject_at(l, i, "bad source",
-                      "a character that steers a terminal or turns the direction of text around");
+                      "a character that controls a terminal or reverses the direction of text");
         else if (c == '\r' && (i + 1 == l->len || l->src[i + 1] != '\n'))
             reject_at(l, i, "bad source", "a carriage return without a newline");
         else if (c == '\\' && i + 1 < l->len && (l->src[i + 1] == ' ' || l->src[i + 1] == '\t')) {

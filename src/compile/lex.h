@@ -1,15 +1,17 @@
 /*
- * lex.h - reads a candidate's source as a compiler's first phases would, before a compiler sees it.
+ * lex.h - reads a candidate's source like the first phases of a compiler, before a compiler sees
+ * it.
  *
- * Invariants it enforces on untrusted source (the compiler runs with Hone's rights and its
- * diagnostics are shown, so a file it can open is a file the candidate can read):
- *  1. every #include names a literal header below the include path: relative, without "..";
- *     no #include_next, #import, #embed, #line or computed include, no __has_include elsewhere;
- *  2. no pragma but `unroll` reaches the compiler: harmless ones are blanked, the ones that bend
- *     macros, names or diagnostics are rejected;
- *  3. comments, strings and #if groups are closed at the end, so the trailer is compiled;
- *  4. where compilers disagree about what a line is (backslash-blank-newline, lone CR, NUL), the
- *     source is rejected.
+ * Invariants it enforces on untrusted source. The compiler runs with Hone's rights and Hone shows
+ * its diagnostics, so a candidate could read any file that the compiler can open.
+ *  1. Every #include names a literal header below the include path: relative, without "..".
+ *     There is no #include_next, #import, #embed, #line or computed include. __has_include obeys
+ * the same rule.
+ *  2. No pragma but `unroll` reaches the compiler. Harmless pragmas are blanked; pragmas that
+ * change macros, names or diagnostics are rejected.
+ *  3. Comments, strings and #if groups are closed at the end, so the trailer is compiled.
+ *  4. The source is rejected where compilers disagree about the end of a line
+ *     (backslash-blank-newline, lone CR, NUL).
  */
 #ifndef COMPILE_LEX_H
 #define COMPILE_LEX_H
@@ -25,12 +27,12 @@
 enum { SOURCE_MAX_BYTES = 1 << 20 };
 
 struct source_scan {
-    struct strbuf text; /* what to compile: the source, some pragmas blanked */
+    struct strbuf text; /* the text to compile: the source with some pragmas blanked */
     VEC(const char *) includes;
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
     bool pch_ok;               /* includes cute/tensor.hpp with no macro defined before it */
     /* When rejected: */
-    const char *failure; /* NULL = fine; "forbidden include", "forbidden directive", ... */
+    const char *failure; /* NULL = accepted; "forbidden include", "forbidden directive", ... */
     const char *message;
     uint32_t line, column;
     struct arena arena;

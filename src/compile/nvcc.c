@@ -1,6 +1,6 @@
 /*
- * nvcc.c - nvcc in a child of the service, for machines without NVRTC and as a second opinion.
- * It starts a dozen programs of its own; sys/proc.h sees to it that none outlives it.
+ * nvcc.c - runs nvcc in a child of the service, on machines without NVRTC and as a second compiler.
+ * nvcc starts about a dozen programs; sys/proc.h makes sure that none outlives it.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static char *in_dir(struct arena *a, const struct temp_dir *dir, const char *nam
     return arena_printf(a, "%s/%s", dir->path, name);
 }
 
-/* The source under the candidate's name, so that diagnostics carry it. */
+/* Writes the source under the candidate's name, so that diagnostics show that name. */
 static int write_inputs(const struct job_request *rq, const struct temp_dir *dir, struct arena *a,
                         struct err *err)
 {
@@ -54,7 +54,7 @@ static const char *ptx_name(const char *source, struct arena *a)
 
 static void sandbox(const struct job_request *rq, const struct temp_dir *dir, struct arena *a)
 {
-    /* nvcc runs the host's compiler, which reads its own files. */
+    /* nvcc runs the host's compiler, which reads its own files in these folders. */
     static const char *const system[] = {"/usr", "/lib", "/lib64", "/bin", "/opt", "/proc", "/sys"};
     const char **roots = arena_alloc(a, (rq->nroots + ARRAY_LEN(system)) * sizeof *roots);
     size_t n = 0;
@@ -66,8 +66,8 @@ static void sandbox(const struct job_request *rq, const struct temp_dir *dir, st
     sandbox_enter(roots, n, rw, ARRAY_LEN(rw));
 }
 
-/* What nvcc itself says stands last (and alone, if it never began); above it the source may have
- * printed anything. */
+/* Checks the last line of the log, which is nvcc's own. The source may have printed anything in
+ * the lines above it. */
 static bool tool_said(const char *log, const char *start, const char *what)
 {
     size_t n = strlen(log);
@@ -144,12 +144,13 @@ void nvcc_job(const struct job_request *rq, const struct job_spec *spec, struct 
     struct err err = ERR_INIT;
     if (*rq->tmp) {
         setenv("TMPDIR", rq->tmp, 1);
-        temp_dir_sweep(); /* of children that were killed */
+        temp_dir_sweep(); /* directories of children that were killed */
     }
     if (strchr(rq->name, '/') || temp_dir_make(&dir, &err) < 0 ||
         write_inputs(rq, &dir, a, &err) < 0) {
         out->code = JOB_TOOL_FAILED;
-        out->log = arena_strdup(a, *err.msg ? err.msg : "a source's name may not have a slash");
+        out->log =
+            arena_strdup(a, *err.msg ? err.msg : "the source's name must not contain a slash");
     } else {
         sandbox(rq, &dir, a);
         run(rq, spec, &dir, out, a);

@@ -1,5 +1,5 @@
 /*
- * nvrtc.c - NVRTC in a child of the service. The library is loaded once, in the service.
+ * nvrtc.c - runs NVRTC in a child of the service. The service loads the library once.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -12,7 +12,7 @@
 #include "compile/service.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* Results of nvrtcCompileProgram that mean something else than "the tool is broken". */
+/* Results of nvrtcCompileProgram that do not mean that NVRTC itself is broken. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;
@@ -28,14 +28,14 @@ static struct {
     int (*cubin_size)(program_t, size_t *);
     int (*cubin)(program_t, char *);
     const char *(*error_string)(int);
-    int (*heap)(size_t); /* absent before 12.8 */
+    int (*heap)(size_t); /* NULL before CUDA 12.8 */
     int (*pch_status)(program_t);
 } api;
 
 static const char prelude_name[] = "hone-prelude.hpp";
 
-/* NVRTC looks for its builtins by name alone, on the loader's path; the one that belongs to it is
- * beside it. Loaded here, it is found there. */
+/* NVRTC searches its builtins by file name on the loader's path. The right file lies beside the
+ * NVRTC library. We load it here, so that NVRTC finds it. */
 static void load_builtins(const char *path)
 {
     glob_t found;
@@ -85,7 +85,7 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* Options of the request, then those of the PCH; NULL-terminated. */
+/* Options of the request, then the option for the PCH; NULL-terminated. */
 static const char **options_for(const struct job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {
@@ -134,7 +134,7 @@ static const char *get_log(program_t p, struct arena *a)
     return log;
 }
 
-/* The PTX is there even if the assembler refused it. */
+/* NVRTC keeps the PTX even if ptxas rejected it. */
 static void place_ptxas_errors(program_t p, const char *name, struct job_result *out,
                                struct arena *a)
 {
@@ -207,8 +207,8 @@ bad:
 }
 
 /*
- * Builds spec->pch unless another process did so first. Compiled alone, with an empty source: a
- * header compiled behind a candidate's macros would be the candidate's.
+ * Builds spec->pch unless another process built it first. It is compiled alone, with an empty
+ * source: macros of a candidate must not change it.
  */
 int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec)
 {

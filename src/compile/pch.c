@@ -1,7 +1,7 @@
 /*
- * The checksum is there for damage, not for enemies: whoever can write the cache directory owns the
- * user's kernels anyway. It is fast (a 300 MB file in some 50 ms), since every service checks
- * before first use.
+ * The checksum finds damage; it does not stop an attacker. Whoever can write to the cache directory
+ * can change the user's kernels anyway. It is fast (about 50 ms for 300 MB), since every service
+ * checks a header before it first uses it.
  */
 #include "compile/pch.h"
 
@@ -46,7 +46,7 @@ static int checksum(const char *path, uint64_t *sum, uint64_t *size)
     return 0;
 }
 
-/* One file for all headers: each is a byte, at the hash of its name. */
+/* All headers share one lock file. Each header locks one byte of it, at the hash of its name. */
 int pch_lock(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -87,7 +87,8 @@ bool pch_valid(const char *path)
            checksum(path, &sum, &size) == 0 && sum == want_sum && size == want_size;
 }
 
-/* The sum goes first: a crash between the two leaves a mismatch, which is rebuilt. */
+/* Writes the checksum first: a crash before the rename leaves a mismatch, and the header is
+ * rebuilt. */
 int pch_seal(const char *tmp, const char *path)
 {
     char name[PCH_PATH_MAX + 8], tmp_name[PCH_PATH_MAX + 32], text[64];

@@ -6,7 +6,8 @@
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
  *
- * A family's header (family.h) is many times as large as the others and is named for it.
+ * A family's header (family.h) is many times as large as the others. PCH_FAMILY in its name marks
+ * it.
  */
 #ifndef COMPILE_PCH_H
 #define COMPILE_PCH_H
@@ -16,12 +17,12 @@
 enum { PCH_PATH_MAX = 512 };
 #define PCH_FAMILY "family-"
 
-/* Waits until no other process builds this header; closing the descriptor, or the end of the
- * process, lets the next one in. -1 if there can be no lock. */
+/* Waits until no other process builds this header. Close the descriptor to let the next process
+ * in; the end of the process does so too. Returns -1 if no lock can be had. */
 int pch_lock(const char *path);
 
 bool pch_valid(const char *path);
-int pch_seal(const char *tmp, const char *path); /* tmp becomes path */
+int pch_seal(const char *tmp, const char *path); /* renames tmp to path */
 int pch_discard(const char *path);               /* 0, or -1 and errno */
 
 #endif

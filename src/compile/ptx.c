@@ -51,7 +51,7 @@ static uint32_t type_bytes(const char *t, size_t n)
     return 0;
 }
 
-/* One `.param .align 8 .b8 NAME[128]` of an entry, p after ".param". */
+/* Reads one `.param .align 8 .b8 NAME[128]` of an entry; p is after ".param". */
 static bool read_param(const char *p, const char *end, struct ptx_param *out)
 {
     uint32_t elem = 0;
@@ -130,7 +130,7 @@ int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx
 
 /* ---- pruning ---------------------------------------------------------------------------------*/
 
-/* A set of names by hash; a false "is used" only keeps a variable, which is harmless. */
+/* A set of names by hash. A false "is used" only keeps a variable, which is harmless. */
 struct names {
     uint64_t *slots;
     size_t n, cap;
@@ -173,13 +173,14 @@ static bool names_has(const struct names *s, uint64_t h)
 }
 
 struct line {
-    const char *text, *whole; /* without comments, and as it is */
+    const char *text, *whole; /* without comments; as it is */
     size_t len;
-    const char *name; /* of the module variable it declares, or NULL */
+    const char *name; /* the module variable that the line declares, or NULL */
     size_t name_len;
 };
 
-/* A one-line declaration `[.visible] .global|.const [.align N] .TYPE NAME[..] [= ..];`. */
+/* Recognises a one-line declaration `[.visible] .global|.const [.align N] .TYPE NAME[..] [=
+ * ..];`. */
 static void classify(struct line *l)
 {
     const char *p = l->text, *end = l->text + l->len;
@@ -208,7 +209,7 @@ static void classify(struct line *l)
 static void use_names(struct names *used, const char *p, const char *end, const char *skip)
 {
     while (p < end) {
-        if (*p == '"') { /* .file paths */
+        if (*p == '"') { /* paths of .file */
             const char *q = memchr(p + 1, '"', (size_t)(end - p - 1));
             p = q ? q + 1 : end;
             continue;

@@ -6,8 +6,8 @@
 #include "base/util.h"
 
 enum {
-    INLINED_MAX = 32, /* frames followed outwards */
-    SHOWN_MAX = 120   /* of the instruction */
+    INLINED_MAX = 32, /* levels of inlining to follow outwards */
+    SHOWN_MAX = 120   /* characters of the instruction */
 };
 
 struct place {
@@ -53,7 +53,7 @@ static bool read_loc(const char *line, struct loc *out)
     return true;
 }
 
-/* The number the PTX gives to the candidate's file; 0 if it does not mention it. */
+/* The number of the candidate's file in the PTX; 0 if the PTX does not name it. */
 static unsigned long own_file(const char *ptx, const char *name)
 {
     for (const char *l = ptx; l; l = next_line(l)) {
@@ -71,7 +71,7 @@ static unsigned long own_file(const char *ptx, const char *name)
     return 0;
 }
 
-/* The last .loc in front of `end`; one of this place, if there is a place. */
+/* The last .loc before `end`. With `of`, the last one that was inlined at that place. */
 static bool last_loc(const char *ptx, const char *end, const struct place *of, struct loc *out)
 {
     bool found = false;
@@ -102,7 +102,7 @@ static unsigned long line_in_source(const char *ptx, const char *insn, unsigned 
     return 0;
 }
 
-/* In PTX the name of what is called stands in a line of its own, before the arguments. */
+/* In PTX the name of a called function stands in a line of its own, before the arguments. */
 static unsigned long call_line(const char *ptx, const char *callee, size_t k, unsigned long own)
 {
     for (const char *l = ptx; l; l = next_line(l)) {
@@ -125,7 +125,7 @@ static const char *after(const char *s, size_t n, const char *piece)
     return p ? p + strlen(piece) : NULL;
 }
 
-/* One line of the log; false if it stays as it is. */
+/* Rewrites one line of the log. Returns false if the line stays as it is. */
 static bool place_error(const char *s, size_t n, const char *ptx, unsigned long own,
                         const char *name, struct strbuf *out)
 {

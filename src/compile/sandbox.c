@@ -1,5 +1,5 @@
 /*
- * sandbox.c - takes a compile child's right to read anything but headers, through Landlock.
+ * sandbox.c - with Landlock, lets a compile child read only headers.
  */
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -11,7 +11,7 @@
 #include "base/util.h"
 #include "compile/service.h"
 
-/* Rights of the first Landlock version, known to every kernel that has it. */
+/* The access rights of the first Landlock version. Every Linux with Landlock knows them. */
 #define FS_READ \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FS_FILE \

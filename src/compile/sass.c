@@ -19,8 +19,8 @@ const char *sass_kind_name(enum sass_kind k)
 }
 
 /*
- * The low nine bits of an instruction are its operation, the next three the form of its operands
- * (register, constant, immediate). Seen on sm_80 to sm_90a.
+ * The low nine bits of an instruction are its operation. The next three are the form of its
+ * operands (register, constant, immediate). Observed on sm_80 to sm_90a.
  */
 static const struct {
     uint16_t op;
@@ -85,7 +85,8 @@ static void count(struct sass_kernel *k, enum sass_kind kind)
     k->total++;
 }
 
-/* ---- from the bits ---------------------------------------------------------------------------*/
+/* ---- counting from the opcode bits
+ * --------------------------------------------------------------- */
 
 static uint64_t word_at(const uint8_t *p)
 {
@@ -126,9 +127,10 @@ static int from_bits(const void *cubin, size_t len, struct sass_vec *out, struct
     return 0;
 }
 
-/* ---- from the listing ------------------------------------------------------------------------*/
+/* ---- counting from the disassembly
+ * --------------------------------------------------------------- */
 
-// One line "  /*0010*/  @!P0 LDG.E.128 R4, ... ;": its operation, or false.
+// Reads one line "  /*0010*/  @!P0 LDG.E.128 R4, ... ;": its operation, or false.
 static bool instruction(const char *s, size_t n, char *op, size_t cap)
 {
     const char *end = s + n, *p = memmem(s, n, "*/", 2);

@@ -1,11 +1,11 @@
 /*
- * sass.h - machine code, counted by kind of instruction.
+ * sass.h - counts the instructions of machine code by kind.
  *
  *     struct sass_vec v = VEC_INIT;
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
- * With cuobjdump the mnemonics are read; without, the opcode bits of each 16-byte instruction,
- * which tell the same kinds apart (checked against each other in t/unit/compile_sass.c).
+ * With cuobjdump it reads the mnemonics. Without, it reads the opcode bits of each 16-byte
+ * instruction, which tell the same kinds apart (t/unit/compile_sass.c compares both ways).
  */
 #ifndef COMPILE_SASS_H
 #define COMPILE_SASS_H
@@ -22,7 +22,7 @@ enum sass_kind {
     SASS_TENSOR, /* mma, wgmma */
     SASS_SHARED, /* shared-memory loads and stores, ldmatrix, stmatrix */
     SASS_GLOBAL, /* global and generic loads and stores */
-    SASS_LOCAL,  /* the stack: spills */
+    SASS_LOCAL,  /* the stack, where spilled registers go */
     SASS_ASYNC,  /* cp.async */
     SASS_TMA,    /* bulk and tensor copies */
     SASS_ATOMIC,
@@ -42,15 +42,15 @@ const char *sass_kind_name(enum sass_kind k);
 
 struct sass_kernel {
     const char *name;
-    uint32_t total; /* without padding */
+    uint32_t total; /* instructions without padding */
     uint32_t kinds[SASS_KINDS];
-    uint32_t global_loads, wide_loads; /* of them, those of 16 bytes per thread */
+    uint32_t global_loads, wide_loads; /* all; those of 16 bytes per thread */
 };
 VEC_DECL(sass_vec, struct sass_kernel);
 
 /*
- * Counts every kernel of the cubin. cuobjdump "" = from the bits. listing may be NULL; it gets the
- * disassembly, or nothing without a disassembler.
+ * Counts the instructions of every kernel in the cubin. cuobjdump "" = from the opcode bits.
+ * `listing` may be NULL; it gets the disassembly, or stays empty without cuobjdump.
  */
 int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
                struct strbuf *listing, struct arena *a, struct err *err);

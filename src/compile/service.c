@@ -18,14 +18,14 @@
 #include "base/util.h"
 
 enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4 };
-/* Exit codes of a child. */
+/* Exit codes of a compile child. */
 enum {
     CHILD_OK = 0,
     CHILD_BAD_REQUEST = 11,
     CHILD_PCH_UNUSED = 12,
     CHILD_NO_MEMORY = 13,
     CHILD_CRASHED = 14,
-    CHILD_PCH_FULL = 15 /* the heap that comes with a precompiled header was too small */
+    CHILD_PCH_FULL = 15 /* the heap of a precompiled header was too small */
 };
 
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING };
@@ -34,16 +34,16 @@ struct slot {
     enum slot_state state;
     struct job_spec spec;
     int request_fd, result_fd, reply_fd;
-    uint64_t seq; /* first in, first out */
+    uint64_t seq; /* the order of arrival: the lowest starts first */
     pid_t pid;
     uint64_t start_ns, deadline_ns;
-    uint64_t cpu_ns;  /* of the child, once it has ended */
+    uint64_t cpu_ns;  /* processor time of the child, after its end */
     bool building;    /* the child builds spec.pch for pch[pch_index] */
-    bool timed_out;   /* killed by us */
+    bool timed_out;   /* the service killed it at its deadline */
     bool without_pch; /* second try after a crash with a precompiled header */
-    bool pch_full;    /* ... which was not to blame: the candidate needs more than its heap */
-    bool killed;      /* second try after somebody else's SIGKILL */
-    int pch_index;    /* the header it uses or builds, or -1 */
+    bool pch_full;    /* ... because the header's heap was too small; the header is sound */
+    bool killed;   /* second try: a process other than the service killed the first with SIGKILL */
+    int pch_index; /* the header it uses or builds, or -1 */
 };
 
 enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
@@ -53,13 +53,13 @@ struct pch {
     enum pch_state state;
 };
 
-/* Static, so that nothing is allocated while serving: see invariant 1. */
+/* Static, so that the service allocates nothing while it runs: see invariant 1. */
 static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* compiles a client waits for */
-    unsigned background;    /* headers built ahead of need; one at a time, beside the others */
+    unsigned jobs, running; /* compiles that clients wait for: the most at once; now */
+    unsigned background; /* headers built in the background, one at a time, beside the compiles */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -78,7 +78,7 @@ static void child_setup(const struct slot *s, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(CHILD_BAD_REQUEST); /* the service died before the line above */
+        _exit(CHILD_BAD_REQUEST); /* the service died before PR_SET_PDEATHSIG took effect */
     setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &sv.old_mask, NULL);
     signal(SIGPIPE, SIG_DFL);
@@ -87,12 +87,12 @@ static void child_setup(const struct slot *s, pid_t parent)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
     if (s->spec.kind == JOB_PCH && nice(5) < 0)
-        errno = 0; /* as fast as the rest, then */
+        errno = 0; /* nice() failed: build at normal priority */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
-    bool address_limit = false; /* the sanitizer reserves terabytes */
+    bool address_limit = false; /* AddressSanitizer reserves terabytes of addresses */
 #else
-    bool address_limit = s->spec.kind != JOB_NVCC; /* nvcc is measured: see nvcc.c */
+    bool address_limit = s->spec.kind != JOB_NVCC; /* nvcc.c limits nvcc's memory itself */
 #endif
     if (address_limit)
         limit(RLIMIT_AS, s->spec.limit_bytes + s->spec.heap_bytes);
@@ -144,7 +144,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
     if (s->building) {
         char dir[PCH_PATH_MAX];
         dir_of(s->spec.pch, dir, sizeof dir);
-        setenv("TMPDIR", dir, 1); /* the front end writes a temporary file beside a PCH */
+        setenv("TMPDIR", dir, 1); /* the compiler writes a temporary file beside the PCH */
         sandbox_enter(rq.roots, rq.nroots, (const char *[]){dir}, 1);
         return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
     }
@@ -163,7 +163,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
         nvrtc_job(&rq, &s->spec, &res, &a);
     }
     if (res.code == JOB_TOOL_KILLED)
-        raise(SIGKILL); /* as if it had been us */
+        raise(SIGKILL); /* end as if the service had killed this child */
     struct strbuf out = STRBUF_INIT((size_t)1 << 30);
     job_result_write(&res, &out);
     if (!write_all(s->result_fd, out.buf, out.len))
@@ -180,7 +180,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Allocations of any size come from the break, so mappings do not depend on the source. */
+    /* Allocations of any size come from the break, so that mappings do not depend on the source. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -233,22 +233,22 @@ static int slot_start(struct slot *s)
 {
     pid_t self = getpid();
     s->start_ns = now_ns();
-    /* The limit is one of work, so that a busy machine condemns nobody; a child that sleeps
-     * or starves still ends. */
+    /* limit_ns limits processor time, so that a busy machine fails no candidate. The deadline
+     * also ends a child that sleeps or gets no processor. */
     s->deadline_ns = s->start_ns + s->spec.limit_ns * WALL_FACTOR;
     pid_t pid = fork();
     if (pid == 0)
         _exit(child_main(s, self));
     if (pid < 0)
         return -1;
-    setpgid(pid, pid); /* in the child too: whoever comes first */
+    setpgid(pid, pid); /* the child does the same: one of the two comes first */
     s->pid = pid;
     s->state = SLOT_RUNNING;
     *counter_of(s) += 1;
     return 0;
 }
 
-/* Whether the slot may start now; decides about its precompiled header. */
+/* True if the slot may start now. Decides which precompiled header it uses or builds. */
 static bool slot_ready(struct slot *s)
 {
     s->building = false;
@@ -257,7 +257,7 @@ static bool slot_ready(struct slot *s)
         return true;
     int i = pch_find(s->spec.pch);
     struct pch *p = i < 0 ? NULL : &sv.pchs[i];
-    /* Young again, for cache_prune, which may have taken it. */
+    /* Makes the header young, so that cache_prune() keeps it; it may already have been removed. */
     if (p && p->state == PCH_READY && utimensat(AT_FDCWD, p->path, NULL, 0) < 0 && errno == ENOENT)
         p->state = PCH_UNKNOWN;
     if (p && p->state == PCH_UNKNOWN)
@@ -288,7 +288,7 @@ static struct slot *next_slot(void)
             continue;
         next = s;
         if (s->building)
-            break; /* it claimed its header: it must be the one that starts */
+            break; /* it marked its header as being built, so this slot must start */
     }
     return next;
 }
@@ -298,7 +298,7 @@ static void schedule(void)
     for (struct slot *s; (s = next_slot());) {
         if (s->spec.kind == JOB_PCH && !s->building) {
             slot_reply(s, s->pch_index >= 0 ? JOB_DONE : JOB_CRASHED, 0);
-            continue; /* it was there already, or cannot be had */
+            continue; /* the header exists already, or cannot be built */
         }
         if (slot_start(s) == 0)
             continue;
@@ -358,7 +358,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
     if (end == JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-        /* Not ours, and no compiler kills itself so: the candidate is not to blame. */
+        /* The service did not kill it and no compiler kills itself this way, so the candidate is
+         * not at fault. */
         if (s->killed) {
             slot_reply(s, JOB_LOST, status);
         } else {
@@ -375,7 +376,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         return;
     }
     if (p && end == JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
-        /* Made at another address, or damaged: the next service makes a new one. */
+        /* The header was made at another address or is damaged. The next service builds a new
+         * one. */
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
@@ -394,7 +396,7 @@ static void reap(void)
             struct slot *s = &sv.slots[i];
             if (s->state != SLOT_RUNNING || s->pid != pid)
                 continue;
-            kill(-pid, SIGKILL); /* what it left behind */
+            kill(-pid, SIGKILL); /* end processes that the child started */
             *counter_of(s) -= 1;
             if (s->building)
                 end_build(s, status);
@@ -423,7 +425,8 @@ static void check_deadlines(void)
     }
 }
 
-/* The client gave up on this job. A header being built goes on: others will want it. */
+/* The client gave up on this job. A header that is being built goes on, since other jobs need
+ * it. */
 static void cancel(struct slot *s)
 {
     if (s->state == SLOT_QUEUED)
@@ -434,7 +437,7 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request; false at the end of the conversation. */
+/* Takes one request; false when the client has closed the socket. */
 static bool receive(int control)
 {
     struct job_spec spec;

@@ -8,12 +8,12 @@
  *     ticket's fd  <──job_reply───────  waitpid, classify
  *
  * Invariants:
- *  1. The service never compiles and allocates nothing after its start: its children begin with
- *     the same address space, whatever came before, and ASLR is off. NVRTC silently ignores a
+ *  1. The service never compiles, and allocates nothing after its start. So all its children begin
+ *     with the same address space, whatever came before; ASLR is off. NVRTC silently ignores a
  *     precompiled header at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
- *  3. A child holds no lock but on files, which the kernel drops with it.
+ *  3. A child holds no lock except on files. The kernel releases those when the child ends.
  *  4. A reply socket that closes on the client's side cancels its job.
  *  5. Every reply is one struct job_reply; if the socket ends without one, the service died.
  */
@@ -34,22 +34,22 @@ enum { SERVICE_FD = 3 };
 
 enum job_kind { JOB_NVRTC, JOB_NVCC, JOB_PCH };
 
-/* One control message; comes with the descriptors request, result, reply. */
+/* One control message. The descriptors request, result and reply come with it. */
 struct job_spec {
     uint32_t magic;
     uint32_t kind;
     uint64_t limit_ns, limit_bytes;
     uint64_t heap_bytes;    /* NVRTC's PCH heap */
-    char pch[PCH_PATH_MAX]; /* precompiled header to use, built first if need be; "" = none */
-    bool pch_if_ready;      /* use it only if it is there already */
+    char pch[PCH_PATH_MAX]; /* header to use, built first if it does not exist; "" = none */
+    bool pch_if_ready;      /* use it only if it exists already */
 };
 #define JOB_MAGIC 0x31434e48u
 
 enum job_end {
     JOB_DONE,    /* the child wrote a result */
-    JOB_TIMEOUT, /* over limit_ns */
-    JOB_MEMORY,  /* over limit_bytes */
-    JOB_CRASHED, /* a signal, or no result */
+    JOB_TIMEOUT, /* ran longer than limit_ns allows */
+    JOB_MEMORY,  /* took more than limit_bytes */
+    JOB_CRASHED, /* ended by a signal, or without a result */
     JOB_LOST     /* the service could not run it */
 };
 
@@ -59,7 +59,7 @@ struct job_reply {
     uint64_t wall_ns, cpu_ns;
 };
 
-/* What a child reads; serialised into the request memfd. */
+/* What a child reads from the request memfd. */
 struct job_request {
     const char *source;
     size_t len;
@@ -80,13 +80,13 @@ void job_request_write(const struct job_request *rq, struct strbuf *out);
 int job_request_read(const void *data, size_t len, struct job_request *rq, struct arena *a,
                      struct err *err);
 
-/* What it writes back into the result memfd. */
+/* What a child writes into the result memfd. */
 enum { JOB_TOOL_FAILED = 100, JOB_TOOL_CRASHED, JOB_TOOL_KILLED, JOB_OUT_OF_MEMORY };
 enum { JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine code */
 
 struct job_result {
     bool ok;
-    int code; /* of a failure: one of the above, else the source is at fault */
+    int code; /* of a failure: one of these, or any other if the source is wrong */
     bool used_pch;
     uint64_t compile_ns;
     const char *log;
@@ -100,10 +100,10 @@ void job_result_write(const struct job_result *r, struct strbuf *out);
 int job_result_read(const void *data, size_t len, struct job_result *r, struct arena *a,
                     struct err *err);
 
-/* The service's main: talks on SERVICE_FD; `nvrtc` is the library's path or "". */
+/* The service's main function. It talks on SERVICE_FD; `nvrtc` is the library's path or "". */
 int service_main(const char *nvrtc, unsigned jobs);
 
-/* Called in a child: compiles and fills the result. `pch` "" = none. */
+/* Runs in a child: compiles and fills the result. `pch` "" = none. */
 void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
                struct arena *a);
 int nvrtc_load(const char *path, struct err *err);
@@ -111,8 +111,8 @@ int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec);
 void nvcc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
               struct arena *a);
 
-/* From now on this process can read only below `roots` (and write below `rw`), where the kernel
- * knows Landlock; elsewhere the source scan stands alone. */
+/* From now on this process can read only below `roots` and write only below `rw`, if the kernel
+ * has Landlock. Without Landlock, only the source scan (lex.h) protects files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

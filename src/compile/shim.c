@@ -22,7 +22,8 @@
     "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;\n"             \
     "using ::intptr_t; using ::uintptr_t; }\n"
 
-/* What nvcc declares by itself. Templates, so that the header with the real ones may follow. */
+/* Functions that nvcc declares by itself. They are templates, so that a header with the real
+ * ones may follow. */
 #define LAUNCH                                                                              \
     "template <int = 0> __device__ inline void cudaGridDependencySynchronize()\n"           \
     "{ asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"                          \
@@ -55,7 +56,8 @@
 
 #define EMPTY "#pragma once\n"
 
-/* The real one begins with the device-wide algorithms: host code, which NVRTC refuses. */
+/* The real cub.cuh begins with the device-wide algorithms. They are host code, which NVRTC
+ * rejects. */
 #define BLOCK(name) "#include <cub/block/block_" name ".cuh>\n"
 #define WARP(name) "#include <cub/warp/warp_" name ".cuh>\n"
 #define CUB                                                                                      \

@@ -1,7 +1,7 @@
 /*
- * shim.h - the few C and C++ standard headers device code asks for, and cub/cub.cuh without its
- * host code. NVRTC has none of its own; a kernel that says #include <cstdint> out of habit should
- * compile all the same.
+ * shim.h - the few C and C++ standard headers that device code asks for, and cub/cub.cuh without
+ * its host code. NVRTC has no standard headers; a kernel that includes <cstdint> out of habit
+ * should compile all the same.
  */
 #ifndef COMPILE_SHIM_H
 #define COMPILE_SHIM_H
@@ -11,7 +11,8 @@
 struct shim {
     const char *name, *text;
 };
-/* Before every source: what nvcc, which includes the runtime's headers by itself, also gives. */
+/* Comes before every source. It declares what nvcc offers by including the CUDA runtime's
+ * headers. */
 #define SHIM_BASE "hone-base.hpp"
 extern const struct shim shims[];
 extern const size_t nshims;

@@ -9,11 +9,11 @@
 #include "compile/cubin.h"
 #include "compile/ptx.h"
 
-/* Words per parameter in the exported table. */
+/* Words of one parameter in the exported table. */
 enum { W_KIND, W_SIZE, W_ALIGN, W_SIGNED, W_CONST, W_ELEM, W_ELEM_SIZE, W_COUNT };
 enum { MAX_PARAMS = 128 };
 
-/* Everything below may have been defined as a macro by the candidate. */
+/* The candidate may have defined any of these words as a macro. */
 static const char undefs[] =
     "template struct class typename namespace extern const volatile constexpr unsigned signed int "
     "long short char float double bool void enum typedef decltype sizeof alignof return operator "
@@ -21,7 +21,7 @@ static const char undefs[] =
     "__nv_fp8_e5m2 cutlass half_t bfloat16_t tfloat32_t float_e4m3_t float_e5m2_t T R A F C S N E "
     "V";
 
-/* @ stands for the nonce. elem numbers are enum dtype's. */
+/* @ stands for the nonce. The numbers of elem_@ are those of enum dtype. */
 static const char body[] =
     "struct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;\n"
     "namespace cutlass { struct half_t; struct bfloat16_t; struct float_e4m3_t;\n"
@@ -141,7 +141,7 @@ static void add_types(struct strbuf *sb, const char *nonce)
 
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n)
 {
-    /* The ';' ends whatever declaration the source may have left open. */
+    /* The ';' ends a declaration that the source may have left open. */
     strbuf_adds(sb, "\n\n;\n#line 1 \"" TRAILER_FILE "\"\n");
     for (const char *p = undefs; *p;) {
         size_t len = strcspn(p, " ");
@@ -173,7 +173,7 @@ void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernel
 
 /* ---- reading back ----------------------------------------------------------------------------*/
 
-/* The bytes of `... NAME[SIZE] = {1, 2, ...};`; trailing zeros are left out by the compiler. */
+/* Reads the bytes of `... NAME[SIZE] = {1, 2, ...};`. The compiler leaves out trailing zeros. */
 static int read_bytes(const char *p, const char *end, uint8_t *out, size_t cap, size_t *size)
 {
     char *q;
@@ -250,8 +250,8 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
     return 0;
 }
 
-/* The same against the machine code, whose word is final: a launch copies as many bytes from the
- * host's memory as it asks for. */
+/* Compares the signatures with the machine code as well. The machine code decides: a launch
+ * copies as many bytes from the host's memory as the code asks for. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err)
 {
     uint32_t sizes[MAX_PARAMS];

@@ -1,15 +1,15 @@
 /*
- * trailer.h - the text compiled after a candidate's source that exports its kernels' signatures.
+ * trailer.h - text that is compiled after a candidate's source and exports its kernels' signatures.
  *
  * Invariants (a candidate is hostile and shares a translation unit with the trailer):
- *  1. Every name the trailer makes carries a random nonce, so the candidate can neither define nor
- *     specialise it.
- *  2. Every keyword and builtin the trailer uses is #undef'd first, so no macro can bend it; lex.h
- *     rejects the pragmas that would survive an #undef.
- *  3. A kernel is redeclared extern "C" __global__ from decltype(::kernel): a name that is anything
- *     else than that kernel does not compile.
- *  4. trailer_read() finds exactly one table per kernel in the PTX and holds it against the
- *     .param list of the .entry of that name; a difference rejects the candidate.
+ *  1. Every name that the trailer defines contains a random nonce. So the candidate can neither
+ *     define nor specialise it.
+ *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
+ *     it. lex.h rejects the pragmas that would survive an #undef.
+ *  3. The trailer redeclares each kernel extern "C" __global__ from decltype(::kernel). If the name
+ * is anything but such a kernel, this does not compile.
+ *  4. trailer_read() finds exactly one table per kernel in the PTX and compares it with the .param
+ *     list of the .entry of that name. A difference rejects the candidate.
  */
 #ifndef COMPILE_TRAILER_H
 #define COMPILE_TRAILER_H
@@ -26,11 +26,11 @@ int trailer_nonce(char out[33], struct err *err);
 
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
 
-/* Fills sigs from PTX; -1 with the reason if a table is missing, doubled or contradicts its
- * entry.*/
+/* Fills sigs from PTX; -1 with the reason if a table is missing, appears twice or contradicts
+ * its entry. */
 int trailer_read(const char *ptx, size_t len, const char *nonce, const char *const *kernels,
                  size_t n, struct sig_vec *sigs, struct arena *a, struct err *err);
-/* Holds the signatures against the machine code; -1 with the reason. */
+/* Compares the signatures with the machine code; -1 with the reason. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * wireform.c - what client and compile children say to each other, in bytes.
+ * wireform.c - the bytes of requests and results between client and compile children.
  */
 #include "base/util.h"
 #include "compile/service.h"
