@@ -55,7 +55,7 @@ const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a)
     return out;
 }
 
-/* Compiles a kernel baseline; returns why not, or NULL. */
+/* Compiles a kernel baseline. Returns NULL, or the reason why it is left out. */
 static const char *compile_part(struct part *x, const struct parts_request *rq, struct err *err)
 {
     struct problem_vec problems = VEC_INIT;
@@ -70,7 +70,8 @@ static const char *compile_part(struct part *x, const struct parts_request *rq, 
     const char **kernels = parts_kernels(x->plan, &n, &mem);
     struct compile_request c = {.source = x->source,
                                 .len = strlen(x->source),
-                                .name = "kernel.cu", /* as for a candidate: one cache entry */
+                                .name =
+                                    "kernel.cu", /* the candidate's file name: one cache entry */
                                 .arch = rq->arch,
                                 .kernels = kernels,
                                 .nkernels = n};
@@ -133,7 +134,7 @@ static void add_library(struct parts *p, const struct parts_request *rq, const c
     struct arena a = ARENA_INIT;
     struct library_gemm g;
     if (!str_eq(name, "cublaslt")) {
-        note(p, name, "reached through PyTorch");
+        note(p, name, "Hone calls it only through PyTorch");
     } else if (!library_gemm_of(rq->task, &g)) {
         note(p, name, "the task is not a plain matrix product");
     } else {
@@ -204,9 +205,9 @@ static int add_oracle(struct parts *p, const struct parts_request *rq, const cha
 }
 
 /*
- * Appends an asset's text with its `#include "..."` lines replaced by the assets they name, each
- * once: device code travels as one text. A line that names no asset stays: it is behind an #ifdef
- * for the host.
+ * Appends an asset's text, with each `#include "..."` line replaced by the asset it names (each
+ * asset once), so that device code is one text. A line that names no asset stays: it is behind an
+ * #ifdef for the host.
  */
 static void add_expanded(struct strbuf *out, const struct asset *a, struct strbuf *seen)
 {

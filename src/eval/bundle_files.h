@@ -1,8 +1,9 @@
 /*
- * bundle_files.h - what goes into a bundle beside the candidate: baselines, oracle, service code.
+ * bundle_files.h - collects the files of a bundle beside the candidate: baselines, oracle, service
+ * code.
  *
- * Compiled once and found in the compile cache afterwards. A baseline that cannot be had is left
- * out and noted; a verdict without a library baseline says so.
+ * Each is compiled once; later evaluations find it in the compile cache. A baseline that cannot be
+ * built is left out with a note. If no library baseline is left, the verdict says so.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H
@@ -35,17 +36,17 @@ struct parts {
 struct parts_request {
     const struct task *task;
     const struct eval_config *cfg;
-    const char *source; /* the candidate's: a baseline that is the same text is left out */
+    const char *source; /* the candidate's text: a baseline with the same text is left out */
     struct compiler *compiler;
     const char *arch;
     bool emu, baselines;
 };
 
-/* The plan's kernels, each once. */
+/* The names of the plan's kernels, without repetition. */
 const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a);
-/* Hone's own device code, compiled for rq->arch, into dir/service.cubin. */
+/* Compiles Hone's service code for rq->arch into dir/service.cubin. */
 int parts_service(const struct parts_request *rq, const char *dir, struct err *err);
-/* The baselines alone; adds to p. */
+/* Adds only the baselines to p. */
 int parts_baselines(struct parts *p, const struct parts_request *rq, struct err *err);
 int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
                  struct err *err);

@@ -6,9 +6,10 @@
 #include "base/util.h"
 #include "eval/library.h"
 
-/* What the emulator runs in full; above this a held-out shape is redrawn smaller. */
+/* The emulator runs this much in about a second. A larger held-out shape is drawn again,
+ * smaller. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
-/* What a timed case may occupy where the emulator has to hold it. */
+/* The memory that a timed case may take on the emulator. */
 static const double emu_max_time_bytes = 6e9;
 
 static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
@@ -19,7 +20,7 @@ static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
     return z ^ z >> 31;
 }
 
-/* The shape, and how its tensors lie in memory where that is unusual. */
+/* The shape as text, with offset and alignment if the workload sets them. */
 static const char *describe(const struct shape *s, struct arena *a)
 {
     const char *text = shape_text(s, a);
@@ -38,7 +39,7 @@ static double total_bytes(const struct shape *s)
     return sum;
 }
 
-/* Physics: what the task says no implementation can avoid. */
+/* Fills the flops and bytes that no implementation can avoid, as the task states them. */
 static int fill_physics(struct job_case *c, const struct shape *s, struct err *err)
 {
     struct err e = ERR_INIT;
@@ -74,7 +75,7 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* An input of some size, chosen by the seed: the one the perturbed call changes. */
+/* Picks, by the seed, a floating-point input that the perturbed call changes. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -87,8 +88,8 @@ static int pick_input(const struct job_case *c, uint64_t seed)
     return picked;
 }
 
-/* The second call comes after other data, the third sees the same in a fresh module: if both are
- * wrong it is the data that shows it, not what an earlier call left behind. */
+/* The second call comes after a call with other data. The third repeats it in a fresh module. If
+ * both are wrong, the data causes the error, not something that an earlier call left behind. */
 static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 {
     uint64_t s0 = mix(seed, 1, 0), s1 = mix(seed, 2, 0);
@@ -109,7 +110,7 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
         return;
     }
-    if (o->emu) { /* the model is deterministic: one call each, on a sample of blocks */
+    if (o->emu) { /* the model is deterministic: one call a program, on a sample of blocks */
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
             add_call(c, p, modelled | (p ? 0 : JOB_CALL_VERIFY), mix(seed, 5, p), mix(seed, 6, p));
@@ -121,13 +122,13 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    .verify = out > 64 << 20 ? 1 : 2, /* keeping them costs */
+                                    .verify = out > 64 << 20 ? 1 : 2, /* kept outputs take memory */
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
 }
 
-/* A shortened timing of a smoke case on the emulator: the sequence a GPU would see. One call is
- * verified, and seen again without a clock in a fresh module, as above. */
+/* A short timing of a smoke case on the emulator, with the same sequence of calls as on a GPU.
+ * One timed call is verified, then repeated untimed in a fresh module, as in add_check_calls(). */
 static void add_rehearsal(struct job_case *c, uint64_t seed)
 {
     const uint32_t timed = JOB_CALL_TIMED | JOB_CALL_KEEP_STATE;
@@ -154,7 +155,7 @@ static bool wanted(const struct case_options *o, enum workload_role r, unsigned 
                                : o->time;
 }
 
-/* Draws a held-out shape; where the emulator must run it, one that it can run in a second or so. */
+/* Draws a held-out shape. For the emulator it draws one that runs in about a second. */
 static int draw(struct shape *s, const struct task *t, const struct task_workload *w,
                 const struct case_options *o, uint64_t seed, struct arena *a, struct err *err)
 {
@@ -179,7 +180,7 @@ static int draw(struct shape *s, const struct task *t, const struct task_workloa
     return 0;
 }
 
-/* What the compiler made of the kernels decides how many blocks fit an SM. */
+/* Copies each kernel's registers into the program: they decide how many blocks fit on an SM. */
 static void note_registers(struct job_program *p, const struct compiled *code)
 {
     for (uint32_t l = 0; code && l < p->nlaunches; l++)
@@ -199,7 +200,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
-    /* Workloads take an input's alternatives in turn, from a place no kernel can know. */
+    /* Workloads take the alternatives of an input in turn. No kernel can know where the turn
+     * begins. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && w->role == ROLE_TIME && total_bytes(s) > emu_max_time_bytes) {
@@ -233,7 +235,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         add_check_calls(&c, w->role != ROLE_HELDOUT, seed);
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
-    /* The truth of a big product costs more than the candidate: a sample of units is enough. */
+    /* Computing the whole truth of a large product takes longer than the candidate: a sample of
+     * units is enough. */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);

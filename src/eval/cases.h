@@ -1,11 +1,12 @@
 /*
- * cases.h - which workloads a candidate meets, and what is done to it on each.
+ * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
  *
- * Smoke and check workloads are run as written; held-out ones are drawn afresh from the
- * evaluation's seed; time workloads are timed. Each checked case makes four calls: the data once
- * (verified), other data without reloading the module (verified: nothing may be carried over), the
- * same in a fresh module (verified, and bit-identical), and the first data with one element changed
- * (verified: the output must follow).
+ * Smoke and check workloads are run as written; held-out shapes are drawn afresh from the
+ * evaluation's seed; time workloads are timed. Each checked case makes four calls:
+ *   1. some data: verified;
+ *   2. other data, without reloading the module: verified, since nothing may be carried over;
+ *   3. the data of call 2 in a fresh module: verified, and the result must be bit-identical;
+ *   4. the data of call 1 with one element changed: verified, and the output must follow.
  */
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H
@@ -23,14 +24,14 @@ struct contender {
     const struct plan *plan;         /* KERNEL */
     const struct sig_vec *sigs;      /* KERNEL */
     const struct library_gemm *gemm; /* LIBRARY */
-    const struct compiled *code;     /* KERNEL: for its registers; NULL = unknown */
+    const struct compiled *code;     /* KERNEL: tells its registers; NULL = unknown */
 };
 
 struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* which roles */
-    bool profile;     /* one call of the candidate at each workload, for a profiler to look at */
-    const char *only; /* one workload of any role: "smoke:0", or its number in the task; NULL */
+    bool profile;     /* one call of the candidate at each workload, under a profiler */
+    const char *only; /* one workload alone: "smoke:0", or its number in the task; NULL */
     uint64_t seed;
     uint64_t measure_ns;
 };
@@ -43,8 +44,8 @@ struct case_set {
 };
 
 /*
- * Builds the cases. 1: the candidate's plan does not resolve on some workload (the story is in err:
- * a plan_error); -1: Hone's own failure; 0: done.
+ * Builds the cases. Returns 1 if the candidate's plan does not resolve on some workload (err has
+ * the reason; the verdict is plan_error), -1 if Hone itself failed, 0 on success.
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);

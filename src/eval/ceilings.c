@@ -14,7 +14,8 @@
 #include "sys/json.h"
 #include "sys/proc.h"
 
-#define LOCK_WAIT_NS 60000000000u /* for the GPU; else the data sheet does for now */
+/* How long to wait for the GPU. After that the data sheet is used this time. */
+#define LOCK_WAIT_NS 60000000000u
 enum { MAX_JSON = 1 << 16 };
 
 static double get(const json_t *j, const char *key, bool *ok)
@@ -42,11 +43,11 @@ int ceilings_parse(struct ceilings *out, const char *json, size_t len, struct er
     if (ok && out->dram_gbps > 1 && out->f32_tflops > 0.01)
         return 0;
     *out = (struct ceilings){0};
-    return err_set(err, ERR_INPUT, "these are no measured ceilings");
+    return err_set(err, ERR_INPUT, "this is not a list of measured ceilings");
 }
 
-/* DIR/ceilings/nvidia-h200-580.159.04-sm_90a.json; the caller frees. */
-static char *place(const struct ceilings_query *q, struct err *err)
+/* The path DIR/ceilings/nvidia-h200-580.159.04-sm_90a.json; the caller frees it. */
+static char *kept_path(const struct ceilings_query *q, struct err *err)
 {
     struct strbuf dir = STRBUF_INIT(4096), name = STRBUF_INIT(512);
     int rc = 0;
@@ -91,7 +92,7 @@ static int measure(const struct ceilings_query *q, struct strbuf *out, struct er
         err_set(err, ERR_ENV, "GPU %d is busy with another evaluation", q->ordinal);
         goto out;
     }
-    log_info("eval", "measuring what %s can do at most (once)", q->gpu);
+    log_info("eval", "measuring the ceilings of %s (once)", q->gpu);
     int ran = child_run(&c, err);
     gpu_unlock(lock);
     if (ran < 0)
@@ -115,16 +116,16 @@ void ceilings_get(struct ceilings *out, const struct ceilings_query *q)
     struct err err = ERR_INIT;
     struct strbuf json = STRBUF_INIT(MAX_JSON);
     *out = (struct ceilings){0};
-    char *path = place(q, &err);
+    char *path = kept_path(q, &err);
     if (path && file_exists(path) && file_read(path, MAX_JSON, &json, &err) == 0 &&
         ceilings_parse(out, json.buf, json.len, &err) == 0)
         goto out;
     strbuf_clear(&json);
     err = (struct err)ERR_INIT;
     if (measure(q, &json, &err) < 0 || ceilings_parse(out, json.buf, json.len, &err) < 0)
-        log_warn("eval", "no measured ceilings, the data sheet stands in: %s", err.msg);
+        log_warn("eval", "no measured ceilings, using the data sheet: %s", err.msg);
     else if (path && file_write(path, json.buf, json.len, &err) < 0)
-        log_warn("eval", "the measured ceilings are not kept: %s", err.msg);
+        log_warn("eval", "cannot keep the measured ceilings: %s", err.msg);
 out:
     free(path);
     strbuf_release(&json);

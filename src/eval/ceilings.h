@@ -1,12 +1,12 @@
 /*
- * ceilings.h - what this machine's GPU can do at most, measured once and kept.
+ * ceilings.h - the highest rates that this machine's GPU reached, measured once and kept.
  *
  *     struct ceilings c;
- *     ceilings_get(&c, &(struct ceilings_query){...});     zeros where it cannot be known
+ *     ceilings_get(&c, &(struct ceilings_query){...});     zeros where a rate is unknown
  *
- * `hone-worker --ceilings` measures (copy and read bandwidth, multiply-add and tensor rates); the
- * answer is kept in the cache directory under ceilings/, one file per GPU and driver. Roofline
- * shares are shares of these; a time better than they allow is worth a second look.
+ * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates. The
+ * cache directory keeps the answer under ceilings/, one file per GPU and driver. A roofline is a
+ * share of these rates. A time that is better than they allow deserves a second look.
  */
 #ifndef EVAL_CEILINGS_H
 #define EVAL_CEILINGS_H
@@ -24,7 +24,7 @@ struct ceilings_query {
 
 void ceilings_get(struct ceilings *out, const struct ceilings_query *q);
 
-/* Reads what the worker printed; -1 if it is not that, or not of this world. */
+/* Parses the worker's JSON; -1 if it is not such JSON or a rate is impossible. */
 int ceilings_parse(struct ceilings *out, const char *json, size_t len, struct err *err);
 
 #endif

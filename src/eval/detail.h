@@ -1,7 +1,8 @@
 /*
- * detail.h - what an author needs to repair a candidate: folded, ordered, at most about 60 lines.
+ * detail.h - the text that an author needs to repair a candidate: at most about 60 lines, the most
+ * important first.
  *
- * The same text serves people (`hone eval`) and prompts. It never names a held-out shape.
+ * People (`hone eval`) and prompts get the same text. It never names a held-out shape.
  */
 #ifndef EVAL_DETAIL_H
 #define EVAL_DETAIL_H
@@ -10,10 +11,11 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* Diagnostics, folded to `max_lines`, each with the line of the candidate's source it names. */
+/* Diagnostics in at most `max_lines` lines, each with the line of the candidate's source it
+ * names. */
 char *detail_diags(struct arena *a, const struct compiled *c, const char *source,
                    unsigned max_lines);
-/* Plan or task problems, one per line. */
+/* Problems of the plan or the task, one per line. */
 char *detail_problems(struct arena *a, const struct problem_vec *p);
 /* Findings with their source lines, failing workloads, warnings. */
 char *detail_run(struct verdict *v, const char *source);

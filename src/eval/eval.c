@@ -1,13 +1,14 @@
 /*
- * eval.c - the way of a candidate, as a small state machine per attempt.
+ * eval.c - takes each candidate to its verdict, as a small state machine.
  *
  *     COMPILE ──ok──> FILTER (emulator, smoke, sanitizer; only where the device is a GPU)
  *        │               │ ok
  *        │               v
  *        └──emu──────> MAIN (check, held-out, timing on the device) ──> PROFILE ──> DONE
  *
- * Any stage may end the trip with a verdict. Several attempts advance at once: while one runs, the
- * next compiles. Everything an attempt owns dies with it; the evaluator owns compiler and places.
+ * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
+ * runs, the next compiles. All memory of an evaluation is freed with it; the evaluator owns the
+ * compiler and the schedulers.
  */
 #include "eval/eval.h"
 
@@ -53,16 +54,16 @@ struct attempt {
     struct compile_ticket *compiling;
     struct compiled code;
     bool have_code;
-    struct parts parts; /* contenders beside the candidate, oracle, service */
+    struct parts parts; /* baselines, oracle, service code */
     struct temp_dir dir;
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
-    bool on_main;     /* the ticket is of e->main, not of e->local */
-    bool under_ncu;   /* PROFILING: the profiler runs it */
-    bool no_ncu;      /* it was tried, or is not to be had */
-    double launch_ns; /* an empty launch, as this run measured it */
-    uint64_t nonce;   /* a result must echo it */
+    bool on_main;     /* the ticket belongs to e->main, not to e->local */
+    bool under_ncu;   /* PROFILING: ncu runs the worker */
+    bool no_ncu;      /* ncu was tried, or is not available */
+    double launch_ns; /* time of an empty launch, measured in this evaluation */
+    uint64_t nonce;   /* a result must repeat it */
     uint64_t started_ns, ran_ns;
 };
 
@@ -75,8 +76,8 @@ struct evaluator {
     char device_name[128], driver[80]; /* of a local GPU */
     struct ceilings ceilings;
     struct compiler *compiler;
-    struct sched *local; /* emulator runs */
-    struct sched *main;  /* where the device is; the same as local for the emulator */
+    struct sched *local; /* runs bundles on the emulator */
+    struct sched *main;  /* runs bundles on the device; the same as local for the emulator */
     struct attempt *attempts;
     uint64_t next_ticket;
 };
@@ -88,7 +89,7 @@ const char *evaluator_device(const struct evaluator *e)
 
 /* ---- opening ---- */
 
-/* Which device, and for a local GPU what it is: its architecture and its data sheet. */
+/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
 {
@@ -125,7 +126,7 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
 {
     struct evaluator *e = xcalloc(1, sizeof *e);
     const char *arch = NULL;
-    temp_dir_sweep(); /* bundles of evaluations that were killed */
+    temp_dir_sweep(); /* removes bundles of evaluations that were killed */
     const char *gpu = o->gpu;
     if (choose_device(e, o, &gpu, err) < 0)
         goto fail;
@@ -145,7 +146,7 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
         goto fail;
     e->main = e->local;
     bool remote = o->on && !str_eq(o->on, "local");
-    /* One worker at a time on a GPU: two would time each other. */
+    /* One worker at a time on a GPU: two would disturb each other's times. */
     if ((remote || e->cuda) &&
         sched_open(&e->main, remote ? o->on : "local", 1, e->ordinal, err) < 0)
         goto fail;
@@ -196,7 +197,7 @@ void evaluator_close(struct evaluator *e)
     free(e);
 }
 
-/* ---- endings ---- */
+/* ---- ending with a verdict ---- */
 
 static void finish(struct evaluator *e, struct attempt *a)
 {
@@ -229,7 +230,8 @@ static void finish_with(struct evaluator *e, struct attempt *a, enum verdict_kin
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* What does not even compile cannot be let through to the next stage. */
+    /* A candidate that does not compile cannot go on to the next stage, whatever is switched
+     * off. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
@@ -264,7 +266,7 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
-/* What to compile of a source with this plan. */
+/* The compile request for a source with this plan. */
 static struct compile_request request_of(const struct evaluator *e, const struct plan *p,
                                          const char *source, size_t len, struct arena *mem)
 {
@@ -278,7 +280,7 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                     .nkernels = nk};
 }
 
-/* The key under which a source was compiled; false if its plan cannot be read. */
+/* The key under which a source was compiled; false if its plan cannot be parsed. */
 static bool key_of(struct evaluator *e, const struct task *t, const char *source, size_t len,
                    char key[65])
 {
@@ -374,7 +376,7 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
     j->limits = (struct job_limits){
         .wall_ns = 120000000000u + 4 * measure,
-        /* a profiler plays every launch many times */
+        /* a profiler repeats every launch many times */
         .call_ns = a->cfg.call_ns                    ? a->cfg.call_ns
                    : on_emu || a->stage == PROFILING ? 20000000000u
                                                      : 5000000000u,
@@ -444,7 +446,7 @@ static void submit_run(struct evaluator *e, struct attempt *a)
     const char *const *under = NULL;
     a->under_ncu = profiling && !on_emu;
     if (a->under_ncu && !(under = profile_ncu(a->dir.path, &a->arena))) {
-        err_set(&err, ERR_ENV, "there is no ncu here");
+        err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
     a->on_main = !on_emu && e->main != e->local;
@@ -459,8 +461,8 @@ broken:
         finish_unjudged(e, a, "run", &err);
 }
 
-/* Those of a held-out shape stay behind, whatever the worker sent: what a verdict says of a kernel
- * reaches authors. */
+/* Copies the counters except those of held-out shapes, whatever the worker sent: authors see
+ * what a verdict says about a kernel. */
 static void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
@@ -480,8 +482,8 @@ static void copy_counters(struct verdict *v, const struct case_set *cases, const
     }
 }
 
-/* Baselines that could not run, and whether any library stood beside the candidate, if all of them
- * were to. */
+/* Warns about baselines that could not run. If all baselines were asked for, also warns if no
+ * library was among those that ran. */
 static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r)
 {
     bool library = false, timed = false;
@@ -496,11 +498,13 @@ static void note_baselines(struct verdict *v, const struct attempt *a, const str
     for (uint32_t c = 0; c < a->job.ncases; c++)
         timed = timed || a->job.cases[c].timing.max_calls;
     if (a->cfg.baselines == BASELINES_ALL && timed && v->kind == V_PASS && !library)
-        *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) stood beside this kernel";
+        *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
 }
 
-/* Of the products and sums that define a task: Strassen saves an eighth, Winograd's convolutions
- * more than half; a sample of blocks may be off. Elsewhere flops are a guess. */
+/* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
+ * algorithm saves an eighth of a matrix product and Winograd's more than half of a convolution.
+ * The share is lower still because a sample of blocks may mislead. In other classes the flops
+ * are only a guess. */
 static double least_arithmetic(const struct task *t)
 {
     switch (t->class) {
@@ -569,8 +573,8 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
 
 /* ---- the profile ---- */
 
-/* What the counters say, in words. */
-static void conclude(struct evaluator *e, struct attempt *a)
+/* Sets the bottleneck, in words, from the counters. */
+static void set_bottleneck(struct evaluator *e, struct attempt *a)
 {
     struct strbuf sb = STRBUF_INIT(4096);
     double sheet = 1e3 * e->gpu.launch_us;
@@ -581,14 +585,14 @@ static void conclude(struct evaluator *e, struct attempt *a)
     strbuf_release(&sb);
 }
 
-/* ncu failed: the emulator's turn. The emulator failed as well: a verdict without a profile. */
+/* If ncu failed, the emulator profiles. If the emulator failed too, the verdict has no profile. */
 static void profile_failed(struct evaluator *e, struct attempt *a, const struct err *err)
 {
     *vec_push(&a->v.warnings) = arena_printf(
         &a->v.arena, "%s: %s", a->no_ncu ? "no profile" : "no hardware counters", err->msg);
-    bool again = !a->no_ncu;
+    bool try_emulator = !a->no_ncu;
     a->no_ncu = true;
-    if (again)
+    if (try_emulator)
         submit_run(e, a);
     else
         finish(e, a);
@@ -616,22 +620,22 @@ static void take_profile(struct evaluator *e, struct attempt *a, const struct sc
     } else {
         copy_counters(&a->v, &a->cases, &r);
     }
-    conclude(e, a);
+    set_bottleneck(e, a);
     finish(e, a);
 }
 
-/* A candidate that passed and whose numbers are wanted: 1 = a profile is under way. */
+/* Profiles a candidate that passed, if asked to. Returns true if a profile is under way. */
 static bool begin_profile(struct evaluator *e, struct attempt *a)
 {
     if (a->v.kind != V_PASS)
         return false;
     if (a->cfg.depth >= EVAL_PROFILE)
         profile_static(&a->v, &a->code);
-    if (!e->cuda) /* the emulator counts as it goes */
-        conclude(e, a);
+    if (!e->cuda) /* the emulator has counted during the run */
+        set_bottleneck(e, a);
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
-    /* counters of the smoke workloads, from the filter, say nothing of the timed ones */
+    /* The counters of the emulated smoke workloads say nothing about the timed ones. */
     a->stage = PROFILING;
     a->no_ncu = a->no_ncu || str_eq(e->main->ops->name, "spool");
     submit_run(e, a);
@@ -653,13 +657,13 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
         finish_unjudged(e, a, "run", &err);
         return;
     }
-    bool beyond_us = a->stage == FILTERING && r.status == RESULT_UNSUPPORTED;
-    if (beyond_us)
+    bool unsupported = a->stage == FILTERING && r.status == RESULT_UNSUPPORTED;
+    if (unsupported)
         *vec_push(&a->v.warnings) = arena_printf(&a->v.arena, "not emulated, so not sanitized: %s",
                                                  r.message ? r.message : "");
     else
         judge(e, a, &r);
-    if (a->stage == FILTERING && (beyond_us || a->v.kind == V_PASS)) {
+    if (a->stage == FILTERING && (unsupported || a->v.kind == V_PASS)) {
         a->stage = RUNNING;
         submit_run(e, a);
         return;
@@ -668,7 +672,7 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
         finish(e, a);
 }
 
-/* ---- the pump ---- */
+/* ---- advancing all evaluations ---- */
 
 static struct attempt *by_sched_ticket(struct evaluator *e, uint64_t ticket, bool on_main)
 {
@@ -722,7 +726,7 @@ static struct attempt *take_done(struct evaluator *e)
     return NULL;
 }
 
-/* Never 0. */
+/* Draws a number that is never 0. */
 static int random_u64(uint64_t *out, struct err *err)
 {
     *out = 0;
@@ -763,13 +767,13 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
     for (;;) {
         struct attempt *a = take_done(e);
         if (a && a->v.kind == V_UNJUDGED && interrupted()) {
-            attempt_free(a); /* not the machine failed: the user had enough */
+            attempt_free(a); /* the user stopped Hone; nothing failed */
             continue;
         }
         if (a) {
             *ticket = a->ticket;
             *out = a->v;
-            memset(&a->v, 0, sizeof a->v); /* the verdict moves to the caller */
+            memset(&a->v, 0, sizeof a->v); /* the caller owns the verdict now */
             attempt_free(a);
             return 1;
         }

@@ -1,5 +1,6 @@
 /*
- * eval.h - one candidate to its verdict: extract, compile, emulate, run and check, time, profile.
+ * eval.h - takes one candidate to its verdict: extract, compile, emulate, run and check, time,
+ * profile.
  *
  *     struct eval_config cfg = EVAL_CONFIG_INIT;
  *     struct verdict v;
@@ -7,7 +8,7 @@
  *     while ((rc = eval_wait(ev, 200000000u, &done, &v, err)) == 0)
  *         ...                                        v is the verdict of `done` when rc is 1
  *
- * A candidate that fails is a verdict. -1 means Hone could not even begin (no compiler, no disk).
+ * A candidate that fails gets a verdict. -1 means that Hone could not begin (no compiler, no disk).
  */
 #ifndef EVAL_EVAL_H
 #define EVAL_EVAL_H
@@ -31,20 +32,21 @@ struct eval_options {
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);
 void evaluator_close(struct evaluator *e);
-/* "emu" or "cuda": what was chosen. */
+/* The chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
 
-/* Children of this source are to come: whatever makes their compiles faster begins in the
- * background (see compile_prepare). Returns its state, or -1 if there is nothing to gain. */
+/* Call it before the children of this source are submitted: it starts in the background what
+ * makes their compiles faster. Returns the state of compile_prepare(), -1 = nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
-/* What a submitted one is doing, in a few words for a person who waits; "" = done or unknown. */
+/* Appends in a few words what a submitted evaluation is doing; nothing if it is done or unknown. */
 void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 
-/* Several at once: submit, then wait for any. Compiling overlaps with running. */
+/* Submit several, then wait for any. Compiling overlaps with running. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
-/* The next finished one; timeout_ns 0 = poll. Returns 1 with a verdict, 0 if none yet, -1. */
+/* The next finished evaluation; timeout_ns 0 = poll. Returns 1 with a verdict, 0 if none yet, -1
+ * on an error. */
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
               struct err *err);
 

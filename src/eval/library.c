@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
-/* The axis a shape entry is, or -1. */
+/* The axis that a shape entry consists of, or -1. */
 static int axis_of(const struct task *t, const struct expr *e)
 {
     for (size_t i = 0; i < t->axes.n; i++)

@@ -1,10 +1,10 @@
 /*
- * library.h - vendor libraries as baselines: which task is a plain matrix product, and how to ask
- * cuBLASLt for it (src/device/cuda_lib.c has the other side).
+ * library.h - vendor libraries as baselines: recognises a task that is a plain matrix product, and
+ * asks cuBLASLt for it (src/device/cuda_lib.c runs it).
  *
- * Recognised by shape alone: two inputs and one output whose extents are axes, out[m,n] from
- * a[m,k] or a[k,m] and b[k,n] or b[n,k]. The one epilogue that is recognised is a third input
- * bias[n] in a task whose PyTorch form is torch.relu(torch.nn.functional.linear(...)).
+ * Shapes alone decide: two inputs and one output whose extents are axes, out[m,n] from a[m,k] or
+ * a[k,m] and b[k,n] or b[n,k]. Only one epilogue is recognised: a third input bias[n], in a task
+ * whose PyTorch form is torch.relu(torch.nn.functional.linear(...)).
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H
@@ -22,12 +22,12 @@ struct library_gemm {
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
 /* The module's spec: "gemm n t float16 float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
-/* The one launch of its program at this shape; the case's buffers are the task's tensors. */
+/* The program's only launch at this shape. The case's buffers are the task's tensors. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
 
-/* What the PyTorch sidecar is told: names of axes and scalars, mode, precision, program (see
- * docs/worker.md). To be freed; the task has a PyTorch form. */
+/* The spec for the PyTorch sidecar: names of axes and scalars, mode, precision, program (see
+ * docs/worker.md). The task must have a PyTorch form. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
 
 #endif

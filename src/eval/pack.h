@@ -1,6 +1,6 @@
 /*
- * pack.h - packs a bundle: a directory with everything a worker needs: job.bin and the files it
- * names.
+ * pack.h - writes a bundle: a directory with job.bin and all files it names, so that a worker needs
+ * nothing else.
  *
  *     cand.cubin cand.ptx cand.cu     the candidate (module 0)
  *     base.N.cubin base.N.ptx         kernel baselines
@@ -16,11 +16,11 @@
 
 struct pack_part {
     const struct compiled *code; /* NULL for torch and library modules */
-    const char *source;          /* for findings; may be NULL */
+    const char *source;          /* to show lines of findings; may be NULL */
     const char *spec;            /* torch program or library call; NULL for kernels */
 };
 
-/* Fills job->modules' file names and writes them all; job->cases must be complete. */
+/* Writes all modules and sets their file names in job->modules. job->cases must be complete. */
 int pack_write(const char *dir, struct job *job, const struct pack_part *parts, struct arena *a,
                struct err *err);
 /* Adds a file to the bundle under `name`. */

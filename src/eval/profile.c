@@ -66,7 +66,7 @@ int profile_take_ncu(struct verdict *v, const struct job *job, const char *dir, 
     return rc;
 }
 
-/* ---- static facts ---- */
+/* ---- facts about the code ---- */
 
 static void put(struct verdict *v, const char *kernel, const char *name, const char *unit,
                 double value)

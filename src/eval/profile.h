@@ -1,9 +1,10 @@
 /*
- * profile.h - the last stage of a passing candidate: counters, static facts, and what they mean.
+ * profile.h - the last stage of a candidate that passed: counters, facts about the code, and the
+ * bottleneck they show.
  *
- * On a GPU the profile bundle (one call per timed workload) runs under Nsight Compute, which is
- * told by the worker where to look; where that is not to be had, the emulator counts a sample of
- * blocks. A profile that fails is a warning: it takes nothing from a verdict.
+ * On a GPU, Nsight Compute (ncu) runs the worker on the profile bundle (one call per timed
+ * workload), and the worker tells ncu which launches to count. Without ncu, the emulator counts a
+ * sample of blocks. A profile that fails is a warning and does not lower the verdict.
  */
 #ifndef EVAL_PROFILE_H
 #define EVAL_PROFILE_H
@@ -12,14 +13,15 @@
 #include "job/job.h"
 #include "verdict/verdict.h"
 
-/* The ncu of this machine with the options that make it write DIR/ncu.csv, NULL-terminated; NULL
- * where there is none. */
+/* The command of this machine's ncu with the options that make it write DIR/ncu.csv,
+ * NULL-terminated; NULL without ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
-/* Reads DIR/ncu.csv, whose launches must be the job's, case by case. */
+/* Reads DIR/ncu.csv. Its launches must be those of the job, case by case. */
 int profile_take_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
 
-/* Registers, spills, shared memory and the machine code counted by kind: role "static". */
+/* Adds registers, spills, shared memory and counts of machine code by kind, with the role
+ * "static". */
 void profile_static(struct verdict *v, const struct compiled *code);
 
 #endif

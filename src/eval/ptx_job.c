@@ -52,7 +52,7 @@ static int read_json(struct bare *b, const char *path, struct problem_vec *probl
     return rc;
 }
 
-/* The bundle: the PTX, the buffers' contents, job.bin. */
+/* Writes the bundle: the PTX, the contents of the buffers, job.bin. */
 static int pack(struct bare *b, const struct bare_options *o, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
@@ -126,8 +126,8 @@ static int run_worker(struct bare *b, struct result *r, struct err *err)
     return rc;
 }
 
-/* Outputs to where they were asked for. */
-static int deliver(struct bare *b, struct err *err)
+/* Writes the outputs to the files that the user named. */
+static int write_outputs(struct bare *b, struct err *err)
 {
     for (uint32_t i = 0; i < b->c.nbuffers; i++) {
         if (!*b->files[i].to)
@@ -155,8 +155,7 @@ static void tell(struct verdict *v, const struct result *r)
                                                 : V_FAULT;
     v->stage = "emulate";
     v->detector = r->status == RESULT_OK ? "" : "status";
-    v->summary =
-        r->status == RESULT_OK ? "ran, and nothing was found" : arena_strdup(a, r->message);
+    v->summary = r->status == RESULT_OK ? "it ran without findings" : arena_strdup(a, r->message);
     for (uint32_t i = 0; i < r->nfindings; i++) {
         const struct result_finding *f = &r->findings[i];
         struct verdict_finding *o = vec_push(&v->findings);
@@ -204,7 +203,7 @@ int bare_run(const struct bare_options *o, struct verdict *out, struct problem_v
     int rc = read_json(b, o->job, problems, err);
     if (rc == 0 && (gpu_load(o->gpu ? o->gpu : "h200", &b->job.gpu, NULL, &b->arena, err) < 0 ||
                     temp_dir_make(&b->dir, err) < 0 || pack(b, o, err) < 0 ||
-                    run_worker(b, &r, err) < 0 || deliver(b, err) < 0))
+                    run_worker(b, &r, err) < 0 || write_outputs(b, err) < 0))
         rc = -1;
     if (rc == 0) {
         memset(out, 0, sizeof *out);

@@ -1,12 +1,12 @@
 /*
- * ptx_job.h - a PTX file on the emulator without a task: its buffers, launches and tensor maps are
- * described by hand in a JSON file (docs/emulator.md, "A bare PTX file").
+ * ptx_job.h - runs a PTX file on the emulator without a task. A JSON file describes its buffers,
+ * launches and tensor maps (docs/emulator.md, "A bare PTX file").
  *
  *     struct bare_options o = {.ptx = "k.ptx", .job = "k.json", .gpu = "h200", .sanitize = true};
  *     int rc = bare_run(&o, &verdict, &problems, err);     1: the JSON is wrong, see problems
  *
- * The verdict has no task and no times but the model's; `pass` means that it ran and nothing was
- * found. Outputs with a "to" are written there, also when something was found.
+ * The verdict has no task, and its only times are modelled. `pass` means that the kernel ran
+ * without findings. Outputs with a "to" are written there, also when there are findings.
  */
 #ifndef EVAL_PTX_JOB_H
 #define EVAL_PTX_JOB_H

@@ -54,7 +54,7 @@ static void read_buffer(const struct node *n, const char *name, struct job_buffe
     if (node_need(n, "dtype", &c) && node_str(&c, 32, &type)) {
         b->dtype = dtype_from_name(type);
         if (b->dtype == DT_NONE)
-            node_bad(&c, "'%s' is no type; float32, float16, int32, ... are", type);
+            node_bad(&c, "'%s' is not a type; use float32, float16, int32, ...", type);
     }
     if (node_need(n, "count", &c))
         node_int(&c, 1, INT64_C(1) << MAX_BYTES_LOG, &count);
@@ -80,9 +80,9 @@ static void read_buffer(const struct node *n, const char *name, struct job_buffe
         read_init(&c, b);
         b->zero_init = b->role == JOB_WORKSPACE && b->gen.dist == GEN_ZERO;
         if (*f->from)
-            node_bad_key(&c, "there is a \"from\" already");
+            node_bad_key(&c, "the buffer already has a \"from\"");
         else if (!filled && !b->zero_init)
-            node_bad_key(&c, "an output is not initialised, a workspace with zeros at most");
+            node_bad_key(&c, "an output cannot be initialised, a workspace only with zeros");
     }
     if (*f->from && !filled && node_get(n, "from", &c))
         node_bad_key(&c, "only an input or inout has contents");
@@ -100,7 +100,7 @@ static uint32_t find_buffer(const struct job_case *c, const char *name)
 
 /* ---- tensor maps ----------------------------------------------------------------------------- */
 
-/* Up to five numbers; how many. */
+/* Reads up to five numbers; returns their count. */
 static uint32_t read_list(const struct node *n, const char *key, bool need, int64_t lo, int64_t hi,
                           int64_t out[5])
 {
@@ -143,13 +143,13 @@ static void read_map(const struct node *n, const struct job_case *c, struct job_
     for (uint32_t i = 0; i < k && i < 4; i++)
         m->strides[i + 1] = (uint64_t)v[i];
     if (m->rank && k + 1 != m->rank && node_get(n, "strides", &x))
-        node_bad(&x, "strides are in bytes, of every dimension but the first: %u of them",
+        node_bad(&x, "give %u strides in bytes: one for every dimension but the first",
                  m->rank - 1);
     k = read_list(n, "box", true, 1, 256, v);
     for (uint32_t i = 0; i < k; i++)
         m->box[i] = (uint32_t)v[i];
     if (k != m->rank && node_get(n, "box", &x))
-        node_bad(&x, "as many numbers as dims has (%u) are expected", m->rank);
+        node_bad(&x, "give %u numbers, as many as dims has", m->rank);
     k = read_list(n, "elem_strides", false, 1, 8, v);
     for (uint32_t i = 0; i < k && i < m->rank; i++)
         m->elem_strides[i] = (uint32_t)v[i];
@@ -168,7 +168,7 @@ static void put_bytes(struct job_arg *a, const void *p, uint32_t size)
     memcpy(a->bytes, p, size);
 }
 
-/* {"i32": 7}, {"f32": 0.5}: a value of a given size. */
+/* Reads a value with its type: {"i32": 7}, {"f32": 0.5}. */
 static void read_typed(const struct node *n, struct job_arg *a)
 {
     static const char *const keys[] = {"i32", "i64", "f32", "f64", "i8", "i16"};
@@ -229,7 +229,7 @@ static void read_dims(const struct node *n, const char *key, bool need, int64_t 
     struct node c;
     uint32_t k = read_list(n, key, need, 1, hi, v);
     if (k > 3 && node_get(n, key, &c))
-        node_bad(&c, "there are three dimensions");
+        node_bad(&c, "give at most three dimensions");
     for (int i = 0; i < 3; i++)
         out[i] = (uint32_t)v[i];
 }

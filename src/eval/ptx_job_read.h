@@ -1,5 +1,5 @@
 /*
- * ptx_job_read.h - the JSON of a bare job, read into a job's case.
+ * ptx_job_read.h - reads the JSON that describes a PTX job into a case.
  */
 #ifndef EVAL_PTX_JOB_READ_H
 #define EVAL_PTX_JOB_READ_H
@@ -7,13 +7,13 @@
 #include "job/job.h"
 #include "task/reader.h"
 
-/* Beside a buffer: the files the user named, "" if none. */
+/* The files that the user named for a buffer, "" if none. */
 struct bare_files {
-    const char *from; /* its contents */
-    const char *to;   /* where the result goes */
+    const char *from; /* the buffer's contents */
+    const char *to;   /* receives the result */
 };
 
-/* Everything in `a`; problems are reported to the root's report. */
+/* Everything is allocated in `a`. Problems go to the root's list. */
 bool bare_read(const struct node *root, struct job_case *c, struct bare_files *files);
 
 #endif

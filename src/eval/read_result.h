@@ -1,5 +1,5 @@
 /*
- * read_result.h - what a worker wrote down about a bundle, read as if an enemy had written it.
+ * read_result.h - reads the result that a worker wrote. It is hostile data: checked before use.
  */
 #ifndef EVAL_READ_RESULT_H
 #define EVAL_READ_RESULT_H
@@ -9,9 +9,10 @@
 #include "sched/sched.h"
 
 /*
- * The facts of the run `d` of the bundle in `dir`, made for `job`. A worker that was killed leaves
- * its last progress, which says where it was. It keeps the time limits itself and answers with a
- * result; one that had to be ended from outside is not the candidate's failure.
+ * Reads the facts of the run `d` of the bundle in `dir`, made for `job`. If the worker was killed,
+ * it reads the last progress instead, which says how far it came. A worker keeps the time limits
+ * itself and answers with a result. If somebody else had to end it, that is not the candidate's
+ * failure.
  */
 int facts_read(struct result *r, const struct sched_done *d, const char *dir, const struct job *job,
                struct arena *a, struct err *err);
