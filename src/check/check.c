@@ -37,8 +37,8 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* What is told of a held-out shape has no numbers: indices, counts and what is left over after the
- * last tile would give the shape away. Names with digits in them stay. */
+/* Replaces the numbers in a text about a held-out shape: indices, counts and the remainder after
+ * the last tile would reveal the shape. Names that contain digits stay. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
@@ -58,7 +58,7 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* "smoke:0 (M=4 N=7)"; a held-out shape is not named. */
+/* "smoke:0 (M=4 N=7)". A held-out shape is not named. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -79,12 +79,13 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* A share of few elements says nothing about the precision used; those of a sample of blocks may
- * all be of a few rows, whose errors go together. */
+/* The error budget applies to at least BUDGET_MIN_ELEMS elements: fewer say nothing about the
+ * precision. A sample of blocks gets BUDGET_OF_SAMPLE times the budget: its elements may come
+ * from a few rows, whose errors are alike. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* The bound on what all blocks write is a generous one already; that a result is the byte it was
- * poisoned with happens once in 256 times. */
+/* The estimate of how much all blocks write (most_written) is already generous. One result in
+ * 256 equals its poison by chance, so an output that is written whole may show as less than 1. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -100,8 +101,8 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
     return enough && !(cmp->rms_ratio <= allowed) ? "budget" : NULL;
 }
 
-/* The call after this one had the same data in a fresh module, and was wrong as well: what is wrong
- * needs no earlier call and no clock, only this data. */
+/* True if the next call, with the same data in a fresh module, was wrong too. Then the data
+ * alone causes the error, not an earlier call or a clock. */
 static bool wrong_when_fresh(const struct call_ctx *x)
 {
     if (x->k + 1 >= x->rc->ncalls)
@@ -115,15 +116,15 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
-/* Which accusation a wrong output is depends on what was special about the call; a lower precision
- * is a lower precision in any call. */
+/* Chooses the detector for a wrong output by what was special about the call. Only a lower
+ * precision (`budget`) is the same fault in every call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
     const struct check_input *in = x->in;
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
-    if (perturbed && !cmp->stale) /* it followed, to the wrong place */
+    if (perturbed && !cmp->stale) /* the output changed, but to a wrong value */
         first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
@@ -162,7 +163,7 @@ static void note_workload(struct call_ctx *x, struct verdict *v, const struct re
     }
 }
 
-/* Element number to "[3, 17]". */
+/* Writes an element number as an index: "[3, 17]". */
 static void add_index(struct strbuf *sb, const struct job_buffer *b, uint64_t elem)
 {
     int64_t idx[8] = {0};
@@ -217,7 +218,7 @@ static const char *tell_unwritten(struct verdict *v, const struct call_ctx *x,
                         cmp->pattern ? cmp->pattern : "");
 }
 
-/* Returns whether the output was right. */
+/* Returns true if the output was right. */
 static bool check_compare(struct verdict *v, struct call_ctx *x, const struct result_compare *cmp)
 {
     const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
@@ -241,8 +242,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* Is every element of every output somebody's to write? Not if a truth that was computed whole has
- * nothing to say of some. */
+/* True if the task defines every element of every output. False if a truth that was computed
+ * whole leaves out some elements. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -264,7 +265,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     const struct check_input *in = x->in;
     const struct result_call *r = x->r;
     if (r->status != RESULT_OK)
-        return; /* the job's own status tells this story */
+        return; /* check_status() reports it */
     const char *damage = hidden(in, x->c) ? without_numbers(v, r->damage)
                          : r->damage      ? r->damage
                                           : "";
@@ -288,7 +289,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
         x->w->ok = ok = false;
         check_blame(
             v, in, V_MISMATCH, "check", "unwritten",
-            "wrong on %s: going by a sample of blocks, all of them together write %.3g%% of "
+            "wrong on %s: a sample of blocks shows that all blocks together write %.3g%% of "
             "an output",
             where(v, in, x->c), 100 * r->most_written);
     }
@@ -301,9 +302,9 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 }
 
 #define TELL_UNVERIFIED \
-    "what was written was not verified, as blocks that were not run may have a part in it"
+    "the output was not verified, since blocks that were not run may contribute to it"
 
-/* What is known of the results of a call of which only a sample of blocks ran. */
+/* Says how far the results of a call are verified in which only a sample of blocks ran. */
 static const char *tell_sample(struct verdict *v, const struct result_call *r)
 {
     uint64_t n = 0;
@@ -408,7 +409,7 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* The same line doing the same thing at several workloads is told once, at the first. */
+/* Reports the same finding at the same line only once, at the first workload that shows it. */
 static bool found_before(struct verdict *v, const struct result_finding *f, bool count)
 {
     vec_each (struct verdict_finding, o, &v->findings)
@@ -446,7 +447,8 @@ static void check_finding(struct verdict *v, const struct check_input *in,
                     hidden(in, c) ? "" : f->text);
 }
 
-/* Listed workloads first: a held-out one speaks only of what no other showed. */
+/* Listed workloads come first: a held-out shape only adds findings that no listed workload
+ * showed. */
 static void check_findings(struct verdict *v, const struct check_input *in)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -458,7 +460,8 @@ static void check_findings(struct verdict *v, const struct check_input *in)
         }
 }
 
-/* The probes judge Hone's own data: if zeros would pass, the check is blind, and says so. */
+/* The probe tests Hone's own data. If an output of zeros would pass, the check is blind, and we
+ * warn. */
 static void check_probes(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -476,7 +479,7 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* A few lines are somebody's debugging; a flood is an attack on the machine or on the clock. */
+/* A few lines are debugging output. A flood is an attack on the machine or on the clock. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
@@ -486,11 +489,11 @@ static void check_printf(struct verdict *v, const struct check_input *in)
                     n);
     else if (n)
         *vec_push(&v->warnings) =
-            arena_strdup(&v->arena, "the kernel prints: its times include that");
+            arena_strdup(&v->arena, "the kernel prints; its times include the printing");
 }
 
-/* A call that was to be verified and was not compared (its outputs did not fit into memory) proves
- * nothing: where all else is well, there is no verdict. */
+/* If a call was to be verified but was not compared (its outputs did not fit into memory), it
+ * proves nothing. A candidate that would pass is then unjudged. */
 static void check_unverified(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -517,7 +520,7 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* True as well where nothing is checked at all: somebody asked for times alone. */
+/* True if a checked case launches the kernel, or if there are no checked cases (times only). */
 static bool launched_where_checked(const struct check_input *in, const char *kernel)
 {
     bool any = false;
@@ -533,7 +536,7 @@ static bool launched_where_checked(const struct check_input *in, const char *ker
     return !any;
 }
 
-/* The candidate ran on a sample of blocks, and nothing of what they wrote was compared. */
+/* True if the candidate ran on a sample of blocks and none of their results was compared. */
 static bool ran_unverified(const struct result_case *rc)
 {
     bool sampled = false;
@@ -548,8 +551,8 @@ static bool ran_unverified(const struct result_case *rc)
     return sampled;
 }
 
-/* On the emulator not every timed call can be verified, and honest plans have kernels for large
- * shapes: what can be done is to say so. */
+/* On the emulator not every timed call can be verified, and honest plans may have kernels for
+ * large shapes only. So we warn about such calls and do not lower the verdict. */
 static void check_timed_results(struct verdict *v, const struct check_input *in)
 {
     uint32_t n = 0, first = 0;
@@ -564,15 +567,14 @@ static void check_timed_results(struct verdict *v, const struct check_input *in)
                 *vec_push(&v->warnings) = arena_printf(
                     &v->arena,
                     "kernel '%s' runs on %s, which is only timed, and on no shape that is checked: "
-                    "nothing is known of its results",
+                    "its results were not verified",
                     p->launches[l].kernel, where(v, in, c));
                 return;
             }
     }
     if (n)
-        *vec_push(&v->warnings) =
-            arena_printf(&v->arena, "%u of the timed workloads, %s for one: %s", n,
-                         in->job->cases[first].name, TELL_UNVERIFIED);
+        *vec_push(&v->warnings) = arena_printf(&v->arena, "%u timed workloads (first %s): %s", n,
+                                               in->job->cases[first].name, TELL_UNVERIFIED);
 }
 
 void check_facts(struct verdict *v, const struct check_input *in)

@@ -1,13 +1,13 @@
 /*
- * check.h - from the facts of a run to what is wrong with a candidate.
+ * check.h - decides from the facts of a run what is wrong with a candidate.
  *
- * Every accusation goes through check_blame with the name of its detector, so that the verdict says
- * which check decided and a test can prove that each check is needed by switching it off.
+ * Every rule lowers the verdict through check_blame, with the name of its detector. So the verdict
+ * names the rule that decided, and a test can prove that each rule is needed by switching it off.
  *
  *     v->kind = V_PASS;
  *     check_facts(v, &(struct check_input){...});     lowers v->kind, fills workloads and findings
  *
- * The lowest kind that applies wins; among equals the first one seen.
+ * The lowest kind that applies wins; among equal kinds the first one reported.
  */
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
@@ -32,7 +32,8 @@ struct check_input {
 
 void check_facts(struct verdict *v, const struct check_input *in);
 
-/* Lowers the verdict to `kind` unless it is there or lower already; the first story stays. */
+/* Lowers the verdict to `kind`, unless it is that low already: the first message of a kind
+ * stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
                  const char *stage, const char *detector, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
