@@ -106,7 +106,8 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
     return rc;
 }
 
-/* "NVIDIA H200" contains "h200", "NVIDIA GeForce RTX 4090" contains "rtx4090" without the blank. */
+/* "NVIDIA H200" contains "h200". "NVIDIA GeForce RTX 4090" contains "rtx4090" if blanks are left
+ * out. */
 const char *gpu_for_device(const char *device_name, struct arena *a)
 {
     struct strbuf flat = STRBUF_INIT(256);
@@ -131,10 +132,10 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, dou
     double rate = 0; /* TFLOP/s of the fastest unit that takes this operand */
     switch (operand) {
     case DT_F64:
-        rate = 2 * g->fp64_tflops; /* tensor cores double it */
+        rate = 2 * g->fp64_tflops; /* tensor cores double the rate */
         break;
     case DT_F32:
-        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops); /* split products use these */
+        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops); /* split products */
         break;
     case DT_F8E4M3:
     case DT_F8E5M2:

@@ -33,8 +33,9 @@ static bool measured(const struct measure_input *in)
 }
 
 /*
- * The better of what bytes and arithmetic allow, as a share of the ceilings: the device's own where
- * they were measured. Full float32 has two ways: the CUDA cores, or three TF32 products for one.
+ * The share of the ceilings that a time reaches: the larger of the shares by bytes and by
+ * arithmetic. It uses the device's measured ceilings, else the data sheet. Full float32 can use the
+ * CUDA cores, or three TF32 products for one.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns)
 {
@@ -66,12 +67,11 @@ static void add_warning(struct verdict *v, const struct measure_input *in,
         *vec_push(&v->warnings) =
             arena_printf(&v->arena, "%s on %s: the interval is %.0f%% wide; try --measure-time 10s",
                          t->who, t->workload, 100 * rel);
-    if (measured(in) && t->roofline_pct > 102) /* the ceilings themselves are known to 1% or so */
-        *vec_push(&v->warnings) =
-            arena_printf(&v->arena,
-                         "%s on %s: %.0f%% of the measured ceiling; look before "
-                         "you believe it",
-                         t->who, t->workload, t->roofline_pct);
+    if (measured(in) && t->roofline_pct > 102) /* the ceilings are measured to about 1% */
+        *vec_push(&v->warnings) = arena_printf(&v->arena,
+                                               "%s on %s: %.0f%% of the measured ceiling; check "
+                                               "this time before you trust it",
+                                               t->who, t->workload, t->roofline_pct);
 }
 
 static struct verdict_time *time_program(struct verdict *v, const struct measure_input *in,
@@ -94,7 +94,8 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
         .roofline_pct = roofline_pct(in, jc, sum.median),
     };
     if (p && cand->n && s->n < 3) {
-        /* A baseline too slow to be called often: against all of the candidate's calls. */
+        /* This baseline is too slow to be called often: compare it with all calls of the
+         * candidate. */
         struct summary ours = stats_summary(cand->ns, cand->n, in->job->seed);
         t->ratio = ours.median > 0 ? sum.median / ours.median : 0;
         t->ratio_lo = ours.hi > 0 ? sum.median / ours.hi : 0;
@@ -149,7 +150,8 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* A model may be optimistic; a kernel that leaves work out is far below this. */
+/* The cost model may be optimistic. A kernel that leaves out work is far below this share of the
+ * floor. */
 static const double model_slack = 0.8;
 
 static double written(const struct job_case *jc)
@@ -166,7 +168,7 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         if (!str_starts(jc->name, "time:"))
-            continue; /* rehearsals are too short to say anything */
+            continue; /* the short timings of smoke cases (add_rehearsal) are too short */
         struct series s = collect(&in->result->cases[c], 0);
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);
@@ -194,23 +196,23 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* As much arithmetic as the instructions could have done: every one a multiply-add, every one on
- * halves a packed one. */
+/* The most arithmetic that the counted instructions could have done: each one a multiply-add,
+ * each one on halves a packed one. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
            2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
 }
 
-/* What a kernel must read and write is in memory once at least; lines that are touched in part
- * count whole, and a sample of blocks stands for all: hence the room. */
+/* A kernel must touch every byte that it reads or writes at least once. The limit is below 1
+ * because a sample of blocks stands for all. Lines that are touched in part count whole. */
 int measure_too_little(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         double needed = jc->min_bytes;
-        for (uint32_t i = 0; i < jc->nbuffers; i++) /* read and written: one place */
+        for (uint32_t i = 0; i < jc->nbuffers; i++) /* an in-place tensor counts once */
             needed -= jc->buffers[i].role == JOB_INOUT ? (double)jc->buffers[i].bytes : 0;
         if (!str_starts(jc->name, "time:") || !counter_sum(in, c, "launches"))
             continue;
