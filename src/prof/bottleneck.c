@@ -69,7 +69,7 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
             out[n++] = prof_kernel_unknown(c->kernel, ncu ? "ncu" : "model");
         take(&out[i], c);
     }
-    /* what was only counted, not timed, says nothing of where time goes */
+    /* Counters without a time cannot tell where time goes. */
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (out[i].time_ns > 0)
@@ -85,8 +85,8 @@ struct share {
     const char *what;
 };
 
-/* A unit that is over this share of its peak is the limit; below it nothing is. The L2's peak is
- * one no access pattern reaches. */
+/* A unit above this share of its peak is the limit; below it no unit is. The share is lower for
+ * the L2, since no access pattern reaches its peak. */
 static const double busy_pct = 60, busy_l2_pct = 50;
 
 static double busy_at(const struct share *s)
@@ -94,7 +94,7 @@ static double busy_at(const struct share *s)
     return s->bound == BOUND_L2 ? busy_l2_pct : busy_pct;
 }
 
-/* The busiest unit. All that comes from DRAM goes through the L2: where DRAM is busy the L2 is not
+/* The busiest unit. All data from DRAM passes through the L2. So if DRAM is busy, the L2 is not
  * the limit, however busy it is. */
 static struct share busiest(const struct prof_kernel *k)
 {
@@ -128,8 +128,8 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    if (str_eq(k->source,
-               "model")) { /* its time is a launch, the longest part and some of the rest */
+    /* A modelled time is a launch, the longest part and some of the rest. */
+    if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;
         return k->latency_pct > s.pct && s.pct < busy_at(&s) ? BOUND_LATENCY : s.bound;
@@ -139,7 +139,7 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     return s.pct >= busy_at(&s) ? s.bound : BOUND_LATENCY;
 }
 
-/* What warps wait for most, where ncu said. */
+/* What warps wait for most, if ncu counted it; else NULL. */
 static const char *stall(const struct prof_kernel *k)
 {
     const struct {
@@ -170,7 +170,7 @@ static void say_latency(struct strbuf *sb, const struct prof_kernel *k, const st
         strbuf_addf(sb, "; %s", stall(k));
 }
 
-/* One line on the kernel that takes most of the time; nothing if nothing is known. */
+/* Writes one line about the kernel that takes most of the time; nothing if its limit is unknown. */
 static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n,
                             double launch_ns)
 {

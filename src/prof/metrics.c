@@ -14,7 +14,7 @@ const struct prof_metric prof_metrics[] = {
     {"dram__bytes.sum", F(dram_bytes)},
     {"dram__bytes_read.sum", -1},
     {"dram__bytes_write.sum", -1},
-    {"lts__throughput" PCT, -1}, /* counts what goes on towards DRAM as well */
+    {"lts__throughput" PCT, -1}, /* also counts traffic between L2 and DRAM */
     {"lts__t_sectors" PCT, F(l2_pct)},
     {"lts__lts2xbar_cycles_active" PCT, F(l2_pct)},
     {"l1tex__m_xbar2l1tex_read_sectors" PCT, F(l2_pct)},
@@ -43,7 +43,7 @@ const struct prof_metric prof_metrics[] = {
     {"launch__grid_size", -1},
     {"launch__block_size", -1},
     {"launch__waves_per_multiprocessor", -1},
-    {"launches", F(launches)}, /* Hone's own count, in both */
+    {"launches", F(launches)}, /* counted by Hone itself, for both sources */
     {"time", F(time_ns)},
     {"dram_pct", F(dram_pct)},
     {"dram_bytes", F(dram_bytes)},

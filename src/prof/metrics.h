@@ -1,6 +1,6 @@
 /*
- * metrics.h - which counter tells which share: ncu's names (they have "__" in them) and the
- * emulator's. Several names for one field: the largest counts (a GPU has some of them).
+ * metrics.h - which counter fills which field: ncu's names (they contain "__") and the emulator's.
+ * A field may have several names, since each GPU has only some of them; the largest value counts.
  */
 #ifndef PROF_METRICS_H
 #define PROF_METRICS_H
@@ -10,15 +10,15 @@
 
 struct prof_metric {
     const char *name;
-    int field; /* offset in struct prof_kernel, or -1: kept as evidence only */
+    int field; /* offset in struct prof_kernel, or -1: kept only as evidence */
 };
 
 extern const struct prof_metric prof_metrics[];
 extern const size_t prof_nmetrics;
 
-bool prof_is_metric(const char *name); /* one of ncu's that we ask for */
+bool prof_is_metric(const char *name); /* one of the ncu metrics that Hone asks for */
 
-/* To the base unit: ns, bytes, percent. 0 = a unit we do not know. */
+/* The factor to the base unit (ns, bytes, percent). 0 = unknown unit. */
 double prof_unit_factor(const char *unit);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * ncu.c - reading Nsight Compute's CSV (--csv --page raw).
+ * ncu.c - reads Nsight Compute's CSV (--csv --page raw).
  *
- * Lines of ncu itself (==PROF== ...) and of the profiled program may stand before the header, which
- * is the first line with the column "Kernel Name". The line after it has the units. Every column
- * whose name looks like a metric is kept, with its unit as printed: asked with --print-units base,
+ * Lines of ncu itself (==PROF== ...) and of the profiled program may come before the header. The
+ * header is the first line with the column "Kernel Name". The line after it has the units. Every
+ * column whose name looks like a metric is kept, with its unit as printed. With --print-units base,
  * ncu prints ns, byte and % whatever the size.
  */
 #include <math.h>
@@ -39,7 +39,7 @@ const char *ncu_metrics(struct arena *a)
     return out;
 }
 
-/* Splits one CSV line; returns the start of the next. */
+/* Splits one CSV line. Returns the start of the next line. */
 static const char *read_row(const char *p, const char *end, struct row *r, struct arena *a)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));
@@ -76,7 +76,7 @@ static int column(const struct row *header, const char *name)
     return -1;
 }
 
-/* "1,234.5" and "1234.5" alike; NaN for "n/a" or nothing. */
+/* Reads "1,234.5" and "1234.5" alike; NaN for "n/a" or nothing. */
 static double number(const char *s)
 {
     char plain[64];
@@ -90,7 +90,7 @@ static double number(const char *s)
     return n && !*rest && isfinite(v) ? v : NAN;
 }
 
-/* What ncu itself said, for an error message: its first line with ERROR in it. */
+/* The first line of ncu's own messages that contains ERROR, for an error message. */
 static void ncu_words(const char *csv, size_t len, char out[200])
 {
     const char *at = memmem(csv, len, "==ERROR==", 9), *end = csv + len;
@@ -139,7 +139,7 @@ size_t ncu_launches(const struct ncu_table *t)
     return t->nrows;
 }
 
-/* "softmax(const float *, ...)" has the parameters with it where the kernel's name is mangled. */
+/* For a mangled name, ncu prints the parameters too: "softmax(const float *, ...)". */
 const char *ncu_kernel(const struct ncu_table *t, size_t launch)
 {
     return t->rows[launch].cell[t->name];
@@ -156,7 +156,7 @@ static bool ends_with(const char *s, const char *tail)
     return n >= k && str_eq(s + n - k, tail);
 }
 
-/* One metric over the launches of one kernel. */
+/* The value of one metric over all launches of one kernel. */
 static double merged(const struct ncu_table *t, size_t first, size_t n, const char *kernel, int c)
 {
     int tc = column(&t->header, "gpu__time_duration.sum");
@@ -207,7 +207,7 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
         for (size_t k = i; k < first + n; k++)
             launches += str_eq(ncu_kernel(t, k), kernel);
         put(v, workload, kernel, "launches", "1", launches);
-        for (int c = 0; c < t->header.n; c++) { /* ncu adds what a metric is made of: not here */
+        for (int c = 0; c < t->header.n; c++) { /* ncu also prints parts of a metric: skip them */
             double x = prof_is_metric(t->header.cell[c]) ? merged(t, first, n, kernel, c) : NAN;
             if (!isnan(x))
                 put(v, workload, kernel, t->header.cell[c], c < t->units.n ? t->units.cell[c] : "",

@@ -1,9 +1,9 @@
 /*
- * prof.h - what bounds a kernel, in words, with the numbers that say so.
+ * prof.h - names what bounds a kernel, with the numbers that show it.
  *
- * Facts come from Nsight Compute where it is permitted, else from the emulator's counters. Both are
- * kept as the verdict's counters (name, unit, value, per kernel and workload); here they are
- * brought to shares of what the device can do. A share that is not known is NaN.
+ * Counters come from Nsight Compute (ncu) where it is permitted, else from the emulator. The
+ * verdict keeps both kinds (name, unit, value, per kernel and workload). Here they become shares of
+ * what the device can do. An unknown share is NaN.
  *
  *     struct ncu_table *t;
  *     if (ncu_read(&t, csv, len, &arena, err) < 0) ...
@@ -30,8 +30,8 @@ enum prof_bound {
     BOUND_SHARED,
     BOUND_ISSUE, /* issue slots, or the pipe of one kind of arithmetic */
     BOUND_TENSOR,
-    BOUND_LATENCY, /* nothing is busy: too little in flight, or too few threads */
-    BOUND_LAUNCH   /* shorter than what a launch costs */
+    BOUND_LATENCY, /* no unit is busy: too few requests in flight, or too few threads */
+    BOUND_LAUNCH   /* the kernel takes little more time than an empty launch */
 };
 
 struct prof_kernel {
@@ -51,32 +51,35 @@ struct prof_kernel {
 
 /* ---- Nsight Compute ---- */
 
-/* The metrics asked for, comma-separated, for ncu --metrics. One a GPU does not have reads "n/a".
- */
+/* The metrics to ask for, comma-separated, for ncu --metrics. ncu prints "n/a" for one that the
+ * GPU does not have. */
 const char *ncu_metrics(struct arena *a);
 
-/* ncu --csv --page raw: a header of metric names, a row of units, a row per launch. */
+/* A table of ncu --csv --page raw: a header of metric names, a row of units, a row per launch. */
 struct ncu_table;
 int ncu_read(struct ncu_table **out, const char *csv, size_t len, struct arena *a, struct err *err);
 size_t ncu_launches(const struct ncu_table *t);
-/* The kernel of one launch. */
+/* The name of a launch's kernel. */
 const char *ncu_kernel(const struct ncu_table *t, size_t launch);
 /*
  * Adds the counters of launches first .. first+n-1 to the verdict, with ncu's own names and units.
- * Launches of one kernel are one row: what ends in .sum is added up, the rest is weighted by time.
+ * The launches of one kernel become one row: values whose name ends in .sum are added up, others
+ * are averaged, weighted by time.
  */
 void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char *workload,
                   struct verdict *v);
 
 /* ---- from counters to words ---- */
 
-/* The kernels counted at `workload`, from ncu's counters if there are any, else the emulator's. */
+/* The kernels counted at `workload`: from ncu's counters if there are any, else from the
+ * emulator's. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 
 const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* A line per timed workload that has counters; without its name if there is only one. */
+/* Writes a line for each timed workload with counters; it leaves out the name if there is only
+ * one. */
 void prof_verdict(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif
