@@ -52,7 +52,7 @@ void verdict_set_score(struct verdict *v)
         v->score = -1;
         return;
     }
-    /* Within a kind: a smaller error or a smaller time is worth more; both map into (0, 1). */
+    /* Within a kind, a smaller error or a smaller time is worth more. Both map into (0, 1). */
     double part = 0.5;
     if (v->kind == V_PASS && v->time_ns > 0)
         part = 1 / (1 + log1p(v->time_ns));

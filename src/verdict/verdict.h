@@ -1,8 +1,8 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
- * Kinds are ordered: a near miss is worth more than a miss. `unjudged` stands apart: Hone or the
- * machine failed, it is retried and never counts against a candidate.
+ * Kinds are ordered: a near miss is worth more than a miss. `unjudged` is outside the order: Hone
+ * or the machine failed. Such an evaluation is tried again and never counts against a candidate.
  */
 #ifndef VERDICT_VERDICT_H
 #define VERDICT_VERDICT_H
@@ -33,33 +33,32 @@ enum verdict_kind {
     V_UNJUDGED
 };
 
-/* One workload's outcome. */
-/* The note of a workload that was not reached: something failed before it. */
+/* The note of a workload that was not reached because something failed before it. */
 #define VERDICT_DID_NOT_RUN "did not run"
 
 struct verdict_workload {
-    const char *name; /* "smoke:0"; held-out shapes are recorded, never shown to an author */
+    const char *name; /* "smoke:0"; held-out shapes are recorded, but no author sees them */
     const char *role;
-    const char *shape; /* "M=256 N=512"; "" where an author must not see it */
+    const char *shape; /* "M=256 N=512"; "" if an author must not see it */
     bool ok;
     double max_ratio, rms_ratio;
-    const char *output; /* the tensor that is worst */
-    const char *note;   /* mismatch in words */
+    const char *output; /* the tensor with the worst error */
+    const char *note;   /* the mismatch in words */
 };
 
 struct verdict_time {
     const char *workload; /* "time:0" */
     const char *shape;
     const char *who; /* "candidate", "naive", "torch", "torch.compile", "cublaslt", file */
-    bool is_model;   /* else measured */
+    bool is_model;   /* false = measured */
     double median_ns, mad_ns, lo_ns, hi_ns; /* 95% interval of the median */
     uint32_t n;
-    double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for itself */
-    double roofline_pct;              /* of the measured (or data-sheet) ceiling; 0 = n/a */
+    double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
+    double roofline_pct;              /* of the measured or data-sheet ceiling; 0 = unknown */
 };
 
-/* Something the emulator saw. `workload` is where ("check:1"), `role` what that is for: of a
- * held-out one an author may be told the kind and the line, no more (see verdict_hidden). */
+/* A finding of the emulator. `workload` is the place ("check:1"), `role` that workload's role.
+ * About a held-out one an author is told only the kind and the line (see verdict_hidden). */
 struct verdict_finding {
     const char *workload, *role;
     enum finding_kind kind;
@@ -72,7 +71,7 @@ struct verdict_finding {
     uint64_t count;
 };
 
-/* Counters of held-out workloads are never in a verdict; facts about the code itself have the
+/* A verdict never has counters of held-out workloads. Facts about the code itself have the
  * workload "code" and the role "static". */
 struct verdict_counter {
     const char *workload, *role;
@@ -85,9 +84,9 @@ struct verdict {
     struct arena arena;
     enum verdict_kind kind;
     const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
-    const char *detector; /* which check decided: "input-hash", "oob", "floor", ... */
+    const char *detector; /* the rule that decided: "input-hash", "oob", "floor", ... */
     const char *summary;  /* one sentence */
-    const char *detail;   /* what an author needs to repair it: folded, at most ~60 lines */
+    const char *detail;   /* what an author needs to repair it: at most about 60 lines */
     double score;         /* orders verdicts of one task: kind first, then error or time */
     double time_ns;       /* geomean over time workloads; 0 = none */
     double speedup;       /* against the first baseline; 0 = none */
@@ -105,20 +104,20 @@ struct verdict {
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
-/* Must an author not know of what was seen at a workload of this role? True for held-out ones and
- * for a role that is not known. */
+/* True if an author must not know what was seen at a workload of this role: a held-out or
+ * unknown role. */
 bool verdict_hidden(const char *role);
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 
 json_t *verdict_to_json(const struct verdict *v);
-/* Validates completely; for stores, replays and anything else that was once written. */
+/* Validates everything: for verdicts from stores, recordings and files. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
-/* Fills `score` from the kind, and the error or time within it. */
+/* Sets `score` from the kind, then from the error or the time. */
 void verdict_set_score(struct verdict *v);
-/* Makes what candidates had a hand in (names, source lines, what they print) plain text: control
- * characters, with which a terminal could be made to show another verdict, become '?'. */
+/* Replaces control characters by '?' in texts that a candidate can influence (names, source
+ * lines, its output). A terminal could otherwise show another verdict. */
 void verdict_plain_text(struct verdict *v);
-/* Orders by worth: <0 if a is worse than b. */
+/* Compares by worth: <0 if a is worse than b. */
 int verdict_cmp(const struct verdict *a, const struct verdict *b);
 void verdict_release(struct verdict *v);
 

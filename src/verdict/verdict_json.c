@@ -1,6 +1,6 @@
 /*
- * verdict_json.c - the verdict's JSON, one table per struct so that writing and reading cannot
- * drift apart. schema/verdict.json says the same for people and other programs.
+ * verdict_json.c - the verdict's JSON. One table per struct serves both writing and reading, so
+ * that they cannot differ. schema/verdict.json says the same for people and other programs.
  */
 #include <stddef.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* F_LATER: a string that older verdicts do not have; then it is "". */
+/* F_LATER: a string that older verdicts lack; it is "" then. */
 enum field_type { F_STR, F_LATER, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
@@ -87,7 +87,7 @@ static json_t *write_field(const struct field *f, const void *base)
         return json_text(*(const char *const *)p);
     case F_F64:
         return json_from_double(*(const double *)p);
-    case F_U64: /* as a string: JSON integers are signed here */
+    case F_U64: /* as a string, since JSON integers are signed here */
         return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
     case F_I64:
         return json_integer(*(const int64_t *)p);
