@@ -1,6 +1,6 @@
 /*
- * case.c - what a case needs of the task at one shape, whoever runs in it: buffers, oracle,
- * physics.
+ * case.c - fills the parts of a case that the task and the shape decide, whatever program runs in
+ * it: buffers, oracle, flops and bytes.
  */
 #include <math.h>
 

@@ -6,8 +6,8 @@
 
 #include "base/util.h"
 
-/* Copies the source, comments and literals turned into blanks. */
-static char *bare(const char *s, size_t n)
+/* Copies the source with blanks in place of comments and literals. */
+static char *without_comments(const char *s, size_t n)
 {
     char *out = xmalloc(n + 1);
     enum { CODE, LINE, BLOCK, STRING, CHARACTER } in = CODE;
@@ -46,7 +46,7 @@ static bool word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Occurrences of a whole word; a trailing '*' matches any ending. */
+/* Counts a whole word; a trailing '*' matches any ending. */
 static unsigned count(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -90,7 +90,7 @@ void dialect_scan(const char *source, size_t len, struct dialect_use *u)
     static const char *const mma_atoms[] = {
         "MMA_Atom", "TiledMMA", "make_tiled_mma", "SM80_16x8x*", "SM90_64x*", "UniversalFMA", NULL};
     static const char *const gemms[] = {"gemm", "axpby", NULL};
-    char *text = bare(source, len);
+    char *text = without_comments(source, len);
     memset(u, 0, sizeof *u);
     u->includes_cute = strstr(source, "#include <cute/") || strstr(source, "#include <cutlass/");
     u->tensors = count_all(text, tensors);

@@ -1,9 +1,9 @@
 /*
- * dialect.h - does a kernel go through CuTe, and with which of its facilities?
+ * dialect.h - tells whether a kernel uses CuTe, and which parts of it.
  *
- * Looks at the source with comments and strings taken out. In the cute dialect a kernel must have
- * tensors over CuTe layouts for what it reads and writes, and move or compute through copy, MMA or
- * partitioning of such tensors; raw pointer arithmetic alone is sent back.
+ * It looks at the source without comments and strings. In the cute dialect a kernel must use
+ * tensors with CuTe layouts for the data that it reads and writes. It must move data or compute
+ * through copy, MMA or partitioning of such tensors. Raw pointer arithmetic alone is rejected.
  */
 #ifndef PLAN_DIALECT_H
 #define PLAN_DIALECT_H

@@ -1,8 +1,8 @@
 /*
- * model.h - a parsed plan, as the files of plan/ (and exporters) see it.
+ * model.h - a parsed plan, for the files of plan/ and for exporters.
  *
- * Expressions are over the task's names (axes, then integer scalars). Indices refer to the plan's
- * own vectors or to the task's tensors; everything lives in the plan's arena.
+ * Expressions use the task's names: axes, then integer scalars. Indices refer to the plan's own
+ * vectors or to the task's tensors. Everything lives in the plan's arena.
  */
 #ifndef PLAN_MODEL_H
 #define PLAN_MODEL_H
@@ -16,7 +16,7 @@
 #define PLAN_MAX_SOURCE (4u << 20)
 #define PLAN_MAX_MAPS 32
 #define PLAN_MAX_WORKSPACES 16
-#define PLAN_MAX_SMEM 232448 /* 227 KiB: the most any architecture grants a block */
+#define PLAN_MAX_SMEM 232448 /* 227 KiB: the most that any architecture gives a block */
 
 enum plan_arg_kind {
     PLAN_ARG_TENSOR,
@@ -29,7 +29,7 @@ enum plan_arg_kind {
 
 struct plan_arg {
     enum plan_arg_kind kind;
-    const char *text; /* as written */
+    const char *text; /* as the plan writes it */
     size_t index;
     struct expr *expr; /* PLAN_ARG_EXPR */
 };
@@ -37,7 +37,7 @@ struct plan_arg {
 struct plan_launch {
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
-    struct expr *smem, *when;                     /* NULL = 0, always */
+    struct expr *smem, *when;                     /* NULL = 0 and always */
     bool cooperative;
     VEC(struct plan_arg) args;
 };
@@ -54,8 +54,8 @@ struct plan_map {
     size_t index; /* tensor or workspace */
     enum dtype dtype;
     uint32_t rank;                /* of the box */
-    struct expr *box[5];          /* innermost first, like the rest */
-    struct expr *dims[5];         /* all NULL = the tensor's, reversed */
+    struct expr *box[5];          /* innermost dimension first, as in all lists here */
+    struct expr *dims[5];         /* all NULL = the tensor's shape, reversed */
     struct expr *strides[5];      /* bytes, [1..rank-1]; all NULL = contiguous */
     struct expr *elem_strides[5]; /* NULL = 1 */
     bool has_dims, has_strides;
@@ -65,33 +65,33 @@ struct plan_map {
 
 struct plan {
     struct arena arena;
-    const struct task *task; /* NULL: only kernel names are known */
-    char *text;              /* the source with everything before the plan blanked: for places */
+    const struct task *task; /* NULL: only kernel names are checked */
+    char *text; /* the source with blanks before the plan, so that problems have the right place */
     size_t len;
-    const json_t *doc; /* while parsing */
+    const json_t *doc; /* valid while parsing */
     VEC(struct plan_launch) launches;
     VEC(struct plan_workspace) workspaces;
     VEC(struct plan_map) maps;
 };
 
-#define PLAN_FILE "kernel.cu" /* what places in a candidate are called */
+#define PLAN_FILE "kernel.cu" /* the name of a candidate in places of problems */
 
 /* parse_map.c */
 void plan_parse_maps(struct plan *p, const struct node *root);
 bool plan_expr(struct plan *p, const struct node *n, struct expr **out);
 
-/* resolve_map.c: fills in map `i` for the shape; the buffer index is given. */
+/* In resolve_map.c: fills map `m` for the shape. `buffer_index` is the index of `buffer`. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
-/* A number for an error message; one that would tell of a held-out shape is not shown. */
+/* A number as text for an error message. For a held-out shape the number is not shown. */
 struct shown {
     char text[24];
 };
 struct shown plan_shown(const struct shape *s, int64_t v);
 #define SHOWN(s, v) (plan_shown((s), (int64_t)(v)).text)
 
-/* Evaluates with alignof. */
+/* Evaluates an expression that may contain alignof. */
 int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err);
 
 #endif

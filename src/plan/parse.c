@@ -1,8 +1,8 @@
 /*
  * parse.c - finds the plan in a candidate's source and reads it.
  *
- * The JSON stays where it is: what stands before it is replaced by blanks, so that lines and
- * columns of problems are those of the candidate's file.
+ * The parser replaces everything before the JSON by blanks, so that lines and columns of problems
+ * are those of the candidate's file.
  */
 #include <string.h>
 
@@ -65,7 +65,7 @@ static const char *find(const char *s, size_t n, const char *what)
     return n ? memmem(s, n, what, strlen(what)) : NULL;
 }
 
-/* Sets [*from, *to) to the JSON of the plan. */
+/* Finds the JSON of the plan: the bytes [*from, *to). */
 static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct problem_vec *out)
 {
     static const char mark[] = "hone-plan";
@@ -79,9 +79,10 @@ static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct 
         i++;
     if (s[at + 1] != '*' || n - i < sizeof mark || memcmp(s + i, mark, sizeof mark - 1) != 0) {
         const char *later = find(s, n, "hone-plan");
-        bad_source(out, s, later ? (size_t)(later - s) : at,
-                   later ? "the plan must be in the first comment of the file, and that a /* */ one"
-                         : "no plan: the first comment must be /* hone-plan {...} */");
+        bad_source(
+            out, s, later ? (size_t)(later - s) : at,
+            later ? "the plan must be in the file's first comment, and that must be a /* */ one"
+                  : "no plan: the first comment must be /* hone-plan {...} */");
         return false;
     }
     const char *end = find(s + i, n - i, "*/");
@@ -157,7 +158,8 @@ bool plan_expr(struct plan *p, const struct node *n, struct expr **out)
     return true;
 }
 
-/* A constant is checked at once, where its place is known; the rest when a shape is. */
+/* Checks a constant at once, where its place is known. Other expressions are checked for each
+ * shape. */
 static void check_const(const struct plan *p, const struct node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
@@ -175,7 +177,7 @@ static void check_const(const struct plan *p, const struct node *n, const struct
                  (long long)hi);
 }
 
-/* One to three expressions, or a single one. */
+/* Parses an array of one to three expressions, or a single one. */
 static void parse_dims(struct plan *p, const struct node *n, const char *what, struct expr *out[3],
                        const int64_t most[3])
 {
@@ -239,7 +241,7 @@ static void parse_arg(struct plan *p, const struct node *n, struct plan_launch *
     if (p->task && !lookup(p, arg.text, &arg)) {
         if (json_object_get(json_object_get(p->doc, "tensormaps"), arg.text) ||
             json_object_get(json_object_get(p->doc, "workspace"), arg.text))
-            return; /* that it is broken was said */
+            return; /* a problem was already reported for it */
         const struct task *t = p->task;
         arg.kind = PLAN_ARG_EXPR;
         if (!expr_parse(arg.text, strlen(arg.text), t->names.items, t->names.n, &p->arena, NULL,
@@ -351,7 +353,8 @@ static void parse_workspaces(struct plan *p, const struct node *root)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole plan
+ * -------------------------------------------------------------------------------- */
 
 static bool reaches(const struct plan *p, size_t tensor)
 {

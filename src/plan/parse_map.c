@@ -1,5 +1,5 @@
 /*
- * parse_map.c - the plan's tensor maps: what can be said of them before a shape is known.
+ * parse_map.c - parses the plan's tensor maps, with all checks that do not need a shape.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool map_target(struct plan *p, const struct node *n, struct plan_map *m)
     return false;
 }
 
-/* An array of n (or, if n is 0, of 1 to 5) expressions into out[first..]. */
+/* Parses an array of n expressions (1 to 5 if n is 0) into out[first..]. */
 static bool map_list(struct plan *p, const struct node *obj, const char *key, size_t n,
                      struct expr **out, uint32_t *count)
 {

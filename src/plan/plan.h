@@ -1,5 +1,5 @@
 /*
- * plan.h - the launch plan in a candidate's first comment, and its check against the kernels.
+ * plan.h - parses the plan in a candidate's first comment and checks it against the kernels.
  *
  *     struct plan *p = plan_parse(source, len, task, &problems);  task may be NULL
  *     plan_check_signature(p, sigs, &problems);         after compiling
@@ -24,19 +24,20 @@ void plan_free(struct plan *p);
 size_t plan_launch_count(const struct plan *p);
 const char *plan_launch_kernel(const struct plan *p, size_t i);
 
-/* Count, size, kind and constness of every argument; NULL-safe on kernels the plan never names. */
+/* Checks count, size, kind and constness of every argument. `sigs` may contain other kernels
+ * too. */
 int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
-/* What a case needs of the task at one shape, whoever runs in it: the tensors' buffers (in task
- * order, with room for JOB_MAX_BUFFERS), the oracle's phases, axes and scalars, flops and bytes.
- * Name, programs, calls and timing are the caller's. */
+/* Fills the parts of a case that the task decides at one shape, whatever program runs in it: the
+ * tensors' buffers (in task order, with room for JOB_MAX_BUFFERS), the oracle's phases, axes and
+ * scalars, flops and bytes. The caller sets name, programs, calls and timing. */
 int plan_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
-/* The program of this plan in that case, filled by plan_case before, or here if it has no buffers
- * yet. Workspace that a running launch uses is appended to the case's buffers. Numbers take their
- * size from the kernel's signature. An error names launch, argument and what was expected; it does
- * not name the axes of a held-out shape. */
+/* Resolves this plan to a program of case `c`. It calls plan_case() if the case has no buffers
+ * yet. It appends a workspace to the case's buffers if a launch that runs uses it. A number
+ * takes its size from the kernel's signature. An error names the launch, the argument and what
+ * was expected; it does not name the axes of a held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

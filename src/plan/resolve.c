@@ -1,5 +1,5 @@
 /*
- * resolve.c - a plan at one shape: numbers for job.bin.
+ * resolve.c - resolves a plan at one shape to the numbers of job.bin.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct resolver {
     struct job_case *c;
     struct job_program *out;
     struct arena *a;
-    int workspace_buffer[PLAN_MAX_WORKSPACES]; /* -1 = not yet needed */
+    int workspace_buffer[PLAN_MAX_WORKSPACES]; /* -1 = no launch has used it yet */
     int map_index[PLAN_MAX_MAPS];
 };
 
@@ -91,7 +91,8 @@ static int resolve_dims(const struct plan_launch *l, const struct shape *s, stru
     return 0;
 }
 
-/* ---- buffers and maps, as launches ask for them ---------------------------------------------- */
+/* ---- buffers and maps that launches use
+ * -------------------------------------------------------- */
 
 static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct err *err)
 {
@@ -107,7 +108,7 @@ static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct 
         if (r->c->nbuffers >= JOB_MAX_BUFFERS)
             return err_set(err, ERR_LIMIT, "more than %d buffers", JOB_MAX_BUFFERS);
         struct job_buffer *b = &r->c->buffers[r->c->nbuffers];
-        /* A workspace a shape does not need still has an address. */
+        /* A workspace of 0 bytes still has an address. */
         *b = (struct job_buffer){.name = arena_strdup(r->a, w->name),
                                  .role = JOB_WORKSPACE,
                                  .dtype = DT_U8,

@@ -1,6 +1,6 @@
 /*
- * resolve_map.c - a tensor map at one shape, held against the driver's rules for
- * cuTensorMapEncodeTiled, so that a wrong map is a clear plan error and not a number from CUDA.
+ * resolve_map.c - resolves a tensor map at one shape and checks it against the driver's rules for
+ * cuTensorMapEncodeTiled. So a wrong map is a clear plan error and not an error number from CUDA.
  */
 #include "base/util.h"
 #include "plan/model.h"
@@ -69,7 +69,7 @@ static int resolve_strides(const struct plan_map *m, const struct shape *s,
     return 0;
 }
 
-/* The last byte the map can reach must be inside of the buffer. */
+/* The last byte that the map can reach must be inside the buffer. */
 static int check_extent(const struct plan_map *m, const struct shape *s, const struct job_buffer *b,
                         const struct job_tensormap *t, struct err *err)
 {

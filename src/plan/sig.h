@@ -1,9 +1,9 @@
 /*
  * sig.h - a kernel's parameter types, as the compiler saw them.
  *
- * PTX cannot tell a pointer from an int64. Hone compiles a trailer after the candidate's source
- * that derives each kernel's parameter types from decltype(&kernel) and exports them as data;
- * compile/ reads them back into these.
+ * PTX cannot tell a pointer from an int64. So Hone compiles a trailer after the candidate's source.
+ * The trailer derives each kernel's parameter types from decltype(&kernel) and exports them as
+ * data. compile/ reads that data into these structs.
  */
 #ifndef PLAN_SIG_H
 #define PLAN_SIG_H
@@ -24,10 +24,10 @@ enum sig_kind {
 
 struct sig_param {
     enum sig_kind kind;
-    uint32_t size, align; /* of the parameter */
+    uint32_t size, align; /* bytes of the parameter */
     bool is_signed;
     bool is_const;      /* pointer: points to const */
-    enum dtype elem;    /* pointer: element type if it is one we know, else DT_NONE */
+    enum dtype elem;    /* pointer: element type if Hone knows it, else DT_NONE */
     uint32_t elem_size; /* pointer: sizeof element; 0 = void or incomplete */
 };
 

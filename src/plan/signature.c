@@ -1,10 +1,11 @@
 /*
- * signature.c - the plan's arguments against the kernel's parameters, as the compiler saw them.
+ * signature.c - checks the plan's arguments against the kernel's parameters, as the compiler saw
+ * them.
  *
- * A tensor or workspace needs a pointer whose element has the tensor's size (or a whole multiple,
- * for vector types); an input needs a pointer to const, so that a kernel that would write its input
- * does not even compile into a valid plan. Numbers convert as in a C call, but a float never
- * becomes an integer. A tensor map is a 128-byte struct by value.
+ * A tensor or workspace needs a pointer whose element has the tensor's size (or a multiple of it,
+ * for vector types). An input needs a pointer to const: a kernel that would write its input cannot
+ * have a valid plan. Numbers convert as in a C call, but a float never becomes an integer. A tensor
+ * map is a 128-byte struct by value.
  */
 #include <string.h>
 
@@ -66,14 +67,14 @@ static void bad_arg(const struct place *at, const char *fmt, ...)
     strbuf_release(&sb);
 }
 
-/* Would reading this tensor through that pointer be a mistake? NULL if it is fine. */
+/* Returns why the tensor cannot be read through this pointer, or NULL if it can. */
 static const char *element_clash(enum dtype tensor, const struct sig_param *s)
 {
     size_t bytes = dtype_bytes(tensor);
     if (s->elem_size == 0)
-        return NULL; /* void */
+        return NULL; /* a pointer to void fits any tensor */
     if (s->elem == DT_NONE)
-        return s->elem_size % bytes ? "elements of another size" : NULL; /* vectors, wrappers */
+        return s->elem_size % bytes ? "elements of another size" : NULL; /* vector types */
     if (s->elem_size != bytes)
         return "elements of another size";
     if (dtype_is_float(tensor) && dtype_is_float(s->elem) && s->elem != tensor)
@@ -119,7 +120,7 @@ static void check_number(const struct place *at, const char *text, enum dtype ty
     bool is_float = dtype_is_float(type);
     if (s->kind == SIG_FLOAT || (!is_float && (s->kind == SIG_INT || s->kind == SIG_BOOL)))
         return;
-    /* __half and __nv_bfloat16 by value are structs. */
+    /* __half and __nv_bfloat16 are structs when passed by value. */
     if (s->kind == SIG_STRUCT && s->size == 2 && (type == DT_F16 || type == DT_BF16))
         return;
     bad_arg(at, "'%s' is %s, but the parameter is %s", text,
@@ -184,7 +185,7 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* An output that is only ever passed as a pointer to const cannot be written. */
+/* False if every launch passes the output as a pointer to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {
