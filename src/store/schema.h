@@ -1,6 +1,6 @@
 /*
- * schema.h - the store's tables, one step per schema version. A released step is never edited: a
- * change is a new step at the end.
+ * schema.h - the store's tables, one step per schema version. Never edit a released step: add a new
+ * one at the end.
  */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H

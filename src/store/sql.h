@@ -1,5 +1,5 @@
 /*
- * sql.h - SQLite in as few words as the store needs: one statement, bound and read by position.
+ * sql.h - the few SQLite calls that the store needs: one statement, bound and read by position.
  *
  *     struct stmt q = sql_begin(s, "SELECT name FROM run WHERE id = ?", err);
  *     sql_int(&q, run);
@@ -7,7 +7,7 @@
  *         name = sql_get_text(&q, 0, arena);
  *     if (sql_end(&q) < 0) return -1;
  *
- * Errors stick: after the first, everything else does nothing and sql_end returns -1.
+ * After the first error, all further calls do nothing and sql_end returns -1.
  */
 #ifndef STORE_SQL_H
 #define STORE_SQL_H
@@ -23,7 +23,7 @@
 struct store {
     sqlite3 *db;
     char *path;
-    int64_t schema; /* of the file, when it was last looked at */
+    int64_t schema; /* the file's schema version when it was last read */
     int lock_fd;
     uint64_t writes;
     void (*hook)(void *ctx, uint64_t n, bool after);
@@ -41,16 +41,16 @@ struct stmt {
 struct stmt sql_begin(struct store *s, const char *sql, struct err *err);
 void sql_int(struct stmt *q, int64_t v);
 void sql_opt(struct stmt *q, int64_t v);          /* negative = NULL */
-void sql_real(struct stmt *q, double v);          /* NaN and infinities become 0: STRICT columns */
+void sql_real(struct stmt *q, double v);          /* NaN and infinities become 0 (STRICT) */
 void sql_text(struct stmt *q, const char *v);     /* NULL = "" */
-void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" = NULL */
+void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" = SQL NULL */
 void sql_blob(struct stmt *q, const void *p, size_t n);
 bool sql_row(struct stmt *q);
-int sql_end(struct stmt *q);   /* after the rows */
-int sql_write(struct stmt *q); /* runs a statement without rows, through the hook */
+int sql_end(struct stmt *q);   /* call it after the last row */
+int sql_write(struct stmt *q); /* runs a statement without rows, and calls the test hook */
 
-/* Whatever is in the file, numbers are finite (else 0) and texts UTF-8 (else with '?'): JSON can
- * hold them. */
+/* Numbers are finite (else 0) and texts are valid UTF-8 (bad bytes become '?'), whatever the
+ * file holds, so that JSON can hold them. */
 int64_t sql_get_int(struct stmt *q, int col);
 double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */

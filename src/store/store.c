@@ -1,4 +1,4 @@
-/* store.c - opening, migrating, checking; blobs; runs and who may carry them on. */
+/* store.c - opens, migrates and checks the store; blobs; runs and their locks. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "sys/file.h"
 #include "sys/hash.h"
 
-enum { BUSY_MS = 30000 }; /* how long a process waits for another */
+enum { BUSY_MS = 30000 }; /* how long to wait for another process */
 
 _Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
 
-/* The schema of the file; only Hone's own are taken: an empty one, or one with a table of runs. */
-static int look(struct store *s, struct err *err)
+/* Reads the file's schema version. Accepts only an empty file or a store with a table of runs. */
+static int read_schema(struct store *s, struct err *err)
 {
-    int64_t v = 0, things = 0, runs = 0;
+    int64_t v = 0, entries = 0, runs = 0;
     struct stmt q = sql_begin(s, "PRAGMA user_version", err);
     if (sql_row(&q))
         v = sql_get_int(&q, 0);
@@ -32,12 +32,12 @@ static int look(struct store *s, struct err *err)
                   "FROM sqlite_master",
                   err);
     if (sql_row(&q)) {
-        things = sql_get_int(&q, 0);
+        entries = sql_get_int(&q, 0);
         runs = sql_get_int(&q, 1);
     }
     if (sql_end(&q) < 0)
         return -1;
-    if (v < 0 || (v == 0 ? things : !runs))
+    if (v < 0 || (v == 0 ? entries : !runs))
         return err_set(err, ERR_INPUT,
                        "'%s' is a database of another program, not a store of Hone's", s->path);
     if (v > STORE_SCHEMA)
@@ -48,9 +48,10 @@ static int look(struct store *s, struct err *err)
     return 0;
 }
 
-/* With the lock `begin` takes, so that no other process migrates between two looks. */
-static int locked(struct store *s, const char *begin, int (*what)(struct store *, struct err *),
-                  struct err *err)
+/* Calls `what` inside a transaction. The lock that `begin` takes keeps other processes from
+ * migrating. */
+static int in_transaction(struct store *s, const char *begin,
+                          int (*what)(struct store *, struct err *), struct err *err)
 {
     if (sql_exec(s, begin, err) < 0)
         return -1;
@@ -62,7 +63,7 @@ static int locked(struct store *s, const char *begin, int (*what)(struct store *
 
 static int migrate(struct store *s, struct err *err)
 {
-    if (look(s, err) < 0)
+    if (read_schema(s, err) < 0)
         return -1;
     for (; s->schema < STORE_SCHEMA; s->schema++) {
         char pragma[64];
@@ -73,8 +74,9 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* A store one may not write, or in a directory one may not: to look at. Without a log beside it
- * nobody is writing it, and SQLite, which would want to make one, can be told so. */
+/* Opens a store read-only, because the file or its directory cannot be written. Without a log
+ * file beside it, no process writes to it. Then we tell SQLite that the file is immutable, since
+ * SQLite would otherwise want to create a log. */
 static int open_to_read(struct store *s)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
@@ -92,20 +94,20 @@ static int open_to_read(struct store *s)
 
 static int open_db(struct store *s, const char *dir, bool *writable)
 {
-    bool there = true;
+    bool exists = true;
     *writable = access(dir, W_OK) == 0;
     if (access(s->path, W_OK) < 0) {
-        there = errno != ENOENT; /* asked once: another process may be making it */
-        *writable &= !there;
+        exists = errno != ENOENT; /* test this once: another process may be creating the file */
+        *writable &= !exists;
     }
-    if (!*writable && there)
+    if (!*writable && exists)
         return open_to_read(s);
     return sqlite3_open_v2(s->path, &s->db,
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 }
 
-/* Of several processes that make a store at once, SQLite turns those away that come to this step
- * while another takes it, without the wait it grants elsewhere. */
+/* If several processes create a store at once, SQLite returns SQLITE_BUSY at this step without
+ * the usual wait. So we try again until BUSY_MS have passed. */
 static int use_wal(struct store *s, struct err *err)
 {
     for (uint64_t begun = now_ns(); now_ns() - begun < 1000000ull * BUSY_MS; usleep(10000)) {
@@ -134,11 +136,11 @@ int store_open(struct store **out, const char *path, struct err *err)
         goto fail;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    /* Nothing is changed before it is known to be a store, and then only what is out of date. */
+    /* First make sure that the file is a store. Then change only what is out of date. */
     if (sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err) < 0 ||
-        locked(s, "BEGIN", look, err) < 0 || (writable && use_wal(s, err) < 0) ||
+        in_transaction(s, "BEGIN", read_schema, err) < 0 || (writable && use_wal(s, err) < 0) ||
         sql_exec(s, "PRAGMA synchronous = FULL", err) < 0 ||
-        (s->schema < STORE_SCHEMA && locked(s, "BEGIN IMMEDIATE", migrate, err) < 0))
+        (s->schema < STORE_SCHEMA && in_transaction(s, "BEGIN IMMEDIATE", migrate, err) < 0))
         goto fail;
     free(dir);
     *out = s;
@@ -241,7 +243,8 @@ int store_check(struct store *s, struct err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* "softmax" of "softmax", "path/to/softmax/" and "path/to/softmax/task.json". */
+/* The task's short name: "softmax" for "softmax", "path/to/softmax/",
+ * "path/to/softmax/task.json". */
 static const char *task_word(const char *task, size_t *len)
 {
     size_t end = strlen(task);
@@ -344,7 +347,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
     size_t found = 0;
     char number[32];
     if (!*which)
-        return err_set(err, ERR_INPUT, "a run has a name; `hone runs` lists them");
+        return err_set(err, ERR_INPUT, "the name of the run is empty; `hone runs` lists the names");
     struct stmt q = sql_begin(s,
                               last ? RUN_COLUMNS "ORDER BY r.id DESC LIMIT 1"
                                    : RUN_COLUMNS "WHERE r.name = ?1 OR cast(r.id AS TEXT) = ?1 OR "
@@ -361,7 +364,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
             *out = r;
         snprintf(number, sizeof number, "%lld", (long long)out->id);
         if (str_eq(out->name, which) || str_eq(number, which))
-            found = 1; /* one's own name or number beats longer names that begin with it */
+            found = 1; /* an exact name or number wins over longer names that begin with it */
     }
     if (sql_end(&q) < 0)
         return -1;
@@ -369,7 +372,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
         return err_set(err, ERR_INPUT, "store '%s' has no run '%s'; `hone runs` lists them",
                        s->path, which);
     if (found > 1)
-        return err_set(err, ERR_INPUT, "'%s' begins the names of several runs", which);
+        return err_set(err, ERR_INPUT, "the names of several runs begin with '%s'", which);
     return 0;
 }
 
@@ -414,7 +417,7 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* One file for all runs: a run is the byte at its number, locked until the process is gone. */
+/* All runs share one lock file. A run locks the byte at its number until its process ends. */
 int store_run_lock(struct store *s, int64_t run, struct err *err)
 {
     char *path = xasprintf("%s-runs.lock", s->path);
@@ -425,7 +428,7 @@ int store_run_lock(struct store *s, int64_t run, struct err *err)
         rc = err_errno(err, "cannot open '%s'", path);
     else if (fcntl(fd, F_OFD_SETLK, &range) < 0)
         rc = errno == EAGAIN || errno == EACCES
-                 ? err_set(err, ERR_INPUT, "another process is carrying this run on")
+                 ? err_set(err, ERR_INPUT, "another process is working on this run")
                  : err_errno(err, "cannot lock '%s'", path);
     if (rc < 0 && fd >= 0)
         close(fd);

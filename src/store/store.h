@@ -1,5 +1,5 @@
 /*
- * store.h - what happened: runs, calls, verdicts, the lineage tree, ideas, events; in SQLite.
+ * store.h - the SQLite file that holds every run: author calls, verdicts, nodes, ideas, events.
  *
  *     struct store *s;
  *     store_open(&s, "hone-out/hone.db", err);
@@ -9,13 +9,13 @@
  *     store_call_end(s, run, &call, err);       before anything is done with the reply
  *
  * Invariants:
- *  1. A record is written before the step after it begins; each write is one transaction, synced.
- *  2. Records have keys that do not depend on time: a call is (run, role, index), a verdict and a
- *     node (run, index), an event (run, key). Writing the same record again changes nothing, so
- *     a run that is carried on after kill -9 can walk over what it already did.
+ *  1. A record is written before the next step begins. Each write is one synced transaction.
+ *  2. Keys of records do not depend on time: a call is (run, role, index), a verdict and a node
+ *     (run, index), an event (run, key). Writing the same record again changes nothing. So a run
+ *     that is resumed after kill -9 can repeat the steps that it already did.
  *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
- *  4. Two processes may have the store open; one of them carries on a run (store_run_lock).
- *  5. No key of a provider is ever in it.
+ *  4. Several processes may open the store; only one of them works on a run (store_run_lock).
+ *  5. The store never holds a provider's key.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -34,15 +34,15 @@
 
 struct store;
 
-/* Made if absent; one that may not be written is opened to read. */
+/* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
 void store_close(struct store *s);
-/* SQLite's own integrity and foreign key checks, and every blob against its name. */
+/* Runs SQLite's integrity and foreign key checks, and compares every blob with its hash. */
 int store_check(struct store *s, struct err *err);
 
 int store_blob_put(struct store *s, const void *data, size_t len, char sha[STORE_SHA],
                    struct err *err);
-/* Appends; an unknown or "" name is an error. */
+/* Appends the blob to `out`; an unknown or empty name is an error. */
 int store_blob_get(struct store *s, const char *sha, struct strbuf *out, struct err *err);
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ struct run_rec {
     const char *state;  /* "running", "done", "stopped", "failed" */
     const char *reason; /* why it ended */
     const char *config; /* JSON */
-    const char *source; /* "mailbox:...", ...: who wrote; never a key */
+    const char *source; /* who wrote the replies: "mailbox:...", ...; never a key */
     int64_t created_ms, updated_ms;
     uint64_t wall_ns;
     int64_t best; /* node, -1 = none */
@@ -63,12 +63,12 @@ struct run_rec {
 };
 VEC_DECL(run_vec, struct run_rec);
 
-/* The name is TASK-STRATEGY-xxxx, new. */
+/* Creates a run with a new name TASK-STRATEGY-xxxx. */
 int store_run_create(struct store *s, const char *task, const char *strategy, const char *config,
                      const char *source, int64_t *id, struct err *err);
-/* From here on it goes by another configuration: more steps, another budget. */
+/* Gives the run another configuration from here on: more steps, another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
-/* By name, unique beginning of a name, number, or "last". */
+/* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 int store_run_list(struct store *s, struct run_vec *out, struct arena *a, struct err *err);
@@ -76,7 +76,8 @@ int store_run_end(struct store *s, int64_t run, const char *state, const char *r
                   struct err *err);
 int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
                        struct err *err);
-/* Held until the process ends or store_run_unlock; an error if another process has it. */
+/* Locks the run until store_run_unlock or the end of the process; an error if another process
+ * has it. */
 int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
 
@@ -87,11 +88,11 @@ struct call_rec {
     uint64_t index;
     bool ended, ok;
     const char *author, *model;
-    const char *prompt_sha; /* as replay_prompt_sha: of both parts */
+    const char *prompt_sha; /* hash of both parts, as replay_prompt_sha computes it */
     const char *stable_sha, *turn_sha, *reply_sha;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated, drift;
-    double usd; /* <0 = no price is known */
+    double usd; /* <0 = the price is unknown */
     uint64_t latency_ns;
     uint32_t requests, continued;
     const char *finish, *handle, *error, *notes;
@@ -102,10 +103,10 @@ VEC_DECL(call_vec, struct call_rec);
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
-/* A call that failed in a way that can be mended is written with ended = false: it is asked again.
- */
+/* Write a call with ended = false if it failed but can be asked again: a resumed run asks it
+ * again. */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
-/* 1 if there is such a call (ended or not), 0 if not. */
+/* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
                    struct call_rec *out, struct arena *a, struct err *err);
 int store_call_list(struct store *s, int64_t run, struct call_vec *out, struct arena *a,
@@ -122,28 +123,29 @@ struct verdict_rec {
 };
 VEC_DECL(verdict_vec, struct verdict_rec);
 
-/* Verdicts of a run are counted from 0; that of node n's confirmation, a second one of the same
+/* A run numbers its verdicts from 0. The confirmation of node n, a second evaluation of the same
  * source, has the index STORE_CONFIRM + n. */
 #define STORE_CONFIRM (UINT64_C(1) << 32)
 
 int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err);
 int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdict_rec *out,
-                      struct arena *a, struct err *err); /* 1 or 0 */
+                      struct arena *a, struct err *err); /* 1 = found, 0 = not */
 int store_verdict_list(struct store *s, int64_t run, struct verdict_vec *out, struct arena *a,
                        struct err *err);
 
-/* ---- the lineage tree ----------------------------------------------------------------------- */
+/* ---- nodes: the tree of candidates
+ * --------------------------------------------------------------- */
 
 struct node_rec {
     uint64_t index;
     int64_t parent;  /* -1 = a root */
-    int64_t verdict; /* index, -1 = none */
+    int64_t verdict; /* index of its verdict, -1 = none */
     const char *source_sha;
     const char *role;  /* who wrote it: "code", "debug", "port", "given" */
     const char *stage; /* structure, movement, pipelining, tuning, repair, ... */
     const char *move;  /* the idea in a few words */
     const char *fate;  /* "best", "kept", "rejected", "failed", "pruned", ... */
-    const char *kind;  /* the verdict's */
+    const char *kind;  /* kind of its verdict */
     double time_ns, speedup, roofline_pct;
     bool is_model;
 };
@@ -157,11 +159,11 @@ int store_node_list(struct store *s, int64_t run, struct node_vec *out, struct a
 
 struct idea_rec {
     uint64_t index;
-    int64_t node;     /* that tried it, -1 = none yet */
-    const char *kind; /* kind of move, for the summary */
+    int64_t node;     /* the node that tried it, -1 = none yet */
+    const char *kind; /* the kind of move, for the summary */
     const char *text;
     const char *outcome; /* "gain", "regression", "failed", "no change", "" */
-    double gain;         /* parent's time / its time; 0 = none */
+    double gain;         /* parent's time / this node's time; 0 = none */
 };
 VEC_DECL(idea_vec, struct idea_rec);
 
@@ -180,7 +182,8 @@ int store_event_put(struct store *s, int64_t run, const char *key, const char *k
 int store_event_list(struct store *s, int64_t run, struct event_vec *out, struct arena *a,
                      struct err *err);
 
-/* For torture tests: called before and after every write with a running number. */
+/* For torture tests: the hook is called before and after every write, with the number of the
+ * write. */
 void store_set_hook(struct store *s, void (*hook)(void *ctx, uint64_t n, bool after), void *ctx);
 
 #endif
