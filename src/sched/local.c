@@ -1,7 +1,7 @@
 /*
- * local.c - bundles on this machine: one fresh `hone-worker` process each, as many at once as there
- * are slots, the rest in line. A worker past its wall limit is killed with all it started. On a GPU
- * it waits for its turn before it starts, so that no two processes measure there at once.
+ * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. As many run at
+ * once as there are slots; the others wait. A worker past its wall limit is killed with all
+ * processes it started. A bundle for a GPU waits until no other process measures there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,15 @@
 #include "sys/proc.h"
 
 #define TRY_LOCK_NS 20000000u
-#define GRACE_NS 10000000000u /* the worker keeps the limit itself and says more than we could */
+/* The worker keeps its limit itself and can report more than we could. It gets this much longer. */
+#define GRACE_NS 10000000000u
 
 struct run {
     struct run *next;
     struct local *owner;
     uint64_t ticket, wall_ns;
     char *dir;
-    char **argv; /* owned, with its strings */
+    char **argv; /* the array and its strings are owned */
     struct child_process child;
     enum { WAITING, RUNNING, ENDED } state;
 };
@@ -33,7 +34,7 @@ struct local {
     struct run *runs; /* in order of submission */
     unsigned slots, running;
     int gpu;  /* -1 = none: bundles for the emulator */
-    int lock; /* of the GPU, while something runs there */
+    int lock; /* lock of the GPU, held while a bundle runs there */
     struct strbuf worker;
 };
 
@@ -53,7 +54,7 @@ int sched_find_worker(struct strbuf *out, struct err *err)
                    out->buf);
 }
 
-/* The next process may measure once nothing of ours runs there. */
+/* Lets other processes measure on the GPU, once none of our workers runs there. */
 static void leave_gpu(struct local *l)
 {
     if (l->running)
@@ -77,7 +78,7 @@ static int start_waiting(struct local *l, struct err *err)
         if (r->state != WAITING)
             continue;
         if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
-            return 0; /* another process measures there: local_wait tries again */
+            return 0; /* another process measures on this GPU: local_wait() tries again */
         r->child.argv = (const char *const *)r->argv;
         r->child.limit_ns = r->wall_ns + GRACE_NS;
         r->child.max_out = r->child.max_err = 64 << 10;
@@ -93,7 +94,7 @@ static int start_waiting(struct local *l, struct err *err)
     return 0;
 }
 
-/* UNDER... WORKER DIR */
+/* The command line: UNDER... WORKER DIR. */
 static char **command(const char *const *under, const char *worker, const char *dir)
 {
     size_t n = 0;
@@ -135,7 +136,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     if (start_waiting(l, err) < 0) {
         for (tail = &l->runs; *tail && *tail != r;)
             tail = &(*tail)->next;
-        if (*tail && r->state == WAITING) { /* the caller will not wait for it */
+        if (*tail && r->state == WAITING) { /* submit failed: nobody will wait for it */
             *tail = r->next;
             run_free(r);
         }
@@ -185,7 +186,7 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
         uint64_t now = now_ns();
         if (!l->runs || now >= until)
             return 0;
-        bool queued = !l->running; /* for the GPU */
+        bool queued = !l->running; /* all runs wait for the GPU */
         if (loop_step(l->loop, queued ? MIN(until - now, TRY_LOCK_NS) : until - now, err) < 0 ||
             (queued && start_waiting(l, err) < 0))
             return -1;

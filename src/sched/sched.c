@@ -41,7 +41,8 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
 
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out)
 {
-    static const char lead[] = "did not finish: "; /* what it would be were it to end now */
+    /* A progress message is worded as if the worker ended now. */
+    static const char lead[] = "did not finish: ";
     char *path = s->ops->progress_path(s, ticket);
     struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);
     struct arena a = ARENA_INIT;

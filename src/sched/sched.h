@@ -1,14 +1,14 @@
 /*
- * sched.h - where a bundle runs: on this machine, or wherever a spool directory is served.
+ * sched.h - runs bundles: on this machine, or on any machine whose worker serves a spool directory.
  *
  *     struct sched *s;
  *     sched_open(&s, "local", 0, -1, err);
  *     sched_submit(s, bundle_dir, wall_ns, NULL, &ticket, err);
  *     while ((rc = sched_wait(s, timeout_ns, &done, err)) == 0) ...
  *
- * A bundle is a directory with job.bin in it; its result is result.bin in the same directory
- * (local) or brought back there (spool). `done` says how the worker ended; the facts are read and
- * judged by the caller. One const vtable per place.
+ * A bundle is a directory with job.bin in it. The result appears as result.bin in the same
+ * directory; a spool copies it back there. `done` says how the worker ended. The caller reads and
+ * judges the facts. Each place is one const vtable.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -23,22 +23,23 @@ struct sched;
 
 struct sched_done {
     uint64_t ticket;
-    bool have_result; /* result.bin is there (it may be partial: a killed worker) */
-    bool timed_out;   /* the wall limit ended it */
+    bool have_result; /* result.bin exists (from a killed worker it may be incomplete) */
+    bool timed_out;   /* the worker was killed at its wall limit */
     int exit_code, signal;
     uint64_t wall_ns;
-    char note[512]; /* the worker's last words on stderr, or why there is no result */
+    char note[512]; /* the end of the worker's stderr, or why there is no result */
 };
 
 struct sched_ops {
     const char *name;
     int (*submit)(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                   const char *const *under, uint64_t ticket, struct err *err);
-    /* 1: *out is filled; 0: nothing yet within timeout_ns; -1: error. */
+    /* Returns 1 with *out filled, 0 if nothing ended within timeout_ns, -1 on an error. */
     int (*wait)(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
-    /* Where the worker of a bundle writes its progress now; to be freed; NULL = it does not run. */
+    /* The path of the bundle's progress file (the caller frees it), or NULL if the bundle does
+     * not run. */
     char *(*progress_path)(struct sched *s, uint64_t ticket);
-    void (*close)(struct sched *s); /* ends what still runs */
+    void (*close)(struct sched *s); /* ends bundles that still run */
 };
 
 struct sched {
@@ -47,23 +48,24 @@ struct sched {
     unsigned outstanding;
 };
 
-/* "local" or "spool:DIR". `slots`: how many bundles run at once (local); 0 = one per core. `gpu`:
- * the GPU they run on, shared with other processes one at a time; -1 = none. */
+/* `on` is "local" or "spool:DIR". `slots`: how many bundles run at once (local); 0 = one per
+ * core. `gpu`: the GPU they run on, which one process at a time may use; -1 = none. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
 void sched_close(struct sched *s);
-/* `under`: a program and its options that runs the worker (a profiler); NULL = none. Local only. */
+/* `under`: a program with its options that starts the worker (a profiler); NULL = none. Local
+ * only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
 
-/* Appends what the bundle's worker is doing (": case 'check:1', call 2 of 'candidate'"), read from
- * its progress.bin; nothing if it waits or has not said. */
+/* Appends what the bundle's worker is doing (": case 'check:1', call 2 of 'candidate'"), from
+ * its progress.bin. Appends nothing if the bundle waits or has no progress yet. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* The hone-worker beside this binary; HONE_WORKER names another. */
+/* Finds the hone-worker beside this program; HONE_WORKER names another. */
 int sched_find_worker(struct strbuf *out, struct err *err);
 
-/* The backends' entries. */
+/* The functions that open each kind of scheduler. */
 int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *err);
 int sched_spool_open(struct sched **out, const char *dir, struct err *err);
 

@@ -1,17 +1,18 @@
 /*
- * spool.c - bundles through a directory that any number of workers serve, here or elsewhere.
+ * spool.c - passes bundles through a directory that any number of workers serve, here or elsewhere.
  *
  *     DIR/tmp/ID   ──rename──>  DIR/todo/ID      a complete bundle waits
  *     DIR/todo/ID  ──rename──>  DIR/claimed/ID.W worker W has it and touches its file `alive`
  *     DIR/claimed/ID.W ─rename─> DIR/done/ID     result.bin is there
  *
  * Invariants:
- *   1. Every step is one rename(2): a bundle is in exactly one place, whole.
- *   2. done/ID is created once; a second result for the same bundle finds it taken and is dropped.
- *   3. A claim that stopped breathing goes back to todo (the workers see to that).
- *   4. A result is accepted only if it echoes its job's nonce (the caller checks).
+ *   1. Every step is one rename(2): a bundle is in exactly one place, and complete.
+ *   2. done/ID is created once. A second result for the same bundle is dropped.
+ *   3. If the worker of a claim stops touching `alive`, another worker moves the bundle back to
+ * todo.
+ *   4. A result is accepted only if it repeats its job's nonce (the caller checks that).
  *
- * IDs are random, so several orchestrators may share one directory.
+ * IDs are random, so several instances of Hone may share one directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ struct spooled {
     struct spooled *next;
     uint64_t ticket, submitted_ns;
     char id[33];
-    char *bundle; /* where the result shall appear */
+    char *bundle; /* the directory that gets the result */
 };
 
 struct spool {
@@ -73,7 +74,7 @@ static int copy_tree(const char *from, const char *to, struct err *err)
 static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wall_ns,
                         const char *const *under, uint64_t ticket, struct err *err)
 {
-    (void)wall_ns; /* the worker's own limits are in the job */
+    (void)wall_ns; /* the job itself holds the worker's limits */
     if (under)
         return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
     struct spool *s = (struct spool *)sched;
@@ -82,7 +83,7 @@ static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wa
     char *tmp = place(s, "tmp", x->id), *todo = place(s, "todo", x->id);
     rc = rc < 0 ? rc : copy_tree(bundle_dir, tmp, err);
     if (rc == 0 && rename(tmp, todo) < 0)
-        rc = err_errno(err, "handing %s over", todo);
+        rc = err_errno(err, "cannot rename the bundle to '%s'", todo);
     free(tmp);
     free(todo);
     if (rc < 0) {
@@ -97,7 +98,7 @@ static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wa
     return 0;
 }
 
-/* 1: its result was brought home; 0: not done yet. */
+/* Returns 1 if the result was copied back, 0 if the bundle is not done, -1 on an error. */
 static int fetch(struct spool *s, struct spooled *x, struct sched_done *out, struct err *err)
 {
     char *done = place(s, "done", x->id);
@@ -151,7 +152,7 @@ static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_don
     }
 }
 
-/* claimed/ID.WORKER/progress.bin */
+/* The path claimed/ID.WORKER/progress.bin. */
 static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 {
     struct spool *s = (struct spool *)sched;
@@ -169,7 +170,8 @@ static char *spool_progress_path(struct sched *sched, uint64_t ticket)
     return out;
 }
 
-/* What nobody has taken yet is withdrawn; what runs is left to end, its result unread. */
+/* Withdraws bundles that no worker has claimed. A bundle that runs goes on, but its result is
+ * not read. */
 static void spool_close(struct sched *sched)
 {
     struct spool *s = (struct spool *)sched;
@@ -189,12 +191,12 @@ static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, sp
 
 int sched_spool_open(struct sched **out, const char *dir, struct err *err)
 {
-    static const char *const rooms[] = {"tmp", "todo", "claimed", "done"};
+    static const char *const folders[] = {"tmp", "todo", "claimed", "done"};
     struct spool *s = xcalloc(1, sizeof *s);
     s->sched.ops = &spool_ops;
     s->dir = xstrdup(dir);
-    for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
-        char *p = place(s, rooms[i], "");
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        char *p = place(s, folders[i], "");
         int rc = dir_make(p, err);
         free(p);
         if (rc < 0) {
