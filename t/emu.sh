@@ -44,7 +44,7 @@ for _ in $(seq 1000); do printf '\0\0\100\100'; done >x.bin
 
 job 1000 1000
 runs 0 "a bare PTX file runs" "$HONE" emu --ptx axpy.ptx --job job.json
-out_has "and is clean" "nothing was found"
+out_has "and is clean" "without findings"
 out_has "with counters" "global_load_sectors"
 is "y = 2 * 3 + 1" "$(od -An -tf4 -N 8 y.bin | tr -s ' ')" " 7 7"
 is "all of it is written" "$(od -An -v -tf4 -w4 y.bin | sort | uniq -c | tr -s ' ')" " 1000 7"

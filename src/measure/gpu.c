@@ -135,7 +135,7 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, dou
         rate = 2 * g->fp64_tflops; /* tensor cores double the rate */
         break;
     case DT_F32:
-        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops); /* split products */
+        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops); /* for split products */
         break;
     case DT_F8E4M3:
     case DT_F8E5M2:
