@@ -11,7 +11,7 @@
 /*
  * Reads the facts of the run `d` of the bundle in `dir`, made for `job`. If the worker was killed,
  * it reads the last progress instead, which says how far it came. A worker keeps the time limits
- * itself and answers with a result. If somebody else had to end it, that is not the candidate's
+ * itself and answers with a result. If another process had to end it, that is not the candidate's
  * failure.
  */
 int facts_read(struct result *r, const struct sched_done *d, const char *dir, const struct job *job,
