@@ -1,24 +1,27 @@
 /*
- * agent.h - a run: authors asked, candidates judged, a tree grown, everything recorded.
+ * agent.h - a run: it asks authors, has candidates judged, grows a tree and records everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
  *     int rc = agent_run(a, err);      0 finished, 1 stopped (a->stop says why), -1
  *     agent_close(a);
  *
- * A strategy is ordinary sequential code over four verbs: ask, judge, grow, note. It must be a
- * function of the configuration, the replies and the verdicts alone: no clock, no randomness but
- * the run's own generator. Then a run is carried on by doing it again: every ask and every judging
- * has a key (role and index, index), and what the store already has under that key is returned
- * instead of being done. Nothing recorded is ever repeated, and a replayed run is the same run.
+ * A strategy is ordinary sequential code over four verbs: ask, judge, grow, note. It must depend on
+ * the configuration, the replies and the verdicts alone: it reads no clock, and draws random
+ * numbers only from the run's own generator.
+ *
+ * So a run is resumed by starting it over. Each author call has a key (role and index), and so has
+ * each verdict (index). If the store has an entry under that key, the strategy gets it at once;
+ * nothing recorded is done a second time. A replayed run is therefore the same run.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
  *                                            └─> budget left? ─> record, ask the author, record
  *
- * When the strategy is done the best kernel is confirmed (confirm.h); no strategy sees that.
- * Budgets, the wall clock and Ctrl-C are looked at before something new is done, and while a reply
- * is waited for: Ctrl-C always, the clock where a later process can take the call up.
+ * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees that.
+ * The run checks its budgets, the clock and Ctrl-C before each new call or evaluation. While it
+ * waits for a reply it also checks Ctrl-C. It checks the clock then only if a later process can
+ * pick up all calls that are still open.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -40,7 +43,7 @@
 
 struct agent;
 
-/* One candidate and what became of it. */
+/* One candidate of the run's tree, with its verdict and its fate. */
 struct node {
     uint64_t index;
     int64_t parent; /* -1 = a root */
@@ -48,14 +51,14 @@ struct node {
     char source_sha[STORE_SHA];
     struct verdict verdict;
     bool judged;
-    int64_t verdict_index;    /* -1: refused before the judge saw it */
+    int64_t verdict_index;    /* the key of its verdict; -1: it has none yet */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
     const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned", ... */
-    bool pruned;      /* search: not selected again */
+    bool pruned;      /* search: never selected again */
     unsigned children, failed_children;
     unsigned depth; /* from its root */
-    char *advice;   /* the plan or diagnosis it was written from; may be NULL */
+    char *advice;   /* the plan or diagnosis that its author was given; may be NULL */
 };
 
 struct idea {
@@ -65,7 +68,7 @@ struct idea {
     double gain;
 };
 
-/* What the command shows; each may be NULL. */
+/* Callbacks that let a command show progress; each may be NULL. */
 struct agent_watch {
     void (*asking)(void *ctx, const struct agent *a, const char *role);
     void (*judging)(void *ctx, const struct agent *a, size_t n);
@@ -82,11 +85,11 @@ struct agent_setup {
     const char *run_name;
     const struct task *task;
     const struct run_config *config;
-    struct author *authors[AUTHOR_ROLES]; /* NULL = the coder's */
+    struct author *authors[AUTHOR_ROLES]; /* NULL = the author of role "code" */
     struct judge *judge;
     const struct prices *prices;
     struct agent_watch watch;
-    uint64_t prior_wall_ns; /* spent before a resume */
+    uint64_t prior_wall_ns; /* wall time spent before `hone resume` */
 };
 
 struct agent {
@@ -97,7 +100,7 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best;   /* the fastest that passes, or NULL */
-    struct node *beside; /* the first that passed on a GPU beside all baselines, or NULL */
+    struct node *beside; /* the first that passed on a GPU, timed with all baselines; or NULL */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;
@@ -107,10 +110,10 @@ struct agent {
     })
     roles;
     uint64_t next_verdict;
-    struct strbuf stop;        /* why it stopped; "" = it has not */
-    bool failed;               /* stopped by a failure rather than by its budget */
+    struct strbuf stop;        /* why the run stopped; "" = it has not */
+    bool failed;               /* the author or the judge failed; else a budget ended the run */
     struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */
-    uint64_t recorded;         /* asks and judgings answered from the store */
+    uint64_t recorded;         /* calls and verdicts that came from the store */
     uint32_t step;             /* for the live line and the profile's delay */
     uint64_t events;
 };
@@ -136,7 +139,7 @@ struct ask {
     struct prompt prompt;
     json_t *facts; /* owned */
     double temperature;
-    const char *parent; /* the source the reply will be made from, or NULL; borrowed */
+    const char *parent; /* the source that the author is to change, or NULL; borrowed */
     /* out */
     bool ok;
     char *reply; /* "" when !ok */
@@ -145,8 +148,8 @@ struct ask {
 };
 void ask_release(struct ask *q);
 
-/* Asks all of them at once; returns 0, 1 (stop) or -1. An answer that is unusable (cut off for
- * ever, empty, refused) is !ok and the run goes on. */
+/* Asks all of them at once; returns 0, 1 (stop) or -1. For an unusable reply (cut off even after
+ * retries, empty, refused) `ok` is false, and the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
 /* Adds a node to the tree (not yet judged, not yet stored). */
@@ -154,34 +157,35 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
                         const char *stage, const char *kind, const char *move);
 /* Judges all of them at once, and stores them with their verdicts. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Modelled times of sources that may never become nodes: which of them is worth judging? 0 = it
- * does not pass. Recorded like verdicts. */
+/* Fills in the modelled time of each source, so that a strategy can choose one; 0 = it does not
+ * pass. The sources become no nodes. Their verdicts are recorded like all others. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
-/* Gives a node a verdict the judge never saw: no_code or rejected, with its reason. */
+/* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* An entry of the tried-ideas ledger: what became of an idea, in the node it led to. */
+/* Adds an idea to the ledger, with its outcome: the gain of node `n` over node `against`. */
 int agent_ledger(struct agent *a, const struct node *n, const struct node *against,
                  const char *kind, const char *text, struct err *err);
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* For confirm.h: a second verdict of a node that passed, from the store (1 or 0) and from the
- * judge, with all baselines beside it (1; 0 if there is none to be had, `why` says so). */
+/* For confirm.h: the second verdict of a node that passed. The first function looks in the store
+ * and returns 1 if it is there, else 0. The second asks the judge, with all baselines; it returns
+ * 1, or 0 if there is no verdict, and `why` gets the reason. */
 int agent_again_recorded(struct agent *a, const struct node *n, struct verdict *out,
                          struct err *err);
 int agent_judge_again(struct agent *a, const struct node *n, struct verdict *out,
                       struct strbuf *why, struct err *err);
 
 bool node_passes(const struct node *n);
-/* The graded order: <0 if a is worth less than b. */
+/* Compares by kind of verdict, then by time: <0 if a is worth less than b. */
 int node_cmp(const struct node *a, const struct node *b);
-/* May counters be told at this step? */
+/* May prompts of this step hold the profiler's counters? */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* Is the best kernel so near the roofline that more steps are waste? Stops the run then. */
+/* If the best kernel reaches cfg->stop_pct of the roofline, stops the run and returns true. */
 bool near_roofline(struct agent *a);
 
 #endif

@@ -42,7 +42,7 @@ static bool take_number(const char **s, size_t *out)
     return true;
 }
 
-/* One line of a reply, if it is an anchor; *what is left at what it says. */
+/* Reads one line of a reply as an anchor; *what then points at the text after its colon. */
 static bool read_anchor(const char *line, struct anchor *a, const char **what)
 {
     const char *s = skip(line, "-* `");
@@ -98,7 +98,7 @@ static bool same_line(const char *a, size_t na, const char *b, size_t nb)
     return na == nb && memcmp(a, b, na) == 0;
 }
 
-/* Walks the marked file beside the source; they must be the same but for the marker lines. */
+/* Compares the marked file with the source, line by line: only marker lines may be added. */
 static bool parse_marked(const char *reply, const char *source, struct anchor_vec *out,
                          struct strbuf *reason)
 {
@@ -179,7 +179,7 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* Lines of the launch plan's comment at the top: they may change with the code. */
+/* How many lines at the top belong to the launch plan. They may change along with the code. */
 static size_t plan_lines(const char *source)
 {
     const char *begin = strstr(source, "hone-plan");
@@ -213,8 +213,8 @@ static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
     return x && y && na == nb && memcmp(x, y, na) == 0;
 }
 
-/* A diff may place an added or removed run of lines at any of several places when the lines around
- * it repeat ("}", say). Moves the hunk by one line, up or down, if that says the same. */
+/* Where lines repeat ("}", say), the same change can be written as a hunk at several places. Moves
+ * the hunk up or down by one line if it then still describes the same change. */
 static bool slide(const char *before, const char *after, struct hunk *h, int dir)
 {
     bool adds = !h->removed;
@@ -230,7 +230,7 @@ static bool slide(const char *before, const char *after, struct hunk *h, int dir
     return true;
 }
 
-/* The anchor a hunk lies in: its number, MAX_ANCHORS for the launch plan, -1 for none. */
+/* Which anchor a hunk lies in: its index, MAX_ANCHORS for the launch plan, -1 for none. */
 static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
 {
     size_t end = h->first + h->removed; /* exclusive */

@@ -1,10 +1,10 @@
 /*
- * anchors.h - grounded instructions: where a planner says to change a file, and the check that the
- * coder changed it there and nowhere else.
+ * anchors.h - anchors: the lines of a file that a planner says to change. Hone checks that the
+ * coder changed those lines and no others.
  *
  * A planner sees numbered lines and answers with lines `ANCHOR first-last: what to do`, or with the
- * file itself with spans marked by <<<IMPROVE BEGINS>>> ... <<<IMPROVE ENDS>>>. The launch plan at
- * the top of a file may always change with them.
+ * file itself with spans marked by <<<IMPROVE BEGINS>>> ... <<<IMPROVE ENDS>>>. The coder may
+ * always change the launch plan at the top of the file too.
  */
 #ifndef AGENT_ANCHORS_H
 #define AGENT_ANCHORS_H
@@ -16,15 +16,15 @@
 #include "base/vec.h"
 
 struct anchor {
-    size_t first, last; /* lines of the parent, from 1; first == last + 1 is between lines */
+    size_t first, last; /* lines of the parent, from 1; first == last + 1: between two lines */
     char what[400];
 };
 VEC_DECL(anchor_vec, struct anchor);
 
-/* From a planner's reply; returns false with a reason if they do not fit the source. */
+/* Reads the anchors of a planner's reply; returns false with a reason if they do not fit. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
-/* True if `after` differs from `before` only inside anchors, and inside each of them. */
+/* True if each anchor holds a change from `before` to `after`, and no change lies outside. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
 /* The source with the anchors marked, for the coder. */

@@ -1,6 +1,7 @@
 /*
- * baseline.c - what the papers compare with, at equal budget: `sample`, the best of n independent
- * one-shot replies, and `reflect`, the last reply refined again and again, whatever became of it.
+ * baseline.c - two simple strategies that papers compare theirs with, at the same budget. `sample`
+ * takes the best of n independent replies. `reflect` refines the last reply at each step, even if
+ * that candidate failed.
  */
 #include <stdlib.h>
 
@@ -57,4 +58,4 @@ static int run_reflect(struct agent *a, struct err *err)
 const struct strategy strategy_sample = {
     "sample", "the best of n independent one-shot replies (a baseline)", run_sample};
 const struct strategy strategy_reflect = {
-    "reflect", "refine the last reply, whatever it was (a baseline)", run_reflect};
+    "reflect", "refine the last reply, even if it failed (a baseline)", run_reflect};

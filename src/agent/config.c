@@ -146,7 +146,7 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* The step from which counters are told, by class (the steps that worked for CuTeGen). */
+/* The first step whose prompt may hold counters, by class (the steps that worked for CuTeGen). */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -193,7 +193,7 @@ json_t *run_config_to_json(const struct run_config *c)
     for (int i = 0; i < AUTHOR_ROLES; i++)
         if (c->authors[i])
             json_object_set_new(authors, author_role_names[i], json_string(c->authors[i]));
-    const struct budget *b = &c->budget; /* what JSON cannot count to is no limit either */
+    const struct budget *b = &c->budget; /* a number too large for JSON means no limit */
     json_t *budget =
         json_pack("{s:I, s:f, s:I, s:I}", "tokens", (json_int_t)MIN(b->tokens, INT64_MAX), "usd",
                   b->usd, "wall_ns", (json_int_t)MIN(b->wall_ns, INT64_MAX), "steps",

@@ -1,6 +1,6 @@
 /*
- * config.h - everything that decides what a run does. It is written into the store when the run
- * begins and read back by `hone resume`, so a run carried on is the run that was begun.
+ * config.h - everything that decides what a run does. The run writes it into the store when it
+ * begins, and `hone resume` reads it back, so that a resumed run goes on as it began.
  */
 #ifndef AGENT_CONFIG_H
 #define AGENT_CONFIG_H
@@ -23,7 +23,7 @@ extern const char *const context_names[CONTEXT_MODES];
 extern const char *const select_names[SELECT_MODES];
 extern const char *const dialect_names[DIALECTS];
 
-/* The roles that may have an author of their own; "code" is the default of all. */
+/* The roles that may have an author of their own. Without one, a role uses the author of "code". */
 enum author_role {
     AUTHOR_CODE,
     AUTHOR_PLAN,
@@ -36,13 +36,13 @@ enum author_role {
 
 struct run_config {
     const char *strategy;
-    const char *task;                  /* a name, or a path; in full once the run is stored */
+    const char *task;                  /* a name, or a path; in the store an absolute path */
     const char *arch;                  /* "sm_90a" */
     const char *gpu;                   /* "h200": whose roofline */
     const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
     const char *on;                    /* "local", "spool:DIR" */
-    const char *compiler;              /* "nvrtc", "nvcc"; "" = what there is */
-    const char *authors[AUTHOR_ROLES]; /* specs; NULL = the coder's */
+    const char *compiler;              /* "nvrtc", "nvcc"; "" = the one found */
+    const char *authors[AUTHOR_ROLES]; /* specs; NULL = that of "code" */
     enum dialect dialect;
     enum profile_mode profile;
     enum context_mode context;
@@ -50,14 +50,14 @@ struct run_config {
     bool class_prompts, anchors, zero_shot, rejudge, baselines;
     uint64_t seed;
     uint32_t steps;         /* refine, reflect: steps; team: rounds; search, sample: nodes */
-    int32_t repairs;        /* per failed step; -1 = the strategy's */
-    uint32_t tries;         /* fresh starts of the first kernel */
-    int32_t profile_delay;  /* step from which counters may be told; -1 = the class's */
+    int32_t repairs;        /* per failed step; -1 = the strategy's default */
+    uint32_t tries;         /* how often a first kernel is asked for */
+    int32_t profile_delay;  /* the first step that may see counters; -1 = the class's default */
     double regress_allow;   /* a structural step may be slower by this factor ... */
     uint32_t regress_steps; /* ... for so many steps */
     double stop_pct;        /* of the roofline; 0 = never */
     double eps;
-    uint32_t proposals; /* refine: moves asked for a step, of which the model picks one */
+    uint32_t proposals; /* refine: moves asked for at a step; the cost model picks one */
     uint32_t n_root, n_child, leaders, wave;
     struct budget budget;
     const char *from;      /* source to start from; "" = none */
@@ -76,10 +76,10 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "anchors=off                    search: plans in words, not in spans\n" \
     "context=flat                   search: every role sees every node\n"   \
     "select=greedy                  search: always expand the best node"
-/* Fills in what a strategy wants and the user left open. */
+/* Fills in the strategy's defaults where the user chose nothing. */
 void run_config_settle(struct run_config *c, const struct task *t);
 json_t *run_config_to_json(const struct run_config *c);
-/* The same as text; to be freed. */
+/* The same as text; the caller frees it. */
 char *run_config_text(const struct run_config *c, struct err *err);
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 

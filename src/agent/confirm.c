@@ -3,7 +3,7 @@
 #include "base/util.h"
 #include "sys/interrupt.h"
 
-/* So many kernels may fail before the next is left unconfirmed. */
+/* After this many kernels failed their confirmation, the next one stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
 static bool beside_torch(const struct node *n)
@@ -22,14 +22,14 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* A modelled time is the emulator's, where no library runs. */
+/* A modelled time needs no confirmation: PyTorch does not run on the emulator. */
 static bool needs_it(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
     return v && v->time_ns > 0 && !v->time_is_model && !beside_torch(a->best);
 }
 
-/* Why it cannot be had, or "". */
+/* Says why no confirmation is possible; leaves `why` empty if one is. */
 static void obstacle(struct agent *a, struct strbuf *why)
 {
     const struct budget time = {.wall_ns = a->cfg->budget.wall_ns};
@@ -44,14 +44,14 @@ static void obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* It passed and does not any more: the next best takes its place. */
+/* The best kernel failed its confirmation: the next best takes its place. */
 static int dethrone(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;
     char key[40];
     struct strbuf text = STRBUF_INIT(4096);
     snprintf(key, sizeof key, "confirm-%06llu", (unsigned long long)old->index);
-    strbuf_addf(&text, "candidate %llu passed and failed when it was judged again: %s: %.1000s",
+    strbuf_addf(&text, "candidate %llu passed, but failed when it was evaluated again: %s: %.1000s",
                 (unsigned long long)old->index, verdict_kind_name(v->kind), v->summary);
     int rc = store_event_put(a->in.store, a->in.run, key, "confirm", text.buf, err);
     strbuf_release(&text);
@@ -65,7 +65,7 @@ static int dethrone(struct agent *a, const struct verdict *v, struct err *err)
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* Only what is new may be in the way of something. */
+/* A recorded confirmation is used in any case; an obstacle only prevents a new one. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
     int rc = agent_again_recorded(a, a->best, v, err);
@@ -103,7 +103,7 @@ int agent_confirm(struct agent *a, struct err *err)
     for (unsigned n = 0; rc == 1 && !passes && needs_it(a); n++) {
         rc = 0;
         if (n == CONFIRM_TRIES)
-            strbuf_addf(&why, "%d before it failed", CONFIRM_TRIES);
+            strbuf_addf(&why, "%d kernels before it failed theirs", CONFIRM_TRIES);
         else
             rc = confirm_best(a, &passes, &why, err);
     }

@@ -1,23 +1,25 @@
 /*
- * confirm.h - the best kernel judged once more, at the end of a run, with all baselines beside it.
+ * confirm.h - the confirmation: at the end of a run the best kernel is evaluated once more, with
+ * all baselines.
  *
- * During a run PyTorch is timed beside one candidate only (agent_judge). So that what the report
- * says of the best kernel and PyTorch comes from one measurement, it is judged again when the run
- * is over: with fresh inputs and other held-out shapes, as ever. That verdict is kept beside its
- * first (STORE_CONFIRM + the node's index), is no step of the strategy and counts against no budget
- * but that of time.
+ * During a run PyTorch is timed together with one candidate only (agent_judge). The report compares
+ * the best kernel with PyTorch, and both times should come from one measurement. The confirmation
+ * provides it, with fresh inputs and other held-out shapes, like any evaluation. The store keeps
+ * its verdict next to the first one, under STORE_CONFIRM + the node's index. It is no step of the
+ * strategy and counts against the time budget only.
  *
- * One that fails now passed by luck: it is not the best. Its fate becomes "unconfirmed", the next
- * best takes its place and is confirmed in turn. There is nothing to confirm on the emulator, for a
- * task without PyTorch baselines, or if the best was timed beside them already.
+ * A kernel that fails its confirmation had passed by luck and is not the best. Its fate becomes
+ * "unconfirmed", and the next best takes its place and is confirmed in turn. There is nothing to
+ * confirm on the emulator, for a task without PyTorch baselines, or if the best kernel was timed
+ * together with them already.
  */
 #ifndef AGENT_CONFIRM_H
 #define AGENT_CONFIRM_H
 
 #include "agent/agent.h"
 
-/* 0; 1 if it was interrupted; -1. `a->unconfirmed` says why there is no confirmation, if there
- * ought to be one. */
+/* 0; 1 if it was interrupted; -1. If a confirmation was needed and is missing, `a->unconfirmed`
+ * says why. */
 int agent_confirm(struct agent *a, struct err *err);
 
 #endif

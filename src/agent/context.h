@@ -1,11 +1,11 @@
 /*
- * context.h - which other candidates a role is told of (STARK's dynamic context).
+ * context.h - which other candidates a role's prompt mentions (STARK's dynamic context).
  *
  *     plan   sees  the root, the node's children, the top of the leaderboard
  *     code   sees  the root, the node's children, the children of its siblings
  *     debug  sees  the root, the node's siblings
  *
- * `--ablate context=flat` gives everyone the whole list instead. The node itself is in every prompt.
+ * With `--ablate context=flat` every role sees all candidates. The node itself is in every prompt.
  */
 #ifndef AGENT_CONTEXT_H
 #define AGENT_CONTEXT_H

@@ -65,7 +65,7 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
             left--;
         size_t m = 0;
         for (; left && m + 1 < n; v++, left--)
-            if ((unsigned char)*v >= ' ' && *v != 0x7f) /* it is shown on terminals */
+            if ((unsigned char)*v >= ' ' && *v != 0x7f) /* terminals show it */
                 out[m++] = *v;
         out[m] = '\0';
         utf8_trim(out);
@@ -97,7 +97,8 @@ enum { MAX_EDITS = 200 };
 
 /* ---- edits ---------------------------------------------------------------------------------- */
 
-/* Up to 100: a file of one letter holds a long line of it at every place. */
+/* How often `needle` occurs, overlaps included. Stops at 100: if a file repeats one letter, a line
+ * of that letter occurs nearly everywhere. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
@@ -109,7 +110,7 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* For an edit that does not fit: the line of the file most like the first line looked for. */
+/* For an edit that does not fit: the line of the file most like the first line of `want`. */
 static void nearest_line(const char *source, const char *want, char *out, size_t n)
 {
     const char *wend = want + strcspn(want, "\n");
@@ -192,7 +193,7 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
         return;
     }
     strbuf_adds(&x->source, parent);
-    if (!str_ends(parent, "\n")) /* its last line is a line, too */
+    if (!str_ends(parent, "\n")) /* edits are made of whole lines */
         strbuf_addc(&x->source, '\n');
     char *before = xstrdup(x->source.buf);
     for (const char *p = reply, *end = reply + len; p < end;) {
@@ -256,7 +257,7 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        if (r >= best_rank && r) { /* of several files the last: models correct themselves */
+        if (r >= best_rank && r) { /* the last one wins: models correct themselves */
             best = b;
             best_rank = r;
         }

@@ -1,16 +1,16 @@
 /*
- * extract.h - a candidate out of an author's reply, or the reason why not.
+ * extract.h - takes a candidate out of an author's reply, or says why there is none.
  *
  * A reply is either a whole file in one ```cuda fence, or edits of the file the author was shown:
  *
  *     <<<<<<< SEARCH
  *     lines exactly as they are
  *     =======
- *     what they become
+ *     the lines that replace them
  *     >>>>>>> REPLACE
  *
- * Edits are applied exactly or not at all: the lines must occur once. The reply's own words are in
- * `MOVE: kind: what was done` on a line of its own.
+ * The lines of an edit must occur exactly once in the file; if one edit does not fit, none counts.
+ * The author names its move on a line of its own: `MOVE: kind: what was done`.
  */
 #ifndef AGENT_EXTRACT_H
 #define AGENT_EXTRACT_H
@@ -26,9 +26,9 @@ struct extract {
     bool ok;
     bool edits; /* else a whole file */
     struct strbuf source;
-    char move[160];   /* "16-byte loads"; "" if not said */
-    char kind[24];    /* "vectorize"; "other" if not said */
-    char reason[640]; /* !ok: why, in words for the author */
+    char move[160];   /* "16-byte loads"; "" if the reply names none */
+    char kind[24];    /* "vectorize"; "other" if the reply names none */
+    char reason[640]; /* if !ok: why not, in words for the author */
 };
 
 /* `parent` is the file edits apply to; NULL if there is none. */

@@ -1,9 +1,9 @@
 /*
- * judge.h - who judges a candidate: the evaluator, a recording, or a test's own rules.
+ * judge.h - who gives a candidate its verdict: the evaluator, a recording, or a test's own rules.
  *
- * Strategies know only this. submit hands a candidate over, wait returns finished ones in any
- * order, exactly as eval_submit and eval_wait do. submit is what takes the time budget of a wave:
- * hand over all of it, then wait for each.
+ * Strategies know only this interface. submit hands a candidate over, wait returns finished ones in
+ * any order, exactly as eval_submit and eval_wait do. Submit all candidates of a wave first, then
+ * wait for each: so they are evaluated at the same time.
  */
 #ifndef AGENT_JUDGE_H
 #define AGENT_JUDGE_H
@@ -25,20 +25,19 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    enum eval_baselines baselines; /* at most: the judge may have been told to do without */
-    bool model;                    /* on the emulator, for its modelled time alone */
-    uint64_t index;                /* of this verdict in the run: what a recording is keyed by */
-    const char *parent;            /* the source it was made from; NULL = none */
+    enum eval_baselines baselines; /* at most these: the judge may be set to time none */
+    bool model;                    /* evaluate on the emulator, only for the modelled time */
+    uint64_t index;                /* of this verdict in the run; a recording's key */
+    const char *parent;            /* the source of its parent; NULL = none */
 };
 
 struct judge_ops {
-    /* 0; 1 if there is no such verdict (a recording that was stopped, or has no confirmation); -1.
-     */
+    /* 0; 1 if a recording lacks this verdict: it was stopped, or has no confirmation; -1. */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* 1 with a verdict, 0 if none within timeout_ns, -1. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
                 struct err *err);
-    /* An author was asked for a child of this source: time to get ready for it. May be NULL. */
+    /* An author is writing a child of this source: the judge may prepare for it. May be NULL. */
     void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
 };
@@ -48,10 +47,10 @@ struct judge {
     void *priv;
 };
 
-/* The real one; borrows the evaluators. `model` is one on the emulator, for orders that ask for it;
- * NULL if e is on the emulator itself. */
+/* Judges with an evaluator. `model` is a second one, on the emulator, for orders with `model` set;
+ * it is NULL if `e` is on the emulator itself. Both are borrowed. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
-/* Verdicts of a recording; borrows it. A candidate it does not have is an error. */
+/* Returns the verdicts of a recording, which is borrowed. If one is missing, that is an error. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

@@ -5,11 +5,11 @@
 #include "base/util.h"
 
 struct real {
-    struct evaluator *of[2]; /* the judge's own, and the emulator for modelled times or NULL */
+    struct evaluator *of[2]; /* of[1] gives modelled times; NULL if of[0] is the emulator */
     bool baselines;
 };
 
-/* Two evaluators count their tickets on their own: the lowest bit says whose it is. */
+/* Each evaluator counts its own tickets. The lowest bit of ours says which evaluator it is. */
 static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err)
 {
     struct real *r = j->priv;

@@ -1,6 +1,7 @@
 /*
- * linediff.c - Myers' greedy algorithm over lines, after the common beginning and end are set
- * aside. Texts that differ in more than MAX_COST lines become one hunk: still right, less fine.
+ * linediff.c - Myers' greedy algorithm over lines, applied after the common lines at the beginning
+ * and the end are left out. Texts that differ in more than MAX_COST lines give one large hunk: it
+ * is correct, but coarse.
  */
 #include "agent/linediff.h"
 
@@ -56,7 +57,7 @@ static void add_hunk(struct hunk_vec *v, size_t a, size_t removed, size_t b, siz
     *vec_push(v) = (struct hunk){a, removed, b, added};
 }
 
-/* The middle parts [lo, a_hi) and [lo, b_hi); pushes hunks in order. */
+/* Compares lines [lo, a_hi) with lines [lo, b_hi); pushes hunks in order. */
 static void myers(const struct text *a, const struct text *b, size_t lo, size_t a_hi, size_t b_hi,
                   struct hunk_vec *out)
 {
@@ -89,7 +90,7 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
         free(trace);
         return;
     }
-    /* Walk back; remember each step, then play them forwards. */
+    /* The trace gives the steps backwards; collect them, then add the hunks in order. */
     struct step {
         long x, y;
         bool removes;

@@ -1,5 +1,5 @@
 /*
- * linediff.h - which lines of one text became which of another: for anchors and for `hone diff`.
+ * linediff.h - the lines in which two texts differ, for anchors and for `hone diff`.
  */
 #ifndef AGENT_LINEDIFF_H
 #define AGENT_LINEDIFF_H
@@ -17,7 +17,7 @@ struct hunk {
 VEC_DECL(hunk_vec, struct hunk);
 
 void line_diff(const char *before, const char *after, struct hunk_vec *out);
-/* In unified form with `context` lines around; names stand after --- and +++. */
+/* Prints a unified diff with `context` lines around each hunk; the names follow --- and +++. */
 void line_diff_print(const char *before, const char *after, const char *name_a, const char *name_b,
                      size_t context, struct strbuf *out);
 

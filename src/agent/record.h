@@ -1,8 +1,8 @@
 /*
- * record.h - a run as a replay file (author/replay.h), and the comparison of a replay with it.
+ * record.h - writes a run as a recording (author/replay.h) and compares a replay with one.
  *
- * Replies and verdicts are in it, prompts only by their hash. An original that a porter was given
- * is not: its licence is its owner's, and a replay does not need it.
+ * A recording holds replies and verdicts, but only the hashes of prompts. It leaves out the file
+ * that a porter was given: its owner decides about its licence, and a replay does not need it.
  */
 #ifndef AGENT_RECORD_H
 #define AGENT_RECORD_H
@@ -12,8 +12,8 @@
 #include "store/store.h"
 
 int record_export(struct store *s, const char *run, const char *path, struct err *err);
-/* Compares the lineage of a finished run with the recording's: 0 the same, else the number of
- * nodes that differ, told in `out`. */
+/* Compares the nodes of a finished run with the recording's. Returns how many differ, or -1; `out`
+ * says which. */
 int record_compare(struct store *s, int64_t run, const struct replay *r, struct strbuf *out,
                    struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * refine.c - one evolving kernel (CuTeGen), with its faults mended.
+ * refine.c - the strategy that improves one kernel step by step (after CuTeGen).
  *
  *      first kernel ──passes──> step: ONE move of the stage, from the parent
  *         │ fails                  │ fails                │ passes
@@ -7,9 +7,10 @@
  *                                       │ never passes    └─ slower: knowledge; the parent stays,
  *                                       └─> parent stays     unless the move was structural
  *
- * The parent of a step is the BEST kernel. A structural move may cost a little before it pays: a
- * kernel at most regress_allow slower may stay parent for regress_steps steps; if by then nothing
- * from it beat the best, the run goes back. Counters are withheld until the class's delay.
+ * The parent of a step is the best kernel. A structural move may make a kernel slower before it
+ * makes it faster. So a kernel that is slower by a factor of at most regress_allow may be the
+ * parent for regress_steps steps. If none of its children beats the best kernel by then, the run
+ * goes back to the best. Prompts hold counters only from the class's delay on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 #include "prompt/say.h"
 #include "sys/asset.h"
 
-/* Before the delay the structure is made, after it the kernel is tuned to the counters. */
+/* Before the delay, moves change structure and data movement. After it the author sees counters,
+ * and moves pipeline and tune. */
 static const char *stage_of(const struct agent *a, uint32_t step)
 {
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;
@@ -96,11 +98,11 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     strbuf_release(&context);
     if (rc)
         return rc;
-    /* The idea is what the step tried; the kernel may be its repair. */
+    /* The idea is the step's move, even if a repair made the kernel work. */
     struct node *result = repaired ? repaired : n;
     if (agent_ledger(a, result, parent, n->kind, n->move, err) < 0)
         return -1;
-    if (a->best != before) { /* it paid */
+    if (a->best != before) { /* this step made the best kernel */
         *lead = (struct lead){NULL, 0};
         return 0;
     }
@@ -108,7 +110,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return -1;
     if (lead->node) {
         if (node_passes(result) && node_cmp(result, lead->node) > 0)
-            lead->node = result; /* nearer */
+            lead->node = result; /* nearer to the best than the lead was */
         if (--lead->left == 0)
             *lead = (struct lead){NULL, 0};
     } else if (node_passes(result) && str_eq(stage, stage_names[STAGE_STRUCTURE]) &&

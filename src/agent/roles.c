@@ -98,7 +98,7 @@ static char *rest_of(struct strbuf *sb)
     return strbuf_detach(sb, NULL);
 }
 
-/* The part that is the same for every call of a run: providers cache it. */
+/* The slots that are the same for every call of a run; providers cache that part of a prompt. */
 static int stable_slots(struct agent *a, struct slots *v, struct err *err)
 {
     char class[64];
@@ -154,7 +154,7 @@ static void feedback_slot(struct agent *a, struct slots *v, const struct situati
     slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
 }
 
-/* Only what the template names is made: a slot nobody asks for is an error of prompt_render. */
+/* Makes only the slots that the template names: prompt_render refuses any other. */
 static int turn_slots(struct agent *a, struct slots *v, const char *template,
                       const struct situation *s, struct err *err)
 {
@@ -282,7 +282,7 @@ static void refuse(struct writing *w, enum verdict_kind kind, const char *detect
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
-/* The same file again: its verdict is known, and judging it once more would only cost time. */
+/* Finds a node with the same source. Its verdict is known, so we need not evaluate it again. */
 static const struct node *judged_before(const struct agent *a, const char *source)
 {
     vec_each (struct node *, n, &a->nodes)
@@ -291,7 +291,7 @@ static const struct node *judged_before(const struct agent *a, const char *sourc
     return NULL;
 }
 
-static void refuse_again(struct writing *w, const struct node *twin)
+static void refuse_repeated(struct writing *w, const struct node *twin)
 {
     struct strbuf sb = STRBUF_INIT(600);
     strbuf_addf(&sb, "this is the file of candidate %llu again, unchanged, and it was judged: ",
@@ -301,7 +301,7 @@ static void refuse_again(struct writing *w, const struct node *twin)
     strbuf_release(&sb);
 }
 
-/* A source out of the reply, or the reason why not. */
+/* Sets w->source from the reply, or refuses it with a reason. */
 static void read_reply(struct agent *a, struct writing *w)
 {
     struct extract x;
@@ -314,7 +314,7 @@ static void read_reply(struct agent *a, struct writing *w)
         return;
     }
     extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
-    if (x.move[0]) /* else what the plan called it */
+    if (x.move[0]) /* else the plan's words for the move stay */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
@@ -327,7 +327,7 @@ static void read_reply(struct agent *a, struct writing *w)
              !anchors_check(w->parent->source, x.source.buf, w->anchors, &why))
         refuse(w, V_REJECTED, "anchors", why.buf);
     else if (w->parent && (twin = judged_before(a, x.source.buf)))
-        refuse_again(w, twin);
+        refuse_repeated(w, twin);
     else
         w->source = strbuf_detach(&x.source, NULL);
     strbuf_release(&why);
@@ -342,7 +342,7 @@ static void copy_prompt(const struct prompt *from, struct prompt *to)
     strbuf_adds(&to->turn, from->turn.buf);
 }
 
-/* The same prompt, with what came and why it cannot be used behind it. */
+/* Makes the second prompt: the first one, then the reply and why it cannot be used. */
 static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
 {
     struct prompt p;
@@ -366,7 +366,7 @@ static int ask_again(struct agent *a, struct writing *w, struct ask *again, stru
     return 0;
 }
 
-/* Asks all; a reply that cannot be used is asked for once more, with the reason. */
+/* Asks for all writings. If a reply cannot be used, asks once more and says why. */
 static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
 {
     struct ask *asks = xcalloc(n, sizeof *asks);
@@ -382,7 +382,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (w[i].source)
             continue;
-        if (str_starts(w[i].ask.reply, "STOP: ")) { /* models are not told that they may */
+        if (str_starts(w[i].ask.reply, "STOP: ")) { /* no prompt offers this to a model */
             const char *why = w[i].ask.reply + 6;
             rc = agent_stop(a, "the author has nothing left to try: %.*s",
                             (int)MIN(strcspn(why, "\n"), 400), why);
@@ -407,8 +407,8 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
     return rc;
 }
 
-/* One writing out of cfg->proposals that the author makes at once: the one the emulator's model
- * finds fastest. `w` is the first of them, not yet asked. */
+/* Asks the author for cfg->proposals writings and keeps the one with the least modelled time. `w`
+ * is the first of them, not yet asked. */
 static int writing_choose(struct agent *a, struct writing *w, struct err *err)
 {
     uint32_t n = a->cfg->proposals, good = 0, pick = 0;
@@ -426,7 +426,7 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    int rc = writings_ask(a, w, 1, err); /* the first decides whether there is anything to try */
+    int rc = writings_ask(a, w, 1, err); /* its reply may be STOP: nothing to try */
     all[0] = *w;
     if (rc == 0 && n > 1)
         rc = agent_ask(a, asks + 1, n - 1, err);
@@ -528,7 +528,7 @@ int repair_loop(struct agent *a, struct node *failed, struct node **out, struct 
             *out = n;
             break;
         }
-        /* A near miss is worth more than a miss: go on from the better of the two. */
+        /* Go on from the better of the two: "wrong" is nearer to passing than "no compile". */
         if (n->source[0] && n->verdict.kind >= base->verdict.kind)
             base = n;
     }

@@ -1,5 +1,5 @@
 /*
- * roles.h - what each role is asked, and how a candidate comes out of its answer.
+ * roles.h - makes the prompt of each role and turns its reply into a candidate.
  *
  * Each function fills one `struct ask` or `struct writing` for one role from the state of the run;
  * the strategies decide who is asked when. The texts are in prompts/.
@@ -13,17 +13,17 @@
 enum stage { STAGE_STRUCTURE, STAGE_MOVEMENT, STAGE_PIPELINING, STAGE_TUNING };
 extern const char *const stage_names[4];
 
-/* Where a role's prompt differs from the last: everything else is the same for all. */
+/* The parts of a prompt that change from call to call. */
 struct situation {
-    const struct node *node;   /* the file it is about; NULL = none yet */
+    const struct node *node;   /* the candidate it is about; NULL = none yet */
     const struct node *parent; /* to compare with; may be NULL */
     const char *stage;         /* a stage's name, or NULL */
     uint32_t step;
     const char *advice;  /* plan or diagnosis; NULL = none */
     const char *context; /* other candidates, as the strategy chose them; NULL = none */
-    const char *earlier; /* what was tried on this very failure; NULL = none */
+    const char *earlier; /* earlier attempts to repair this failure; NULL = none */
     const struct anchor_vec *anchors;
-    bool blind;        /* the tester: no candidate is told, not even as a fact */
+    bool blind;        /* the tester: neither prompt nor author facts mention a candidate */
     const char *given; /* first: a file to start from; port: the original; NULL = none */
 };
 
@@ -34,10 +34,10 @@ int role_ask(struct agent *a, struct ask *q, enum author_role author, const char
 /* A role that answers with a file or edits. */
 struct writing {
     struct ask ask;
-    struct node *parent; /* of the node to be; edits apply to its source */
+    struct node *parent; /* of the new node; edits apply to its source */
     const struct anchor_vec *anchors;
-    bool any_dialect; /* the porter may keep what it was given */
-    bool propose;     /* one of several proposals, as the emulator's model chooses */
+    bool any_dialect; /* the porter may keep the dialect of its file */
+    bool propose;     /* ask for several proposals and keep the fastest in the cost model */
     /* out */
     char *source; /* NULL: refused */
     char move[160], kind[24];
@@ -49,7 +49,7 @@ struct writing {
 int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
-/* ... and grows a node from each and has it judged (or refused). */
+/* Asks for all writings, grows a node from each, and judges it (or refuses it). */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
 void writing_release(struct writing *w);
@@ -58,14 +58,13 @@ void writing_release(struct writing *w);
  * that passes, or NULL. */
 int repair_loop(struct agent *a, struct node *failed, struct node **out, struct err *err);
 
-/* Texts for situations. */
-/* "node 4, child of 2, repair: fixed the tail. pass, 12.3 us" */
+/* Adds a line such as "node 4, child of 2, repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
-/* A file with a plan, judged as it is and repaired if need be; *out is NULL if it never passed. */
+/* Judges a file that has a plan, and repairs it if it fails; *out is NULL if it never passed. */
 int judge_given(struct agent *a, const char *source, const char *name, struct node **out,
                 struct err *err);
-/* The file --from names, likewise; without a plan the porter makes it one first. */
+/* Does the same with the file of --from. If it has no plan, the porter writes one first. */
 int given_kernel(struct agent *a, struct node **out, struct err *err);
 
 #endif

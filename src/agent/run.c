@@ -86,7 +86,7 @@ int agent_stop(struct agent *a, const char *fmt, ...)
     return 1;
 }
 
-/* Before anything new is done. */
+/* Called before each new call or evaluation: 0, or 1 if an interrupt or a budget stops the run. */
 static int may_go_on(struct agent *a)
 {
     struct strbuf why = STRBUF_INIT(256);
@@ -137,7 +137,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* What attempts at a call cost that failed in a way that can be mended: they are part of it. */
+/* The cost of earlier attempts at a call, whose failure ended the run before it was resumed. It
+ * counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;
@@ -169,7 +170,7 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
                                 .cache_write_tokens = c.cache_write_tokens,
                                 .out_tokens = c.out_tokens,
                                 .requests = c.requests,
-                                .usd = *c.finish ? c.usd : 0, /* begun alone costs nothing */
+                                .usd = *c.finish ? c.usd : 0, /* no answer came: no cost */
                                 .estimated = c.estimated};
         rc = 0;
     }
@@ -221,7 +222,8 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* Unusable answers are data; the others end the run, to be carried on when they are mended. */
+/* An unusable reply is data, and the run goes on. Any other failure (no connection, a bad key) ends
+ * the run; the user can mend the cause and resume it. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT;
@@ -281,7 +283,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
     for (;;) {
         struct author *waiting = NULL;
         size_t pending = 0;
-        bool lasting = true; /* all that are pending can be taken up by a later process */
+        bool lasting = true; /* a later process can pick up all that are pending */
         for (size_t i = 0; i < n; i++) {
             if (!calls[i])
                 continue;
@@ -396,7 +398,8 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
     return store_node(a, n, err);
 }
 
-/* What follows from a verdict for the tree; the node goes to the store after its verdict. */
+/* Updates the tree after a verdict: fate, best kernel, counts. The verdict must be in the store
+ * already; the node is stored here. */
 static int settle(struct agent *a, struct node *n, struct err *err)
 {
     struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
@@ -444,8 +447,8 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* 1 if the store has this verdict. A source that differs from the recorded one is an error: the
- * run would not be the same run. */
+/* Returns 1 if the store has this verdict. It is an error if that is of another source: the run
+ * would not be the same run. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -453,8 +456,8 @@ static int judge_recorded(struct agent *a, struct node *n, struct err *err)
     int rc = store_verdict_get(a->in.store, a->in.run, (uint64_t)n->verdict_index, &r, &mem, err);
     if (rc == 1 && !str_eq(r.source_sha, n->source_sha)) {
         rc = err_set(err, ERR_INTERNAL,
-                     "verdict %lld in the store is of another source than this run arrived at; the "
-                     "run was begun by another version of Hone and cannot be carried on",
+                     "verdict %lld in the store belongs to another source than this run has now; "
+                     "another version of Hone began the run, and it cannot be resumed",
                      (long long)n->verdict_index);
     } else if (rc == 1) {
         struct strbuf sb = STRBUF_INIT(16u << 20);
@@ -482,7 +485,7 @@ struct pending {
     bool waiting;
 };
 
-/* 1 if the judge has no such verdict. */
+/* Gives a candidate to the judge; returns 1 if the judge has no such verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -506,7 +509,7 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* One verdict from the judge to its node; an unjudged one is handed in again. */
+/* Passes one verdict from the judge to its node. If it is "unjudged", submits the node again. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -516,13 +519,13 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
             p = &list[i];
     if (!p) {
         verdict_release(v);
-        return 0; /* of a wave that was given up */
+        return 0; /* it belongs to a wave that was given up */
     }
     p->waiting = false;
     if (v->kind == V_UNJUDGED) {
         log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
                  v->summary);
-        if (model) { /* only an estimate: it has none */
+        if (model) { /* only an estimate: do without it */
             p->n->verdict = *v;
             return store_verdict(a, p->n, err);
         }
@@ -539,8 +542,9 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     return store_verdict(a, p->n, err);
 }
 
-/* Verdicts for all of them, from the store or from the judge. PyTorch stands beside one candidate
- * at a time until one of these has passed; it does not change from candidate to candidate. */
+/* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
+ * on the candidate. So only the first candidate of each wave is timed with PyTorch, until one of
+ * those has passed. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -590,8 +594,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    /* On the emulator all baselines are those of the worker: nothing to save, and the run may be
-     * carried on on a GPU. */
+    /* A modelled verdict does not count: PyTorch does not run on the emulator, so there is nothing
+     * to save, and the run may be resumed on a GPU. */
     if (rc == 0 && n && !a->beside && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
         a->beside = nodes[0];
     return rc;
@@ -609,7 +613,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     }
     int rc = judge_all(a, nodes, n, true, err);
     for (size_t i = 0; i < n; i++) {
-        nodes[i]->judged = true; /* a verdict that never came is empty */
+        nodes[i]->judged = true; /* a verdict that never came does not pass */
         ns[i] = rc == 0 && node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
         node_free(nodes[i]);
     }
@@ -617,8 +621,8 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     return rc;
 }
 
-/* The same candidate, under its confirmation's key. */
-static struct node second(const struct node *n)
+/* A copy of the node, unjudged, with the verdict index of its confirmation. */
+static struct node copy_to_confirm(const struct node *n)
 {
     struct node s = *n;
     s.verdict = (struct verdict){.kind = V_UNJUDGED};
@@ -629,15 +633,16 @@ static struct node second(const struct node *n)
 int agent_again_recorded(struct agent *a, const struct node *n, struct verdict *out,
                          struct err *err)
 {
-    struct node s = second(n);
+    struct node s = copy_to_confirm(n);
     int rc = judge_recorded(a, &s, err);
     *out = s.verdict;
     return rc;
 }
 
-/* Waits for the verdict of p: 1, or 0 if none came (an error of the judge's is a reason, too). */
-static int wait_again(struct agent *a, const struct pending *p, struct verdict *out,
-                      struct strbuf *why)
+/* Waits for the verdict of p. Returns 1, or 0 if none came; `why` then gets the reason: an
+ * interrupt or an error of the judge, which does not end the run. */
+static int wait_for_confirmation(struct agent *a, const struct pending *p, struct verdict *out,
+                                 struct strbuf *why)
 {
     struct err err = ERR_INIT;
     for (;;) {
@@ -646,7 +651,7 @@ static int wait_again(struct agent *a, const struct pending *p, struct verdict *
         if (got > 0 && ticket == p->ticket)
             return 1;
         if (got > 0)
-            verdict_release(out); /* of a wave that was given up */
+            verdict_release(out); /* it belongs to a wave that was given up */
         else if (got < 0 || interrupted()) {
             strbuf_adds(why, got < 0 ? err.msg : "interrupted");
             return 0;
@@ -657,14 +662,14 @@ static int wait_again(struct agent *a, const struct pending *p, struct verdict *
 int agent_judge_again(struct agent *a, const struct node *n, struct verdict *out,
                       struct strbuf *why, struct err *err)
 {
-    struct node s = second(n);
+    struct node s = copy_to_confirm(n);
     struct pending p = {.n = &s, .depth = EVAL_TIME, .baselines = BASELINES_ALL};
     struct err failed = ERR_INIT;
     while (p.tries < UNJUDGED_TRIES) {
         int rc = hand_in(a, &p, false, &failed);
         if (rc)
             strbuf_adds(why, rc < 0 ? failed.msg : "the recording does not have it");
-        if (rc || !wait_again(a, &p, out, why))
+        if (rc || !wait_for_confirmation(a, &p, out, why))
             return 0;
         if (out->kind != V_UNJUDGED) {
             s.verdict = *out;
@@ -755,7 +760,7 @@ bool near_roofline(struct agent *a)
 {
     double pct = 0;
     if (a->best)
-        verdict_roofline(&a->best->verdict, &pct); /* every shape must be there */
+        verdict_roofline(&a->best->verdict, &pct); /* needs a time for every shape */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
     agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);

@@ -5,12 +5,12 @@
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * Root: the given kernel, or its port, or a first one the coder writes. A node:
- *  - the root is not selected once it has n_root children;
- *  - a node with more than n_child children that all failed is pruned, as is a broken one whose
- *    n_child repairs all failed;
- *  - with probability eps a uniform leaf, else the best by the graded order, near misses before
- *    misses. `--select greedy` never explores.
+ * The root is the starting kernel, or its port, or a first kernel that the coder writes. Rules:
+ *  - the root is not selected any more once it has n_root children;
+ *  - a correct node with more than n_child children that all failed is pruned; a broken node is
+ *    pruned when n_child repairs all failed;
+ *  - with probability eps any leaf is selected, all with the same chance; else the best node by
+ *    node_cmp. `--ablate select=greedy` always takes the best.
  * A wave selects `wave` different nodes, then asks and judges them together.
  */
 #include <stdlib.h>
@@ -23,11 +23,11 @@
 #include "agent/roles.h"
 #include "base/util.h"
 
-/* What nodes are chosen from: those that were not taken for this wave. */
+/* The state of the selection for one wave. */
 struct choice {
     struct agent *a;
     const struct node *root; /* not always the first candidate: tries before it may have failed */
-    bool *taken;
+    bool *taken;             /* by node: already selected for this wave */
 };
 
 static bool eligible(const struct choice *c, size_t i)
@@ -108,7 +108,7 @@ static int ask_plan(struct agent *a, struct expansion *x, struct err *err)
                     0.8, err);
 }
 
-/* The plan's anchors; if they do not fit, the coder works without, and the store says so. */
+/* Reads the plan's anchors. If they do not fit, the coder works without, and an event says so. */
 static int ground(struct agent *a, struct expansion *x, struct err *err)
 {
     struct strbuf reason = STRBUF_INIT(512);

@@ -18,7 +18,8 @@ int judge_given(struct agent *a, const char *source, const char *name, struct no
     return rc;
 }
 
-/* A file with its own host code becomes device code and a plan, and must pass like any other. */
+/* Asks the porter to turn a file with its own host code into device code and a plan. The result
+ * must pass like any candidate. */
 static int port(struct agent *a, struct node **out, struct err *err)
 {
     struct strbuf earlier = STRBUF_INIT(64 << 10);

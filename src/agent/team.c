@@ -1,10 +1,10 @@
 /*
  * team.c - a team that starts from an existing kernel (Astra), with rollback.
  *
- *      given file ──no plan?──> porter ──passes the judge──> base
- *      tester (sees the task alone): shapes ──valid, and the base is right there──> they count
+ *      starting kernel ──no plan?──> porter ──passes──> base
+ *      tester (sees the task alone): shapes ──valid, and the base passes there──> they count
  *      round:  profiler reads the measurements ─> planner decides ─> coder edits ─> judge
- *                 faster: the new base          not: back to the base, and remembered
+ *                 faster: the new base          else: back to the base; the ledger keeps the idea
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,8 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-/* The tester's shapes: judged with the base before anything else is judged with them. */
+/* Asks the tester for shapes and judges the base at them. Only if the base, or its repair, passes
+ * are later candidates judged at them too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;
@@ -65,7 +66,7 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_loop(a, n, &good, err);
     if (good) {
-        /* The same file, or its repair, and right at more shapes: from here on it is the base. */
+        /* It is the base, or its repair, and passed at more shapes: from now on it is the base. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))

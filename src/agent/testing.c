@@ -8,10 +8,10 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* A hostile reply may nest braces for megabytes, or list cases without end. */
+/* A hostile reply may hold megabytes of braces, or very many cases. */
 enum { MAX_BRACES = 100, MAX_LOOKED_AT = 8 * TESTING_MAX_CASES };
 
-/* The first JSON object with cases in a reply, in a fence or bare. */
+/* The first JSON object with "cases" in a reply, inside or outside a fence. */
 static json_t *find_json(const char *reply)
 {
     unsigned tries = 0;
@@ -39,7 +39,7 @@ static void problems_free(struct problem_vec *v)
     vec_release(v);
 }
 
-/* The task with these cases besides its own workloads; NULL if the loader refuses. */
+/* The task with these cases added to its own workloads; NULL if the loader refuses it. */
 static struct task *with_cases(const struct task *t, const json_t *cases, struct strbuf *notes)
 {
     struct problem_vec problems = VEC_INIT;

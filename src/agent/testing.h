@@ -1,9 +1,9 @@
 /*
- * testing.h - a tester's shapes added to a task.
+ * testing.h - adds the shapes that a tester proposes to a task.
  *
  * The tester answers with JSON: {"cases": [{"axes": {"R": 3}, "align_bytes": 4, "offset_elems": 1,
- * "why": "..."}]}. A case counts only if the task's own loader accepts it, its constraints hold and
- * it is small enough to be checked on every candidate.
+ * "why": "..."}]}. A case counts only if the task's loader accepts it, the task's constraints hold
+ * for it, and it is small enough to be verified for every candidate.
  */
 #ifndef AGENT_TESTING_H
 #define AGENT_TESTING_H
@@ -14,8 +14,8 @@
 #define TESTING_MAX_CASES 8
 #define TESTING_MAX_ELEMS (4u << 20) /* of all tensors of one case */
 
-/* A new task with the good cases as `check` workloads; NULL if there is none. `notes` says what
- * became of each. */
+/* A new task with the good cases as `check` workloads; NULL if no case is good. `notes` says for
+ * each case whether it was taken, or why not. */
 struct task *extend_task(const struct task *t, const char *reply, struct strbuf *notes);
 
 #endif

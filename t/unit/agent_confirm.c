@@ -152,7 +152,7 @@ static void test_luck(void **state)
     assert_non_null(strstr(sb.buf, "best: 70.0 us"));
     report_of(&o, &sb);
     assert_non_null(strstr(sb.buf, aloud));
-    assert_non_null(strstr(sb.buf, "- confirm: candidate 3 passed and failed"));
+    assert_non_null(strstr(sb.buf, "- confirm: candidate 3 passed, but failed"));
     summary_release(&o.m);
     strbuf_release(&sb);
 }
@@ -180,7 +180,8 @@ static void test_much_luck(void **state)
     assert_string_equal(f.orders, "ahhhhhaaa");
     assert_int_equal(o.m.run.best, 2);
     assert_int_equal(o.m.unconfirmed.n, 3);
-    assert_string_equal(o.m.run.reason, "the best kernel is not confirmed: 3 before it failed");
+    assert_string_equal(o.m.run.reason,
+                        "the best kernel is not confirmed: 3 kernels before it failed theirs");
     summary_release(&o.m);
 }
 
