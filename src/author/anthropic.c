@@ -1,7 +1,7 @@
 /*
- * anthropic.c - the messages API. The stable part of a prompt is the system text, marked for the
- * provider's cache. A cut-off reply is continued by a user's turn: newer models refuse a
- * conversation that ends with the assistant's words.
+ * anthropic.c - the messages API. The stable part of a prompt is sent as the system text and marked
+ * for the provider's cache. To continue a reply that was cut off, we send the partial reply and
+ * then a user's turn: newer models refuse a conversation that ends with the assistant's words.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static json_t *body(const struct author_call *c, const struct remote_quirks *q, 
     return j;
 }
 
-/* input_tokens counts what was neither read from nor written to the cache. */
+/* input_tokens leaves out tokens that were read from the cache or written to it. */
 static void usage(struct remote_answer *a, const json_t *u)
 {
     uint64_t plain = 0, read = a->cached_tokens, written = a->cache_write_tokens;
@@ -93,7 +93,7 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
         if (*remote_str(m, "model"))
             snprintf(a->model, sizeof a->model, "%s", remote_str(m, "model"));
         usage(a, json_object_get(m, "usage"));
-        a->have_usage = false; /* its output count is a first guess; message_delta has the last */
+        a->have_usage = false; /* its output count is a guess; message_delta has the real one */
     } else if (str_eq(type, "content_block_delta")) {
         if (!a->finish[0])
             delta(a, json_object_get(j, "delta"));
@@ -105,8 +105,7 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
     } else if (!*type) {
         a->malformed++;
     }
-    /* ping, content_block_start, content_block_stop, message_stop and what is not yet invented pass
-     * by */
+    /* Other events, and future ones, are ignored: ping, content_block_start, ... */
 }
 
 static void whole(struct remote_answer *a, const json_t *j)

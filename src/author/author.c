@@ -169,10 +169,11 @@ static void finish(struct author_call *c)
              (double)r->latency_ns / 1e9);
 }
 
-/* Others' words in an error or a note: one line of text, for terminals, the store and reports. */
+/* Makes one plain line of a text from outside. It goes into an error or a note, which terminals,
+ * the store and reports show. */
 static void plain_line(char *s)
 {
-    utf8_trim(s); /* what a limit cut in two */
+    utf8_trim(s); /* a size limit may have cut a character in two */
     utf8_clean(s, strlen(s));
     for (; *s; s++)
         if ((unsigned char)*s < 0x20 || *s == 0x7f)
@@ -183,7 +184,7 @@ void author_succeed(struct author_call *c, const char *how)
 {
     size_t bad = utf8_clean(c->reply.text.buf, c->reply.text.len);
     if (bad)
-        author_note(c, "%zu bytes of the reply were no UTF-8 text and became '?'", bad);
+        author_note(c, "%zu bytes of the reply were not UTF-8 and became '?'", bad);
     c->reply.ok = true;
     snprintf(c->reply.finish, sizeof c->reply.finish, "%s", how);
     finish(c);

@@ -1,5 +1,6 @@
 /*
- * author.h - whoever writes: a model behind an API, a program, a person at a mailbox, a recording.
+ * author.h - an author writes replies: a model behind an API, a program, a person at a mailbox, a
+ * recording, the playbooks.
  *
  *     struct author *a;
  *     author_open(&a, "anthropic:claude-sonnet-4-5", &cfg, err);
@@ -33,13 +34,13 @@ struct author_call;
 /* Limits; zero means the default in brackets. */
 struct author_config {
     uint64_t total_ns;           /* one request [15 min]; exec: the command's life */
-    uint64_t stall_ns;           /* silence [120 s] */
+    uint64_t stall_ns;           /* no byte came [120 s] */
     uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
     uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
     uint64_t backoff_max_ns;     /* [60 s] */
     uint64_t retry_after_max_ns; /* a longer Retry-After is a failure [10 min] */
     uint32_t retries;            /* failures in a row before giving up [6] */
-    uint32_t continues;          /* of a reply that was cut off [6] */
+    uint32_t continues;          /* how often the rest of a cut-off reply is asked for [6] */
     uint32_t max_tokens;         /* of one reply, when the request does not say [32000] */
     uint64_t jitter_seed;        /* 0 = from the clock */
 };
@@ -53,13 +54,14 @@ struct author_request {
     const char *turn; /* the rest */
     double temperature; /* <0 = the provider's default */
     uint32_t max_tokens;
-    const json_t *facts; /* what the prompt says, for programs; borrowed, may be NULL */
-    const char *handle;  /* what author_call_handle() gave for this call before a crash; or NULL */
+    const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
+    const char *handle;  /* if an earlier process began this call: its author_call_handle(),
+                            or "?" if that is not known; else NULL */
 };
 
 struct author_reply {
     bool ok;
-    struct strbuf text; /* UTF-8, whatever came */
+    struct strbuf text; /* always UTF-8 */
     struct err err;     /* when !ok; one line */
     char model[128];    /* as the provider names it */
     char finish[32];    /* "stop", "cap", ... */
@@ -69,7 +71,7 @@ struct author_reply {
     uint32_t continued;
     bool drift; /* replay: the prompt is not the one recorded */
     uint64_t latency_ns;
-    struct strbuf notes; /* what went wrong on the way, one line each */
+    struct strbuf notes; /* retries and other trouble, one line each */
 };
 
 int author_open(struct author **out, const char *spec, const struct author_config *cfg,
@@ -77,15 +79,15 @@ int author_open(struct author **out, const char *spec, const struct author_confi
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
-const char *author_model(const struct author *a);  /* what prices are looked up by */
+const char *author_model(const struct author *a);  /* the key of its price */
 
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* A text that lets a later process take up this very call ("0007" of a mailbox); "" if none. */
+/* A text by which a later process can pick up this call ("0007" of a mailbox); "" if none. */
 const char *author_call_handle(const struct author_call *c);
-/* Moves the call on without waiting; true when it has ended. */
+/* Does what can be done without waiting; true when the call has ended. */
 bool author_poll(struct author_call *c);
-/* Sleeps until one of the author's calls may have moved, at most timeout_ns. */
+/* Sleeps until author_poll may find something new, at most timeout_ns. */
 void author_wait(struct author *a, uint64_t timeout_ns);
 const struct author_reply *author_reply(const struct author_call *c);
 void author_call_free(struct author_call *c); /* cancels it if it still runs */
@@ -95,7 +97,7 @@ void author_call_free(struct author_call *c); /* cancels it if it still runs */
 struct author {
     const struct author_ops *ops;
     char *spec;  /* "openai:gpt-5" */
-    char *model; /* "gpt-5"; what follows the scheme */
+    char *model; /* "gpt-5": the text after the scheme */
     struct author_config cfg;
     void *priv;
 };

@@ -13,7 +13,7 @@
 
 #define KEY_MAX 4096
 
-/* A key goes into a header: a line break in it would be a second header. */
+/* A key becomes part of an HTTP header: a line break in it would begin a second header. */
 static int accept_key(const char *text, size_t n, const char *where, struct strbuf *out,
                       struct err *err)
 {
@@ -27,7 +27,7 @@ static int accept_key(const char *text, size_t n, const char *where, struct strb
         return err_set(err, ERR_ENV, "%s is empty", where);
     for (size_t i = 0; i < n; i++)
         if (!isgraph((unsigned char)text[i]))
-            return err_set(err, ERR_ENV, "%s holds a character no key has", where);
+            return err_set(err, ERR_ENV, "%s holds a character that no key may hold", where);
     strbuf_clear(out);
     strbuf_add(out, text, n);
     return 0;

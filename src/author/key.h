@@ -1,9 +1,9 @@
 /*
- * key.h - provider keys: from the environment, or from a file only its owner can read.
+ * key.h - finds a provider's key in the environment, or in a file that only its owner can read.
  *
  * For OPENAI_API_KEY: the variable itself; else the file named by OPENAI_API_KEY_FILE; else
  * ~/.config/hone/openai_api_key. A key file must be a regular file with mode 0600 or stricter.
- * A key is handed to the request's header and nowhere else: never logged, never stored.
+ * Hone puts a key into the request's header and nowhere else. It neither logs nor stores it.
  */
 #ifndef AUTHOR_KEY_H
 #define AUTHOR_KEY_H
@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Fills out with the key; the error names every place that was looked at. */
+/* Fills `out` with the key; the error names every place where it may be. */
 int key_find(const char *env_name, struct strbuf *out, struct err *err);
 /* Overwrites every occurrence of the key in text with '*'. */
 void key_redact(char *text, size_t len, const char *key);

@@ -1,11 +1,11 @@
 /*
- * mailbox.c - prompts as files out, replies as files in: for people, and for programs that are not
- * there yet.
+ * mailbox.c - writes prompts as files and waits for replies as files. People answer there, or
+ * programs that start later.
  *
- * DIR/NNNN.prompt.md appears whole (linked into place under a number nobody else has, so several
- * runs may share DIR); the reply is DIR/NNNN.reply.md. A reply is best renamed into place; one that
- * is written slowly counts as complete once it has stayed the same for a moment. A run that was
- * killed finds its own prompt again by its first line.
+ * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, under a number that is
+ * free. So it appears as a whole, and several runs may share DIR. The reply is DIR/NNNN.reply.md.
+ * It is best renamed into place; one that is written slowly counts as complete once it has not
+ * changed for a moment. A run that was killed finds its prompt again by the prompt's first line.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -67,7 +67,7 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
 {
     char path[4096], line[512] = "";
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* should it be a pipe */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never wait, even for a pipe */
     if (fd < 0)
         return false;
     ssize_t n = read(fd, line, sizeof line - 1);
@@ -75,8 +75,9 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
     return n > 0 && str_starts(line, want);
 }
 
-/* The highest number in use, or with `want` the one whose first line that is; -1 if none. A reply
- * whose prompt was cleared away uses its number, too: it answers something else. */
+/* Without `want`: the highest number in use. With it: the number of the prompt whose first line is
+ * `want`. -1 if there is none. A reply whose prompt was deleted keeps its number in use: it must
+ * not answer a new prompt. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
@@ -93,7 +94,7 @@ static long scan(const char *dir, const char *want)
     return best;
 }
 
-/* Gives the finished file its number; the first number from `n` on that is free. */
+/* Links the finished file to the first free number from `n` on, and returns that number. */
 static long link_into_place(const char *dir, const char *tmp, long n, struct err *err)
 {
     for (int tries = 0; tries < 100000; tries++, n++) {
@@ -103,7 +104,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
             return n;
         if (errno == EEXIST)
             continue;
-        /* no hard links here: a rename that replaces nothing does as well */
+        /* this file system has no hard links: rename, but never over an existing file */
         if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
             return n;
         if (errno != EEXIST)

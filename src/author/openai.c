@@ -1,9 +1,9 @@
 /*
- * openai.c - chat completions, as OpenAI and the many servers compatible with it speak them.
+ * openai.c - the chat completions API of OpenAI and of the many servers compatible with it.
  *
- * OPENAI_BASE_URL (https://api.openai.com/v1) and OPENAI_API_KEY. Reasoning models take
- * max_completion_tokens and no temperature; older servers know only max_tokens. The newer form is
- * sent first, and what a server refuses by name is left out from then on.
+ * Settings: OPENAI_BASE_URL (default https://api.openai.com/v1) and OPENAI_API_KEY. Reasoning
+ * models take max_completion_tokens and no temperature; older servers know only max_tokens. We send
+ * the newer form first. If a server refuses a parameter by name, we leave it out from then on.
  */
 #include <stdio.h>
 #include <string.h>

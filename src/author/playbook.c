@@ -1,15 +1,15 @@
 /*
  * playbook.c - the built-in author: no model, no key. It answers each role from playbooks/.
  *
- * It keeps nothing between calls: what it proposes follows from the request's facts alone (the
- * task, the file in question, everything tried and what became of it), so a run carried on or
- * replayed is the same run. Its moves end in the code of a point, "[softmax 1.0.2]", by which later
- * calls know what was tried.
+ * It keeps nothing between calls. Its proposals depend on the request's facts alone: the task, the
+ * candidate in question, all candidates tried and their verdicts. So a resumed or replayed run is
+ * the same run. Its moves end in the code of a point, "[softmax 1.0.2]"; from these codes later
+ * calls know which points were tried.
  *
  *      code, repair, debug   the whole file for the next point, or STOP when none is left
  *      plan, advise          the next point in words (with anchors), for the coder to follow
- *      test                  shapes just beside the known ones
- *      profile, diagnose     what the facts say, in a sentence
+ *      test                  shapes one larger than the known ones
+ *      profile, diagnose     a sentence made from the facts
  */
 #include "playbook/playbook.h"
 
@@ -92,7 +92,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     strbuf_release(&code);
 }
 
-/* What a plan names with its code is what the coder writes. */
+/* If the advice holds the code of a point, the coder writes that point. */
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
@@ -103,7 +103,7 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* The point to move from: the file in question if it is right, else the best one. */
+/* The point to move from: that of the candidate in question if it passes, else the best one. */
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -140,7 +140,7 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     return found;
 }
 
-/* The playbook of the best kernel is worked through first, then the others that fit. */
+/* Tries the points of the best kernel's playbook first, then those of the others that match. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
@@ -162,7 +162,7 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             fitting++;
             struct pb_point p;
             bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
-            /* First round: the best's own playbook; without a best, each in order. */
+            /* First round: the best kernel's playbook, or all in order if there is no best yet. */
             bool now = round == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;
@@ -199,8 +199,8 @@ static int reply_file(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Line spans in which two texts of as many lines differ, as anchors; the launch plan, which ends
- * with the first comment, may change without one. */
+/* Adds an anchor for each span of lines in which the two texts differ; both have as many lines. The
+ * launch plan, which ends with the first comment, needs no anchor. */
 static void add_anchors(const char *before, const char *after, struct strbuf *out)
 {
     const char *plan_end = strstr(before, "*/");
@@ -239,7 +239,7 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Shapes one beside those that are known, and an address one element off. */
+/* Proposes shapes one larger than the known ones, and an address one element off. */
 static void reply_tests(struct author_call *c)
 {
     const json_t *task = json_object_get(c->facts, "task");
@@ -258,7 +258,7 @@ static void reply_tests(struct author_call *c)
         }
         json_array_append_new(cases, json_pack("{s:o, s:i, s:i, s:s}", "axes", axes, "align_bytes",
                                                0, "offset_elems", (int)(i % 2), "why",
-                                               "one beside a known size"));
+                                               "one larger than a known size"));
     }
     json_t *reply = json_pack("{s:o}", "cases", cases);
     char *text = json_dumps(reply, JSON_COMPACT);

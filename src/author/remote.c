@@ -33,7 +33,7 @@ struct remote_call {
     struct sse sse;
     struct remote_answer answer;
     bool streaming;
-    uint64_t resume_ns; /* pausing until then; 0 = not */
+    uint64_t resume_ns; /* when the pause ends; 0 = no pause */
     uint32_t failures;  /* in a row */
     uint32_t empties, adapted;
 };
@@ -242,7 +242,7 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
 
 /* ---- judging an answer ---------------------------------------------------------------------- */
 
-/* Drops at the seam what the continuation says again, and a code fence it opened anew. */
+/* Appends the continuation without the text it repeats and without a code fence it opened again. */
 static void append_continuation(struct strbuf *text, const char *more, size_t n)
 {
     size_t most = MIN(MIN(text->len, n), 2000);
@@ -266,7 +266,7 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
-/* Adds what this answer cost to the call, and its text to the reply. */
+/* Adds the tokens of this answer to the call, and its text to the reply if keep_text. */
 static void take_answer(struct author_call *c, bool keep_text)
 {
     struct remote_call *rc = c->priv;
@@ -317,8 +317,8 @@ static bool names(const char *text, const char *word)
     return strcasestr(text, word) != NULL;
 }
 
-/* The model's own limit in "max_tokens is too large: 32000. This model supports at most 16384 ...":
- * the largest number below what was asked for; 0 if the message is about something else. */
+/* Finds the model's own limit in "max_tokens is too large: 32000. This model supports at most
+ * 16384 ...": the largest number below `asked`; 0 if the message is about something else. */
 static uint32_t token_limit_in(const char *m, uint32_t asked)
 {
     uint32_t most = 0;
@@ -329,7 +329,7 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
         return 0;
     for (const char *p = m; *p;) {
         if (!isdigit((unsigned char)*p)) {
-            bool word = isalnum((unsigned char)*p); /* of a model's name: gpt-4o-2024 */
+            bool word = isalnum((unsigned char)*p); /* part of a model's name: gpt-4o-2024 */
             for (p++; word && (isalnum((unsigned char)*p) || *p == '-' || *p == '_'); p++)
                 ;
             continue;
@@ -352,8 +352,8 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
            a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
 }
 
-/* A 400 that blames one parameter: change it or leave it out, and say so. Returns false if it does
- * not. */
+/* If an HTTP 400 names one parameter as its cause, changes or drops that parameter and notes it.
+ * Returns false if the message names none. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -470,7 +470,7 @@ static void too_big(struct author_call *c)
     author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes: not a kernel", AUTHOR_MAX_REPLY);
 }
 
-/* Text came, and is part of the reply now: is it all? */
+/* The answer's text is part of the reply now. Ends the call if it is complete, else goes on. */
 static void judge_text(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -503,7 +503,7 @@ static void judge_stream(struct author_call *c)
         take_answer(c, false);
         author_fail(c, ERR_LIMIT, "the model refused to answer (content filter or refusal)");
     } else if (damaged) {
-        /* A piece of text may be missing: what came cannot be trusted. */
+        /* A piece of text may be missing, so the rest of it is useless. */
         take_answer(c, false);
         snprintf(why, sizeof why, "%u events of the stream were garbage", damaged);
         pause_and_retry(c, why, "");

@@ -1,5 +1,5 @@
 /*
- * remote.h - what the HTTP authors share: one call as a series of requests until it has its text.
+ * remote.h - shared by the HTTP authors: a call sends requests until its text is complete.
  *
  *      start ──> REQUEST ──answer──> judge the answer
  *                   ^                  │ complete text ................... done
@@ -20,10 +20,10 @@
 #include "author/author.h"
 #include "base/strbuf.h"
 
-/* What one model turned out not to accept; remembered for the author's later calls. */
+/* Parameters that a model refused; the author leaves them out of its later calls. */
 struct remote_quirks {
     bool legacy_max_tokens; /* openai: max_tokens instead of max_completion_tokens */
-    uint32_t most_tokens;   /* of one reply; 0 = as many as are asked for */
+    uint32_t most_tokens;   /* in one reply; 0 = no limit known */
     bool no_max_tokens;
     bool no_temperature;
     bool no_stream_options;
@@ -31,7 +31,7 @@ struct remote_quirks {
     bool no_system; /* the stable part goes into the user's message */
 };
 
-/* What one answer held. Numbers are set, never added: a repeated event changes nothing. */
+/* The content of one answer. Numbers are set, never added: a repeated event changes nothing. */
 struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
@@ -41,7 +41,7 @@ struct remote_answer {
     bool error;
     char error_type[64];
     char error_text[320];
-    uint32_t malformed; /* events that were not what they should be */
+    uint32_t malformed; /* how many events broke the protocol */
 };
 
 struct remote_protocol {
@@ -68,9 +68,9 @@ void remote_end(struct author_call *c);
     "Your reply was cut off. Go on exactly where it stopped, repeating nothing and adding " \
     "no remark."
 
-/* Helpers for protocols. A text that is no UTF-8 loses its bad bytes, never the whole message. */
+/* Helpers for protocols. In a text that is not UTF-8 only the bad bytes are replaced. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
-/* How many tokens a reply may have: what the call wants, or the model's own limit. */
+/* How many tokens a reply may have: as many as the call asks for, or the model's own limit. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
 /* NULL-safe reads. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */

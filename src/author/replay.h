@@ -6,10 +6,10 @@
  *     {"hone-replay": 1, "run": {...}}          task, strategy, configuration
  *     {"call": {"role": "code", "index": 0, "prompt_sha": "...", "reply": "...", ...}}
  *     {"verdict": {"index": 0, "source_sha": "...", "verdict": {...}}}
- *     {"node": {"index": 0, "parent": -1, ...}}  the lineage a replay must arrive at
+ *     {"node": {"index": 0, "parent": -1, ...}}  a node that the replay must have, too
  *
- * Nothing is looked up by a prompt's text: a prompt that has changed since is drift, reported and
- * not a failure. The file is from outside: every line is checked as it is read.
+ * Prompts are no keys. A prompt that has changed since the recording is drift: a replay reports it
+ * and does not fail. The file comes from outside, so every line is checked as it is read.
  */
 #ifndef AUTHOR_REPLAY_H
 #define AUTHOR_REPLAY_H
@@ -29,7 +29,7 @@ struct replay;
 int replay_load(struct replay **out, const char *path, struct err *err);
 void replay_free(struct replay *r);
 const json_t *replay_run(const struct replay *r);
-/* Was the run stopped before its end? Then a replay stops where the recording does. */
+/* True if the recorded run was stopped before its end. A replay then stops at the same place. */
 bool replay_stopped(const struct replay *r);
 /* NULL if the recording has none; borrowed. */
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
@@ -37,9 +37,9 @@ const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);
 size_t replay_nodes(const struct replay *r);
 
-#define REPLAY_END "the recording ends here, as the run did" /* the error of a call after it */
+#define REPLAY_END "the recording ends here, as the run did" /* the error of a later call */
 
-/* The hash a prompt is recorded by. */
+/* The hash of a prompt, which the recording keeps. */
 void replay_prompt_sha(const char *stable, const char *turn, char hex[65]);
 
 #endif

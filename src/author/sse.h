@@ -1,5 +1,5 @@
 /*
- * sse.h - server-sent events, fed in pieces of any size, from a server that may be anything.
+ * sse.h - reads server-sent events in pieces of any size. The server may send anything.
  *
  *     struct sse p;
  *     sse_init(&p, on_event, ctx);
