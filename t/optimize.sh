@@ -66,7 +66,7 @@ out_lacks "is not pointed to" "report.md"
 # a best kernel that fails when it is judged again
 runs 0 "an unconfirmed best" "$HONE" optimize --author "replay:$rec/confirm.jsonl" -o confirmed
 out_has "is replayed" "the same as the recording's lineage"
-out_has "is told of" "NOT CONFIRMED: candidate 3 passed, and failed when it was judged again: unsafe"
+out_has "is told of" "NOT CONFIRMED: candidate 3 passed, but failed when it was evaluated again: unsafe"
 out_has "and the next is the best" "best: 70.0 us"
 out_has "timed beside PyTorch" "      torch             50.0 us  0.71x [0.71, 0.72]"
 ok "the report has a table" grep -q '^| R=1 | 70.0 us | 200.0 us, 2.86x' confirmed/report.md

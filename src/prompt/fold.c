@@ -11,8 +11,8 @@
 struct line {
     const char *text;
     size_t len;
-    int weight;     /* what is lost if it goes */
-    unsigned again; /* so many more lines like it follow */
+    int weight;     /* how important it is: the lightest lines are left out first */
+    unsigned again; /* how many more lines like it follow */
     bool gone;
 };
 
@@ -43,7 +43,7 @@ static int weigh(const struct line *l, size_t i, size_t n)
     return l->len ? w : 0;
 }
 
-/* Equal but for digits. */
+/* True if the lines differ in digits only. */
 static bool alike(const struct line *a, const struct line *b)
 {
     size_t i = 0, j = 0;
@@ -84,7 +84,8 @@ static uint64_t cost(const struct line *l)
     return estimate_tokens(l->text, l->len) + 1;
 }
 
-/* The lightest lines go first, and among equals those in the middle. */
+/* Leaves out lines until the total fits: the lightest first, and of equal ones those in the middle
+ * of the text first. */
 static void drop_until(struct line_vec *v, uint64_t total, uint64_t max)
 {
     for (int w = 0; w <= 12; w++) {

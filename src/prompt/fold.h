@@ -1,9 +1,9 @@
 /*
- * fold.h - long logs made short without losing what matters.
+ * fold.h - shortens long logs and keeps their important lines.
  *
- * Whole lines only. Lines that differ in numbers alone are shown once with a count; lines that say
- * what is wrong (errors, findings, expected and got, the candidate's own source) are the last to
- * go; each gap says how many lines it stands for.
+ * It leaves out whole lines only. Lines that differ in numbers alone are shown once, with a count.
+ * Lines that tell what is wrong (errors, findings, expected and got, the candidate's own source)
+ * are left out last. Each gap says how many lines are missing.
  */
 #ifndef PROMPT_FOLD_H
 #define PROMPT_FOLD_H

@@ -132,14 +132,14 @@ static int include(struct rendering *r, const char *name, int depth, struct err 
     if (!text)
         return -1;
     size_t n = strlen(text);
-    while (n && text[n - 1] == '\n') /* the including line brings its own */
+    while (n && text[n - 1] == '\n') /* the line with {{>part}} has its own newline */
         n--;
     int rc = render(r, name, text, n, depth + 1, err);
     free(text);
     return rc;
 }
 
-/* One {{...}} at `p`; sets *next past it and past what it governs. */
+/* Handles the {{...}} at `p`. Sets *next to the text after it; after {{/slot}} for a {{#slot}}. */
 static int directive(struct rendering *r, const char *p, const char *end, const char **next,
                      int depth, struct err *err)
 {
@@ -223,7 +223,7 @@ int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *
         rc = err_set(err, ERR_INTERNAL, "prompt '%s' has no line '<!-- turn -->'", name);
     if (rc == 0 && (p->stable.truncated || p->turn.truncated))
         rc = err_set(err, ERR_LIMIT, "prompt '%s' is larger than %u bytes", name, PROMPT_MAX_BYTES);
-    /* A limit may have cut a word of an author's in the middle of a character. */
+    /* A size limit may have cut an author's text in the middle of a character. */
     utf8_clean(p->stable.buf, p->stable.len);
     utf8_clean(p->turn.buf, p->turn.len);
     vec_each (struct prompt_section, s, &p->sections)

@@ -1,5 +1,5 @@
 /*
- * prompt.h - prompts from data files with strict slots, measured section by section.
+ * prompt.h - makes prompts from template files; every slot must be filled, and is measured.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -7,14 +7,17 @@
  *     author gets p.stable.buf and p.turn.buf
  *     prompt_release(&p);
  *
- * A template is prompts/NAME.md. In it: {{slot}} is replaced; {{>part}} includes prompts/part.md;
- * {{#slot}} ... {{/slot}} stays only if the slot is not empty; a line `<!-- turn -->` ends the part
- * that is the same from call to call. Other one-line comments are for readers and are dropped. A
- * slot without a value, and a value without a slot, are errors: a prompt never goes out half
- * filled. HONE_PROMPTS names a directory whose files stand in for the built-in ones.
+ * A template is prompts/NAME.md. In it:
+ *     {{slot}}                  is replaced by the slot's text
+ *     {{>part}}                 includes prompts/part.md
+ *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
+ *     <!-- turn -->             on a line of its own: ends the part that stays from call to call
+ * Other one-line comments are for readers and are dropped. A slot without a value is an error, and
+ * so is a value without a slot: no author gets a half-filled prompt. Files in the directory
+ * $HONE_PROMPTS replace the built-in ones.
  *
- * A slot over its budget is folded (fold.h), never cut in the middle of a line; `sections` says
- * what each slot cost.
+ * A slot with more than max_tokens is folded (fold.h), never cut in the middle of a line.
+ * `sections` holds the tokens of each slot.
  */
 #ifndef PROMPT_PROMPT_H
 #define PROMPT_PROMPT_H
@@ -50,7 +53,7 @@ struct prompt {
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);
-/* The text of prompts/NAME.md, included parts not yet in it; NULL with an error if absent. */
+/* The text of prompts/NAME.md before any part is included; NULL with an error if absent. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
 

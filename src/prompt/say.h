@@ -1,11 +1,12 @@
 /*
- * say.h - tasks and verdicts in words for an author, and the same facts as JSON for a program.
+ * say.h - describes tasks and verdicts to authors: in words for models, as JSON for programs.
  *
- * What must never be said, whoever asks:
- *  1. a held-out shape, or anything measured on one beyond that it failed;
+ * Invariants. No author is ever told:
+ *  1. a held-out shape, or anything measured at one, except that the candidate failed there;
  *  2. the oracle's source;
- *  3. a counter or a bottleneck while the profile is withheld.
- * Everything an author learns of a task or of a verdict goes through here, so these hold here.
+ *  3. a counter or a bottleneck while `profile` is false.
+ * All that an author learns about a task or a verdict comes from these functions, so they alone
+ * must keep the invariants.
  */
 #ifndef PROMPT_SAY_H
 #define PROMPT_SAY_H
@@ -21,21 +22,21 @@ void say_task(const struct task *t, struct strbuf *out);
 json_t *task_facts(const struct task *t);
 
 struct say_verdict {
-    bool profile;               /* counters and the bottleneck may be told */
+    bool profile;               /* may tell counters and the bottleneck */
     const struct verdict *best; /* to compare its time with; NULL = none */
     const struct verdict *parent;
-    const struct verdict *beside; /* that PyTorch was timed beside; NULL = none */
+    const struct verdict *beside; /* the verdict that holds PyTorch's times; NULL = none */
     uint64_t beside_index;
 };
 
-/* The whole of it: what failed and where, or how fast it is and what bounds it. */
+/* The whole verdict: the failure and its place, or the times and the bottleneck. */
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out);
 /* "pass, 12.3 us (1.42x naive, 71% of roofline)" or "mismatch: ...". */
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
 json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o);
 
-/* The candidate's percentage of the roofline, the geometric mean over the timed shapes as its time
- * is; *lowest (may be NULL) is that of the shape farthest away. 0 = unknown. */
+/* The candidate's percentage of the roofline: the geometric mean over the timed shapes. *lowest
+ * (may be NULL) gets the percentage of the worst shape. 0 = unknown. */
 double verdict_roofline(const struct verdict *v, double *lowest);
 
 #endif

@@ -12,8 +12,8 @@ static void say_shape(const struct task_tensor *x, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
-/* Values a kernel may stumble over. How the others are spread is not told: a kernel that counts on
- * it is wrong. */
+/* Names the special values that a kernel must handle. The distribution of the others is not told:
+ * a kernel that depends on it is wrong. */
 static void say_special(const struct task_tensor *x, struct strbuf *out)
 {
     static const char *const names[GEN_SPECIAL_COUNT] = {
@@ -26,7 +26,7 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
             strbuf_addf(out, "%s%s", any ? " and " : "; holds ", names[x->init.special[i]]);
             any = true;
         }
-    strbuf_adds(out, any ? " here and there" : "");
+    strbuf_adds(out, any ? " in some places" : "");
 }
 
 static void say_tensor(const struct task_tensor *x, struct strbuf *out)
@@ -36,7 +36,7 @@ static void say_tensor(const struct task_tensor *x, struct strbuf *out)
     strbuf_addf(out, ", %s",
                 x->is_input && x->is_output ? "read and updated in place"
                 : x->is_output              ? "output"
-                                            : "input (must stay as it is)");
+                                            : "input (must not be changed)");
     if (x->is_input)
         say_special(x, out);
     if (x->is_output)
@@ -83,8 +83,8 @@ void say_task(const struct task *t, struct strbuf *out)
     vec_each (struct task_tensor, x, &t->tensors)
         say_tensor(x, out);
     strbuf_adds(out,
-                "An element is right within atol + rtol * the size of the terms that make it + "
-                "half a unit of its dtype's last place.\n");
+                "An element may be off by atol + rtol * the size of the terms it is computed from "
+                "+ half a unit in the last place of its dtype.\n");
     bool any = false;
     vec_each (struct task_axis, a, &t->axes) {
         strbuf_addf(out, "%s`%s`", any ? ", " : "\nAxes: ", a->name);
@@ -118,8 +118,9 @@ void say_task(const struct task *t, struct strbuf *out)
     say_workloads(t, ROLE_TIME, "Timed at: ", out);
     say_workloads(t, ROLE_CHECK, "Checked at: ", out);
     say_workloads(t, ROLE_SMOKE, "First tried at: ", out);
-    strbuf_adds(out, "And checked at further shapes you are not told, odd and unaligned ones among "
-                     "them: the kernel must be right for every shape the constraints allow.\n");
+    strbuf_adds(out, "It is also checked at shapes that you are not told, odd and unaligned ones "
+                     "among them: the kernel must be right for every shape that the constraints "
+                     "allow.\n");
 }
 
 static json_t *tensor_facts(const struct task_tensor *x)

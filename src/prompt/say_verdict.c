@@ -35,7 +35,7 @@ double verdict_roofline(const struct verdict *v, double *lowest)
     return n ? exp(sum / n) : 0;
 }
 
-/* Wrong there, and not merely never reached. */
+/* True if the candidate ran at this workload and failed; false if it was never run there. */
 static bool failed(const struct verdict_workload *w)
 {
     return !w->ok && !str_eq(w->note, VERDICT_DID_NOT_RUN);
@@ -46,7 +46,8 @@ static bool heldout(const struct verdict_workload *w)
     return verdict_hidden(w->role) || str_starts(w->name, "heldout");
 }
 
-/* Was anything wrong at a held-out shape? Then the verdict's own words are not passed on. */
+/* True if anything failed at a held-out shape. The author then does not get the verdict's own
+ * texts, which may name the shape. */
 static bool heldout_failed(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)
@@ -80,7 +81,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* A number, not a digit of a name. */
+/* True if the text holds a number; digits inside a name do not count. */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
@@ -99,20 +100,20 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
         if (!failed(w))
             continue;
         if (heldout(w)) {
-            if (*w->note && !has_number(w->note)) /* the judge has taken them out */
+            if (*w->note && !has_number(w->note)) /* a number could tell the shape */
                 strbuf_addf(out, "- at a shape you were not told: %s\n", w->note);
             hidden++;
             continue;
         }
-        strbuf_addf(out, "- %s%s%s: output `%s`, worst error %.3g times what is allowed", w->name,
+        strbuf_addf(out, "- %s%s%s: output `%s`, worst error %.3g times the tolerance", w->name,
                     *w->shape ? " " : "", w->shape, w->output, w->max_ratio);
         strbuf_addf(out, "%s%s\n", *w->note ? "; " : "", w->note);
     }
     if (hidden)
         strbuf_addf(out,
-                    "- wrong at %u shape%s you were not told. It is right at the ones you know: "
-                    "look for what holds only there (sizes that do not divide a tile, rows "
-                    "shorter than a block, addresses aligned to one element).\n",
+                    "- wrong at %u shape%s you were not told, and right at the shapes you know: "
+                    "look for cases that only the others have (sizes that are no multiple of a "
+                    "tile, rows shorter than a block, addresses aligned to one element only).\n",
                     hidden, hidden > 1 ? "s" : "");
 }
 
@@ -137,7 +138,7 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
         if (f->count > 1)
             strbuf_addf(out, " (%llu times)", (unsigned long long)f->count);
         if (*f->other)
-            strbuf_addf(out, "; the other party: %s", f->other);
+            strbuf_addf(out, "; the other access: %s", f->other);
         strbuf_addc(out, '\n');
     }
 }
@@ -150,7 +151,7 @@ static bool was_beside(const struct verdict *v, const struct verdict_time *t)
     return false;
 }
 
-/* PyTorch's times, which were taken once: beside another candidate. */
+/* Adds PyTorch's times, which were measured once, together with another candidate. */
 static void say_beside(const struct verdict *v, const struct say_verdict *o, const char *workload,
                        struct strbuf *out)
 {
@@ -161,7 +162,7 @@ static void say_beside(const struct verdict *v, const struct say_verdict *o, con
             continue;
         strbuf_addf(out, "; %s took ", b->who);
         say_time(b->median_ns, out);
-        strbuf_addf(out, " beside candidate %llu", (unsigned long long)o->beside_index);
+        strbuf_addf(out, " when timed with candidate %llu", (unsigned long long)o->beside_index);
     }
 }
 
@@ -193,15 +194,15 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
                 r >= 1 ? "faster" : "SLOWER");
 }
 
-/* What is read off the machine code, not counted at a workload. */
+/* True if the counter was read from the machine code and not counted at a workload. */
 static bool is_static(const struct verdict_counter *c)
 {
     return str_eq(c->workload, "code");
 }
 
-/* A kernel that was counted at several workloads is told of at the last, which is a timed one:
- * counters of two shapes side by side would be read as one measurement. */
-static bool counted_again(const struct verdict *v, const struct verdict_counter *c)
+/* If a kernel was counted at several workloads, only the counters of the last one are told, which
+ * is a timed one. Readers would take counters of two shapes for one measurement. */
+static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))
         return true;
@@ -220,7 +221,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
     const char *kernel = "";
     size_t lines = 0;
     vec_each (struct verdict_counter, c, &v->counters) {
-        if (counted_again(v, c) || (c->line && lines++ >= 12))
+        if (is_superseded(v, c) || (c->line && lines++ >= 12))
             continue;
         if (!str_eq(kernel, c->kernel)) {
             kernel = c->kernel;
@@ -288,7 +289,7 @@ json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o)
     if (o->profile && v->kind == V_PASS) {
         json_t *counters = json_array();
         vec_each (struct verdict_counter, c, &v->counters)
-            if (!counted_again(v, c))
+            if (!is_superseded(v, c))
                 json_array_append_new(counters, json_pack("{s:s, s:s, s:s, s:i, s:f}", "kernel",
                                                           c->kernel, "name", c->name, "unit",
                                                           c->unit, "line", (int)c->line, "value",

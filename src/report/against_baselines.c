@@ -1,5 +1,5 @@
-/* against_baselines.c - the best kernel beside its baselines, from the verdict in which PyTorch was
- * timed. */
+/* against_baselines.c - compares the best kernel with its baselines, using the verdict that holds
+ * PyTorch's times. */
 #include <string.h>
 
 #include "base/log.h"
@@ -13,7 +13,8 @@ static bool is_kernel(const struct verdict_time *t)
     return str_eq(t->who, "candidate");
 }
 
-/* False if it is of another version of Hone, which is no reason not to show the rest of a run. */
+/* Returns false if another version of Hone wrote the verdict and this one cannot read it. The rest
+ * of the run can still be shown. */
 static bool load_verdict(struct store *s, const char *json_sha, struct verdict *out)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);
@@ -43,7 +44,7 @@ static void add_unconfirmed(struct summary *m, struct store *s, const struct ver
         (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
 }
 
-/* Takes the verdict if PyTorch was timed in it. */
+/* Uses the verdict for the comparison if it holds PyTorch's times and there is none yet. */
 static void take(struct summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_beside || !load_verdict(s, r->json_sha, &m->beside))
@@ -60,7 +61,7 @@ int beside_load(struct summary *m, struct store *s, struct err *err)
     const struct verdict_rec *own = NULL, *again = NULL;
     int rc = store_verdict_list(s, m->run.id, &list, &m->arena, err);
     vec_each (struct verdict_rec, r, &list) {
-        uint64_t node = r->index - STORE_CONFIRM; /* if it is a confirmation */
+        uint64_t node = r->index - STORE_CONFIRM; /* only used if it is a confirmation */
         if (m->best && (int64_t)r->index == m->best->verdict)
             own = r;
         if (r->index < STORE_CONFIRM || node >= m->nodes.n)
@@ -81,8 +82,8 @@ int beside_load(struct summary *m, struct store *s, struct err *err)
 
 static void heading(const struct summary *m, struct strbuf *out)
 {
-    strbuf_addf(out, "candidate %llu beside its baselines%s", (unsigned long long)m->best->index,
-                m->confirmed ? ", judged once more at the end of the run" : "");
+    strbuf_addf(out, "candidate %llu against its baselines%s", (unsigned long long)m->best->index,
+                m->confirmed ? ", evaluated once more at the end of the run" : "");
 }
 
 void beside_print(const struct summary *m, struct strbuf *out)
@@ -107,7 +108,7 @@ void beside_print(const struct summary *m, struct strbuf *out)
     }
 }
 
-/* The row of `who` at a workload, or NULL. */
+/* The times of `who` at a workload, or NULL. */
 static const struct verdict_time *row_of(const struct verdict *v, const char *workload,
                                          const char *who)
 {
@@ -117,7 +118,7 @@ static const struct verdict_time *row_of(const struct verdict *v, const char *wo
     return NULL;
 }
 
-/* Is this the first row of its baseline? Then it is a column. */
+/* True for the first times of each baseline: the table gets a column for it. */
 static bool is_column(const struct verdict *v, const struct verdict_time *t)
 {
     for (const struct verdict_time *b = v->times.items; b < t; b++)
@@ -131,7 +132,7 @@ void beside_markdown(const struct summary *m, struct strbuf *out)
     const struct verdict *v = &m->beside;
     if (!m->has_beside)
         return;
-    strbuf_adds(out, "## Beside its baselines\n\n");
+    strbuf_adds(out, "## Against its baselines\n\n");
     heading(m, out);
     strbuf_adds(out, "; a ratio is the baseline's time over the kernel's, with its 95% interval."
                      "\n\n| shape | the kernel |");

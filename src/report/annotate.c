@@ -45,7 +45,7 @@ static double at_line(const struct verdict *v, uint32_t line, const char *name)
     return sum;
 }
 
-/* What is shown beside a line, in this order; a counter that is zero is a blank. */
+/* The counters shown in front of each line, in this order; a zero is left blank. */
 static const struct {
     const char *counter, *title;
 } columns[] = {

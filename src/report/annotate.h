@@ -1,5 +1,5 @@
 /*
- * annotate.h - the emulator's counters for people: per kernel, and beside each source line.
+ * annotate.h - prints the emulator's counters for people: per kernel, and per source line.
  */
 #ifndef REPORT_ANNOTATE_H
 #define REPORT_ANNOTATE_H
@@ -9,7 +9,7 @@
 
 /* "kernel: name value unit", kernels in order. */
 void counters_text(struct strbuf *sb, const struct verdict *v);
-/* The source, each line with what it did in front of it and its findings below it. */
+/* The source; each line has its counters in front of it and its findings below it. */
 void annotate_text(struct strbuf *sb, const struct verdict *v, const char *source);
 
 #endif

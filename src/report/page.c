@@ -8,7 +8,7 @@
 #include "plan/dialect.h"
 #include "sys/file.h"
 
-/* An author's words on one line of the page: as text, not as columns, tags or quotes of code. */
+/* Adds an author's words as one line of plain text: they must not make columns, tags or code. */
 static void cell(const char *t, struct strbuf *out)
 {
     for (; *t; t++) {
@@ -104,7 +104,7 @@ static void page(const struct summary *m, const struct strbuf *best, struct strb
     if (best->len) {
         struct dialect_use use;
         dialect_scan(best->buf, best->len, &use);
-        strbuf_adds(out, "  the best kernel's facilities: ");
+        strbuf_adds(out, "  the best kernel uses: ");
         dialect_describe(&use, out);
         strbuf_addc(out, '\n');
     }

@@ -1,5 +1,5 @@
 /*
- * page.h - a run as a Markdown page with its lineage and a plot of time per candidate.
+ * page.h - writes a run as a Markdown page, with its lineage and a plot of time per candidate.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
@@ -10,7 +10,8 @@
 
 /* Writes DIR/report.md, DIR/time.svg and DIR/best.cu. */
 int report_write(const struct summary *m, struct store *s, const char *dir, struct err *err);
-/* Time of every passing candidate, and the best so far as a line; logarithmic if need be. */
+/* Plots the time of each candidate that passes, and the best so far as a line. The time axis is
+ * logarithmic if the times differ much. */
 void report_svg(const struct summary *m, struct strbuf *out);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_repair(const struct node_rec *n)
     return str_eq(n->role, "repair") || str_eq(n->role, "debug");
 }
 
-/* Where the candidate of this number stands; nodes.n if it does not. */
+/* The position of the candidate with this number in `nodes`; nodes.n if there is none. */
 static size_t position(const struct summary *m, int64_t index)
 {
     size_t i = 0;
@@ -43,7 +43,8 @@ const struct node_rec *summary_candidate(const struct summary *m, const char *wh
     return NULL;
 }
 
-/* Does a chain of repairs lead from node i to one that passes? Children follow their parents. */
+/* True if a chain of repairs leads from this node to one that passes. In the list, children come
+ * after their parents. */
 static bool repaired(const struct summary *m, const struct node_rec *of)
 {
     bool *chain = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *chain), found = false;
@@ -195,8 +196,8 @@ void summary_print(const struct summary *m, struct strbuf *out)
     }
     vec_each (struct unconfirmed, u, &m->unconfirmed)
         strbuf_addf(out,
-                    "  NOT CONFIRMED: candidate %llu passed, and failed when it was judged again: "
-                    "%s: %.200s\n",
+                    "  NOT CONFIRMED: candidate %llu passed, but failed when it was evaluated "
+                    "again: %s: %.200s\n",
                     (unsigned long long)u->node->index, u->kind, u->summary);
     for (size_t i = 0; i < m->moves.n; i++) {
         const struct move_gain *g = &m->moves.items[i];
@@ -214,7 +215,7 @@ void summary_print(const struct summary *m, struct strbuf *out)
     else
         strbuf_addf(out, "$%.2f\n", m->usd);
     if (m->drift)
-        strbuf_addf(out, "  %u prompts are not those of the recording (drift)\n", m->drift);
+        strbuf_addf(out, "  %u prompts differ from the recording's (drift)\n", m->drift);
 }
 
 json_t *summary_json(const struct summary *m)
@@ -276,7 +277,7 @@ static void node_text(const struct summary *m, const struct node_rec *n, struct 
     strbuf_addc(out, '\n');
 }
 
-enum { DEEPEST = 60 }; /* what is deeper stands below each other */
+enum { DEEPEST = 60 }; /* deeper nodes are not indented further */
 
 static void subtree(const struct summary *m, int64_t parent, char *indent, size_t depth,
                     struct strbuf *out)

@@ -1,6 +1,6 @@
 /*
- * summary.h - what a run came to, computed from the store alone: for the end of `hone optimize`,
- * `hone show`, the report and comparisons of strategies.
+ * summary.h - the numbers of one run, computed from the store alone: for the end of `hone
+ * optimize`, `hone show`, the report and comparisons of strategies.
  */
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
@@ -15,10 +15,10 @@
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
-    double geomean; /* of parent's time / its time where both passed; 0 = none */
+    double geomean; /* of parent's time / own time, where both passed; 0 = none */
 };
 
-/* A kernel that passed and failed when it was judged again (confirm.h). */
+/* A kernel that passed and then failed its confirmation (confirm.h). */
 struct unconfirmed {
     const struct node_rec *node;
     const char *kind, *summary;
@@ -39,22 +39,22 @@ struct summary {
     const struct node_rec *first_pass, *best; /* NULL = none */
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
-    bool has_beside, confirmed; /* confirmed: judged once more for it, at the end of the run */
-    struct verdict beside;      /* of the best kernel, with PyTorch's baselines; if has_beside */
+    bool has_beside, confirmed; /* confirmed: `beside` is the verdict of the confirmation */
+    struct verdict beside;      /* if has_beside: the best kernel's, with PyTorch's times */
 };
 
 int summary_load(struct summary *m, struct store *s, const char *which, struct err *err);
 void summary_release(struct summary *m);
-/* By its number, or "best"; NULL and an error if there is none. A run that was killed may lack a
- * number in the middle until it is carried on. */
+/* Finds a candidate by its number, or "best"; NULL and an error if there is none. A run that was
+ * killed may lack a number in the middle until it is resumed. */
 const struct node_rec *summary_candidate(const struct summary *m, const char *which,
                                          struct err *err);
 void summary_print(const struct summary *m, struct strbuf *out);
 json_t *summary_json(const struct summary *m);
 
-/* against_baselines.c: how the best kernel stands to every baseline, shape by shape; nothing where
- * PyTorch did not run. Part of summary_load, of the end of `hone optimize` and of `hone show`, of
- * the report, of summary_json. */
+/* against_baselines.c: compares the best kernel with every baseline, shape by shape; empty if
+ * PyTorch did not run. summary_load, the end of `hone optimize`, `hone show`, the report and
+ * summary_json use these. */
 int beside_load(struct summary *m, struct store *s, struct err *err);
 void beside_print(const struct summary *m, struct strbuf *out);
 void beside_markdown(const struct summary *m, struct strbuf *out);

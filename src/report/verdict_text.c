@@ -50,7 +50,7 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
     }
     if (v->workloads.n)
         strbuf_addf(sb,
-                    "checked: %zu of %zu workloads right; worst error %.2g of the allowed, "
+                    "checked: %zu of %zu workloads right; worst error %.2g of the tolerance, "
                     "rms %.2g of an ideal implementation's\n",
                     ok, v->workloads.n, worst, rms);
 }
@@ -77,7 +77,7 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     vec_each (const char *, w, &v->warnings)
         strbuf_addf(sb, "warning: %s\n", *w);
     strbuf_addc(sb, '\n');
-    if (*v->device) /* else it did not come so far */
+    if (*v->device) /* "": the evaluation ended before it ran on a device */
         strbuf_addf(sb, "device %s; ", v->device);
     strbuf_addf(sb, "%s; %s; seed %llu\n", v->compiler, v->arch, (unsigned long long)v->seed);
 }

@@ -1,5 +1,5 @@
 /*
- * verdict_text.h - a verdict for people: what, the evidence, ratios with their intervals.
+ * verdict_text.h - prints a verdict for people: its kind, the evidence, ratios with intervals.
  */
 #ifndef REPORT_VERDICT_TEXT_H
 #define REPORT_VERDICT_TEXT_H

@@ -54,7 +54,7 @@ static void test_waves(void **state)
 /* Later steps are told PyTorch's times, and whose they are. */
 static void test_told_later(void **state)
 {
-    static const char *const told = "torch took 50.0 us beside candidate 0";
+    static const char *const told = "torch took 50.0 us when timed with candidate 0";
     struct run_config c = config("refine");
     struct fake f;
     c.steps = 2;

@@ -47,8 +47,8 @@ static void test_confirmed(void **state)
     assert_true(o.m.has_beside && o.m.confirmed);
     beside_print(&o.m, &sb);
     assert_string_equal(sb.buf,
-                        "  candidate 3 beside its baselines, judged once more at the end of the "
-                        "run:\n"
+                        "  candidate 3 against its baselines, evaluated once more at the end of "
+                        "the run:\n"
                         "    R=1\n"
                         "      the kernel        85.0 us\n"
                         "      naive            200.0 us  2.35x [2.33, 2.38]\n"
@@ -129,8 +129,8 @@ static char *lucky_script(const struct author_call *c)
 /* A kernel that passed by luck is not the best; that it was taken for it is said aloud. */
 static void test_luck(void **state)
 {
-    static const char *const aloud = "NOT CONFIRMED: candidate 3 passed, and failed when it was "
-                                     "judged again: unsafe: made to fail";
+    static const char *const aloud = "NOT CONFIRMED: candidate 3 passed, but failed when it was "
+                                     "evaluated again: unsafe: made to fail";
     struct run_config c = config("refine");
     struct strbuf sb = STRBUF_INIT(1 << 20);
     struct fake f;
