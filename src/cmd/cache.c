@@ -1,5 +1,5 @@
 /*
- * cache.c - `hone cache`: what the compile cache holds, and making it smaller.
+ * cache.c - `hone cache`: shows what the compile cache holds, and makes it smaller.
  */
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ static void print_json(const struct cache *c, const struct cache_stat *st)
     json_decref(j);
 }
 
-/* Opens the cache, does one thing with it and prints what it holds then. */
+/* Opens the cache, calls `act` and prints what the cache then holds. */
 static int with_cache(int (*act)(struct cache *, const void *, struct cache_stat *, struct err *),
                       const void *arg, bool json)
 {
@@ -91,7 +91,7 @@ static int run_stat(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {.usage = "hone cache stat [options]",
-                                 .about = "Says what the compile cache holds.",
+                                 .about = "Shows what the compile cache holds.",
                                  .example = "hone cache stat --verify",
                                  .opts = opts};
     cmd_parse(&spec, &argc, argv);
@@ -103,12 +103,13 @@ static int run_prune(int argc, const char **argv)
     bool json = false;
     uint64_t max = UINT64_MAX;
     const struct option opts[] = {
-        OPT_BYTES(0, "max", &max, "SIZE", "bytes to leave (default: HONE_CACHE_MAX, 8G)"),
+        OPT_BYTES(0, "max", &max, "SIZE",
+                  "the size it may keep (default: HONE_CACHE_MAX, else 8G)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {.usage = "hone cache prune [options]",
-                                 .about = "Removes what was used longest ago.",
+                                 .about = "Removes the entries that were used longest ago.",
                                  .example = "hone cache prune --max 1G",
                                  .opts = opts};
     cmd_parse(&spec, &argc, argv);
@@ -116,8 +117,7 @@ static int run_prune(int argc, const char **argv)
 }
 
 static const struct command stat_command = {"stat", "what it holds", run_stat};
-static const struct command prune_command = {"prune", "remove what was used longest ago",
-                                             run_prune};
+static const struct command prune_command = {"prune", "remove entries used longest ago", run_prune};
 static const struct command *const parts[] = {&stat_command, &prune_command};
 
 static int run(int argc, const char **argv)

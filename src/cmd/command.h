@@ -1,9 +1,9 @@
 /*
- * command.h - what a subcommand is. To add one: write cmd/NAME.c that ends in
+ * command.h - defines a subcommand. To add one, write cmd/NAME.c that ends in
  *
  *     const struct command cmd_NAME = {"name", "one line for `hone --help`", run};
  *
- * declare it in commands.h and give it a row in the table of main.c. In it:
+ * declare it in commands.h and add it to the table of main.c. Its function looks like this:
  *
  *     static int run(int argc, const char **argv)
  *     {
@@ -25,7 +25,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 
-/* Larger than the compiler takes: that one says so in its result. */
+/* More than the compile service accepts, so that its own message about the size is shown. */
 enum { CMD_MAX_SOURCE = 128 << 20 };
 
 enum hone_exit {
@@ -42,23 +42,25 @@ struct command {
     int (*run)(int argc, const char **argv); /* argv[0] is the command's name */
 };
 
-/* True in `hone-test` alone (docs/testing.md): there a detector can be switched off. */
+/* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */
 extern const bool hone_testing;
 
-/* Runs the one of a table that argv[0] names; `of` is "" or the command these are parts of. */
+/* Runs the command of a table that argv[0] names. `of` is the command that these belong to; "" for
+ * `hone` itself. */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
 
 /* Parses options in place, leaving the operands; exits 0 after --help, 2 on bad usage. */
 void cmd_parse(const struct options *spec, int *argc, const char **argv);
-/* Says what is wrong with the way the command was called, and returns HONE_USAGE. */
+/* Prints what is wrong with the command line, and returns HONE_USAGE. */
 int cmd_usage(const struct options *spec, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Reads a kernel file; one too big for any compiler is the user's mistake, not the machine's. */
+/* Reads a kernel file. If it is too large for any compiler, the error blames the file and not the
+ * machine. */
 int cmd_read_source(const char *path, struct strbuf *out, struct err *err);
-/* Prints what an author wrote: to a terminal without control characters, else as it is. */
+/* Prints text from an author. If stdout is a terminal, leaves control characters out. */
 void cmd_print_foreign(const char *text, size_t len);
-/* Prints the error; returns the exit code that fits its kind. */
+/* Prints the error; returns the exit code for its kind. */
 int cmd_fail(const struct err *err);
 
 #endif

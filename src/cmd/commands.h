@@ -1,5 +1,5 @@
 /*
- * commands.h - every subcommand's one entry, each defined at the end of cmd/NAME.c.
+ * commands.h - declares all subcommands. Each is defined at the end of cmd/NAME.c.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H

@@ -1,5 +1,5 @@
 /*
- * compile.c - `hone compile`: one kernel file to PTX, cubin, machine code or facts.
+ * compile.c - `hone compile`: compiles a kernel file and prints PTX, cubin, machine code or facts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-/* Machine code by kind; empty if it cannot be read. */
+/* Counts of machine instructions by kind; empty if the machine code cannot be read. */
 static json_t *machine_json(const struct sass_vec *v)
 {
     json_t *out = json_array();
@@ -149,7 +149,7 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
     strbuf_release(&sb);
 }
 
-/* The device's own architecture, else Hopper's. */
+/* The architecture of this machine's GPU, else Hopper's. */
 static const char *device_arch(char out[16])
 {
     struct gpu_probe gpu;
@@ -171,7 +171,7 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     struct arena a = ARENA_INIT;
     struct toolchain tc;
     toolchain_find(&tc);
-    /* For JSON the bits do: no disassembler is started. */
+    /* The counts of --json are read from the cubin itself, without a disassembler. */
     if (c->ok && (w->sass || w->json) &&
         sass_count(c->cubin, c->cubin_len, w->sass ? tc.cuobjdump : "", &machine, &listing, &a,
                    err) < 0)
@@ -211,7 +211,7 @@ static int run(int argc, const char **argv)
     struct compiler_config cfg = {0};
     const struct option opts[] = {
         OPT_STR(0, "arch", &arch, "SM", "sm_80 ... sm_120 (default: this GPU's own, else sm_90a)"),
-        OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: the best there is)"),
+        OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: the best one found)"),
         OPT_FLAG(0, "ptx", &w.ptx, "print the PTX"),
         OPT_FLAG(0, "cubin", &w.cubin, "print the cubin"),
         OPT_FLAG(0, "sass", &w.sass, "print machine code: counts by kind, and the listing"),
@@ -226,8 +226,8 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone compile [options] KERNEL.cu",
-        .about = "Compiles a kernel and says what became of it: registers, shared memory, spills,\n"
-                 "parameter types; or why it does not compile.",
+        .about = "Compiles a kernel and prints facts about it: registers, shared memory, spills,\n"
+                 "parameter types; or says why it does not compile.",
         .example = "hone compile kernels/softmax.cu\nhone compile --ptx kernels/softmax.cu",
         .opts = opts,
     };

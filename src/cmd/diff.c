@@ -16,7 +16,7 @@ static const struct node_rec *parent_of(const struct summary *m, const struct no
     snprintf(number, sizeof number, "%lld", (long long)n->parent);
     if (n->parent >= 0)
         return summary_candidate(m, number, err);
-    err_set(err, ERR_INPUT, "candidate %llu was made from none: name the other one too",
+    err_set(err, ERR_INPUT, "candidate %llu has no parent: name the other candidate too",
             (unsigned long long)n->index);
     return NULL;
 }

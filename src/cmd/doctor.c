@@ -1,8 +1,8 @@
 /*
- * doctor.c - what this machine has, and what each missing thing would enable.
+ * doctor.c - `hone doctor`: shows what this machine has, and what each missing thing would enable.
  *
- * One row per thing. A probe fills in the row; it never fails the command. The exit status answers
- * one question: can Hone evaluate a kernel here, on a GPU or on the emulator?
+ * Each thing has a row, and a probe fills it in. A failing probe does not fail the command. The
+ * exit status answers one question: can Hone evaluate a kernel here, on a GPU or on the emulator?
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ struct row {
     const char *name;
     bool found;
     bool essential;
-    const char *detail;  /* what was found, or why not */
-    const char *enables; /* what it is for */
+    const char *detail;  /* the version or path found, or why it is missing */
+    const char *enables; /* its use */
 };
 
 struct doctor {
@@ -33,7 +33,7 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* A path below the current directory is shown from here. */
+/* Shows a path below the current directory as a relative one. */
 static const char *shown(const char *path)
 {
     char cwd[4096];
@@ -144,7 +144,7 @@ static void check_ncu(struct doctor *d)
 {
     check_tool(d, "ncu", d->tc.ncu, "Version", "hardware profiles; without it, emulator counters");
     struct strbuf sb = STRBUF_INIT(64 << 10);
-    /* The driver may keep performance counters for root. */
+    /* The driver may allow performance counters to root only. */
     if (*d->tc.ncu && geteuid() != 0 &&
         file_read("/proc/driver/nvidia/params", sb.max, &sb, NULL) == 0 &&
         strstr(sb.buf, "RmProfilingAdminOnly: 1")) {
@@ -193,7 +193,7 @@ static void check_library(struct doctor *d, const char *name, const char *file, 
         dl_close(h);
 }
 
-/* Names only: a key's value is nobody's business. */
+/* Prints the names of the variables only, never a key. */
 static void check_keys(struct doctor *d)
 {
     static const char *const keys[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"};
@@ -223,7 +223,7 @@ static void examine(struct doctor *d)
     toolchain_find(&d->tc);
     check_gpu(d);
     check_nvrtc(d);
-    check_tool(d, "nvcc", d->tc.nvcc, "release", "a second compiler, if NVRTC is not to be used");
+    check_tool(d, "nvcc", d->tc.nvcc, "release", "a second compiler, in place of NVRTC");
     check_cute(d);
     check_worker(d);
     check_tool(d, "cc", d->tc.cc, "", "oracles of your own tasks on the CPU");
@@ -296,8 +296,8 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone doctor [--json]",
-        .about = "Says what this machine has, and what each missing thing would enable. Exits 3\n"
-                 "where kernels can be neither compiled nor run.",
+        .about = "Shows what this machine has, and what each missing thing would enable. Exits 3\n"
+                 "if Hone cannot evaluate kernels here.",
         .example = "hone doctor",
         .opts = opts,
     };

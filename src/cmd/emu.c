@@ -1,6 +1,6 @@
 /*
- * emu.c - `hone emu TASK kernel.cu`: a kernel on the emulator, with what the sanitizer and the
- * counters saw.
+ * emu.c - `hone emu TASK kernel.cu`: runs a kernel on the emulator and prints the sanitizer's
+ * findings and the counters.
  */
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
     strbuf_release(&sb);
 }
 
-/* A PTX file from anywhere, with its buffers described by hand. */
+/* Runs a PTX file without a task; the user describes its buffers in --job. */
 static int run_bare(const struct bare_options *o, bool json, const struct shown *shown)
 {
     struct problem_vec problems = VEC_INIT;
@@ -68,7 +68,7 @@ static int run(int argc, const char **argv)
                 "only this one: smoke:0, time:1, or its number in the task (default: all smoke)"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU whose time is modelled (default h200)"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the GPU's own)"),
-        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "of the data and of the interleaving"),
+        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data and of the order of warps"),
         OPT_FLAG(0, "annotate", &shown.annotate, "the source with counters and findings per line"),
         OPT_STR(0, "ptx", &bare.ptx, "FILE", "a PTX file instead of a task and a kernel"),
         OPT_STR(0, "job", &bare.job, "JSON", "its buffers and launches (docs/emulator.md)"),
@@ -79,7 +79,7 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone emu [options] TASK KERNEL.cu | hone emu [options] --ptx FILE --job JSON",
         .about =
-            "Runs a kernel on the emulator: no GPU needed. Says what is wrong with it and where,\n"
+            "Runs a kernel on the emulator, without a GPU. Shows what is wrong with it and where,\n"
             "and what it did: instructions, memory traffic, conflicts, a modelled time.",
         .example = "hone emu --annotate --workload smoke:0 softmax kernels/softmax.cu",
         .opts = opts,

@@ -1,5 +1,5 @@
 /*
- * eval.c - `hone eval TASK kernel.cu`: one candidate to its verdict.
+ * eval.c - `hone eval TASK kernel.cu`: evaluates one candidate and prints its verdict.
  */
 #include <stdio.h>
 
@@ -30,13 +30,14 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the device's own)"),
         OPT_STR(0, "compiler", &j.options.compiler, "NAME", "nvrtc or nvcc (default: the best)"),
-        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "replay: the same data and held-out shapes"),
+        OPT_POS_UINT(0, "seed", &j.config.seed, "N",
+                     "use the data and held-out shapes of this seed"),
         OPT_STR(0, "workload", &j.config.workload, "W", "only this one: smoke:0, or its number"),
         OPT_STRS(0, "against", &against, "FILE", "another kernel as a baseline"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "spent on measuring (default 2s)"),
+                     "time spent on measuring (default 2s)"),
         OPT_POS_TIME(0, "call-limit", &j.config.call_ns, "TIME",
-                     "a call that takes longer hangs (default 5s, on the emulator 20s)"),
+                     "a longer call counts as a hang (default 5s, on the emulator 20s)"),
         OPT_FLAG(0, "smoke", &smoke, "only the smoke workloads"),
         OPT_FLAG(0, "skip-time", &no_time, "check, but do not time"),
         OPT_FLAG(0, "skip-baselines", &no_baselines, "leave the task's own baselines out"),
@@ -50,9 +51,9 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone eval [options] TASK KERNEL.cu",
         .about =
-            "Judges one kernel: compiles it, runs it under the sanitizer, checks it against the\n"
-            "oracle on listed and held-out shapes, times it beside baselines.\n"
-            "Exit status: 0 pass, 1 not, 3 could not be judged.",
+            "Evaluates one kernel: compiles it, runs it under the sanitizer, compares it with the\n"
+            "oracle on listed and held-out shapes, times it against baselines.\n"
+            "Exit status: 0 it passes, 1 it does not, 3 it could not be judged.",
         .example = "hone eval softmax kernels/softmax.cute.cu",
         .opts = opts,
     };
@@ -74,4 +75,4 @@ static int run(int argc, const char **argv)
     return rc;
 }
 
-const struct command cmd_eval = {"eval", "judge one kernel: right, safe, how fast", run};
+const struct command cmd_eval = {"eval", "evaluate one kernel: is it right, safe, fast?", run};

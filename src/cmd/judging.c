@@ -32,7 +32,7 @@ static int show(const struct judging *j, const struct verdict *v, const char *so
     return v->kind == V_PASS ? HONE_OK : v->kind == V_UNJUDGED ? HONE_ENV : HONE_NEGATIVE;
 }
 
-/* From source to verdict, with a line of progress for whom has to wait. */
+/* Evaluates the source and shows a line of progress while it waits. */
 static int evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
                     const struct eval_config *cfg, struct verdict *v, struct err *err)
 {

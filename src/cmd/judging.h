@@ -1,6 +1,6 @@
 /*
- * judging.h - what `hone eval`, `hone emu` and `hone profile` share: a task, a kernel file, a
- * verdict.
+ * judging.h - the code that `hone eval`, `hone emu` and `hone profile` share: it loads a task and a
+ * kernel file, evaluates the kernel and prints the verdict.
  */
 #ifndef CMD_JUDGING_H
 #define CMD_JUDGING_H
@@ -12,14 +12,14 @@ struct judging {
     struct eval_options options;
     struct eval_config config;
     bool json;
-    /* prints what people see; the JSON is the same for all */
+    /* prints the verdict for people; the JSON is the same for all commands */
     void (*print)(const struct verdict *v, const char *source, const void *ctx);
     const void *ctx;
 };
 
-/* Loads both, evaluates, prints; returns the exit status: 0 pass, 1 not, 3 unjudged. */
+/* Returns the exit status: 0 the kernel passes, 1 it does not, 3 it could not be judged. */
 int judging_run(const struct judging *j);
-/* A task by name or path; its problems go to stderr. */
+/* Loads a task by name or path; prints its problems to stderr. */
 struct task *cmd_load_task(const char *name);
 
 #endif

@@ -1,5 +1,4 @@
-/* log.c - `hone log RUN`: every call and note in order; one call in full; the run as a recording.
- */
+/* log.c - `hone log RUN`: lists calls and notes, prints one call, or exports a recording. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +67,7 @@ static int print_all(const struct summary *m, bool json)
     return HONE_OK;
 }
 
-/* `code/3`, as it is listed. */
+/* Finds a call by the name that the list shows: `code/3`. */
 static const struct call_rec *find_call(const struct summary *m, const char *which)
 {
     vec_each (struct call_rec, c, &m->calls) {

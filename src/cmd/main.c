@@ -1,5 +1,5 @@
 /*
- * main.c - the program `hone`: a table of commands and the way into one of them.
+ * main.c - the program `hone`: a table of commands; it runs the one that argv names.
  */
 #include <errno.h>
 #include <poll.h>
@@ -34,7 +34,7 @@ static const struct command *const table[] = {
 static void help(void)
 {
     puts("usage: hone COMMAND [options]\n\n"
-         "Turns what must be computed into a fast, verified GPU kernel.\n");
+         "Writes fast GPU kernels for a task and verifies them.\n");
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         printf("  %-10s %s\n", table[i]->name, table[i]->summary);
     puts("\nhone COMMAND --help explains one, with an example. --json prints JSON on stdout.\n"
@@ -42,7 +42,8 @@ static void help(void)
          "HONE_LOG=debug (or AREA:debug) says more on stderr.");
 }
 
-/* A full disk or a closed pipe must not look like success; who stopped reading knows it. */
+/* Fails if stdout could not be written: a full disk or a closed pipe must not look like success.
+ * If the reader closed the pipe, no message is needed. */
 static int finish(int status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
@@ -54,7 +55,7 @@ static int finish(int status)
                     errno ? strerror(errno) : "an error while printing");
         return HONE_ENV;
     }
-    /* What was finished before the signal was looked at is a result all the same. */
+    /* If the command finished before it noticed the signal, its result counts. */
     return interrupted() && status != HONE_OK ? HONE_INTERRUPTED : status;
 }
 

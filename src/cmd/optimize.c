@@ -1,6 +1,6 @@
 /*
- * optimize.c - `hone optimize TASK`: the main job. A run is begun here and carried out by
- * session.c; `hone resume` carries on what was begun.
+ * optimize.c - `hone optimize TASK`: makes the configuration of a run and begins it; session.c
+ * carries it out. `hone resume` resumes a run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* A recording brings its own configuration: the replay is the same run. */
+/* Takes the configuration from the recording, so that the replay is the same run. */
 static int config_of_recording(struct run_config *c, const char *spec, const char *task,
                                bool rejudge, struct arena *mem, struct err *err)
 {
@@ -96,7 +96,7 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-/* Will the judge be a GPU? Then the emulator's model is worth asking first. */
+/* True if candidates run on a GPU. Then it helps to ask the emulator's cost model first. */
 static bool on_gpu(const struct run_config *c)
 {
     struct gpu_probe g = {.n = 0};
@@ -165,18 +165,18 @@ static int run(int argc, const char **argv)
                      "steps, rounds or nodes (default: the strategy's)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",
                  "repairs of a failed step, 0 for none (default 5; team 3)"),
-        OPT_POS_UINT(0, "tries", &w.tries, "N", "fresh starts of the first kernel"),
+        OPT_POS_UINT(0, "tries", &w.tries, "N", "how often a first kernel is asked for"),
         OPT_POS_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
         OPT_POS_UINT(0, "proposals", &w.proposals, "N",
-                     "refine: moves asked for a step; the emulator's model picks the\n"
-                     "one to judge (default: 4 for playbook on a GPU, else 1)"),
-        OPT_POS_UINT(0, "seed", &w.seed, "N", "of the search's choices (default 1)"),
+                     "refine: moves asked for at a step; the emulator's cost model picks\n"
+                     "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
+        OPT_POS_UINT(0, "seed", &w.seed, "N", "seed of the search's choices (default 1)"),
         OPT_GROUP("Budgets"),
         OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N", "in and out together"),
         OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD", "money (prices.json)"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "judged candidates"),
-        OPT_GROUP("Where it is judged"),
+        OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c.device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &c.on, "PLACE", "local (default) or spool:DIR"),
@@ -196,11 +196,11 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone optimize [options] TASK",
-        .about = "Writes, judges and refines kernels for a task until the budget or the roofline\n"
-                 "ends it; leaves the best kernel and a report. Everything is recorded: a run\n"
-                 "that was interrupted is carried on by `hone resume`. On a GPU PyTorch is timed\n"
-                 "beside the first kernel that passes and, at the end, beside the best, which is\n"
-                 "judged once more for it.",
+        .about = "Writes, judges and refines kernels for a task until a budget is used up or the\n"
+                 "roofline is near. Writes the best kernel and a report. Everything is recorded,\n"
+                 "so `hone resume` can go on with a run that was interrupted. On a GPU, PyTorch\n"
+                 "is timed twice: with the first kernel that passes and, at the end, with the\n"
+                 "best one, which is evaluated once more for this.",
         .example = "hone optimize softmax --author anthropic:claude-sonnet-4-5 --budget-usd 2\n"
                    "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12",
         .opts = opts,

@@ -1,5 +1,5 @@
 /*
- * playbook.c - `hone playbook`: what the built-in author knows, and its kernels one by one.
+ * playbook.c - `hone playbook`: lists the built-in author's playbooks and prints their kernels.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define DIR_OPTION(dir) OPT_STR(0, "dir", dir, "DIR", "further playbooks: DIR/NAME/playbook.json")
 #define NEWEST_ARCH 90
 
-/* The built-in tasks a playbook fits. */
+/* The built-in tasks that a playbook serves. */
 static json_t *fitting_tasks(const struct playbook *pb)
 {
     struct arena mem = ARENA_INIT;
@@ -93,8 +93,8 @@ static int run_list(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {.usage = "hone playbook list [options]",
-                                 .about = "The playbooks, their settings ([]: where they start) "
-                                          "and the built-in tasks they fit.",
+                                 .about = "Lists the playbooks, their settings ([]: the first "
+                                          "value tried) and the built-in tasks they serve.",
                                  .example = "hone playbook list",
                                  .opts = opts};
     cmd_parse(&spec, &argc, argv);
@@ -200,7 +200,7 @@ static int run_kernel(int argc, const char **argv)
     return rc < 0 ? cmd_fail(&err) : HONE_OK;
 }
 
-static const struct command list_command = {"list", "what there is", run_list};
+static const struct command list_command = {"list", "list the playbooks", run_list};
 static const struct command kernel_command = {"kernel", "print a kernel for a task", run_kernel};
 
 static int run(int argc, const char **argv)
@@ -209,7 +209,7 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {OPT_END()};
     const struct options spec = {
         .usage = "hone playbook list [options]\nhone playbook kernel [options] PLAYBOOK TASK ...",
-        .about = "Kernel templates with settings: what `--author playbook` writes from.",
+        .about = "Playbooks are kernel templates with settings; `--author playbook` uses them.",
         .example = "hone playbook list\nhone playbook kernel softmax softmax threads=256 >k.cu",
         .opts = opts,
         .stop_at_operand = true};
@@ -219,4 +219,4 @@ static int run(int argc, const char **argv)
     return cmd_dispatch("playbook", parts, ARRAY_LEN(parts), argc, argv);
 }
 
-const struct command cmd_playbook = {"playbook", "what the built-in author knows", run};
+const struct command cmd_playbook = {"playbook", "the templates of the built-in author", run};

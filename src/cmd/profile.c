@@ -1,5 +1,5 @@
 /*
- * profile.c - `hone profile TASK kernel.cu`: what bounds a kernel, and the numbers that say so.
+ * profile.c - `hone profile TASK kernel.cu`: shows which resource bounds a kernel, with numbers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void cell(struct strbuf *sb, double v)
         strbuf_addf(sb, " %8.1f", v);
 }
 
-/* A row per kernel and timed workload: time, then each unit's share of its peak. */
+/* Prints a row for each kernel and timed workload: its time, then each unit's share of its peak. */
 static void shares(struct strbuf *sb, const struct verdict *v)
 {
     struct prof_kernel k[MAX_KERNELS];
@@ -74,8 +74,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the device's own)"),
         OPT_STR(0, "workload", &j.config.workload, "W", "only this one: time:0 (default: all)"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "spent on measuring (default 2s)"),
-        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "of the data"),
+                     "time spent on measuring (default 2s)"),
+        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE", "what Nsight Compute printed"),
         OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
@@ -84,10 +84,10 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone profile [options] TASK KERNEL.cu",
         .about =
-            "Says what bounds a kernel at each timed shape, and shows the counters behind it: "
+            "Shows what bounds a kernel at each timed shape, and the counters that tell it: "
             "from\n"
             "Nsight Compute where the driver permits it, else from the emulator. The kernel is\n"
-            "judged first; one that does not pass has no profile.\n"
+            "evaluated first; one that does not pass has no profile.\n"
             "Exit status: 0 profiled, 1 the kernel does not pass, 3 could not be judged.",
         .example = "hone profile --workload time:0 softmax kernels/softmax.cu",
         .opts = opts,

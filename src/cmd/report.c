@@ -1,4 +1,4 @@
-/* report.c - `hone report RUN`: a run as a Markdown page, a plot and its best kernel. */
+/* report.c - `hone report RUN`: writes a Markdown page, a plot and the best kernel of a run. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -53,4 +53,4 @@ static int run(int argc, const char **argv)
     return rc;
 }
 
-const struct command cmd_report = {"report", "a run as a page with a plot", run};
+const struct command cmd_report = {"report", "write a run as a page with a plot", run};

@@ -1,4 +1,4 @@
-/* resume.c - `hone resume RUN`: carry on a run that was stopped, killed or out of budget. */
+/* resume.c - `hone resume RUN`: goes on with a run that was stopped, killed or out of budget. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,14 +46,14 @@ static int run(int argc, const char **argv)
     const char *store = NULL, *author = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {
-        OPT_STR('a', "author", &author, "WHO", "another author from here on"),
+        OPT_STR('a', "author", &author, "WHO", "use another author from now on"),
         OPT_POS_UINT('n', "steps", &steps, "N", "another number of steps"),
         OPT_POS_UINT(0, "budget-tokens", &wish.budget.tokens, "N",
-                     "a new budget, of the whole run"),
+                     "a new budget for the whole run"),
         OPT_POS_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
         OPT_POS_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
         OPT_POS_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
-        OPT_STR(0, "device", &wish.device, "DEV", "judge there from here on"),
+        OPT_STR(0, "device", &wish.device, "DEV", "evaluate there from now on"),
         OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
         OPT_STR(0, "store", &store, "FILE", SESSION_STORE_HELP),
@@ -63,8 +63,8 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone resume [options] RUN",
-        .about = "Carries a run on. Nothing that was recorded is asked or judged again; a call\n"
-                 "that was under way is taken up (mailbox) or asked once more.",
+        .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
+                 "was not finished is picked up (mailbox) or made once more.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
         .opts = opts,
     };
@@ -83,4 +83,4 @@ static int run(int argc, const char **argv)
     return rc;
 }
 
-const struct command cmd_resume = {"resume", "carry a run on", run};
+const struct command cmd_resume = {"resume", "go on with a run that was stopped", run};

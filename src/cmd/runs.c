@@ -1,4 +1,4 @@
-/* runs.c - `hone runs`: what is in the store. */
+/* runs.c - `hone runs`: lists the runs in the store. */
 #include <stdio.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 #include "report/summary.h"
 #include "sys/json.h"
 
-/* Before is the first baseline, the task's simple kernel as a rule: what the run set out from. */
+/* The column `before` is the first baseline: the task's simple kernel, if it has one. */
 static void print_run(const struct run_rec *r)
 {
     char when[32] = "", gain[16] = "";

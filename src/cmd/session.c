@@ -49,7 +49,7 @@ static void on_judging(void *ctx, const struct agent *a, size_t n)
         progress_show(&l->p, "step %u: judging %zu candidate%s ...", a->step, n, n > 1 ? "s" : "");
 }
 
-/* How it stands to the first baseline: the geometric mean over the shapes, and its interval. */
+/* The ratio to the first baseline: the geometric mean over the shapes, with its interval. */
 static void add_ratio(const struct verdict *v, struct strbuf *sb)
 {
     const char *who = NULL;
@@ -70,7 +70,7 @@ static void add_ratio(const struct verdict *v, struct strbuf *sb)
         return;
     mean /= n;
     strbuf_addf(sb, "  %.2fx", exp(mean));
-    if (!v->time_is_model) /* a model says the same each time */
+    if (!v->time_is_model) /* modelled times have no spread */
         strbuf_addf(sb, " [%.2f, %.2f]", exp(mean - sqrt(var) / n), exp(mean + sqrt(var) / n));
     strbuf_addf(sb, " %s", who);
 }
@@ -120,7 +120,7 @@ static void on_confirming(void *ctx, const struct agent *a, const struct node *n
 {
     struct live *l = ctx;
     if (!l->quiet)
-        progress_show(&l->p, "judging candidate %llu once more, beside PyTorch ...",
+        progress_show(&l->p, "evaluating candidate %llu once more, with PyTorch ...",
                       (unsigned long long)n->index);
 }
 
@@ -135,7 +135,7 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct parts {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    struct evaluator *eval, *model; /* model: the emulator, beside a GPU, to order proposals */
+    struct evaluator *eval, *model; /* model: the emulator, if `eval` is a GPU; ranks proposals */
     struct replay *replay;
     struct judge *judge;
     struct prices *prices;
@@ -160,7 +160,7 @@ static int check_price(const struct parts *p, const struct author *a, const stru
     if (b->usd <= 0 || prices_find(p->prices, author_scheme(a), author_model(a), &x))
         return 0;
     return err_set(err, ERR_USAGE,
-                   "no price is known for '%s', so a budget in money cannot be kept: add it to "
+                   "no price is known for '%s', so --budget-usd cannot be checked: add it to "
                    "~/.config/hone/prices.json or drop --budget-usd",
                    author_spec(a));
 }
@@ -246,7 +246,7 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
                : !m.best || other              ? HONE_NEGATIVE
                                                : HONE_OK;
     if (!s->json && (interrupted() || str_eq(m.run.state, "failed")))
-        fprintf(stderr, "hone: nothing is lost: `hone resume %s` carries it on\n", s->run_name);
+        fprintf(stderr, "hone: nothing is lost: `hone resume %s` goes on with it\n", s->run_name);
     summary_release(&m);
     strbuf_release(&text);
     strbuf_release(&differ);
@@ -254,7 +254,7 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     return code;
 }
 
-/* PREFIX and a path: the same with the full path, if there is such a file. */
+/* If the text is `prefix` and the path of an existing file, makes that path absolute. */
 static const char *in_full(const char *text, const char *prefix, struct arena *mem)
 {
     char *full = str_starts(text, prefix) ? realpath(text + strlen(prefix), NULL) : NULL;
@@ -264,7 +264,7 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
     return text;
 }
 
-/* A task, an author's directory or recording, a spool: the run may be carried on from anywhere. */
+/* Makes the paths of task, authors and spool absolute: the user may resume from any directory. */
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
@@ -293,7 +293,7 @@ static int begin_run(struct session *s, const struct task *t, struct arena *mem,
     return 0;
 }
 
-/* What `hone resume` was told counts for the run from here on, and for its recording. */
+/* Stores the options of `hone resume`: they hold for the rest of the run and its recording. */
 static int keep_config(const struct session *s, const struct task *t, struct arena *mem,
                        struct err *err)
 {
@@ -315,7 +315,8 @@ int session_run(struct session *s)
     int code = HONE_ENV, rc = -1;
     if (!(p.task = cmd_load_task(s->config->task)))
         return HONE_ENV;
-    /* An author or a device that cannot be had leaves no run behind, and a run as it was. */
+    /* Open author and device first: if one is missing, no new run is begun, and a resumed run
+     * stays as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
@@ -354,7 +355,7 @@ out:
     store_run_unlock(s->store);
     code = rc < 0 ? cmd_fail(&err) : print_end(s, &p, rc, &err);
     if (rc < 0 && began)
-        fprintf(stderr, "hone: what was recorded stays: `hone resume %s` carries it on\n",
+        fprintf(stderr, "hone: the run is recorded so far: `hone resume %s` goes on with it\n",
                 s->run_name);
     parts_close(&p);
     arena_release(&mem);

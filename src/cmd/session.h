@@ -1,6 +1,6 @@
 /*
- * session.h - what `hone optimize` and `hone resume` share: a run from its configuration to its
- * report; and what the commands about runs share: the store, the task, one run by name.
+ * session.h - carries out a run from its configuration to its report, for `hone optimize` and
+ * `hone resume`. It also opens the store for all commands about runs.
  */
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
@@ -16,12 +16,12 @@
 
 #define SESSION_STORE_HELP "the store (default: HONE_STORE, else hone-out/hone.db)"
 
-/* Opens the store a command shall use; `must_exist` for commands that only read. */
+/* Opens the store; set `must_exist` for commands that only read. */
 int session_store(struct store **out, const char *given, bool must_exist, struct err *err);
 
 struct session {
     struct store *store;
-    int64_t run; /* of one that is resumed; a new one gets its number once all it needs is there */
+    int64_t run; /* its number; for a new run, set once author and device are open */
     const char *run_name;
     struct run_config *config;
     struct author_config author;
@@ -31,7 +31,7 @@ struct session {
     bool json, quiet;
 };
 
-/* Carries the run on to its end, prints progress, summary and where things are; an exit code. */
+/* Carries out the run. Prints progress, the summary and the paths written. Returns an exit code. */
 int session_run(struct session *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* show.c - `hone show RUN [CANDIDATE]`: a run's summary and lineage, or one candidate. */
+/* show.c - `hone show RUN [CANDIDATE]`: prints a run's summary and lineage, or one candidate. */
 #include <stdio.h>
 
 #include "base/util.h"
@@ -26,7 +26,7 @@ static int show_run(const struct summary *m, bool json)
     return HONE_OK;
 }
 
-/* Its source, or its verdict's JSON. */
+/* Prints the candidate's source, or its verdict as JSON. */
 static int show_candidate(struct store *s, const struct summary *m, const char *which, bool verdict,
                           bool again, struct err *err)
 {
@@ -63,7 +63,8 @@ static int run(int argc, const char **argv)
     bool json = false, verdict = false, again = false;
     const struct option opts[] = {
         OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict (JSON) instead of its source"),
-        OPT_FLAG(0, "confirmation", &again, "that of its second judging, at the end of the run"),
+        OPT_FLAG(0, "confirmation", &again,
+                 "the verdict of its confirmation, at the end of the run"),
         OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
@@ -80,8 +81,7 @@ static int run(int argc, const char **argv)
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps a CANDIDATE");
     if ((verdict || again) && argc == 1)
-        return cmd_usage(&spec, "--%s is a candidate's: give a CANDIDATE",
-                         again ? "confirmation" : "verdict");
+        return cmd_usage(&spec, "--%s needs a CANDIDATE", again ? "confirmation" : "verdict");
     int rc;
     if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);

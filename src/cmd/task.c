@@ -48,7 +48,7 @@ static json_t *summary_json(const struct task *t)
                      "description", t->description, "workloads", roles);
 }
 
-/* The first sentence, as far as it fits a line. */
+/* Prints the first sentence of the description, cut to one line. */
 static void print_line(const struct task *t)
 {
     const char *s = t->description, *dot = strstr(s, ". ");
@@ -196,7 +196,7 @@ static void show_text(const struct task *t)
         printf("  %s flops, at least %s bytes, computed in %s%s\n", expr_text(t->flops),
                expr_text(t->bytes), dtype_name(t->compute), t->allow_tf32 ? " (TF32 allowed)" : "");
     if (!t->reference_c)
-        puts("  no C oracle: its truth needs the PyTorch sidecar");
+        puts("  no C reference: its truth needs the PyTorch sidecar");
     puts("");
     vec_each (const struct task_workload, w, &t->workloads) {
         workload_text(t, w, &sb);
@@ -300,7 +300,7 @@ static int run_show(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone task show [--graph] [--json] TASK",
-        .about = "Shows a task: what is computed, on which tensors, how exactly, at which sizes.\n"
+        .about = "Shows a task: its computation, tensors, tolerances and sizes.\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
                  "definition).",
         .example = "hone task show softmax\nhone task show --graph softmax",
@@ -335,7 +335,7 @@ static json_t *texts_json(const struct problem_vec *v)
     return a;
 }
 
-/* Loads and checks; prints to stderr and stdout, or adds to `all`. */
+/* Loads and checks a task. Prints the result, or adds it to `all` if that is not NULL. */
 static bool check_one(const char *what, json_t *all)
 {
     struct task_report r = TASK_REPORT_INIT;
@@ -374,9 +374,9 @@ static int run_check(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone task check [--json] TASK...\nhone task check [--json] --all",
         .about =
-            "Checks everything about a task that needs no GPU: the JSON and its expressions\n"
-            "over all workloads, roles and sizes, that reference.c compiles as C17 and C++17,\n"
-            "writes every output element and would not accept zeros.",
+            "Checks a task without a GPU: that the JSON is right, and its expressions, roles and\n"
+            "sizes for all workloads; that reference.c compiles as C17 and C++17 and writes every\n"
+            "output element; that outputs full of zeros would not pass.",
         .example = "hone task check softmax\nhone task check my_task/",
         .opts = opts,
     };
@@ -451,7 +451,7 @@ static int run_new(int argc, const char **argv)
     if (argc != 1)
         return cmd_usage(&spec, "give one NAME");
     if (!good_name(argv[0]))
-        return cmd_usage(&spec, "'%.100s' is no name: letters, digits, _ and -", argv[0]);
+        return cmd_usage(&spec, "'%.100s' is not a name: use letters, digits, _ and -", argv[0]);
     struct err err = ERR_INIT;
     char *dir = xasprintf("%s/%s", where, argv[0]);
     int rc = HONE_OK;
@@ -471,7 +471,7 @@ static int run_new(int argc, const char **argv)
 
 static const struct command list_cmd = {"list", "the built-in tasks", run_list};
 static const struct command show_cmd = {"show", "one task in full", run_show};
-static const struct command check_cmd = {"check", "everything that needs no GPU", run_check};
+static const struct command check_cmd = {"check", "check all that needs no GPU", run_check};
 static const struct command new_cmd = {"new", "a skeleton that passes check", run_new};
 static const struct command *const table[] = {&list_cmd, &show_cmd, &check_cmd, &new_cmd};
 
@@ -481,15 +481,15 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone task list\nhone task show TASK\nhone task check TASK... | --all\n"
                  "hone task new NAME",
-        .about = "Tasks say what must be computed: tensors, shapes, dtypes, an oracle, tolerances\n"
-                 "and workloads. docs/task.md describes the format.",
+        .about = "A task defines what must be computed: tensors, shapes, dtypes, a reference,\n"
+                 "tolerances and workloads. docs/task.md describes the format.",
         .example = "hone task list\nhone task show softmax\nhone task check --all",
         .opts = opts,
         .stop_at_operand = true,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc < 1)
-        return cmd_usage(&spec, "say what to do: list, show, check or new");
+        return cmd_usage(&spec, "give list, show, check or new");
     return cmd_dispatch("task", table, ARRAY_LEN(table), argc, argv);
 }
 

@@ -1,5 +1,5 @@
 /*
- * worker.c - `hone worker`: becomes the hone-worker that lies beside this binary.
+ * worker.c - `hone worker`: executes the program hone-worker from the folder of this program.
  */
 #include <stdio.h>
 #include <unistd.h>

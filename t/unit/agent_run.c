@@ -90,14 +90,14 @@ static void test_switches(void **state)
     struct run_config c = config("refine");
     c.steps = 1;
     struct outcome o = run(&c, steady_script);
-    assert_non_null(strstr(prompts.buf, "What pays for this class"));
+    assert_non_null(strstr(prompts.buf, "Changes that help this class"));
     assert_non_null(strstr(prompts.buf, "A complete file, to show the form"));
     /* the stable part comes first and is the same in both calls */
     summary_release(&o.m);
     c.class_prompts = false;
     c.zero_shot = true;
     o = run(&c, steady_script);
-    assert_null(strstr(prompts.buf, "What pays for this class"));
+    assert_null(strstr(prompts.buf, "Changes that help this class"));
     assert_null(strstr(prompts.buf, "A complete file, to show the form"));
     summary_release(&o.m);
 }
