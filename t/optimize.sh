@@ -36,7 +36,7 @@ runs 2 "a verdict is a candidate's" "$HONE" show "$run" --verdict
 runs 0 "a difference" "$HONE" diff "$run" best
 out_has "is unified" "@@ "
 runs 1 "the first candidate has no parent" "$HONE" diff "$run" 0
-err_has "to differ from" "made from none"
+err_has "to differ from" "has no parent"
 runs 0 "but two may be named" "$HONE" diff "$run" 0 best
 runs 0 "a report" "$HONE" report "$run" -o page
 ok "has a page" grep -q '## Lineage' page/report.md
