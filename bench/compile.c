@@ -1,5 +1,5 @@
 /*
- * compile.c - how long compiling takes: Hone's ways against nvcc's, in one run.
+ * compile.c - measures how long compiling takes, for Hone's ways and for nvcc, in one run.
  *
  *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
@@ -9,8 +9,8 @@
  * edited   with the family PCH of the unedited kernel (SM80 GEMM: five named edits)
  * nvcc     -cubin, and -shared with a host launcher (what JIT extension builders do)
  *
- * Seconds of one compile at a time: wall clock, and in parentheses processor time, which other work
- * on the machine disturbs less.
+ * It prints the seconds of one compile: wall clock, and in parentheses processor time, which other
+ * work on the machine disturbs less.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static struct compiler *open_compiler(bool no_pch, bool no_cache)
     return c;
 }
 
-/* What one compile costs; the key goes to `key` unless it is NULL. */
+/* Compiles once and returns the cost; writes the cache key to `key` unless it is NULL. */
 static struct cost compile_once(struct compiler *c, const char *src, const char *parent, char *key,
                                 bool *family)
 {
@@ -109,7 +109,7 @@ static struct cost run_timed(const char *const *argv)
     return s;
 }
 
-/* -shared needs something on the host's side: a launcher, as an extension module has. */
+/* -shared needs host code: a launcher, as an extension module has. */
 static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
 {
     struct err err = ERR_INIT;
@@ -150,7 +150,7 @@ static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
     return s;
 }
 
-/* A second `hone compile`, process start and all. */
+/* Times a second `hone compile`, with the start of the process. */
 static double time_cached(const char *name)
 {
     char *path = xasprintf(BENCH_DIR "/%s", name);
@@ -267,7 +267,7 @@ static void bench_edits(void)
     free(src);
 }
 
-/* Two different sources at once against one of them alone. */
+/* Compares two different sources compiled at once with one of them alone. */
 static void bench_parallel(void)
 {
     struct compiler *c = open_compiler(false, true);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How long compiling takes, against nvcc: see bench/compile.c.
+# Measures how long compiling takes, for Hone and for nvcc: see bench/compile.c.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec "build/${MODE:-release}/bench/compile" "$@"

@@ -1,5 +1,5 @@
 /*
- * emu.c - how fast the emulator is: thread instructions and tensor arithmetic per second and core.
+ * emu.c - measures the emulator's speed: thread instructions and tensor arithmetic per second.
  *
  *     make bench            or      build/release/bench/emu DIR
  *
@@ -8,8 +8,8 @@
  * runs with and without the sanitizer, on one host thread and on two; the best of three counts.
  * Processor time is printed too: other work on the machine disturbs it less than the wall clock.
  *
- * Then memory, with larger tensors: the most each takes, in a process of its own, beside their
- * size; at most 1.2 times that and 64 MB is allowed, with the sanitizer five times.
+ * Then it measures memory with larger tensors, each kernel in a process of its own: the peak may be
+ * at most 1.2 times the tensors' size plus 64 MB; with the sanitizer, five times their size.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22;                  /* memory is measured on more */
+static uint64_t elements = 1 << 22;                  /* the memory test uses more */
 static uint32_t gemm_side = 1024, gemm_depth = 1024; /* of C; of A and B */
 static uint64_t tensor_bytes;                        /* of the last run */
 

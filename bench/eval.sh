@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `hone eval` costs beside compiling and running: smoke workloads on the emulator, compiled before,
-# median of 7. "beside" is the wall clock less what the worker ran; the goal is 0.3 s.
+# Measures the overhead of `hone eval`: smoke workloads on the emulator, compiled before, median of 7.
+# "beside" is the wall clock less the worker's time; the goal is 0.3 s.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hone=build/${MODE:-release}/hone
