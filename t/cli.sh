@@ -21,7 +21,7 @@ for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     runs 0 "help $c" "$HONE" help "$c"
 done
 
-# ---- what cannot be printed is not success
+# ---- if stdout cannot be written, the command fails
 k=$ROOT/kernels/vector_add.cu
 for c in --help doctor "doctor --json" "task list" "cache stat" "compile --help" "worker --version"; do
     runs 3 "$c on a full disk" sh -c '"$@" >/dev/full' sh "$HONE" $c
@@ -31,12 +31,12 @@ done
 runs 3 "whose reader left" bash -c '"$1" playbook list | true; exit ${PIPESTATUS[0]}' bash "$HONE"
 err_empty "says nothing about it"
 
-# ---- no file takes the number of a closed descriptor and gets what is printed
+# ---- with stdout closed, no file that Hone opens becomes its stdout
 runs 3 "nothing open" sh -c 'HONE_LOG=debug exec "$1" task check vector_add <&- >&- 2>&-' sh "$HONE"
 HONE_LOG=debug "$HONE" runs --store "$T/s.db" 2>&- <&-
 is "only a store is made" "$(grep -rl 'hone:' "$T/cwd" "$T/cache" 2>/dev/null)" ""
 
-# ---- 2: the command line asks for what there is not; 3: what it names cannot be had
+# ---- 2: the command line names something unknown; 3: something it names is missing or broken
 mkdir dir && : >empty
 runs 2 "an unknown device" "$HONE" eval vector_add "$k" --device tpu
 runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
@@ -57,13 +57,13 @@ runs 3 "an empty task" "$HONE" eval ./empty "$k" --device emu
 runs 1 "an empty kernel to begin with" "$HONE" optimize vector_add --from empty
 err_has "is not ignored" "'empty' is empty"
 
-# ---- a run that cannot begin leaves none behind
+# ---- a run that cannot begin leaves no entry in the store
 runs 2 "an unknown author" "$HONE" optimize vector_add -a nobody:x --device emu --store s.db
 runs 2 "an unknown GPU" "$HONE" optimize vector_add --gpu h9000 --device emu --store s.db
 runs 0 "runs" "$HONE" runs --json --store s.db
 is "there is none" "$(cat "$T/out")" "[]"
 
-# ---- somebody else's store can be looked at
+# ---- a store that belongs to somebody else can be read
 other=
 [ "$(id -u)" = 0 ] && other="setpriv --reuid=65534 --regid=65534 --clear-groups"
 mkdir theirs && cp s.db theirs/ && chmod 555 theirs && chmod 444 theirs/s.db && chmod 755 "$T"

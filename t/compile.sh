@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hone compile from the outside: what it prints, how it grades, what it leaves behind.
+# `hone compile` as a user sees it: its output, its exit status, the files it leaves.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all "no python3 to read JSON with"
 [ "$("$HONE" compile "$ROOT/bench/compile/plain.cu" >/dev/null 2>&1; echo $?)" = 3 ] &&
@@ -45,7 +45,7 @@ quick_checks() {
         out_has "for Hopper" "for sm_90a,"
     }
 
-    # CuTe headers found by where one stands: the compiler runs in another directory.
+    # CuTe headers are found from the current directory, though the compiler runs in another one.
     mkdir -p .deps/cutlass/include/cute "$T/away"
     echo '#define FOUND_THEM 1' >.deps/cutlass/include/cute/tensor.hpp
     printf '#include <cute/tensor.hpp>\nextern "C" __global__ void k(int *p) { *p = FOUND_THEM; }\n' >c.cu
@@ -95,7 +95,7 @@ extern "C" __global__ void k(int *p) { *p = W<28, 0>::v; }\n' >bomb.cu
 
     # ---- precompiled headers
     light=$ROOT/bench/compile/light.cu
-    "$HONE" compile "$light" >/dev/null # makes it, or finds that it cannot
+    "$HONE" compile "$light" >/dev/null # makes the precompiled header, or finds that it cannot
     runs 0 "a CuTe kernel" "$HONE" compile --no-cache --json "$light"
     is "behind the precompiled header" "$(field "$T/out" "j['pch']")" True
     for f in "$HONE_CACHE_DIR"/pch/*.pch; do

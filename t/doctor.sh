@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hone doctor, on a machine that is made to have and to lack things.
+# `hone doctor`, with an environment in which things are present or missing.
 . "$(dirname "$0")/lib.sh"
 
 export OPENAI_API_KEY=sk-secret-value
@@ -14,14 +14,14 @@ get() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/js
 is "exit status and ready agree" "$(get '$_->{ready} ? 0 : 3')" $status
 is "every check says what it enables" "$(get 'scalar grep { !length $_->{enables} } @{$_->{checks}}')" 0
 
-# Somewhere without CUDA: nothing on PATH, none of the usual directories named.
+# A machine without CUDA: nothing on PATH, none of the usual directories set.
 mkdir -p "$T/nowhere/bin" "$T/fake/bin"
 cp "$HONE" "$T/nowhere/bin/hone"
 runs 3 "without a worker kernels cannot be run: exit 3" "$T/nowhere/bin/hone" doctor
 out_has "says so" "NO!  hone-worker"
 out_has "and what to do" "Not ready"
 
-# A program that hangs or fails does not take doctor with it.
+# If a program that doctor asks hangs or fails, doctor goes on.
 printf '#!/bin/sh\nexit 9\n' >"$T/fake/bin/ncu"
 chmod +x "$T/fake/bin/ncu"
 HONE_NCU=$T/fake/bin/ncu "$HONE" doctor >"$T/out" 2>&1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every instruction family, in PTX, on the emulator with the sanitizer: it runs, nothing is
-# found, and it writes what an H200 wrote (h200.record; t/gpu/fidelity.sh makes it anew on a GPU).
+# Runs every instruction family, in PTX, on the emulator with the sanitizer. There are no findings, and
+# the output is the same as an H200's (h200.record; t/gpu/fidelity.sh makes that file on a GPU).
 . "$(dirname "$0")/lib.sh"
 
 cd "$ROOT" || exit 1

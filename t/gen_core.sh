@@ -1,5 +1,5 @@
 #!/bin/sh
-# gen_core.h gives the same bits whatever compiles it.
+# gen_core.h gives the same bits with every compiler.
 cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 src=t/cases/gen_core.c

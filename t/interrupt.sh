@@ -3,11 +3,11 @@
 . "$(dirname "$0")/lib.sh"
 mkdir "$T/tmp" && export TMPDIR=$T/tmp
 
-# after SECONDS COMMAND...: one SIGINT that late, as a terminal would send it
+# after SECONDS COMMAND...: runs COMMAND and sends one SIGINT after SECONDS, as a terminal would
 after() {
     local late=$1
     shift
-    # where tests run in the background, a shell has set SIGINT to be ignored
+    # if the tests run in the background, the shell has made SIGINT ignored
     perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
         timeout --foreground --preserve-status -s INT "$late" "$@"
 }
@@ -19,7 +19,7 @@ left() { # processes whose command line names this test's directory
 }
 gone() { # gone DESCRIPTION: no file, no process
     is "$1: no temporary files" "$(find "$T/tmp" -mindepth 1 | head -3)" ""
-    for ((i = 0; i < 40; i++)); do # supervisors see it when their sockets close
+    for ((i = 0; i < 40; i++)); do # supervisors end when their sockets close
         [ -n "$(left)" ] || break
         sleep 0.1
     done
@@ -39,7 +39,7 @@ one() { # one DESCRIPTION SECONDS COMMAND...
     gone "$what"
 }
 
-# Both compile for long: templates that unfold without end.
+# Both take long to compile: their templates expand without end.
 cat >"$T/slow.cu" <<'CU'
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N,256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The rooms of src/ include downwards only, and tools/check-layers reports what does not.
+# The rooms of src/ include downwards only, and tools/check-layers reports an include that does not.
 . "$(dirname "$0")/lib.sh"
 
 runs 0 "src/ keeps its layers" "$ROOT/tools/check-layers"
@@ -27,7 +27,7 @@ planted base/strbuf.h base/expr.h "files include each other in a circle: base/" 
 planted new_room/file.c base/err.h "room new_room/ is not in tools/layers"
 planted emu/new_room/file.c emu/core/core.h "room emu/new_room/ is not in tools/layers"
 
-# A circle that is listed may be there; one that is gone must leave the list.
+# A listed circle is allowed; if the circle is gone, its entry in the list is reported.
 mkdir -p "$T/two/base"
 echo '#include "base/b.h"' >"$T/two/base/a.h"
 echo '#include "base/a.h"' >"$T/two/base/b.c"

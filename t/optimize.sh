@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hone optimize and its relatives from the command line, with recordings in place of model and judge.
+# `hone optimize` and the other commands about runs; recordings stand in for model and judge.
 . "$(dirname "$0")/lib.sh"
 rec=$ROOT/t/cases/replay
 
@@ -63,7 +63,7 @@ runs 3 "a report that cannot be written" "$HONE" report last -o /dev/null/page
 runs 3 "of a run that is carried on" "$HONE" resume last -o /dev/null/page
 out_lacks "is not pointed to" "report.md"
 
-# a best kernel that fails when it is judged again
+# a best kernel that fails its confirmation
 runs 0 "an unconfirmed best" "$HONE" optimize --author "replay:$rec/confirm.jsonl" -o confirmed
 out_has "is replayed" "the same as the recording's lineage"
 out_has "is told of" "NOT CONFIRMED: candidate 3 passed, but failed when it was evaluated again: unsafe"
@@ -79,7 +79,7 @@ runs 2 "which is a candidate's" "$HONE" show last --confirmation
 runs 0 "the tree" "$HONE" show last
 out_has "marks it" "(unconfirmed)"
 
-# a recording that was changed arrives elsewhere
+# a recording that was changed gives another lineage
 sed 's/"fate":"regression"/"fate":"kept"/' "$rec/refine.jsonl" >other.jsonl
 runs 1 "another lineage is a negative result" "$HONE" optimize --author replay:other.jsonl
 out_has "and says where" "differs in"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Planted bugs: every t/cases/planted/NAME.bug.cu is reported with the kind and at the line NAME.json
-# names; its corrected twin NAME.ok.cu passes and nothing is reported. See README.md there.
+# Planted bugs: for every t/cases/planted/NAME.bug.cu the sanitizer reports the kind and the line that
+# NAME.json names. The corrected file NAME.ok.cu passes without a finding. See README.md there.
 #   t/planted.sh            PLANTED="name name" t/planted.sh      a few
 . "$(dirname "$0")/lib.sh"
 share_cache

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The first kernel of every built-in playbook passes, under the sanitizer, on every smoke, check and
-# held-out workload of each built-in task it fits; and a task with other names is served. In `make
-# test` every playbook writes its kernel, and a spread of these kernels is judged.
+# held-out workload of each built-in task that it serves. Playbooks also serve tasks with other names.
+# In `make test` every playbook writes its kernel, and some of these kernels are evaluated.
 . "$(dirname "$0")/lib.sh"
 
 share_cache
@@ -70,12 +70,13 @@ runs 0 "a task of another name is served by its operation" \
     "$HONE" optimize ./squash --author playbook --device emu --steps 1 --skip-baselines --out o --store s.db
 out_has "and says who wrote the kernel" "written by playbook"
 
-# What a newcomer begins with: a bias that broadcasts, and a scalar.
+# A typical first task of a new user: a bias that broadcasts, and a scalar.
 runs 0 "the template task is written" "$HONE" task new fresh
 runs 0 "and served" "$HONE" optimize fresh -n 1 --steps 1 --device emu --skip-baselines --out o --store s.db
 out_has "by kernels that pass" "2 pass, 0 fail"
 
-# The same expression, spelt otherwise, under a name that says nothing; and a name that lies.
+# The same expression in another spelling, in a task whose name says nothing; and one whose name is
+# that of another operation.
 respell() { # respell TASK NAME TORCH: the built-in task with another expression
     mkdir -p "$2" && cp "$ROOT/tasks/$1/reference.c" "$2/"
     sed -e "s|\"name\": \"$1\"|\"name\": \"$2\"|" -e "s|\"op_type\": \"[a-z_]*\"|\"op_type\": \"$2\"|" \

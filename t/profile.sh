@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hone profile on the emulator: kernels built to have a bottleneck (t/gpu/profile.sh has all of them on
-# a GPU) and what the command promises.
+# `hone profile` on the emulator: it names the bottleneck of kernels that were made to have one
+# (t/gpu/profile.sh runs all of them on a GPU), and its output is as documented.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs that a model wrote and the H200 judged, replayed here: each arrives at its recorded lineage,
-# and its best kernel and two others are judged again on the emulator's smoke workloads. `make test`
-# replays all and judges one kernel: they compile for long.
+# Replays runs that a model wrote and an H200 judged: each gives its recorded lineage. The best kernel
+# and two others of each run are evaluated again, on the smoke workloads and the emulator. `make test`
+# replays all runs and evaluates one kernel, since the kernels take long to compile.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || compiler=none
@@ -14,7 +14,7 @@ for rec in "$ROOT"/t/cases/recordings/*.jsonl; do
     runs 0 "$name: replayed" "$HONE" optimize --author "replay:$rec" --store "$name.db" --json
     out_has "$name: to the same lineage" '"lineage_differs": 0'
     [ "${compiler-}" = none ] && continue
-    # the best, and of the others that passed the first and the last
+    # the best, and the first and the last of the others that passed
     python3 - "$T/out" >picks <<'PY'
 import json, sys
 r = json.load(open(sys.argv[1]))

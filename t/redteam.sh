@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every attack of t/redteam/ must be caught, by the detector that is meant to catch it; with that
-# detector switched off (hone-test, see docs/testing.md) the verdict must be another one: a detector
-# nobody needs is not tested. And no honest kernel may be accused, however close it comes to an
-# attack: atomics in any order, counters, queues, flags and locks in a workspace, barriers across the
-# grid and in clusters, clocks, in-place outputs; and, where they are timed, tiles far apart, a path of
-# their own for large sizes, provisional values, blocks of which one writes more than another.
+# The detector that is meant to catch an attack of t/redteam/ must catch it. With that detector switched
+# off (hone-test, see docs/testing.md) the verdict must change; else another detector caught the attack,
+# and this one is not tested. No honest kernel may be accused, even if it resembles an attack: atomics in
+# any order, counters, queues, flags and locks in a workspace, barriers across the grid and in clusters,
+# clocks, in-place outputs; and, where they are timed, tiles far apart, a separate path for large sizes,
+# provisional values, blocks of which one writes more than another.
 # DEVICE=cuda runs the same on a GPU; ATTACKS="name name" runs a few. The tables are expect.tsv,
 # timed.tsv and honest.tsv.
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ tester=$(dirname "$HONE")/hone-test
 
 field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" | head -1; }
 
-judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; what only a part of the checks can see needs no more
+judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; SCOPE limits the checks to those that can see the attack
     local out=$1 program=$2 scope=() task=$4 file=$5
     case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; esac
     "$program" eval --json --device "$device" --skip-baselines --call-limit 2s "${scope[@]}" \
@@ -40,7 +40,7 @@ while IFS=$'\t' read -r name task scope tier kind detector idea; do
         fail "$name: $idea: want $kind by $detector, got $got" "$(field "$T/v.json" summary) $(cat "$T/err")"
     fi
     case $detector in plan | compile)
-        continue ;; # a kernel that cannot be built runs no further: nothing to be blind with
+        continue ;; # the kernel does not compile, so there is no detector to switch off
     esac
     [ -x "$tester" ] || { skip "$name without $detector" "hone-test is not built"; continue; }
     judge "$T/v.json" "$tester" "$scope" "$task" "$file" --disable-detector "$detector"

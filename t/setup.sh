@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/setup and make install, without touching this machine: apt-get, sudo, id, cc and python3 are
-# stubs that write down how they were called.
+# tools/setup and make install, without changing this machine: apt-get, sudo, id, cc and python3 are
+# stubs that record how they were called.
 . "$(dirname "$0")/lib.sh"
 S=$T/stubs
 mkdir "$S"
@@ -32,7 +32,7 @@ err_has "with the command" "apt-get failed; run: sudo apt-get install -y libcmoc
 calls "in that order" "$install"$'\n'"apt-get update -q"$'\n'"$install"
 rm "$T/calls.broken"
 
-# No Debian: nothing on PATH but what the script itself uses.
+# A system other than Debian: PATH holds only the programs that the script itself uses.
 mkdir "$T/bare"
 for c in bash dirname sed grep tr ls make prove ar gcc readlink mkdir flock; do
     ln -s "$(command -v $c)" "$T/bare/" 2>/dev/null

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `hone task`: the built-in tasks are good, broken ones are told what and where, definitions load.
+# `hone task`: the built-in tasks are good; for broken ones it prints the problem and its place;
+# FlashInfer-Bench definitions load.
 . "$(dirname "$0")/lib.sh"
 
 runs 0 "list" "$HONE" task list
@@ -74,8 +75,8 @@ is "no two for the same reason" "$(cat "$T"/badtasks/*/want | cut -d' ' -f2- | s
 runs 1 "check --json of a broken task" "$HONE" task check --json "$T/badtasks/class-word"
 out_has "has the problems" '"ok": false'
 
-# Files that are no tasks at all: an answer within 10 s and 400 MB.
-bounded() ( # ASan's own memory is beyond any limit
+# Files that are no tasks at all: `hone task check` answers within 10 s and 400 MB.
+bounded() ( # no memory limit with ASan: it reserves far more
     [ "${MODE:-release}" = asan ] || ulimit -v 400000
     exec timeout 10 "$@"
 )
@@ -98,7 +99,7 @@ err_has "are more than the limit" "more than the limit of 32"
 runs 1 "20,000 unknown keys" bounded "$HONE" task check keys.json
 is "are not all listed" "$(awk 'END {print NR <= 102}' "$T/err")" 1
 
-# Nor kernels.
+# Files that are no kernels at all.
 truncate -s 1G huge.cu
 runs 1 "a kernel of 1 GB" bounded "$HONE" eval --device emu softmax huge.cu
 err_has "is refused by its size" "huge.cu"

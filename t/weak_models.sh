@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Models that answer badly: every strategy ends with a report, keeps the best kernel it has, and
-# judges nothing twice. The first kernel of `then_*` is right; what follows is not.
+# evaluates no source twice. The first reply of the models `then_*` is right, the later ones are not.
 . "$(dirname "$0")/lib.sh"
 good=$ROOT/kernels/vector_add.cu
 
@@ -54,12 +54,12 @@ for s in refine search team; do
     out_has "$s: ported" "1 pass"
     runs 0 "$s: the porter's call is recorded" "$HONE" log last port/0
 done
-# Who wants no repairs gets none.
+# --repairs 0 makes no repairs.
 runs 1 "no repairs" "$HONE" optimize vector_add --device emu --dialect cuda --skip-baselines \
     -n 1 --repairs 0 --tries 1 -a "exec:$PWD/broken" -o out/unrepaired
 out_has "one candidate, and that is all" "0 pass, 1 fail"
 
-# A task in a file of one's own is found again from another directory.
+# `hone resume` finds the user's own task file from another directory.
 runs 0 "a task of one's own" "$HONE" task new fresh
 runs 3 "is begun by its relative path" "$HONE" optimize fresh --device emu -a "exec:exit 1" -o out/fresh
 mkdir elsewhere
