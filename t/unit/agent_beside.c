@@ -1,4 +1,4 @@
-/* What candidates of a run are timed beside: PyTorch once, the rest always. */
+/* Which baselines candidates are timed with: PyTorch once in a run, the others always. */
 #include "agent_rig.h"
 
 static void test_first_pass_alone(void **state)
@@ -21,7 +21,7 @@ static char *late_script(const struct author_call *c)
                     : file_reply("first: broken", "mismatch");
 }
 
-/* PyTorch waits for a kernel that passes. */
+/* PyTorch is timed until a kernel passes together with it. */
 static void test_until_one_passes(void **state)
 {
     struct run_config c = config("refine");
@@ -39,7 +39,8 @@ static char *wave_script(const struct author_call *c)
     return file_reply("first: of many", verdicts[MIN(c->index, 7)]);
 }
 
-/* One of a wave at most; if that one fails, one of the next, whoever else passed. */
+/* At most one candidate of a wave is timed with PyTorch. If it fails, one of the next wave is, even
+ * if others of this wave passed. */
 static void test_waves(void **state)
 {
     struct run_config c = config("sample");
@@ -51,7 +52,7 @@ static void test_waves(void **state)
     summary_release(&o.m);
 }
 
-/* Later steps are told PyTorch's times, and whose they are. */
+/* Later steps are told PyTorch's times, and with which candidate they were measured. */
 static void test_told_later(void **state)
 {
     static const char *const told = "torch took 50.0 us when timed with candidate 0";

@@ -1,4 +1,4 @@
-/* The best kernel judged once more at the end of a run, beside PyTorch. */
+/* The confirmation: the best kernel is evaluated once more at the end of a run, with PyTorch. */
 #include "agent_rig.h"
 #include "report/page.h"
 
@@ -72,7 +72,7 @@ static char *downhill_script(const struct author_call *c)
                     : file_reply("first: x", "pass 90");
 }
 
-/* What was timed beside PyTorch already, or can never be, is not judged again. */
+/* A kernel that was timed with PyTorch already, or never can be, is not evaluated again. */
 static void test_nothing_to_confirm(void **state)
 {
     struct run_config c = config("refine");
@@ -93,7 +93,7 @@ static void test_nothing_to_confirm(void **state)
     assert_string_equal(o.m.run.reason, "");
     assert_false(o.m.has_beside);
     summary_release(&o.m);
-    c.steps = 4; /* carried on on a GPU */
+    c.steps = 4; /* resumed on a GPU */
     f = (struct fake){.gpu = true};
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "aha");
@@ -126,7 +126,7 @@ static char *lucky_script(const struct author_call *c)
                     : file_reply("first: x", "pass 100");
 }
 
-/* A kernel that passed by luck is not the best; that it was taken for it is said aloud. */
+/* A kernel that passed by luck is not the best, and the summary says that it failed. */
 static void test_luck(void **state)
 {
     static const char *const aloud = "NOT CONFIRMED: candidate 3 passed, but failed when it was "
@@ -168,14 +168,14 @@ static void test_much_luck(void **state)
 {
     struct run_config c = config("refine");
     struct fake f;
-    c.steps = 2; /* down to the one PyTorch was timed beside */
+    c.steps = 2; /* down to the kernel that was timed with PyTorch */
     struct outcome o = run_on_gpu(&c, all_luck_script, &f);
     assert_string_equal(f.orders, "ahhaa");
     assert_int_equal(o.m.run.best, 0);
     assert_int_equal(o.m.unconfirmed.n, 2);
     assert_string_equal(o.m.run.reason, "");
     summary_release(&o.m);
-    c.steps = 5; /* not for ever */
+    c.steps = 5; /* the run gives up after three failures */
     o = run_on_gpu(&c, all_luck_script, &f);
     assert_string_equal(f.orders, "ahhhhhaaa");
     assert_int_equal(o.m.run.best, 2);
@@ -185,7 +185,7 @@ static void test_much_luck(void **state)
     summary_release(&o.m);
 }
 
-/* A judge that cannot does not spoil the run. */
+/* If the judge fails at the confirmation, the run is complete without it. */
 static void test_unjudged(void **state)
 {
     struct run_config c = config("refine");
@@ -202,7 +202,7 @@ static void test_unjudged(void **state)
     assert_int_equal(o.m.run.best, 1);
     summary_release(&o.m);
     f = (struct fake){.gpu = true};
-    o = carry_on(&c, id, &f); /* when it can again */
+    o = carry_on(&c, id, &f); /* the judge works again */
     assert_string_equal(f.orders, "a");
     assert_string_equal(o.m.run.reason, "");
     assert_true(o.m.confirmed);
@@ -238,7 +238,7 @@ static void test_budgets(void **state)
     summary_release(&o.m);
 }
 
-/* More steps after a confirmation: another best, confirmed in its turn; nothing done twice. */
+/* More steps after a confirmation: the new best is confirmed, too, and nothing is done twice. */
 static void test_more_steps(void **state)
 {
     struct run_config c = config("refine");
@@ -255,7 +255,7 @@ static void test_more_steps(void **state)
     assert_true(o.m.confirmed);
     summary_release(&o.m);
     c.steps = 3;
-    c.budget.wall_ns = 1; /* what is recorded counts whatever the time */
+    c.budget.wall_ns = 1; /* recorded confirmations count even if no time is left */
     f = (struct fake){.gpu = true};
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "");
@@ -284,7 +284,8 @@ static size_t verdicts_of(int64_t id)
     return n;
 }
 
-/* Whenever it is killed: the same best and the same tree, and no recorded verdict judged again. */
+/* A run killed at any moment ends with the same best and the same tree, and does not evaluate a
+ * candidate with a recorded verdict again. */
 static void test_killed(void **state)
 {
     struct run_config c = config("refine");

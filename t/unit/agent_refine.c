@@ -26,14 +26,14 @@ static void test_refine(void **state)
     assert_string_equal(o.m.ideas.items[1].outcome, "regression");
     assert_string_equal(o.m.ideas.items[2].kind, "vectorize");
     assert_true(o.m.ideas.items[2].gain > 1.33 && o.m.ideas.items[2].gain < 1.34);
-    /* what was tried is told to the next step */
+    /* the next step is told which ideas were tried */
     const char *last = strstr(prompts.buf, "@@ code 4");
     assert_non_null(last);
     assert_non_null(strstr(last, "layout: rows => 0.40x"));
     summary_release(&o.m);
 }
 
-/* A structural step 10% slower stays parent, and its child pays. */
+/* A structural step that is 10% slower becomes the parent, and its child is the new best. */
 static char *trial_script(const struct author_call *c)
 {
     static const char *const times[] = {"pass 100", "pass 110", "pass 50",
@@ -175,7 +175,7 @@ static void test_refused(void **state)
     assert_int_equal(o.asked, 6);
     assert_int_equal(o.m.refused, 2);
     summary_release(&o.m);
-    c.dialect = DIALECT_CUDA; /* there the last one is welcome */
+    c.dialect = DIALECT_CUDA; /* this dialect accepts the last reply */
     o = run(&c, refused_script);
     assert_string_equal(node(&o, 2)->kind, "pass");
     summary_release(&o.m);

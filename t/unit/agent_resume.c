@@ -1,7 +1,8 @@
-/* Runs that are killed and carried on, recorded and replayed. */
+/* Runs that are killed and resumed, recorded and replayed. */
 #include "agent_rig.h"
 
-/* Kills a child at a write, carries the run on here, and compares with a run never killed. */
+/* Kills a child at a write, resumes its run here, and compares it with a run that was not killed.
+ */
 static bool kill_and_resume(const struct run_config *c, script_fn fn, struct killer k,
                             const char *want, unsigned calls)
 {
@@ -22,7 +23,7 @@ static bool kill_and_resume(const struct run_config *c, script_fn fn, struct kil
     if (strcmp(got.buf, want) != 0)
         fail_msg("killed at write %llu: another tree\n%s\n%s", (unsigned long long)k.at, got.buf,
                  want);
-    if (o.asked + ended != calls) /* what was recorded is not asked again */
+    if (o.asked + ended != calls) /* no recorded call is made again */
         fail_msg("killed at write %llu: %u recorded and %u asked of %u", (unsigned long long)k.at,
                  ended, o.asked, calls);
     if (store_check(store, &err) < 0)

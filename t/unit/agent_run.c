@@ -1,4 +1,4 @@
-/* What all strategies share: verdicts that never came, what prompts may hold, settings. */
+/* Rules for all strategies: verdicts that never come, what prompts may hold, settings. */
 #include "agent_rig.h"
 
 static void test_unjudged(void **state)
@@ -21,14 +21,14 @@ static void test_unjudged(void **state)
     assert_string_equal(o.m.run.state, "failed");
     summary_release(&o.m);
     f = (struct fake){.judged = 0};
-    o = carry_on(&c, id, &f); /* and carried on when the device is back */
+    o = carry_on(&c, id, &f); /* resumed when the device is back */
     assert_int_equal(o.m.nodes.n, 2);
     assert_string_equal(o.m.run.state, "done");
     summary_release(&o.m);
 }
 
-/* When a parent is chosen its children's compiles are prepared, and each names its parent; a call
- * that is only read from the store prepares nothing. */
+/* When an author is asked for a child, the judge prepares compiles of children of that parent, and
+ * each order names its parent. A call that comes from the store prepares nothing. */
 static void test_prepare(void **state)
 {
     struct run_config c = config("refine");
@@ -71,7 +71,7 @@ static void test_secrets(void **state)
         assert_null(strstr(prompts.buf, "sk-never"));
         assert_null(strstr(prompts.buf, "heldout"));
         assert_null(strstr(prompts.buf, "hone_ref.h"));
-        /* no line of the oracle that could be one of its own */
+        /* no line of the oracle; short ones may occur by chance */
         for (const char *p = task->reference_c; *p;) {
             size_t n = strcspn(p, "\n");
             char *line = xstrndup(p, n);
@@ -107,7 +107,7 @@ static char *away(const struct author_call *c)
     return NULL;
 }
 
-/* What a failed attempt cost stays part of the call that is asked again. */
+/* The cost of a failed attempt stays part of the call when it is made again. */
 static void test_mended_call(void **state)
 {
     struct run_config c = config("refine");
@@ -149,12 +149,12 @@ static void test_config_json(void **state)
     struct run_config c = config("search"), d;
     c.authors[AUTHOR_PLAN] = "exec:planner";
     c.budget.usd = 1.5;
-    c.budget.tokens = UINT64_MAX; /* as good as none, and kept */
+    c.budget.tokens = UINT64_MAX; /* no real limit, and stored as none */
     c.seed = UINT64_MAX;
     c.anchors = false;
     c.select = SELECT_GREEDY;
     c.from = "source";
-    c.compiler = "nvcc"; /* another one is another kernel */
+    c.compiler = "nvcc"; /* another compiler gives another kernel */
     json_t *j = run_config_to_json(&c), *k;
     if (run_config_from_json(&d, j, &mem, &err) < 0)
         fail_with("run_config_from_json", &err);
@@ -162,7 +162,7 @@ static void test_config_json(void **state)
     assert_true(json_equal(j, k));
     assert_string_equal(d.compiler, "nvcc");
     assert_true(d.seed == UINT64_MAX && d.budget.tokens == INT64_MAX);
-    json_object_del(k, "compiler"); /* of before it was kept */
+    json_object_del(k, "compiler"); /* as in older configurations */
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), 0);
     assert_string_equal(d.compiler, "");
     json_object_set_new(k, "wave", json_integer(-1));

@@ -48,7 +48,7 @@ static void test_search(void **state)
     strbuf_release(&b);
 }
 
-/* Children of a node that all fail: it is pruned, and the search goes elsewhere. */
+/* A node whose children all fail is pruned, and the search goes on with other nodes. */
 static char *prune_script(const struct author_call *c)
 {
     if (role_is(c, "plan"))
@@ -76,15 +76,15 @@ static void test_search_prunes(void **state)
     summary_release(&o.m);
 }
 
-/* The root is the first kernel that could be read, whatever its number: it is not chosen more than
- * n_root times, and not pruned when its children fail. */
+/* The root is the first kernel that could be read, even if it is not candidate 0. It is selected at
+ * most n_root times and not pruned when its children fail. */
 static char *late_root_script(const struct author_call *c)
 {
     if (role_is(c, "plan"))
         return xstrdup("PLAN: p\nKIND: tiling\nANCHOR 5-5: x\n");
     if (role_is(c, "debug"))
         return xstrdup("I give up");
-    if (c->index < 2) /* the first try, and what it is asked again */
+    if (c->index < 2) /* the first try, and its second prompt */
         return xstrdup("no kernel");
     if (c->index == 2)
         return file_reply("first: root", "pass 100");
@@ -113,7 +113,7 @@ static void test_late_root(void **state)
     summary_release(&o.m);
 }
 
-/* The coder leaves the anchor: refused, asked again, then rejected. */
+/* The coder changes lines outside the anchor: it is asked again, then the candidate is rejected. */
 static char *stray_script(const struct author_call *c)
 {
     if (role_is(c, "plan"))

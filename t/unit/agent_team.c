@@ -1,4 +1,4 @@
-/* The strategy team: porting, tests of its own, rollback. */
+/* The strategy team: porting, the tester's shapes, rollback. */
 #include "agent_rig.h"
 
 static void test_team(void **state)

@@ -1,7 +1,7 @@
 /*
- * author_faults.c - both HTTP authors against t/fake/provider playing every script of
- * t/cases/provider. Each script says how the call must end; the tokens and requests Hone recorded
- * must be the server's own count.
+ * author_faults.c - runs both HTTP authors against t/fake/provider, with every script of
+ * t/cases/provider. Each script says how the call must end. Hone and the server must count the same
+ * tokens and requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static int start_server(void **state)
     close(in[0]);
     close(out[1]);
     server_in = in[1];
-    /* The whole line: closing the pipe in the middle of it would kill the server. */
+    /* Read the whole line: closing the pipe before its end would kill the server. */
     for (size_t n = 0; n < sizeof line - 1 && !strchr(line, '\n');) {
         ssize_t got = read(out[0], line + n, sizeof line - 1 - n);
         if (got <= 0)

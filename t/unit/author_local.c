@@ -95,7 +95,7 @@ static void test_exec_failures(void **state)
     }
 }
 
-/* What is no text does not reach the store, a prompt or a recording. */
+/* Bytes that are not UTF-8 do not reach the store, a prompt or a recording. */
 static void test_exec_bytes(void **state)
 {
     struct author *a =
@@ -121,7 +121,7 @@ static void in_box(const char *name, const char *text)
         assert_int_equal(mkfifo(path, 0600), 0);
 }
 
-/* A reply that was left there is not an answer to what is asked now; a pipe is no prompt. */
+/* An old reply file is not taken as the answer to a new prompt; a pipe is not read as a prompt. */
 static void test_mailbox_odd_files(void **state)
 {
     char spec[512];
@@ -134,7 +134,7 @@ static void test_mailbox_odd_files(void **state)
     in_box("99999999999999999999.prompt.md", "x");
     struct author_call *c = must_start(a, (struct author_request){.run = "r", .handle = "?"});
     assert_string_equal(author_call_handle(c), "0008");
-    in_box("0008.reply.md", NULL); /* nor is one a reply */
+    in_box("0008.reply.md", NULL); /* a pipe is not read as a reply either */
     finish(a, c);
     assert_false(author_reply(c)->ok);
     assert_non_null(strstr(author_reply(c)->err.msg, "0008.reply.md"));
@@ -167,7 +167,7 @@ static void test_mailbox(void **state)
     assert_string_equal(author_reply(c1)->text.buf, "answer two");
     assert_false(author_poll(c0));
 
-    /* a process that starts again finds its own prompt instead of writing another */
+    /* a process that is started again finds its own prompt and does not write another */
     author_call_free(c0);
     struct author_call *again = must_start(
         a, (struct author_request){.run = "r1", .index = 0, .turn = "first?", .handle = "?"});
@@ -318,7 +318,7 @@ static void collect(void *ctx, const char *event, const char *data, size_t len)
     strbuf_addf(ctx, "[%s|%.*s]", event, (int)len, data);
 }
 
-/* The same events whatever the pieces they arrive in. */
+/* The parser gives the same events however the stream is cut into pieces. */
 static void test_sse_pieces(void **state)
 {
     static const char stream[] = "\xef\xbb\xbf"

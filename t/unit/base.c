@@ -267,7 +267,7 @@ static void test_strings(void **state)
     assert_true(now_ns() - t >= 2000000);
 }
 
-/* The ordinal is far beyond any GPU of this machine, so no evaluation is kept waiting. */
+/* The test locks a GPU number that no machine has, so that it delays no evaluation. */
 static void test_gpu_lock(void **state)
 {
     unsetenv("CUDA_VISIBLE_DEVICES");
@@ -286,8 +286,8 @@ static void test_gpu_lock(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* Runs lie apart and reach both ends; however the seed falls, a hundredth of the rows is not
- * missed. */
+/* The sampled runs do not overlap and reach both ends. For every seed, a band of a hundredth of the
+ * rows is hit. */
 static void test_sample(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The compile cache on disk: what is kept, what goes first, what killed processes leave behind. */
+/* The compile cache on disk: which entries stay, which are removed first, files that killed
+ * processes leave. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +116,7 @@ static void entries(void **state)
     strbuf_release(&sb);
 }
 
-/* A header is as young as its last use, and its checksum goes when it goes. */
+/* The age of a header counts from its last use. Its checksum is removed together with it. */
 static void headers(void **state)
 {
     struct err err = ERR_INIT;
@@ -170,7 +171,7 @@ static void leftovers(void **state)
     assert_true(file_exists(path_of("pch/lock")));
 }
 
-/* A child tries for `path` while we hold the lock of 0123.pch: whether it got it at once. */
+/* A child tries to lock `path` while we hold the lock of 0123.pch; true if it got it at once. */
 static bool child_gets(const char *path)
 {
     pid_t pid = fork();

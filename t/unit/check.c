@@ -1,6 +1,6 @@
 /*
- * Every detector, on facts made by hand: it accuses when its fact is there, stays silent when it is
- * not, and with it switched off the verdict is another one.
+ * Every detector, on facts made by hand: it accuses if its fact is there and only then. With the
+ * detector switched off, the verdict changes.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -147,7 +147,7 @@ static void answers_that_depend_on_the_call(void **state)
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         struct facts f;
         good(&f);
-        f.calls[2].repeat_equal = all[i].call != 1; /* one is wrong and the other right */
+        f.calls[2].repeat_equal = all[i].call != 1; /* one call is wrong, the other right */
         f.cmp[all[i].call].bad = 1;
         f.cmp[all[i].call].max_ratio = INFINITY;
         f.cmp[all[i].call].stale = 1;
@@ -155,7 +155,7 @@ static void answers_that_depend_on_the_call(void **state)
     }
 }
 
-/* What is wrong in a fresh module as well was not carried over: nobody is accused of it. */
+/* An output that is wrong in a fresh module too does not come from kept state: no accusation. */
 static void answers_that_depend_on_the_data(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void answers_that_depend_on_the_data(void **state)
     }
 }
 
-/* Nor is one whose output followed the change, only not closely enough. */
+/* No accusation either if the output followed the change of the input, but not exactly. */
 static void answers_that_follow_badly(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void heldout_shapes_stay_hidden(void **state)
     verdict_release(&v);
 }
 
-/* Whatever goes wrong at a held-out shape, the words of the verdict have no number of it. */
+/* For any failure at a held-out shape, the texts of the verdict hold no number of that shape. */
 static void heldout_stories_have_no_numbers(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void heldout_stories_have_no_numbers(void **state)
     }
 }
 
-/* Seen at a listed and at a held-out workload: told of the listed one, counted there alone. */
+/* A finding seen at a listed and at a held-out workload is told and counted for the listed one. */
 static void findings_carry_their_workload(void **state)
 {
     (void)state;
@@ -335,7 +335,7 @@ static void findings_carry_their_workload(void **state)
     verdict_release(&v);
 }
 
-/* Outputs that were to be compared and were not are no pass, and no failure of the candidate. */
+/* If outputs were not compared though they should be, the candidate neither passes nor fails. */
 static void unverified_is_unjudged(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void unverified_is_unjudged(void **state)
     }
     good(&f);
     f.calls[0].ncompares = 0;
-    f.calls[0].inputs_intact = false; /* what is known against it counts all the same */
+    f.calls[0].inputs_intact = false; /* a cheat that is known still counts */
     expect(&f, V_CHEAT, "input-hash");
     good(&f);
     f.calls[4].ncompares = 0;
@@ -409,7 +409,7 @@ static void unverified_times_are_named(void **state)
     assert_int_equal(warnings_when("k", "fast", false, true), 0);
 }
 
-/* What a sample of blocks wrote is judged as any first call is, with more room for its rms. */
+/* The output of a block sample is judged like any first call, with a larger error budget. */
 static void samples_are_judged(void **state)
 {
     (void)state;
@@ -439,7 +439,7 @@ static void samples_are_judged(void **state)
     verdict_release(&v);
     f.calls[0].most_written = 0.97;
     expect(&f, V_MISMATCH, "unwritten");
-    f.cmp[1].n = 98; /* an element is nobody's to write */
+    f.cmp[1].n = 98; /* some elements need not be written */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);

@@ -51,7 +51,7 @@ static void nan_and_infinity(void **state)
     assert_true(one(DT_F32, 3e38, INFINITY, INFINITY, 1, 1).bad == 1);
     assert_true(one(DT_F32, INFINITY, 1, INFINITY, 1, 1).bad == 1);
     assert_true(isinf(one(DT_F32, NAN, 1, 1, 1, 1).ratio));
-    /* An infinite magnitude does not open the door. */
+    /* An infinite magnitude does not make every value right. */
     assert_true(one(DT_F32, 5, 1, INFINITY, 1e-3, 0).bad == 1);
     assert_true(one(DT_F32, 5, 1, NAN, 1e-3, 0).bad == 1);
 }
@@ -181,14 +181,15 @@ static void lower_precision_shows_in_the_budget(void **state)
     done(&f);
 }
 
-/* What the oracle never writes may hold anything; what a sample left out must have been written. */
+/* Elements that the oracle never writes may hold anything. Elements that a unit sample left out
+ * must have been written. */
 static void what_a_sample_leaves_out_must_be_written(void **state)
 {
     (void)state;
     struct fixture f = make(64, 64);
     for (uint64_t i = 0; i < f.b.elems; i++)
         if (i >= 100)
-            f.mag[i] = COMPARE_UNSEEN, f.got[i] = 12345; /* wrong, and not looked at */
+            f.mag[i] = COMPARE_UNSEEN, f.got[i] = 12345; /* wrong, but not compared */
     uint32_t poison = (uint32_t)poison_bits(DT_F32, POISON, 2000);
     memcpy(&f.got[2000], &poison, sizeof poison);
     const struct result_compare *r = compare(&f, 1);

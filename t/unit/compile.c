@@ -164,7 +164,7 @@ static void signatures(void **state)
 
 #define KERNEL "extern \"C\" __global__ void k(float *p) { *p = 1; }\n"
 
-/* A source may do what it likes to the trailer; it must not get a signature that is not its own. */
+/* A source may damage the trailer, but it must not get a signature that is not its own. */
 static void forged_trailers(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void hostile_sources(void **state)
     expect_failure("extern \"C\" __global__ void k(int *p) { *p = undefined_name; }\n", NULL, "");
 }
 
-/* With small limits: work without end ends, and is graded. */
+/* With small limits: a compile that would not end is stopped and gets a result. */
 static void limits(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void dead_service(void **state)
     compile_named(c, axpy, NULL, &out);
     assert_true(out.ok);
     compiled_release(&out);
-    /* Killed while idle and killed under a compile: both are survived. */
+    /* The service may be killed while it is idle and during a compile. */
     for (int during = 0; during < 2; during++) {
         struct compile_ticket *t;
         struct err err = ERR_INIT;
@@ -379,8 +379,8 @@ static void unknown_compiler(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-/* A heavy parent: its children are compiled behind its header once that is made, and only they. A
- * small "CuTe" of our own stands in for the real one, which takes seconds to precompile. */
+/* A heavy parent: once its header is precompiled, its children, and only they, are compiled with
+ * it. A small "CuTe" of our own stands in for the real one, which takes seconds to precompile. */
 static void families(void **state)
 {
     static const char source[] =
@@ -425,19 +425,19 @@ static void families(void **state)
     rq.parent = parent_key;
     if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
         fail_msg("%s %s", err.msg, out.log);
-#ifndef __SANITIZE_ADDRESS__ /* its allocator lays memory out by the source: NVRTC goes without */
+#ifndef __SANITIZE_ADDRESS__ /* NVRTC cannot use a PCH with ASan's memory layout */
     assert_true(out.used_family_pch);
 #endif
     compiled_release(&out);
     compiler_close(c);
 
-    setenv("HONE_CACHE_MAX", "1G", 1); /* a cache that would not keep it */
+    setenv("HONE_CACHE_MAX", "1G", 1); /* too small a cache to keep the header */
     c = open_with((struct compiler_config){.family_min_ns = 1});
     assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1);
     compiler_close(c);
     unsetenv("HONE_CACHE_MAX");
 
-    c = open_with((struct compiler_config){0}); /* where the parent counts as light */
+    c = open_with((struct compiler_config){0}); /* with the usual limit the parent is light */
     rq.source = parent;
     rq.parent = NULL;
     rq.arch = "sm_80";

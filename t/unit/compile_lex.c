@@ -1,4 +1,4 @@
-/* The source scan: what it lets through, what it rejects and where it says so. */
+/* The source scan: which sources it accepts, which it rejects, and at which line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Tensor and asynchronous instructions run from PTX on the emulated device, against what they mean:
- * results computed here from the inputs. Then the same programs with one line taken out.
+ * Runs tensor and asynchronous instructions from PTX on the emulated device, and compares with
+ * results computed here from the inputs. Then runs the same programs with one line removed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* One instruction at a time: values at the edges, against what the PTX manual (and the hardware)
- * say. */
+/* One instruction at a time, with extreme values, compared with the PTX manual and the hardware. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

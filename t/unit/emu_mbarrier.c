@@ -1,4 +1,4 @@
-/* The mbarrier word: phases, transactions, drops, and what is refused. */
+/* The mbarrier word: phases, transactions, drops, and misuse that is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

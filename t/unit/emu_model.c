@@ -1,6 +1,6 @@
 /*
- * emu_model.c - what the cost model is told: waits, reuse, joined shared accesses, spills; and that
- * the modelled time follows.
+ * emu_model.c - the inputs of the cost model: waits, reuse, joined shared accesses, spills. The
+ * modelled time depends on them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static double counted(const char *body, uint32_t grid, uint32_t block, uint64_t 
     return v;
 }
 
-/* A load cannot go before a store that may be to the same place, unless nobody writes there. */
+/* A load waits for a store that may write the same place, unless the load is read-only (.nc). */
 static void loads_after_stores_wait(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void loads_after_stores_wait(void **state)
     assert_true(counted(body, 1, 32, 4096, 0, "global_waits") == 1);
 }
 
-/* Four loads of a word are one of 16 bytes, if those are aligned and nothing is in between. */
+/* Four loads of a word count as one of 16 bytes, if they are aligned and nothing is in between. */
 static void neighbours_in_shared_memory_are_one(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void sampled_places(uint64_t seed, uint32_t *hits)
     }
 }
 
-/* A block that knew itself to be in the sample could be fast there alone. */
+/* If a block could know that it is in the sample, it could be fast only there. */
 static void no_block_knows_that_it_is_sampled(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * emu_sample.c - calls that run a sample of blocks: their data is there when it is touched, and
- * what they wrote is told, if it is certain that no other block has a part in it.
+ * emu_sample.c - calls that run a block sample. Data is filled when first touched. The call reports
+ * what the blocks wrote if it is certain that no other block takes part in it.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -80,7 +80,7 @@ static void launch(struct sample *s, const char *ptx, uint32_t grid)
         fail_msg("%s", s->r.err.msg);
 }
 
-/* What is told, and whether it is twice the input. */
+/* Collects what the call reports, and whether it is twice the input. */
 static void look(struct sample *s)
 {
     struct job_buffer b = buffer(JOB_INPUT);
@@ -122,7 +122,7 @@ static void written_elements_are_told(void **state)
     }
 }
 
-/* Scattered lanes, each on a piece of its own; the places in between are not made. */
+/* Scattered lanes, each on its own piece; the pieces in between are not filled. */
 static void lanes_far_apart(void **state)
 {
     (void)state;
@@ -138,8 +138,8 @@ static void lanes_far_apart(void **state)
     end(&s);
 }
 
-/* Whatever deals with other blocks: an atomic, a strong load, a reduction. In shared memory it does
- * not. */
+/* Instructions that may depend on other blocks: an atomic, a strong load, a reduction. In shared
+ * memory they do not. */
 static void blocks_that_look_at_each_other(void **state)
 {
     (void)state;
@@ -175,14 +175,14 @@ static void launches_that_build_on_each_other(void **state)
     look(&s);
     assert_int_equal(s.pieces.n, 0);
     end(&s);
-    begin(&s, false); /* as long as all of each is run, they may */
+    begin(&s, false); /* both launches run all of their blocks: allowed */
     launch(&s, HEAD "red.global.add.f32 [%rd6], 0f3f800000;\n" TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, 90);
     look(&s);
     assert_int_equal(s.written, 90 * 32);
     assert_true(fabs(s.share - 90.0 * 32 / N) < 1e-6);
     end(&s);
-    begin(&s, false); /* one in part: not if a later one stored something */
+    begin(&s, false); /* one launch runs a sample: allowed if no later one stores anything */
     launch(&s, HEAD DOUBLED TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, BLOCKS);
     launch(&s, HEAD TAIL, 90);
@@ -197,8 +197,8 @@ static void launches_that_build_on_each_other(void **state)
     end(&s);
 }
 
-/* How much all blocks write is told from a sample of 48 of them, with room for four more; and
- * more of it, where they are uneven. */
+/* The share that all blocks write is estimated from a sample of 48, with room for four more blocks,
+ * and with more room if the blocks are uneven. */
 static void shares(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void shares(void **state)
     } all[] = {
         {"and.b32 %r4, %r2, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.541, 0.543},
         {"setp.lt.u32 %p1, %r0, 4;\n@%p1 ret;\n", 0.947, 0.949},
-        /* a block writes or does not: the bound stays above what is true */
+        /* each block writes all or nothing: the bound stays above the true share */
         {"and.b32 %r4, %r1, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.501, 1.5},
         {"setp.gt.u32 %p1, %r1, 700;\n@%p1 ret;\n", 0.2, INFINITY},
         {"setp.gt.u32 %p1, %r1, 0;\n@%p1 ret;\n", INFINITY, INFINITY},
@@ -225,7 +225,7 @@ static void shares(void **state)
     }
 }
 
-/* Blocks that run long, as those of a persistent kernel do: as many are run as there is time for.
+/* Blocks that run long, like those of a persistent kernel: the sample is as large as time allows.
  */
 static void long_blocks(void **state)
 {
@@ -250,7 +250,7 @@ static void long_blocks(void **state)
     }
 }
 
-/* Only a sampled call has lazy memory; afterwards all is as ever. */
+/* Only a sampled call uses lazy memory; the next call does not. */
 static void the_next_call_is_whole(void **state)
 {
     (void)state;

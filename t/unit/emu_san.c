@@ -193,7 +193,7 @@ static void right_values(void **state)
     assert_int_equal(launch(&r, "good_wide_tile", 1, 3), RESULT_OK);
     assert_true(y[0] == 9 + x[5] && y[200] == 9 + x[133]);
     emu_run_close(&r);
-    /* what was never given a value is all ones: a NaN */
+    /* a register without a value is all ones: a NaN */
     assert_int_equal(launch(&r, "poison_shuffle", 1, 0), RESULT_OK);
     assert_true(y[3] == x[7] && isnan(y[16]) && isnan(y[19]) && y[20] == x[20]);
     emu_run_close(&r);

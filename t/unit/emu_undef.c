@@ -1,5 +1,6 @@
 /*
- * emu_undef.c - loads of what nobody wrote: harmless until it is used, and what counts as use.
+ * emu_undef.c - a load of memory that was never written is harmless until the value is used. The
+ * tests show what counts as a use.
  *
  * Each body runs in one warp with %f1 loaded from shared memory that was never written; %f0 is 1,
  * %p0 is true, %p1 is false, %rd1 the output, written with %f0 at the end.

@@ -139,7 +139,8 @@ static void moments_are_as_asked(void **state)
     free(x);
 }
 
-/* A narrower type must not be able to hold the data: that would hide a loss of precision. */
+/* The data must need its whole type: if a narrower type could hold it, a kernel that computes in
+ * the narrower type would pass. */
 static void float32_data_uses_its_whole_mantissa(void **state)
 {
     float x[4096];
@@ -300,8 +301,8 @@ static void hashes_of_parts_add_up(void **state)
     x[8] = t;
 }
 
-/* Data of a seed never changes silently: recorded evidence names seeds. t/gen_core.sh holds the
- * same hashes against other compilers and languages. */
+/* The data of a seed must never change, because recorded evidence names seeds. t/gen_core.sh
+ * compares the same hashes with other compilers and languages. */
 static void data_of_a_seed_is_fixed(void **state)
 {
     static const uint64_t want[ARRAY_LEN(specs)] = {
@@ -341,7 +342,7 @@ static void sequences_are_uniform_and_repeatable(void **state)
     assert_int_equal(rng_range(&a, 5, 5), 5);
 }
 
-/* The fast way over a range is the slow way of each element, at both ends of a type's range too. */
+/* The fast fill of a range equals the slow fill of each element, also at both ends of a type. */
 static void ranges_of_every_size(void **state)
 {
     (void)state;

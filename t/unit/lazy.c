@@ -1,6 +1,6 @@
 /*
- * base/lazy: what is made piece by piece is what is made at once, whoever asks for it first, and
- * only what was asked for is made.
+ * Lazy memory: filling it piece by piece, in any order, gives the same bytes as filling it at once,
+ * and only pieces that were asked for are filled.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -88,7 +88,7 @@ static void only_what_is_needed(void **state)
     free(mem - 1);
 }
 
-/* What is written stays, and can be told from what was there. */
+/* Written bytes stay; lazy_original gives the bytes from before, so that writes can be told. */
 static void writes_survive(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void *read_around(void *arg)
     return NULL;
 }
 
-/* Four threads fall upon the same pieces: none may see one that is not ready. */
+/* Four threads ask for the same pieces at once: none may see a piece that is not ready. */
 static void threads_agree(void **state)
 {
     (void)state;

@@ -56,7 +56,7 @@ static int run_own(const char *reference, double *y, struct err *err)
     return rc;
 }
 
-/* Phases see each other's scratch whole, however many threads there are. */
+/* A phase sees all scratch of earlier phases, for any number of threads. */
 static void own_task_runs(void **state)
 {
     double y[100];
@@ -98,7 +98,7 @@ static void no_reference_is_told(void **state)
     task_free(t);
 }
 
-/* The text needs nothing beside it: NVRTC compiles it where no file of ours lies. */
+/* The text includes no file: NVRTC compiles it where none of our files is found. */
 static void source_is_self_contained(void **state)
 {
     struct strbuf out = STRBUF_INIT(1 << 20);
@@ -150,8 +150,8 @@ static void check_output(const struct run *r, size_t i, const char *where, struc
     }
 }
 
-/* Of an input's alternatives the first is the one whose outputs are all of some size; others, like
- * a softmax over data far apart, may leave most of them zero. */
+/* With the first alternative of each input no output may be mostly zero. Other alternatives may
+ * give mostly zeros, such as a softmax over values that are far apart. */
 static void check_workload(struct run *r, const struct task_workload *w, uint64_t turn)
 {
     struct err err = ERR_INIT;

@@ -2,9 +2,9 @@
  * Plans: every file in t/cases/badplans fails for its own reason and at its own place; good plans
  * resolve to the right numbers; every kernel in kernels/ resolves at every workload of its task.
  *
- * A case is a candidate with lines after the plan: "// sig: KERNEL: TYPE, ..." (several), which
- * stand for what the compiler would export, "// workload: I" of t/cases/plantask.json, and
- * "// want: TEXT", which must be in the first problem.
+ * A case is a candidate with lines after the plan. "// sig: KERNEL: TYPE, ..." (several) gives a
+ * kernel's signature in place of the compiler. "// workload: I" names a workload of
+ * t/cases/plantask.json. "// want: TEXT" must be in the first problem.
  */
 #include "plan/plan.h"
 

@@ -1,5 +1,4 @@
-/* reply.c - what comes out of replies: files, edits, anchors, line differences, dialect, folding.
- */
+/* reply.c - reading replies: files, edits, anchors, line differences, dialect, folding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,7 +127,7 @@ static void test_last_line(void **state)
     extract_release(&x);
 }
 
-/* Replies made to take long, or to be cut: told, within seconds. */
+/* Replies made to take long, or to be too large: each gets its reason within seconds. */
 static void test_huge_replies(void **state)
 {
     struct strbuf source = STRBUF_INIT(1 << 20), reply = STRBUF_INIT(8 << 20);
@@ -205,8 +204,8 @@ static void test_anchors(void **state)
     strbuf_release(&why);
 }
 
-/* Applying the hunks to the first text gives the second, whatever the texts. */
-/* Whatever a tester says: shapes that the loader takes count, the rest is told and left out. */
+/* A tester's reply may hold anything: shapes that the loader accepts count, the notes name the
+ * others, which are left out. */
 static void test_tester(void **state)
 {
     static const struct {
@@ -294,7 +293,7 @@ static void test_linediff(void **state)
     }
 }
 
-/* What the built-in author writes must not be refused: every template is CuTe by itself. */
+/* Kernels of the built-in author must not be refused: every template counts as CuTe. */
 static void test_playbooks_are_cute(void **state)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* report.c - what is told of a run, of odd runs too: none judged, one, a deep tree, a tree with a
- * gap, times that are no numbers, words with markup and broken characters. */
+/* report.c - the summary and the report, also of odd runs: no candidate judged, one, a deep tree, a
+ * tree with a gap, times that are no numbers, words with markup and broken characters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -167,7 +167,7 @@ static void test_deep_tree(void **state)
     summary_release(&m);
 }
 
-/* Of a wave that was killed the last candidate may be stored and the first not yet. */
+/* If a run is killed during a wave, the last candidate may be stored and the first not. */
 static void test_gap(void **state)
 {
     struct summary m;
@@ -205,7 +205,7 @@ static void test_impossible_tree(void **state)
     summary_release(&m);
 }
 
-/* A recording takes whatever is in the store; what is no text is replaced, not lost. */
+/* A recording can be made of any store; bytes that are not UTF-8 are replaced. */
 static void test_export(void **state)
 {
     char path[700], reply[STORE_SHA];

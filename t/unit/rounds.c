@@ -1,5 +1,6 @@
 /*
- * The worker's adaptive timing: who is called when, which calls are verified, in how many contexts.
+ * The worker's adaptive timing: in which order contenders are called, which calls are verified, how
+ * many contexts there are.
  */
 #include "run_rig.h"
 
@@ -27,8 +28,8 @@ static void rounds_interleave_and_verify_a_sample(void **state)
     teardown(&b);
 }
 
-/* Wrong and fast in most calls, right and slow in the others, by what the data happens to be: the
- * fast ones are verified. */
+/* A kernel that is wrong and fast in most calls and right and slow in the others, depending on the
+ * data: the fast calls are verified. */
 static void the_fast_calls_are_verified(void **state)
 {
     (void)state;
@@ -70,7 +71,7 @@ static void timed_modules_stay_and_change_places(void **state)
     assert_string_equal(last->order, "cbbccb"); /* three blocks of seven rounds */
     teardown(&b);
 
-    fake_sealed = false; /* nobody knows what it carries: loaded afresh for every call */
+    fake_sealed = false; /* the module may keep state: it is loaded afresh for every call */
     setup(&b, "good");
     b.c.ncalls = 0;
     b.c.timing = (struct job_timing){21, 21, 0, 0, 77};
@@ -113,7 +114,7 @@ static void a_spent_budget_leaves_enough_calls(void **state)
     teardown(&b);
 }
 
-/* A job of 7 rounds of candidate and baseline, in three sittings. */
+/* A job of 7 rounds of candidate and baseline, in three timing processes. */
 static void run_sittings(struct bench *b, const char *kernel)
 {
     setup(b, kernel);
@@ -155,7 +156,7 @@ static void short_kernels_are_timed_in_other_processes(void **state)
     teardown(&b);
 }
 
-/* What happens there happened to the candidate; what happens to the process does not matter. */
+/* A fault of the candidate in a further process counts; the loss of that process does not. */
 static void a_further_sitting_may_fail(void **state)
 {
     (void)state;
@@ -201,7 +202,7 @@ static void what_is_long_wrong_or_emulated_sits_once(void **state)
     teardown(&b);
 }
 
-/* PyTorch takes seconds to start: it is timed in the first sitting alone. */
+/* PyTorch takes seconds to start, so it is timed in the first process only. */
 static void a_torch_baseline_sits_once(void **state)
 {
     (void)state;
@@ -230,7 +231,7 @@ static void a_torch_baseline_sits_once(void **state)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* as hone-worker does */
-    if (argc == 2) {          /* a further sitting: this program is the worker */
+    if (argc == 2) {          /* a further timing process: this program is the worker */
         sitting_again = true;
         int rc = run_bundle(argv[1], fake_open, NULL) < 0 ? 3 : 0;
         free(last);

@@ -1,5 +1,5 @@
 /*
- * The worker's sequence, call by call: what must come back are the right facts.
+ * The worker's sequence, call by call: the result must hold the right facts.
  */
 #include "run_rig.h"
 
@@ -156,8 +156,8 @@ static void a_missing_baseline_is_a_fact(void **state)
     teardown(&b);
 }
 
-/* What was counted in a baseline's call is not the candidate's; what was is marked with its case.
- */
+/* Counters of a baseline's call are not given to the candidate. Those of the candidate name their
+ * case. */
 static void counters_are_the_candidates(void **state)
 {
     (void)state;

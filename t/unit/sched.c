@@ -1,6 +1,6 @@
 /*
- * Where bundles run: what a worker is doing is told while it runs, here and through a spool, and a
- * profiler can stand around a local one.
+ * Where bundles run: a worker's progress is reported while it runs, here and through a spool, and a
+ * profiler can be wrapped around a local worker.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * The spool and the tar path. The worker runs each bundle by executing itself: here that is this
- * test, which then plays the part the bundle's file `act` names.
+ * The spool and tar files. The worker runs each bundle by executing itself. Here that is this test:
+ * it then does what the file `act` of the bundle says.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -162,7 +162,7 @@ static void a_dead_workers_claim_is_taken_back(void **state)
     assert_int_equal(rename(todo, path), 0);
     snprintf(alive, sizeof alive, "%s/alive", path);
     put(alive, "");
-    serve(); /* young: left alone, and nothing else is to do */
+    serve(); /* too young to be touched, and there is nothing else to do */
     assert_int_equal(count("claimed"), 1);
     assert_int_equal(utimensat(AT_FDCWD, alive, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
     serve();

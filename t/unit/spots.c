@@ -1,6 +1,6 @@
 /*
- * worker/spots: the truth of a few elements is that of the whole, whatever the phases need of each
- * other; and what cannot be known is left alone.
+ * Verifying a few elements gives the same truth as computing all, whatever the phases need from
+ * each other. Elements whose truth cannot be known that way are not compared.
  */
 #include "worker/verify_elements.h"
 
@@ -106,7 +106,7 @@ static void rig_close(struct rig *g)
     arena_release(&g->arena);
 }
 
-/* All of an output as an honest kernel writes it, but every third element, which nobody wrote. */
+/* The output of an honest kernel, but every third element is unwritten. */
 static void honest_pieces(struct rig *g)
 {
     struct err err = ERR_INIT;
@@ -136,7 +136,8 @@ static void verify(struct rig *g)
         fail_msg("%s", err.msg);
 }
 
-/* Right as it is, wrong if values are; `outputs` of them are known. */
+/* Right values must be found right, and wrong ones wrong; the truth of `outputs` outputs is known.
+ */
 static void both_ways(const char *reference, const struct job_phase *phases, uint32_t nphases,
                       uint64_t scratch, uint32_t outputs)
 {
@@ -189,7 +190,7 @@ static void rows(void **state)
               (struct job_phase[]){{"reference", R}}, 1, 0, 2);
 }
 
-/* An earlier unit that stands where the later one does. */
+/* Each element needs the unit of its row in an earlier phase. */
 static void row_then_element(void **state)
 {
     (void)state;
@@ -201,8 +202,8 @@ static void row_then_element(void **state)
               (struct job_phase[]){{"row", R}, {"reference", R * C}}, 2, R, 2);
 }
 
-/* An element needs all earlier elements of its row: half of them would not do, although fmax says
- * nothing of a NaN. */
+/* An element needs all earlier elements of its row. Half of them must not be taken for enough,
+ * although fmax ignores the NaN of a missing one. */
 static void element_needs_its_row(void **state)
 {
     (void)state;
@@ -214,7 +215,7 @@ static void element_needs_its_row(void **state)
               (struct job_phase[]){{"part", R * C}, {"reference", R * C}}, 2, R * C, 2);
 }
 
-/* Everything needs everything: known while it is cheap. */
+/* Every element needs every other: the truth is known only as long as that is cheap. */
 static void element_needs_all(void **state)
 {
     (void)state;
@@ -256,9 +257,9 @@ static void units_lie_where_elements_do(void **state)
     assert_true(first == 7 && end == 8);
     spots_units(799, 800, 8, &first, &end); /* a unit makes a hundred */
     assert_true(first == 7 && end == 8);
-    spots_units(3, 8, 800, &first, &end); /* a hundred make one */
+    spots_units(3, 8, 800, &first, &end); /* a hundred units make one element */
     assert_true(first == 300 && end == 400);
-    spots_units(1, 3, 10, &first, &end); /* they do not fit: all that touch it */
+    spots_units(1, 3, 10, &first, &end); /* no whole ratio: all units that touch it */
     assert_true(first == 3 && end == 7);
     spots_units((UINT64_C(1) << 43) - 1, UINT64_C(1) << 43, UINT64_C(1) << 43, &first, &end);
     assert_true(end == UINT64_C(1) << 43 && end - first == 1);

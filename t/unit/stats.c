@@ -43,8 +43,8 @@ static void pairing_cancels_a_common_drift(void **state)
     assert_true(fabs(r.lo - 2) < 1e-12 && fabs(r.hi - 2) < 1e-12);
 }
 
-/* Times come in steps of the clock: the median of either series sits on a step, the ratio must not.
- */
+/* Times come in steps of the clock. The medians of both series lie on a step, but their ratio must
+ * not be rounded to steps. */
 static void ratio_sees_less_than_a_step(void **state)
 {
     (void)state;
@@ -68,8 +68,8 @@ static void a_floor_is_no_higher_than_physics(void **state)
     (void)state;
     struct job_gpu g = {.l2_bytes = 72 << 20, .dram_gbps = 1000, .l2_gbps = 4000};
     double mb = 1 << 20;
-    /* Fits the L2: its rate. Does not: what is read comes from DRAM, and of what is written as much
-     * as the L2 holds may stay there. */
+    /* Data that fits the L2 moves at its rate. Otherwise reads come from DRAM, and as many written
+     * bytes as the L2 holds may stay there. */
     assert_true(gpu_floor_ns(&g, 0, 40 * mb, 20 * mb, DT_F32) == 40 * mb / 4000);
     assert_true(gpu_floor_ns(&g, 0, 192 * mb, 64 * mb, DT_F32) == 128 * mb / 1000);
     assert_true(gpu_floor_ns(&g, 0, 2000 * mb, 1000 * mb, DT_F32) == (2000 - 72) * mb / 1000);

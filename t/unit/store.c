@@ -176,7 +176,7 @@ static void test_lock(void **state)
     store_close(t);
 }
 
-/* Four processes make a store and write at once; nothing is lost and nobody is turned away. */
+/* Four processes make a store and write at once: nothing is lost, and no write fails. */
 static void share_a_store(void)
 {
     pid_t pids[4];

@@ -259,7 +259,7 @@ static void test_dir_remove_keeps_link_targets(void **state)
     free(target);
 }
 
-/* What a killed process left is swept; what is in use stays. */
+/* Files that a killed process left are removed; files in use stay. */
 static void test_temp_dir_sweep(void **state)
 {
     struct temp_dir mine;
@@ -330,8 +330,8 @@ static void test_assets(void **state)
 
 /* ---- loop --------------------------------------------------------------------------------- */
 
-/* The first signal ends the loop's waiting, and one right behind it is the same; a process that
- * does not heed it ends at the second. */
+/* The first signal ends the loop's waiting, and a signal right after it counts as the same. A
+ * process that ignores the first ends at the second. */
 static void test_interrupt(void **state)
 {
     static const int pairs[][2] = {{SIGINT, SIGINT}, {SIGTERM, SIGHUP}};
@@ -372,7 +372,7 @@ static void test_interrupt(void **state)
     }
 }
 
-/* What the caller set to be ignored stays so; a child that is to die of signals does. */
+/* A signal that the caller ignores stays ignored, but a child that must die of it does. */
 static void test_interrupt_default(void **state)
 {
     int status = 0;

@@ -162,7 +162,7 @@ static void test_memory_limit(void **state)
     child_release(&c);
 }
 
-/* Reserving is not using: what CUDA and sanitizers do must pass. */
+/* Reserved memory does not count as used: CUDA and sanitizers reserve much. */
 static void test_reserved_memory_is_free(void **state)
 {
     struct err err = ERR_INIT;
@@ -260,7 +260,7 @@ static void test_parent_dies(void **state)
     temp_dir_release(&t);
 }
 
-/* The supervisor itself is killed: the program goes with it, and Hone hears of it. */
+/* If the supervisor itself is killed, the program ends too, and Hone is told. */
 static void test_supervisor_dies(void **state)
 {
     struct err err = ERR_INIT;

@@ -91,7 +91,7 @@ static void kinds_order_before_times(void **state)
     assert_true(verdict_cmp(&unsafe, &cheat) > 0);
 }
 
-/* Counters of one shape under its name, none of another beside them. */
+/* Counters are told of one shape only, under its name. */
 static void counters_are_told_of_one_workload(void **state)
 {
     (void)state;
