@@ -31,7 +31,7 @@ constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kCluster = @{cluster};
 constexpr bool kStream = @{stream};
-constexpr bool kExclusive = @{exclusive}; // of what is before an element, without it
+constexpr bool kExclusive = @{exclusive}; // an element's result leaves itself out
 constexpr bool kReverse = @{reverse};     // from the end of a row to its beginning
 
 @{part:stream_store}

@@ -7,8 +7,8 @@
 // Depthwise convolution: every plane with a window of its own channel.
 //
 // A thread makes kRows rows of kCols columns of one plane. It walks down the input rows they need:
-// of each it loads the piece under its columns once, and adds it into every output row whose window
-// it lies in. What neighbours load, too, comes from the cache. Outside the plane there are zeros.
+// it loads the piece of each under its columns once, and adds it into every output row whose window
+// holds it. Values that neighbours also load come from the cache. Outside the plane there are zeros.
 #include <cute/tensor.hpp>
 
 using namespace cute;

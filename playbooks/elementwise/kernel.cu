@@ -29,7 +29,7 @@ __device__ @{expr:type} op(@{in:values})
     return @{expr};
 }
 
-// Copies of what is used once: it is the first to leave the caches.
+// Copies of data that is used once: the caches drop it first.
 @{part:stream_load}
 
 @{part:stream_store}
@@ -55,7 +55,7 @@ __device__ void tile(T *out, int64_t n, const In *...ins)
 
     const T *in[] = {ins...};
     int64_t first = int64_t(blockIdx.x) * Tile::value;
-    int rest = int(min(int64_t(Tile::value), n - first)); // of this tile there is as much
+    int rest = int(min(int64_t(Tile::value), n - first)); // elements of this tile
     bool whole = rest == Tile::value;
     auto piece = [&](auto *p) { return make_tensor(make_gmem_ptr(p + first), Layout<Tile>{}); };
     Tensor tC = mine.partition_S(make_identity_tensor(Shape<Tile>{}));

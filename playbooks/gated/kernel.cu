@@ -35,7 +35,7 @@ __device__ float op(float v0, float v1)
     return @{expr};
 }
 
-// Copies of what is used once: it is the first to leave the caches.
+// Copies of data that is used once: the caches drop it first.
 @{part:stream_load}
 
 @{part:stream_store}

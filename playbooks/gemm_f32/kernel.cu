@@ -11,11 +11,11 @@
 */
 // C = epilogue(A * B) or epilogue(A * B^T), for each matrix of a batch, all row-major, in fp32.
 //
-// A block makes a tile of C, a thread 8x8 of it: four quarters of 4x4, so that what a warp reads of
-// a row in shared memory lies side by side. A tile of A is turned on its way in, since the products
-// need a column of it at a time, and so is one of a B that has N rows; their rows there are padded
-// to spread the turned stores over the banks. While the products of one tile run, the next is on its way into registers. Outside the
-// matrices there are zeros.
+// A block makes a tile of C, a thread 8x8 of it: four quarters of 4x4, so that a warp reads adjacent
+// elements of a row in shared memory. A tile of A is transposed on its way in, since the products need
+// a column of it at a time; so is a tile of a B that has N rows. Rows in shared memory are padded, so
+// that the transposed stores spread over the banks. While the products of one tile run, the next is
+// loaded into registers. Outside the matrices there are zeros.
 #include <cute/tensor.hpp>
 
 using namespace cute;

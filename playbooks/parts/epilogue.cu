@@ -11,7 +11,7 @@ __device__ float epilogue(float v, const Extra &e, int64_t at, int n)
     return @{epilogue};
 }
 
-// Of a matrix that begins at `first`; tiles reach beyond its edges, what is read does not.
+// For the matrix that begins at `first`. A tile may reach beyond the matrix; loads stay inside it.
 __device__ float finish(float v, const Extra &e, int64_t first, int m, int n, int M, int N)
 {
     if constexpr (@{reads})

@@ -7,7 +7,7 @@ __device__ @{expr:type} value(@{x:values}@{scalars:params})
     return @{expr};
 }
 
-// The value of element v of vector u: of all inputs.
+// The expression at element v of vector u, computed from all inputs.
 template <class Loaded, int... kInput>
 __device__ @{expr:type} value_of(const Loaded &r, int v, int u, int_sequence<kInput...>@{scalars:params})
 {

@@ -20,7 +20,7 @@ __device__ State join(State a, State b)
     @{join}
 }
 
-// Of a row of n values.
+// The result for a row of n values.
 __device__ Out result(State s, float n)
 {
     auto v0 = @{result};

@@ -117,8 +117,8 @@ __device__ float sum_all(float v, float *part, float *mine)
     return v;
 }
 
-// The row in registers, as it came: floats are made of it each time, since they would take more of
-// them. Of its vectors a block of the cluster takes every kBlocks-th stripe.
+// The row stays in registers in its own type and is converted to float at each use: floats would
+// need more registers. A block of the cluster takes every kBlocks-th stripe of its vectors.
 template <int kBlocks, int kVectors, bool kWeightsFirst>
 __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b, T *y, T *sums,
                                int rows, int cols, float eps)
@@ -134,7 +134,7 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     auto at = [&](int k) { return (k * kBlocks + rank) * int(blockDim.x) + int(threadIdx.x); };
     auto inside = [&](int k) { return there && at(k) * kVec < cols; };
 
-    using Kept = conditional_t<kResidual, float, T>; // a sum is not rounded before its time
+    using Kept = conditional_t<kResidual, float, T>; // x + r is not rounded before it is used
     Tensor row_v = make_tensor<Kept>(Shape<Int<kVec>, Int<kVectors>>{});
     Tensor rx = make_tensor<T>(shape(row_v));
     Tensor rr = make_tensor<T>(shape(row_v));
@@ -227,7 +227,7 @@ struct Moments {
     }
 };
 
-// Of the parts of all threads of a block, the same for all. part has three floats per warp.
+// Joins the parts of all threads of a block; all get the result. part has three floats per warp.
 __device__ Moments row_moments(Moments s, float *part)
 {
     int warps = blockDim.x / 32, lane = threadIdx.x % 32;

@@ -10,9 +10,9 @@
 // y[a, r, c] = the join of x[a, 0, c] to x[a, r, c], after an elementwise expression.
 //
 // A block owns one a and a strip of columns: 32 lanes across, a vector of columns each. Each of its
-// kWarps warps owns a run of rows. A thread walks down its run with kUnroll loads in flight; what
-// the runs come to meets in shared memory; then it walks down once more, from the join of the runs
-// above its own, and writes.
+// kWarps warps owns a run of rows. A thread walks down its run with kUnroll loads in flight and puts
+// the run's total into shared memory. Then it walks down once more, starting from the join of the
+// runs above its own, and writes.
 #include <cute/tensor.hpp>
 
 using namespace cute;

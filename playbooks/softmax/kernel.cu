@@ -22,7 +22,7 @@
 // several warps, or by a cluster of blocks, as its length asks; the plan gives a row as many lanes
 // as it needs, and a block as many short rows as fill it. Maximum and sum are joined by warp
 // shuffles, then across a row's warps through shared memory, then across the cluster. Each element
-// costs one exponential: against the block's maximum, made good by a factor for the row's.
+// costs one exponential, relative to the block's maximum; a factor corrects it to the row's maximum.
 //
 // A longer row, or one that is not aligned for vectors, is read twice: first for a running maximum
 // and sum per thread, the sum rescaled when the maximum grows, then to write. Entries of -inf are
@@ -77,7 +77,7 @@ __device__ float load_remote(const float *p, int rank)
     return v;
 }
 
-// The row in registers. Of its vectors a block of the cluster takes every kBlocks-th stripe.
+// The row stays in registers. A block of the cluster takes every kBlocks-th stripe of its vectors.
 template <int kBlocks>
 __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
 {

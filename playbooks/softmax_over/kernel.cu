@@ -31,7 +31,7 @@ constexpr bool kLog = @{log};
 
 @{part:join_row}
 
-// The greatest of some values, and the sum of their exponentials over its own.
+// The greatest of some values, and the sum of exp(value - greatest).
 struct State {
     float top, sum;
 };
@@ -58,7 +58,7 @@ __device__ void softmax(Inputs x, Out *y, int64_t as, int64_t rows, int64_t cols
                                      make_stride(cols, _1{}));
             return local_tile(all(row, _), Shape<Int<kWidth>>{}, make_coord(vector));
         };
-        // What there is of kUnroll rows; -inf beyond the last one.
+        // Loads kUnroll rows; beyond the last row the values are -inf.
         auto values = [&](int64_t row, auto &e) {
             Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>, Int<kInputs>>{});
             CUTE_UNROLL
