@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "graph/normal.h"
+#include "graph/normal/normal.h"
 #include "torch_rig.h"
 
 static const char some_tensors[] =
