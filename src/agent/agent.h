@@ -99,8 +99,8 @@ struct agent {
     struct task *extended;
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
-    struct node *best;   /* the fastest that passes, or NULL */
-    struct node *beside; /* the first that passed on a GPU, timed with all baselines; or NULL */
+    struct node *best;       /* the fastest that passes, or NULL */
+    struct node *with_torch; /* the first that passed on a GPU, timed with all baselines; or NULL */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;
@@ -166,8 +166,8 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
 /* Adds an idea to the ledger, with its outcome: the gain of node `n` over node `against`. */
-int agent_ledger(struct agent *a, const struct node *n, const struct node *against,
-                 const char *kind, const char *text, struct err *err);
+int agent_add_idea(struct agent *a, const struct node *n, const struct node *against,
+                   const char *kind, const char *text, struct err *err);
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -175,10 +175,10 @@ int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(prin
 /* For confirm.h: the second verdict of a node that passed. The first function looks in the store
  * and returns 1 if it is there, else 0. The second asks the judge, with all baselines; it returns
  * 1, or 0 if there is no verdict, and `why` gets the reason. */
-int agent_again_recorded(struct agent *a, const struct node *n, struct verdict *out,
-                         struct err *err);
-int agent_judge_again(struct agent *a, const struct node *n, struct verdict *out,
-                      struct strbuf *why, struct err *err);
+int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
+                                struct err *err);
+int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,
+                             struct strbuf *why, struct err *err);
 
 bool node_passes(const struct node *n);
 /* Compares by kind of verdict, then by time: <0 if a is worth less than b. */

@@ -6,7 +6,7 @@
 /* After this many kernels failed their confirmation, the next one stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-static bool beside_torch(const struct node *n)
+static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
         if (baseline_is_torch(t->who))
@@ -23,19 +23,19 @@ static bool wants_torch(const struct agent *a)
 }
 
 /* A modelled time needs no confirmation: PyTorch does not run on the emulator. */
-static bool needs_it(const struct agent *a)
+static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
-    return v && v->time_ns > 0 && !v->time_is_model && !beside_torch(a->best);
+    return v && v->time_ns > 0 && !v->time_is_model && !timed_with_torch(a->best);
 }
 
 /* Says why no confirmation is possible; leaves `why` empty if one is. */
-static void obstacle(struct agent *a, struct strbuf *why)
+static void say_obstacle(struct agent *a, struct strbuf *why)
 {
     const struct budget time = {.wall_ns = a->cfg->budget.wall_ns};
-    if (a->beside && !beside_torch(a->beside))
+    if (a->with_torch && !timed_with_torch(a->with_torch))
         strbuf_addf(why, "PyTorch did not run beside candidate %llu",
-                    (unsigned long long)a->beside->index);
+                    (unsigned long long)a->with_torch->index);
     else if (interrupted())
         strbuf_adds(why, "interrupted");
     else if (a->failed)
@@ -45,7 +45,7 @@ static void obstacle(struct agent *a, struct strbuf *why)
 }
 
 /* The best kernel failed its confirmation: the next best takes its place. */
-static int dethrone(struct agent *a, const struct verdict *v, struct err *err)
+static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;
     char key[40];
@@ -68,15 +68,15 @@ static int dethrone(struct agent *a, const struct verdict *v, struct err *err)
 /* A recorded confirmation is used in any case; an obstacle only prevents a new one. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
-    int rc = agent_again_recorded(a, a->best, v, err);
+    int rc = agent_recorded_confirmation(a, a->best, v, err);
     if (rc)
         return rc;
-    obstacle(a, why);
+    say_obstacle(a, why);
     if (why->len)
         return 0;
     if (a->in.watch.confirming)
         a->in.watch.confirming(a->in.watch.ctx, a, a->best);
-    rc = agent_judge_again(a, a->best, v, why, err);
+    rc = agent_judge_confirmation(a, a->best, v, why, err);
     if (rc == 1 && a->in.watch.confirmed)
         a->in.watch.confirmed(a->in.watch.ctx, a, a->best, v);
     return rc;
@@ -89,7 +89,7 @@ static int confirm_best(struct agent *a, bool *passes, struct strbuf *why, struc
     if (rc <= 0)
         return rc;
     *passes = v.kind == V_PASS;
-    if (!*passes && dethrone(a, &v, err) < 0)
+    if (!*passes && reject_best(a, &v, err) < 0)
         rc = -1;
     verdict_release(&v);
     return rc;
@@ -100,7 +100,7 @@ int agent_confirm(struct agent *a, struct err *err)
     struct strbuf why = STRBUF_INIT(1024);
     bool passes = !wants_torch(a);
     int rc = 1;
-    for (unsigned n = 0; rc == 1 && !passes && needs_it(a); n++) {
+    for (unsigned n = 0; rc == 1 && !passes && needs_confirmation(a); n++) {
         rc = 0;
         if (n == CONFIRM_TRIES)
             strbuf_addf(&why, "%d kernels before it failed theirs", CONFIRM_TRIES);

@@ -33,7 +33,7 @@ static json_t *run_json(const struct run_rec *r, struct err *err)
 static int export_calls(struct store *s, int64_t run, struct strbuf *out, struct arena *a,
                         struct err *err)
 {
-    struct call_vec calls = VEC_INIT;
+    struct call_rec_vec calls = VEC_INIT;
     int rc = store_call_list(s, run, &calls, a, err);
     vec_each (struct call_rec, c, &calls) {
         struct strbuf reply = STRBUF_INIT(AUTHOR_MAX_REPLY);
@@ -60,7 +60,7 @@ static int export_calls(struct store *s, int64_t run, struct strbuf *out, struct
 static int export_verdicts(struct store *s, int64_t run, struct strbuf *out, struct arena *a,
                            struct err *err)
 {
-    struct verdict_vec list = VEC_INIT;
+    struct verdict_rec_vec list = VEC_INIT;
     int rc = store_verdict_list(s, run, &list, a, err);
     vec_each (struct verdict_rec, v, &list) {
         struct strbuf text = STRBUF_INIT(16u << 20);
@@ -89,7 +89,7 @@ static json_t *node_json(const struct node_rec *n)
 static int export_nodes(struct store *s, int64_t run, struct strbuf *out, struct arena *a,
                         struct err *err)
 {
-    struct node_vec nodes = VEC_INIT;
+    struct node_rec_vec nodes = VEC_INIT;
     int rc = store_node_list(s, run, &nodes, a, err);
     vec_each (struct node_rec, n, &nodes)
         add_line(out, json_pack("{s:o}", "node", node_json(n)));
@@ -124,7 +124,7 @@ int record_compare(struct store *s, int64_t run, const struct replay *r, struct 
                    struct err *err)
 {
     struct arena a = ARENA_INIT;
-    struct node_vec nodes = VEC_INIT;
+    struct node_rec_vec nodes = VEC_INIT;
     static const char *const keys[] = {"parent", "verdict", "source_sha", "role",
                                        "stage",  "kind",    "fate"};
     int differ = 0;

@@ -28,12 +28,12 @@ static const char *stage_of(const struct agent *a, uint32_t step)
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;
     uint32_t end = MAX(steps, delay + 1);
     if (step <= (delay + 1) / 2)
-        return stage_names[STAGE_STRUCTURE];
+        return move_stage_names[STAGE_STRUCTURE];
     if (step <= delay)
-        return stage_names[STAGE_MOVEMENT];
+        return move_stage_names[STAGE_MOVEMENT];
     if (step <= (delay + end) / 2)
-        return stage_names[STAGE_PIPELINING];
-    return stage_names[STAGE_TUNING];
+        return move_stage_names[STAGE_PIPELINING];
+    return move_stage_names[STAGE_TUNING];
 }
 
 static int first_kernel(struct agent *a, struct node **out, struct err *err)
@@ -42,7 +42,7 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
     int rc = 0;
     *out = NULL;
     if (*a->cfg->from)
-        rc = given_kernel(a, out, err);
+        rc = start_from_file(a, out, err);
     for (uint32_t t = 0; t < a->cfg->tries && rc == 0 && !*out; t++) {
         struct writing w;
         struct node *n = NULL;
@@ -56,7 +56,7 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
         if (rc == 0 && node_passes(n))
             *out = n;
         else if (rc == 0)
-            rc = repair_loop(a, n, out, err);
+            rc = repair_node(a, n, out, err);
         if (rc == 0 && !*out && n) {
             strbuf_adds(&earlier, "An earlier attempt could not be made to work. ");
             say_verdict_short(&n->verdict, &earlier);
@@ -94,13 +94,13 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         writing_release(&w);
     }
     if (rc == 0 && !node_passes(n))
-        rc = repair_loop(a, n, &repaired, err);
+        rc = repair_node(a, n, &repaired, err);
     strbuf_release(&context);
     if (rc)
         return rc;
     /* The idea is the step's move, even if a repair made the kernel work. */
     struct node *result = repaired ? repaired : n;
-    if (agent_ledger(a, result, parent, n->kind, n->move, err) < 0)
+    if (agent_add_idea(a, result, parent, n->kind, n->move, err) < 0)
         return -1;
     if (a->best != before) { /* this step made the best kernel */
         *lead = (struct lead){NULL, 0};
@@ -113,7 +113,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
             lead->node = result; /* nearer to the best than the lead was */
         if (--lead->left == 0)
             *lead = (struct lead){NULL, 0};
-    } else if (node_passes(result) && str_eq(stage, stage_names[STAGE_STRUCTURE]) &&
+    } else if (node_passes(result) && str_eq(stage, move_stage_names[STAGE_STRUCTURE]) &&
                a->cfg->regress_steps &&
                result->verdict.time_ns <= before->verdict.time_ns * a->cfg->regress_allow) {
         *lead = (struct lead){result, a->cfg->regress_steps};

@@ -10,7 +10,7 @@
 #include "prompt/fold.h"
 #include "prompt/say.h"
 
-const char *const stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
+const char *const move_stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
 
 /* Token budgets of the parts that can grow. */
 enum {
@@ -148,8 +148,8 @@ static void feedback_slot(struct agent *a, struct slots *v, const struct situati
                         .profile = profile_allowed(a, s->step),
                         .best = a->best ? &a->best->verdict : NULL,
                         .parent = s->parent && s->parent->judged ? &s->parent->verdict : NULL,
-                        .beside = a->beside ? &a->beside->verdict : NULL,
-                        .beside_index = a->beside ? a->beside->index : 0},
+                        .with_torch = a->with_torch ? &a->with_torch->verdict : NULL,
+                        .with_torch_index = a->with_torch ? a->with_torch->index : 0},
                     &sb);
     slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
 }
@@ -206,7 +206,7 @@ static json_t *node_facts(struct agent *a, const struct node *n, uint32_t step, 
     if (j && source)
         json_object_set_new(j, "source", json_string(n->source));
     if (j && n->judged)
-        json_object_set_new(j, "verdict", verdict_facts(&n->verdict, &o));
+        json_object_set_new(j, "verdict", say_verdict_json(&n->verdict, &o));
     return j;
 }
 
@@ -215,7 +215,7 @@ static json_t *make_facts(struct agent *a, const char *role, const struct situat
     json_t *j =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "role", role, "arch", a->cfg->arch, "gpu",
                   a->cfg->gpu, "dialect", dialect_names[a->cfg->dialect], "stage",
-                  s->stage ? s->stage : "", "step", (int)s->step, "task", task_facts(a->task));
+                  s->stage ? s->stage : "", "step", (int)s->step, "task", say_task_json(a->task));
     if (!j)
         return NULL;
     json_object_set_new(j, "seed", json_integer((json_int_t)a->cfg->seed));
@@ -511,7 +511,7 @@ static int repair_once(struct agent *a, struct node *failed, struct strbuf *earl
     return rc;
 }
 
-int repair_loop(struct agent *a, struct node *failed, struct node **out, struct err *err)
+int repair_node(struct agent *a, struct node *failed, struct node **out, struct err *err)
 {
     struct strbuf earlier = STRBUF_INIT(64 << 10);
     struct node *base = failed;

@@ -10,8 +10,8 @@
 #include "agent/agent.h"
 #include "agent/anchors.h"
 
-enum stage { STAGE_STRUCTURE, STAGE_MOVEMENT, STAGE_PIPELINING, STAGE_TUNING };
-extern const char *const stage_names[4];
+enum move_stage { STAGE_STRUCTURE, STAGE_MOVEMENT, STAGE_PIPELINING, STAGE_TUNING };
+extern const char *const move_stage_names[4];
 
 /* The parts of a prompt that change from call to call. */
 struct situation {
@@ -56,15 +56,15 @@ void writing_release(struct writing *w);
 
 /* Repairs a failed node: diagnosis, then edit, up to cfg->repairs times. *out is the last node
  * that passes, or NULL. */
-int repair_loop(struct agent *a, struct node *failed, struct node **out, struct err *err);
+int repair_node(struct agent *a, struct node *failed, struct node **out, struct err *err);
 
 /* Adds a line such as "node 4, child of 2, repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
 /* Judges a file that has a plan, and repairs it if it fails; *out is NULL if it never passed. */
-int judge_given(struct agent *a, const char *source, const char *name, struct node **out,
-                struct err *err);
+int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
+                      struct err *err);
 /* Does the same with the file of --from. If it has no plan, the porter writes one first. */
-int given_kernel(struct agent *a, struct node **out, struct err *err);
+int start_from_file(struct agent *a, struct node **out, struct err *err);
 
 #endif

@@ -38,7 +38,7 @@ int agent_open(struct agent **out, const struct agent_setup *in, struct err *err
     a->in = *in;
     a->cfg = in->config;
     a->task = in->task;
-    a->rng = rng_of(in->config->seed, RNG_STREAM_AGENT);
+    a->rng = rng_seeded(in->config->seed, RNG_STREAM_AGENT);
     a->started_ns = now_ns();
     strbuf_init(&a->stop, 1024);
     strbuf_init(&a->unconfirmed, 1024);
@@ -558,9 +558,9 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
         else if (!found && (rc = may_go_on(a)) == 0) {
             list[i].n = nodes[i];
             list[i].depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME;
-            list[i].baselines = model                  ? BASELINES_NONE
-                                : !a->beside && i == 0 ? BASELINES_ALL
-                                                       : BASELINES_HERE;
+            list[i].baselines = model                      ? BASELINES_NONE
+                                : !a->with_torch && i == 0 ? BASELINES_ALL
+                                                           : BASELINES_HERE;
             rc = submit(a, &list[i], model, err);
             fresh++;
         }
@@ -596,8 +596,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
     }
     /* A modelled verdict does not count: PyTorch does not run on the emulator, so there is nothing
      * to save, and the run may be resumed on a GPU. */
-    if (rc == 0 && n && !a->beside && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
-        a->beside = nodes[0];
+    if (rc == 0 && n && !a->with_torch && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
+        a->with_torch = nodes[0];
     return rc;
 }
 
@@ -630,8 +630,8 @@ static struct node copy_to_confirm(const struct node *n)
     return s;
 }
 
-int agent_again_recorded(struct agent *a, const struct node *n, struct verdict *out,
-                         struct err *err)
+int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
+                                struct err *err)
 {
     struct node s = copy_to_confirm(n);
     int rc = judge_recorded(a, &s, err);
@@ -659,8 +659,8 @@ static int wait_for_confirmation(struct agent *a, const struct pending *p, struc
     }
 }
 
-int agent_judge_again(struct agent *a, const struct node *n, struct verdict *out,
-                      struct strbuf *why, struct err *err)
+int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,
+                             struct strbuf *why, struct err *err)
 {
     struct node s = copy_to_confirm(n);
     struct pending p = {.n = &s, .depth = EVAL_TIME, .baselines = BASELINES_ALL};
@@ -704,8 +704,8 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
 
 /* ---- knowledge ------------------------------------------------------------------------------ */
 
-int agent_ledger(struct agent *a, const struct node *n, const struct node *against,
-                 const char *kind, const char *text, struct err *err)
+int agent_add_idea(struct agent *a, const struct node *n, const struct node *against,
+                   const char *kind, const char *text, struct err *err)
 {
     struct idea *i = vec_push(&a->ideas);
     i->node = (int64_t)n->index;

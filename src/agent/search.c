@@ -167,7 +167,7 @@ static int plans(struct agent *a, struct expansion *x, size_t n, struct err *err
 static int settle_child(struct agent *a, struct expansion *x, struct node *child,
                         const struct node *root, struct err *err)
 {
-    if (agent_ledger(a, child, x->node, child->kind, child->move, err) < 0)
+    if (agent_add_idea(a, child, x->node, child->kind, child->move, err) < 0)
         return -1;
     if (node_passes(child) && child != a->best && node_passes(x->node) &&
         node_cmp(child, x->node) < 0 && agent_set_fate(a, child, "regression", err) < 0)
@@ -200,7 +200,7 @@ static int plant_root(struct agent *a, struct node **root, struct err *err)
 {
     *root = NULL;
     if (*a->cfg->from && !strstr(a->cfg->from, "hone-plan")) {
-        int rc = given_kernel(a, root, err);
+        int rc = start_from_file(a, root, err);
         if (rc || *root)
             return rc;
     } else if (*a->cfg->from) {

@@ -5,8 +5,8 @@
 #include "base/util.h"
 #include "prompt/say.h"
 
-int judge_given(struct agent *a, const char *source, const char *name, struct node **out,
-                struct err *err)
+int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
+                      struct err *err)
 {
     struct node *n = agent_grow(a, NULL, source, "given", "first", "first", name);
     int rc = agent_judge(a, &n, 1, err);
@@ -14,7 +14,7 @@ int judge_given(struct agent *a, const char *source, const char *name, struct no
     if (rc == 0 && node_passes(n))
         *out = n;
     else if (rc == 0)
-        rc = repair_loop(a, n, out, err);
+        rc = repair_node(a, n, out, err);
     return rc;
 }
 
@@ -38,7 +38,7 @@ static int port(struct agent *a, struct node **out, struct err *err)
         if (rc == 0 && node_passes(n))
             *out = n;
         else if (rc == 0)
-            rc = repair_loop(a, n, out, err);
+            rc = repair_node(a, n, out, err);
         if (rc == 0 && !*out) {
             say_verdict_short(&n->verdict, &earlier);
             strbuf_adds(&earlier, "\n");
@@ -48,9 +48,9 @@ static int port(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-int given_kernel(struct agent *a, struct node **out, struct err *err)
+int start_from_file(struct agent *a, struct node **out, struct err *err)
 {
     if (!strstr(a->cfg->from, "hone-plan"))
         return port(a, out, err);
-    return judge_given(a, a->cfg->from, a->cfg->from_name, out, err);
+    return start_from_source(a, a->cfg->from, a->cfg->from_name, out, err);
 }

@@ -11,7 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/roles.h"
-#include "agent/testing.h"
+#include "agent/tester.h"
 #include "base/util.h"
 #include "plan/dialect.h"
 #include "prompt/say.h"
@@ -20,12 +20,12 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
 {
     *out = NULL;
     if (*a->cfg->from)
-        return given_kernel(a, out, err);
+        return start_from_file(a, out, err);
     struct strbuf simple = STRBUF_INIT(1 << 20);
     char *name = xasprintf("kernels/%s.cu", a->task->name);
     int rc = task_simple_kernel(a->task, &simple, err);
     if (rc == 0)
-        rc = judge_given(a, simple.buf, name, out, err);
+        rc = start_from_source(a, simple.buf, name, out, err);
     else
         err_set(err, ERR_INPUT,
                 "team starts from an existing kernel and there is none for '%s': give one with "
@@ -48,7 +48,7 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
         return -1;
     int rc = agent_ask(a, &q, 1, err);
     if (rc == 0 && q.ok)
-        extended = extend_task(a->task, q.reply, &notes);
+        extended = task_with_tester_cases(a->task, q.reply, &notes);
     ask_release(&q);
     if (rc == 0)
         rc = agent_note(a, "tests", err, "%s", notes.buf);
@@ -64,7 +64,7 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     if (rc == 0 && node_passes(n))
         good = n;
     else if (rc == 0)
-        rc = repair_loop(a, n, &good, err);
+        rc = repair_node(a, n, &good, err);
     if (good) {
         /* It is the base, or its repair, and passed at more shapes: from now on it is the base. */
         a->extended = extended;
@@ -117,11 +117,11 @@ static int one_round(struct agent *a, struct err *err)
     free(reading);
     free(plan);
     if (rc == 0 && !node_passes(n))
-        rc = repair_loop(a, n, &repaired, err);
+        rc = repair_node(a, n, &repaired, err);
     if (rc)
         return rc;
     struct node *result = repaired ? repaired : n;
-    if (agent_ledger(a, result, base, n->kind, n->move, err) < 0)
+    if (agent_add_idea(a, result, base, n->kind, n->move, err) < 0)
         return -1;
     if (node_passes(result) && result != a->best)
         return agent_set_fate(a, result, "regression", err);

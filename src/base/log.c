@@ -15,7 +15,7 @@ static int level_from(const char *s, size_t n)
     return -1;
 }
 
-bool log_on(const char *area, enum log_level level)
+bool log_enabled(const char *area, enum log_level level)
 {
     int allowed = LOG_WARN;
     const char *s = getenv("HONE_LOG");
@@ -36,7 +36,7 @@ bool log_on(const char *area, enum log_level level)
 
 void log_at(const char *area, enum log_level level, const char *fmt, ...)
 {
-    if (!log_on(area, level))
+    if (!log_enabled(area, level))
         return;
     char line[4096];
     va_list ap;

@@ -13,7 +13,7 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-bool log_on(const char *area, enum log_level level);
+bool log_enabled(const char *area, enum log_level level);
 void log_at(const char *area, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

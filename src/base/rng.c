@@ -5,7 +5,7 @@
 /* Keeps the sequences of Hone's own choices apart from the streams of tensors' data. */
 #define RNG_DRAW 0x686f6e65u
 
-struct rng rng_of(uint64_t seed, uint32_t stream)
+struct rng rng_seeded(uint64_t seed, uint32_t stream)
 {
     return (struct rng){.seed = seed, .stream = stream};
 }

@@ -1,7 +1,7 @@
 /*
  * rng.h - a sequence of random numbers for Hone's own choices: shapes, samples, orders.
  *
- *     struct rng r = rng_of(seed, STREAM_SHAPES);
+ *     struct rng r = rng_seeded(seed, STREAM_SHAPES);
  *     int64_t m = rng_range(&r, lo, hi);
  *
  * It is counter-based (the Philox of number_core.h). Equal seeds and streams give equal sequences
@@ -19,7 +19,7 @@ struct rng {
     int has_spare;
 };
 
-struct rng rng_of(uint64_t seed, uint32_t stream);
+struct rng rng_seeded(uint64_t seed, uint32_t stream);
 uint64_t rng_u64(struct rng *r);
 uint64_t rng_below(struct rng *r, uint64_t n);            /* 0..n-1, unbiased; n > 0 */
 int64_t rng_range(struct rng *r, int64_t lo, int64_t hi); /* lo..hi inclusive */

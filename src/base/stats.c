@@ -43,7 +43,7 @@ static uint64_t next_random(uint64_t *s)
     return z ^ z >> 31;
 }
 
-static void interval(double *medians, struct summary *s)
+static void interval(double *medians, struct stats *s)
 {
     qsort(medians, RESAMPLES, sizeof *medians, cmp_double);
     s->lo = medians[(int)(RESAMPLES * 0.025)];
@@ -51,7 +51,7 @@ static void interval(double *medians, struct summary *s)
     s->rel = s->median != 0 ? (s->hi - s->lo) / fabs(s->median) : 0;
 }
 
-static void describe(const double *v, size_t n, double *scratch, struct summary *s)
+static void describe(const double *v, size_t n, double *scratch, struct stats *s)
 {
     memcpy(scratch, v, n * sizeof *v);
     s->n = n;
@@ -66,9 +66,9 @@ static void describe(const double *v, size_t n, double *scratch, struct summary 
     s->rel = s->median != 0 ? (s->hi - s->lo) / fabs(s->median) : 0;
 }
 
-struct summary stats_summary(const double *v, size_t n, uint64_t seed)
+struct stats stats_summary(const double *v, size_t n, uint64_t seed)
 {
-    struct summary s = {0};
+    struct stats s = {0};
     if (!n)
         return s;
     double *scratch = xmalloc(n * sizeof *scratch);
@@ -89,9 +89,9 @@ struct summary stats_summary(const double *v, size_t n, uint64_t seed)
 /*
  * Resamples pairs together: a disturbance hits both calls of a pair and so cancels out.
  */
-struct summary stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
+struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
 {
-    struct summary s = {0};
+    struct stats s = {0};
     if (!n)
         return s;
     double *x = xmalloc(n * sizeof *x), *y = xmalloc(n * sizeof *y);

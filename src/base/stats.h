@@ -1,7 +1,7 @@
 /*
  * stats.h - statistics of a set of times: median, spread, and how certain the median is.
  *
- *     struct summary s = stats_summary(times, n, seed);
+ *     struct stats s = stats_summary(times, n, seed);
  *     printf("%.1f us, 95%% in [%.1f, %.1f]\n", s.median, s.lo, s.hi);
  *
  * Intervals are bootstrap percentile intervals of the median. The seed is fixed, so the same times
@@ -13,20 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct summary {
+struct stats {
     size_t n;
     double median, mad, lo, hi, min, max;
     double rel; /* (hi - lo) / median */
 };
 
 double stats_median(double *v, size_t n); /* reorders v; 0 for n == 0 */
-struct summary stats_summary(const double *v, size_t n, uint64_t seed);
+struct stats stats_summary(const double *v, size_t n, uint64_t seed);
 /* The mean of the middle half of the values; the median if there are fewer than 8. Outliers hardly
  * change it. Unlike the median it is not tied to the clock's own steps (32 ns on some GPUs).
  * Reorders v. */
 double stats_midmean(double *v, size_t n);
 /* Statistics of midmean(a) / midmean(b), by resampling pairs. Give the values in the order in which
  * they were taken. */
-struct summary stats_ratio(const double *a, const double *b, size_t n, uint64_t seed);
+struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed);
 
 #endif

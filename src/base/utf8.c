@@ -37,7 +37,7 @@ size_t utf8_clean(char *s, size_t n)
     return bad;
 }
 
-bool utf8_commands(const char *s, size_t left)
+bool utf8_is_control(const char *s, size_t left)
 {
     static const uint32_t ranges[][2] = {{0, 8},           {0x0b, 0x1f},     {0x7f, 0x9f},
                                          {0x61c, 0x61c},   {0x200e, 0x200f}, {0x2028, 0x202e},
@@ -59,7 +59,7 @@ size_t utf8_plain(char *s, size_t n)
     for (size_t i = 0, k; i < n; i += k) {
         k = utf8_length(s + i, n - i);
         k = k ? k : 1;
-        if (!utf8_commands(s + i, n - i))
+        if (!utf8_is_control(s + i, n - i))
             continue;
         memset(s + i, '?', k);
         bad += k;

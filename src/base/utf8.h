@@ -21,7 +21,7 @@ size_t utf8_clean(char *s, size_t n);
  * characters that change the direction of text. Returns how many bytes. */
 size_t utf8_plain(char *s, size_t n);
 /* Whether the character at p, with n bytes left, is one of those that utf8_plain replaces. */
-bool utf8_commands(const char *p, size_t n);
+bool utf8_is_control(const char *p, size_t n);
 /* Removes an incomplete character at the end of the string. */
 void utf8_trim(char *s);
 

@@ -77,7 +77,7 @@ bool str_ends(const char *s, const char *suffix)
     return ls >= lf && memcmp(s + ls - lf, suffix, lf) == 0;
 }
 
-void std_fds_hold(void)
+void std_fds_fill(void)
 {
     int fd;
     do

@@ -31,7 +31,7 @@ bool str_ends(const char *s, const char *suffix);
 /* Call it first in a program. If stdin, stdout or stderr is closed, the next file that is opened
  * would get its number, and printed text would go into that file. This function opens something
  * unwritable in its place. */
-void std_fds_hold(void);
+void std_fds_fill(void);
 /* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);
 

@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
-#include "job/sample.h"
+#include "job/unit_sample.h"
 
 static bool switched_off(const struct check_input *in, const char *detector)
 {
@@ -95,7 +95,7 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
         return "unwritten";
     if (cmp->bad || !(cmp->max_ratio <= 1))
         return "compare";
-    bool sample = x->r->flags & JOB_CALL_SAMPLE;
+    bool sample = x->r->flags & JOB_CALL_BLOCK_SAMPLE;
     bool enough = b->budget > 0 && cmp->n >= BUDGET_MIN_ELEMS;
     double allowed = sample ? BUDGET_OF_SAMPLE * b->budget : b->budget;
     return enough && !(cmp->rms_ratio <= allowed) ? "budget" : NULL;
@@ -188,7 +188,7 @@ static const char *tell_mismatch(struct verdict *v, const struct call_ctx *x,
                             pattern ? cmp->pattern : "");
     struct strbuf sb = STRBUF_INIT(1200);
     double pct = cmp->n ? 100.0 * (double)cmp->bad / (double)cmp->n : 0;
-    if (x->r->flags & JOB_CALL_SAMPLE)
+    if (x->r->flags & JOB_CALL_BLOCK_SAMPLE)
         strbuf_addf(&sb, "of %llu elements of '%s' that a sample of blocks wrote %.3g%% are wrong",
                     (unsigned long long)cmp->n, b->name, pct);
     else
@@ -249,11 +249,11 @@ static bool all_is_defined(const struct check_input *in)
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         const struct result_case *rc = &in->result->cases[c];
-        if (sample_is_partial(jc))
+        if (unit_sample_is_partial(jc))
             continue;
         for (uint32_t k = 0; k < rc->ncalls; k++)
             for (uint32_t i = 0; i < rc->calls[k].ncompares; i++)
-                if (!(rc->calls[k].flags & JOB_CALL_SAMPLE) &&
+                if (!(rc->calls[k].flags & JOB_CALL_BLOCK_SAMPLE) &&
                     rc->calls[k].compares[i].n < jc->buffers[rc->calls[k].compares[i].buffer].elems)
                     return false;
     }
@@ -285,7 +285,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
                     "the same input gave two different results on %s: a race or uninitialised data",
                     where(v, in, x->c));
     bool ok = true;
-    if ((r->flags & JOB_CALL_SAMPLE) && r->most_written < WRITTEN_ENOUGH && all_is_defined(in)) {
+    if ((r->flags & JOB_CALL_BLOCK_SAMPLE) && r->most_written < WRITTEN_ENOUGH &&
+        all_is_defined(in)) {
         x->w->ok = ok = false;
         check_blame(
             v, in, V_MISMATCH, "check", "unwritten",
@@ -336,7 +337,7 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != 0)
             continue;
-        if (rc->calls[k].flags & JOB_CALL_SAMPLE)
+        if (rc->calls[k].flags & JOB_CALL_BLOCK_SAMPLE)
             w->note = tell_sample(v, &rc->calls[k]);
         x.k = k;
         x.r = &rc->calls[k];
@@ -468,8 +469,8 @@ static void check_probes(struct verdict *v, const struct check_input *in)
         const struct result_case *rc = &in->result->cases[c];
         for (uint32_t k = 0; k < rc->ncalls; k++)
             for (uint32_t i = 0; i < rc->calls[k].ncompares; i++)
-                if (!(rc->calls[k].flags & JOB_CALL_SAMPLE) && rc->calls[k].compares[i].n > 64 &&
-                    rc->calls[k].compares[i].zero_ratio <= 1) {
+                if (!(rc->calls[k].flags & JOB_CALL_BLOCK_SAMPLE) &&
+                    rc->calls[k].compares[i].n > 64 && rc->calls[k].compares[i].zero_ratio <= 1) {
                     *vec_push(&v->warnings) = arena_printf(
                         &v->arena, "an all-zero '%s' would pass on %s: the task's data is too weak",
                         in->job->cases[c].buffers[rc->calls[k].compares[i].buffer].name,
@@ -507,7 +508,7 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
         for (uint32_t k = 0; k < rc->ncalls && v->kind == V_PASS; k++) {
             const struct result_call *call = &rc->calls[k];
             if (call->program || !(call->flags & JOB_CALL_VERIFY) || call->ncompares || !elems ||
-                call->status != RESULT_OK || (call->flags & JOB_CALL_SAMPLE))
+                call->status != RESULT_OK || (call->flags & JOB_CALL_BLOCK_SAMPLE))
                 continue;
             v->kind = V_UNJUDGED;
             v->stage = "check";
@@ -542,7 +543,7 @@ static bool ran_unverified(const struct result_case *rc)
     bool sampled = false;
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         const struct result_call *r = &rc->calls[k];
-        if (r->program || !(r->flags & JOB_CALL_SAMPLE) || r->status != RESULT_OK)
+        if (r->program || !(r->flags & JOB_CALL_BLOCK_SAMPLE) || r->status != RESULT_OK)
             continue;
         sampled = true;
         if (r->ncompares)

@@ -9,9 +9,9 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "compile/compile.h"
+#include "compile/compile_service.h"
 #include "compile/diag.h"
 #include "compile/sass.h"
-#include "compile/service.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/interrupt.h"
@@ -200,10 +200,10 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
 
 static int run(int argc, const char **argv)
 {
-    /* The compile service runs as this program: see compile/service.h. */
-    if (argc >= 4 && str_eq(argv[1], SERVICE_ARG)) {
+    /* The compile service runs as this program: see compile/compile_service.h. */
+    if (argc >= 4 && str_eq(argv[1], COMPILE_SERVICE_ARG)) {
         interrupt_default();
-        return service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
+        return compile_service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
     }
     struct want w = {0};
     const char *arch = NULL;

@@ -5,17 +5,17 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/session.h"
-#include "report/summary.h"
+#include "cmd/optimize_run.h"
+#include "report/run_summary.h"
 #include "sys/json.h"
 
-static const struct node_rec *parent_of(const struct summary *m, const struct node_rec *n,
+static const struct node_rec *parent_of(const struct run_summary *m, const struct node_rec *n,
                                         struct err *err)
 {
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)n->parent);
     if (n->parent >= 0)
-        return summary_candidate(m, number, err);
+        return run_summary_candidate(m, number, err);
     err_set(err, ERR_INPUT, "candidate %llu has no parent: name the other candidate too",
             (unsigned long long)n->index);
     return NULL;
@@ -54,11 +54,11 @@ static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct store *s = NULL;
-    struct summary m;
+    struct run_summary m;
     const char *path = NULL;
     bool json = false;
     const struct option opts[] = {
-        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -73,18 +73,18 @@ static int run(int argc, const char **argv)
     if (argc < 2 || argc > 3)
         return cmd_usage(&spec, "give a RUN and one or two candidates");
     int rc = HONE_OK;
-    if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
+    if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
         goto out;
     }
-    const struct node_rec *a = summary_candidate(&m, argv[1], &err), *b = a;
+    const struct node_rec *a = run_summary_candidate(&m, argv[1], &err), *b = a;
     if (a && argc == 3)
-        b = summary_candidate(&m, argv[2], &err);
+        b = run_summary_candidate(&m, argv[2], &err);
     else if (a)
         a = parent_of(&m, a, &err);
     if (!a || !b || print_diff(s, a, b, json, &err) < 0)
         rc = cmd_fail(&err);
-    summary_release(&m);
+    run_summary_release(&m);
 out:
     store_close(s);
     return rc;

@@ -6,7 +6,7 @@
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/judging.h"
+#include "cmd/eval_command.h"
 #include "eval/ptx_job.h"
 #include "report/annotate.h"
 #include "report/verdict_text.h"
@@ -31,12 +31,12 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
 }
 
 /* Runs a PTX file without a task; the user describes its buffers in --job. */
-static int run_bare(const struct bare_options *o, bool json, const struct shown *shown)
+static int run_bare(const struct ptx_options *o, bool json, const struct shown *shown)
 {
     struct problem_vec problems = VEC_INIT;
     struct err err = ERR_INIT;
     struct verdict v;
-    int rc = bare_run(o, &v, &problems, &err), status = HONE_NEGATIVE;
+    int rc = ptx_job_run(o, &v, &problems, &err), status = HONE_NEGATIVE;
     vec_each (struct problem, p, &problems)
         fprintf(stderr, "hone: %s\n", p->text);
     problems_release(&problems);
@@ -59,9 +59,9 @@ static int run_bare(const struct bare_options *o, bool json, const struct shown 
 static int run(int argc, const char **argv)
 {
     bool no_sanitize = false;
-    struct bare_options bare = {0};
+    struct ptx_options bare = {0};
     struct shown shown = {false};
-    struct judging j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &shown};
+    struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &shown};
     j.options.device = "emu";
     const struct option opts[] = {
         OPT_STR(0, "workload", &j.config.workload, "W",
@@ -102,7 +102,7 @@ static int run(int argc, const char **argv)
     j.config.annotate = shown.annotate;
     j.config.sanitize = !no_sanitize;
     j.config.baselines = BASELINES_NONE;
-    return judging_run(&j);
+    return eval_command_run(&j);
 }
 
 const struct command cmd_emu = {"emu", "run a kernel without a GPU and see what it did", run};

@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/judging.h"
+#include "cmd/eval_command.h"
 #include "report/verdict_text.h"
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
@@ -22,7 +22,7 @@ static int run(int argc, const char **argv)
 {
     bool no_time = false, no_sanitize = false, no_baselines = false, smoke = false;
     struct str_vec against = VEC_INIT, off = VEC_INIT;
-    struct judging j = {.config = EVAL_CONFIG_INIT, .print = print};
+    struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print};
     const struct option opts[] = {
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
@@ -69,7 +69,7 @@ static int run(int argc, const char **argv)
     j.config.baselines = no_baselines ? BASELINES_NONE : BASELINES_ALL;
     j.config.sanitize = !no_sanitize;
     j.config.depth = smoke ? EVAL_SMOKE : no_time ? EVAL_CHECK : EVAL_TIME;
-    int rc = judging_run(&j);
+    int rc = eval_command_run(&j);
     vec_release(&against);
     vec_release(&off);
     return rc;

@@ -7,8 +7,8 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/session.h"
-#include "report/summary.h"
+#include "cmd/optimize_run.h"
+#include "report/run_summary.h"
 #include "sys/json.h"
 
 static void print_call(const struct call_rec *c, struct strbuf *out)
@@ -47,7 +47,7 @@ static json_t *call_json(const struct call_rec *c)
                      "drift", c->drift, "error", json_text(c->error));
 }
 
-static int print_all(const struct summary *m, bool json)
+static int print_all(const struct run_summary *m, bool json)
 {
     if (json) {
         json_t *j = json_array();
@@ -68,7 +68,7 @@ static int print_all(const struct summary *m, bool json)
 }
 
 /* Finds a call by the name that the list shows: `code/3`. */
-static const struct call_rec *find_call(const struct summary *m, const char *which)
+static const struct call_rec *find_call(const struct run_summary *m, const char *which)
 {
     vec_each (struct call_rec, c, &m->calls) {
         char name[128];
@@ -79,7 +79,7 @@ static const struct call_rec *find_call(const struct summary *m, const char *whi
     return NULL;
 }
 
-static int print_one(struct store *s, const struct summary *m, const char *which, bool json,
+static int print_one(struct store *s, const struct run_summary *m, const char *which, bool json,
                      struct err *err)
 {
     const struct call_rec *c = find_call(m, which);
@@ -113,12 +113,12 @@ static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct store *s = NULL;
-    struct summary m;
+    struct run_summary m;
     const char *path = NULL, *export = NULL;
     bool json = false;
     const struct option opts[] = {
         OPT_STR(0, "export", &export, "FILE", "write the run as a recording for replay:FILE"),
-        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -134,7 +134,7 @@ static int run(int argc, const char **argv)
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps ROLE/INDEX");
     int rc = HONE_OK;
-    if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
+    if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         if (export)
@@ -143,7 +143,7 @@ static int run(int argc, const char **argv)
             rc = print_one(s, &m, argv[1], json, &err) < 0 ? cmd_fail(&err) : HONE_OK;
         else
             rc = print_all(&m, json);
-        summary_release(&m);
+        run_summary_release(&m);
     }
     store_close(s);
     return rc;

@@ -61,7 +61,7 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
-    std_fds_hold();
+    std_fds_fill();
     signal(SIGPIPE, SIG_IGN);
     interrupt_catch();
     if (argc < 2) {

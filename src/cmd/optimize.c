@@ -1,5 +1,5 @@
 /*
- * optimize.c - `hone optimize TASK`: makes the configuration of a run and begins it; session.c
+ * optimize.c - `hone optimize TASK`: makes the configuration of a run and begins it; optimize_run.c
  * carries it out. `hone resume` resumes a run.
  */
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/judging.h"
-#include "cmd/session.h"
+#include "cmd/eval_command.h"
+#include "cmd/optimize_run.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/json.h"
@@ -105,7 +105,7 @@ static bool on_gpu(const struct run_config *c)
     return gpu_probe(&g, NULL) == 0 && g.n;
 }
 
-static int prepare(struct session *s, const struct wishes *w, const char *task,
+static int prepare(struct optimize_run *s, const struct wishes *w, const char *task,
                    struct strbuf *source, struct arena *mem, struct err *err)
 {
     struct run_config *c = s->config;
@@ -143,7 +143,7 @@ static int run(int argc, const char **argv)
     struct arena mem = ARENA_INIT;
     struct run_config c;
     struct strbuf source = STRBUF_INIT(MAX_SOURCE);
-    struct session s = {.config = &c};
+    struct optimize_run s = {.config = &c};
     struct wishes w = {.strategy = "refine", .dialect = "cute", .repairs = UINT64_MAX, .wave = 1};
     run_config_init(&c);
     const struct option opts[] = {
@@ -189,7 +189,7 @@ static int run(int argc, const char **argv)
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE", ABLATIONS),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
-        OPT_STR(0, "store", &w.store, "FILE", SESSION_STORE_HELP),
+        OPT_STR(0, "store", &w.store, "FILE", CMD_STORE_HELP),
         OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
         OPT_END(),
@@ -214,10 +214,10 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "give one TASK");
     int rc;
     if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0 ||
-        session_store(&s.store, w.store, false, &err) < 0)
+        cmd_open_store(&s.store, w.store, false, &err) < 0)
         rc = cmd_fail(&err);
     else
-        rc = session_run(&s);
+        rc = optimize_run_finish(&s);
     store_close(s.store);
     vec_release(&w.ablate);
     strbuf_release(&source);

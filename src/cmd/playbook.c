@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/judging.h"
+#include "cmd/eval_command.h"
 #include "playbook/playbook.h"
 #include "prompt/say.h"
 #include "sys/json.h"
@@ -27,7 +27,7 @@ static json_t *fitting_tasks(const struct playbook *pb)
         struct task *t = cmd_load_task(names[i]);
         struct pb_binding b;
         struct strbuf why = STRBUF_INIT(400);
-        json_t *facts = t ? task_facts(t) : NULL;
+        json_t *facts = t ? say_task_json(t) : NULL;
         if (facts && playbook_bind(pb, facts, NEWEST_ARCH, &b, &why)) {
             json_array_append_new(list, json_string(names[i]));
             pb_binding_release(&b);
@@ -149,7 +149,7 @@ static int make_kernel(const struct playbook_shelf *s, const struct task *t, con
         return err_set(err, ERR_INPUT, "there is no playbook '%s': see `hone playbook list`", name);
     struct pb_binding b;
     struct strbuf why = STRBUF_INIT(400);
-    json_t *facts = task_facts(t);
+    json_t *facts = say_task_json(t);
     int rc = 0;
     if (!playbook_bind(pb, facts, NEWEST_ARCH, &b, &why)) {
         rc = err_set(err, ERR_INPUT, "playbook %s does not fit '%s': %s", name, t->name, why.buf);

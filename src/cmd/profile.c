@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/judging.h"
+#include "cmd/eval_command.h"
 #include "prof/prof.h"
 #include "report/annotate.h"
 #include "report/verdict_text.h"
@@ -66,7 +66,7 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
 static int run(int argc, const char **argv)
 {
     bool counters = false;
-    struct judging j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &counters};
+    struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &counters};
     const struct option opts[] = {
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
@@ -101,7 +101,7 @@ static int run(int argc, const char **argv)
     j.file = argv[1];
     j.config.depth = EVAL_PROFILE;
     j.config.baselines = BASELINES_NONE;
-    return judging_run(&j);
+    return eval_command_run(&j);
 }
 
 const struct command cmd_profile = {"profile", "what bounds a kernel, with its counters", run};

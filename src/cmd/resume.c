@@ -5,10 +5,10 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/session.h"
+#include "cmd/optimize_run.h"
 #include "sys/json.h"
 
-static int carry_on(struct session *s, const char *which, const struct run_config *wish,
+static int carry_on(struct optimize_run *s, const char *which, const struct run_config *wish,
                     const char *author, struct arena *mem, struct err *err)
 {
     struct run_rec r;
@@ -42,7 +42,7 @@ static int run(int argc, const char **argv)
     struct err err = ERR_INIT;
     struct arena mem = ARENA_INIT;
     struct run_config c, wish = {.device = "", .on = ""};
-    struct session s = {.config = &c, .resumed = true};
+    struct optimize_run s = {.config = &c, .resumed = true};
     const char *store = NULL, *author = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {
@@ -56,7 +56,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &wish.device, "DEV", "evaluate there from now on"),
         OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
-        OPT_STR(0, "store", &store, "FILE", SESSION_STORE_HELP),
+        OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
         OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
         OPT_END(),
@@ -73,11 +73,11 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "give one RUN; `hone runs` lists them");
     wish.steps = (uint32_t)MIN(steps, 100000);
     int rc;
-    if (session_store(&s.store, store, true, &err) < 0 ||
+    if (cmd_open_store(&s.store, store, true, &err) < 0 ||
         carry_on(&s, argv[0], &wish, author, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else
-        rc = session_run(&s);
+        rc = optimize_run_finish(&s);
     store_close(s.store);
     arena_release(&mem);
     return rc;

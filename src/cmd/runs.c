@@ -5,8 +5,8 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/session.h"
-#include "report/summary.h"
+#include "cmd/optimize_run.h"
+#include "report/run_summary.h"
 #include "sys/json.h"
 
 /* The column `before` is the first baseline: the task's simple kernel, if it has one. */
@@ -46,12 +46,12 @@ static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct arena mem = ARENA_INIT;
-    struct run_vec list = VEC_INIT;
+    struct run_rec_vec list = VEC_INIT;
     struct store *s = NULL;
     const char *path = NULL;
     bool json = false, check = false;
     const struct option opts[] = {
-        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "check", &check, "check the store's integrity first"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
@@ -68,7 +68,7 @@ static int run(int argc, const char **argv)
     if (argc)
         return cmd_usage(&spec, "no operand is expected");
     int rc = HONE_OK;
-    if (session_store(&s, path, true, &err) < 0 || (check && store_check(s, &err) < 0) ||
+    if (cmd_open_store(&s, path, true, &err) < 0 || (check && store_check(s, &err) < 0) ||
         store_run_list(s, &list, &mem, &err) < 0) {
         rc = cmd_fail(&err);
     } else if (json) {

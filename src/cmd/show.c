@@ -4,21 +4,21 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/session.h"
-#include "report/summary.h"
+#include "cmd/optimize_run.h"
+#include "report/run_summary.h"
 #include "sys/json.h"
 
-static int show_run(const struct summary *m, bool json)
+static int show_run(const struct run_summary *m, bool json)
 {
     struct strbuf sb = STRBUF_INIT(4u << 20);
     if (json) {
-        json_t *j = summary_json(m);
+        json_t *j = run_summary_json(m);
         json_print(stdout, j);
         json_decref(j);
         return HONE_OK;
     }
-    summary_print(m, &sb);
-    beside_print(m, &sb);
+    run_summary_print(m, &sb);
+    against_baselines_print(m, &sb);
     strbuf_addc(&sb, '\n');
     lineage_print(m, &sb);
     cmd_print_foreign(sb.buf, sb.len);
@@ -27,13 +27,13 @@ static int show_run(const struct summary *m, bool json)
 }
 
 /* Prints the candidate's source, or its verdict as JSON. */
-static int show_candidate(struct store *s, const struct summary *m, const char *which, bool verdict,
-                          bool again, struct err *err)
+static int show_candidate(struct store *s, const struct run_summary *m, const char *which,
+                          bool verdict, bool again, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);
     struct arena mem = ARENA_INIT;
     struct verdict_rec v;
-    const struct node_rec *n = summary_candidate(m, which, err);
+    const struct node_rec *n = run_summary_candidate(m, which, err);
     int rc = n ? 0 : -1;
     if (n && (verdict || again)) {
         int64_t index = again ? (int64_t)(STORE_CONFIRM + n->index) : n->verdict;
@@ -58,14 +58,14 @@ static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct store *s = NULL;
-    struct summary m;
+    struct run_summary m;
     const char *path = NULL;
     bool json = false, verdict = false, again = false;
     const struct option opts[] = {
         OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict (JSON) instead of its source"),
         OPT_FLAG(0, "confirmation", &again,
                  "the verdict of its confirmation, at the end of the run"),
-        OPT_STR(0, "store", &path, "FILE", SESSION_STORE_HELP),
+        OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -83,7 +83,7 @@ static int run(int argc, const char **argv)
     if ((verdict || again) && argc == 1)
         return cmd_usage(&spec, "--%s needs a CANDIDATE", again ? "confirmation" : "verdict");
     int rc;
-    if (session_store(&s, path, true, &err) < 0 || summary_load(&m, s, argv[0], &err) < 0) {
+    if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         if (argc == 1)
@@ -91,7 +91,7 @@ static int run(int argc, const char **argv)
         else
             rc =
                 show_candidate(s, &m, argv[1], verdict, again, &err) < 0 ? cmd_fail(&err) : HONE_OK;
-        summary_release(&m);
+        run_summary_release(&m);
     }
     store_close(s);
     return rc;

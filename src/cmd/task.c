@@ -338,7 +338,7 @@ static json_t *texts_json(const struct problem_vec *v)
 /* Loads and checks a task. Prints the result, or adds it to `all` if that is not NULL. */
 static bool check_one(const char *what, json_t *all)
 {
-    struct task_report r = TASK_REPORT_INIT;
+    struct task_check_result r = TASK_CHECK_RESULT_INIT;
     struct task *t = task_find(what, &r.problems);
     if (t)
         task_check(t, &r);
@@ -359,7 +359,7 @@ static bool check_one(const char *what, json_t *all)
     }
     fflush(stdout);
     task_free(t);
-    task_report_release(&r);
+    task_check_result_release(&r);
     return ok;
 }
 

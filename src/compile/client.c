@@ -48,8 +48,8 @@ void client_program(char *out, size_t cap)
 static void run_service(const struct client *c, int fd, const char *program)
 {
     setpgid(0, 0); /* an interrupt from the terminal must reach only Hone */
-    if (fd != SERVICE_FD)
-        dup2(fd, SERVICE_FD);
+    if (fd != COMPILE_SERVICE_FD)
+        dup2(fd, COMPILE_SERVICE_FD);
     else
         fcntl(fd, F_SETFD, 0);
     if (*program) {
@@ -58,10 +58,10 @@ static void run_service(const struct client *c, int fd, const char *program)
         personality(ADDR_NO_RANDOMIZE);
         /* The compiler walks gigabytes of small nodes. Huge pages save a fifth of its time. */
         setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864", 0);
-        execl(program, "hone", "compile", SERVICE_ARG, c->nvrtc, jobs, (char *)NULL);
+        execl(program, "hone", "compile", COMPILE_SERVICE_ARG, c->nvrtc, jobs, (char *)NULL);
     }
-    close_range(SERVICE_FD + 1, ~0u, 0);
-    _exit(service_main(c->nvrtc, c->jobs));
+    close_range(COMPILE_SERVICE_FD + 1, ~0u, 0);
+    _exit(compile_service_main(c->nvrtc, c->jobs));
 }
 
 static int client_start(struct client *c, struct err *err)
@@ -180,13 +180,13 @@ int client_resubmit(struct client *c, struct client_job *job, struct err *err)
     return -1;
 }
 
-int client_submit(struct client *c, const struct job_spec *spec, const struct job_request *rq,
-                  struct client_job *job, struct err *err)
+int client_submit(struct client *c, const struct compile_job_spec *spec,
+                  const struct compile_job_request *rq, struct client_job *job, struct err *err)
 {
     struct strbuf data = STRBUF_INIT((size_t)64 << 20);
     *job = (struct client_job)CLIENT_JOB_INIT;
     job->spec = *spec;
-    job_request_write(rq, &data);
+    compile_job_request_write(rq, &data);
     job->request_fd = memfd_with("hone-request", data.buf, data.len);
     job->result_fd = memfd_with("hone-result", "", 0);
     strbuf_release(&data);
@@ -195,7 +195,7 @@ int client_submit(struct client *c, const struct job_spec *spec, const struct jo
     return client_resubmit(c, job, err);
 }
 
-int client_wait(struct client_job *job, struct job_reply *reply, struct err *err)
+int client_wait(struct client_job *job, struct compile_job_reply *reply, struct err *err)
 {
     struct pollfd p[] = {{.fd = job->reply_fd, .events = POLLIN},
                          {.fd = interrupt_fd(), .events = POLLIN}};
@@ -210,7 +210,8 @@ int client_wait(struct client_job *job, struct job_reply *reply, struct err *err
     return n == (ssize_t)sizeof *reply;
 }
 
-int client_result(struct client_job *job, struct job_result *out, struct arena *a, struct err *err)
+int client_result(struct client_job *job, struct compile_job_result *out, struct arena *a,
+                  struct err *err)
 {
     struct stat st;
     if (fstat(job->result_fd, &st) < 0)
@@ -220,7 +221,7 @@ int client_result(struct client_job *job, struct job_result *out, struct arena *
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, job->result_fd, 0);
     if (p == MAP_FAILED)
         return err_errno(err, "compile result");
-    int rc = job_result_read(p, (size_t)st.st_size, out, a, err);
+    int rc = compile_job_result_read(p, (size_t)st.st_size, out, a, err);
     munmap(p, (size_t)st.st_size);
     return rc;
 }

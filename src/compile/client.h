@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "compile/service.h"
+#include "compile/compile_service.h"
 
 struct client {
     pid_t pid; /* 0 = not running */
@@ -21,7 +21,7 @@ struct client {
 
 /* A job that was sent. `reply_fd` becomes readable when the job ends. */
 struct client_job {
-    struct job_spec spec;
+    struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
     pid_t service; /* the service that runs it */
 };
@@ -38,14 +38,15 @@ void client_reap(struct client *c, const struct client_job *job);
 /* The program to run as the service; "" if this process can only fork itself. */
 void client_program(char *out, size_t cap);
 
-int client_submit(struct client *c, const struct job_spec *spec, const struct job_request *rq,
-                  struct client_job *job, struct err *err);
+int client_submit(struct client *c, const struct compile_job_spec *spec,
+                  const struct compile_job_request *rq, struct client_job *job, struct err *err);
 /* Sends the same job once more, after the service died. */
 int client_resubmit(struct client *c, struct client_job *job, struct err *err);
 /* Waits for the job's end. Returns 1 with a reply, 0 if the service died first, -1 on an error. */
-int client_wait(struct client_job *job, struct job_reply *reply, struct err *err);
-/* The result of a job that ended as JOB_DONE; strings live in the arena. */
-int client_result(struct client_job *job, struct job_result *out, struct arena *a, struct err *err);
+int client_wait(struct client_job *job, struct compile_job_reply *reply, struct err *err);
+/* The result of a job that ended as COMPILE_JOB_DONE; strings live in the arena. */
+int client_result(struct client_job *job, struct compile_job_result *out, struct arena *a,
+                  struct err *err);
 void client_job_release(struct client_job *job); /* cancels it if it still runs */
 
 #endif

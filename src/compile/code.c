@@ -96,7 +96,7 @@ static int read_signatures(const struct code_origin *o, const struct strbuf *pla
     return trailer_check(out->cubin, out->cubin_len, &out->sigs, e);
 }
 
-static void keep_ptx(const struct code_origin *o, const struct job_result *r,
+static void keep_ptx(const struct code_origin *o, const struct compile_job_result *r,
                      const struct strbuf *plain, struct compiled *out)
 {
     struct strbuf ptx = STRBUF_INIT((size_t)512 << 20);
@@ -108,7 +108,8 @@ static void keep_ptx(const struct code_origin *o, const struct job_result *r,
     strbuf_release(&ptx);
 }
 
-void code_take(const struct job_result *r, const struct code_origin *o, struct compiled *out)
+void code_from_result(const struct compile_job_result *r, const struct code_origin *o,
+                      struct compiled *out)
 {
     struct strbuf plain = STRBUF_INIT((size_t)512 << 20);
     struct err e = ERR_INIT;

@@ -6,8 +6,8 @@
 #ifndef COMPILE_CODE_H
 #define COMPILE_CODE_H
 
+#include "compile/compile_service.h"
 #include "compile/compiled.h"
-#include "compile/service.h"
 
 struct code_origin {
     const char *file;           /* the candidate's name, for diagnostics */
@@ -18,7 +18,8 @@ struct code_origin {
 
 /* Fills `out` from a compile that succeeded. out->ok is false if the signatures contradict the
  * code or the code calls a forbidden function. */
-void code_take(const struct job_result *r, const struct code_origin *o, struct compiled *out);
+void code_from_result(const struct compile_job_result *r, const struct code_origin *o,
+                      struct compiled *out);
 
 /* Makes `out` a failure with a graded reason and one diagnostic. */
 void code_fail(struct compiled *out, const char *file, const char *failure, const char *message);

@@ -13,10 +13,10 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "compile/cache.h"
+#include "compile/cache_entry.h"
 #include "compile/client.h"
 #include "compile/code.h"
 #include "compile/diag.h"
-#include "compile/entry.h"
 #include "compile/family.h"
 #include "compile/lex.h"
 #include "compile/shim.h"
@@ -249,7 +249,7 @@ static void find_options(const struct compiler *c, const struct compile_request 
 
 /* Finds the headers that Hone's own code includes. They are assets, searched by their file name. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
-                         struct job_request *job, struct arena *a)
+                         struct compile_job_request *job, struct arena *a)
 {
     size_t n = 0, max = nshims + nassets;
     job->header_names = arena_alloc(a, max * sizeof(char *));
@@ -274,7 +274,7 @@ static const char *dirname_of(struct arena *a, const char *path)
     return slash ? arena_strndup(a, path, (size_t)(slash - path)) : "";
 }
 
-static void find_roots(const struct compiler *c, struct job_request *job, struct arena *a)
+static void find_roots(const struct compiler *c, struct compile_job_request *job, struct arena *a)
 {
     const char *lib = arena_strdup(a, c->tc.nvrtc_lib);
     char *real = realpath(lib, NULL);
@@ -338,8 +338,8 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
 
 /* Reads the parent's record and starts to build its header. Without a record that can be used,
  * the state is FAMILY_USELESS. */
-static struct family *family_new(struct compiler *c, const char *parent, struct job_request *job,
-                                 const struct option_list *o)
+static struct family *family_new(struct compiler *c, const char *parent,
+                                 struct compile_job_request *job, const struct option_list *o)
 {
     struct strbuf sb = STRBUF_INIT(4 << 20), text = STRBUF_INIT(2 << 20);
     char key[HASH_HEX];
@@ -358,12 +358,12 @@ static struct family *family_new(struct compiler *c, const char *parent, struct 
     find_pch(c, o, PCH_FAMILY, f->prelude, f->pch);
     if (!*f->pch)
         goto out;
-    struct job_request build = *job;
-    struct job_spec spec = {.magic = JOB_MAGIC,
-                            .kind = JOB_PCH,
-                            .heap_bytes = FAMILY_HEAP,
-                            .limit_ns = 2 * c->cfg.child_ns,
-                            .limit_bytes = c->cfg.child_bytes};
+    struct compile_job_request build = *job;
+    struct compile_job_spec spec = {.magic = COMPILE_JOB_MAGIC,
+                                    .kind = COMPILE_JOB_PCH,
+                                    .heap_bytes = FAMILY_HEAP,
+                                    .limit_ns = 2 * c->cfg.child_ns,
+                                    .limit_bytes = c->cfg.child_bytes};
     memcpy(spec.pch, f->pch, sizeof spec.pch);
     build.source = "";
     build.len = 0;
@@ -380,10 +380,10 @@ out:
 static void family_poll(struct compiler *c, struct family *f)
 {
     struct pollfd p = {.fd = f->job.reply_fd, .events = POLLIN};
-    struct job_reply reply;
+    struct compile_job_reply reply;
     if (f->state != FAMILY_BUILDING || poll(&p, 1, 0) <= 0)
         return;
-    bool built = client_wait(&f->job, &reply, NULL) == 1 && reply.end == JOB_DONE;
+    bool built = client_wait(&f->job, &reply, NULL) == 1 && reply.end == COMPILE_JOB_DONE;
     f->state = built ? FAMILY_READY : FAMILY_USELESS;
     if (built)
         cache_trim(&c->cache); /* the new header may fill a third of the cache */
@@ -392,8 +392,8 @@ static void family_poll(struct compiler *c, struct family *f)
 }
 
 /* The parent's family. The first call asks the service to build its header. */
-static struct family *family_of(struct compiler *c, const char *parent, struct job_request *job,
-                                const struct option_list *o)
+static struct family *family_of(struct compiler *c, const char *parent,
+                                struct compile_job_request *job, const struct option_list *o)
 {
     for (size_t i = 0; i < c->families.n; i++)
         if (str_eq(c->families.items[i]->parent, parent)) {
@@ -427,7 +427,7 @@ static bool answer_cached(struct compile_ticket *t)
     struct compiler *c = t->compiler;
     struct strbuf sb = STRBUF_INIT((size_t)512 << 20);
     bool hit = c->have_cache && !c->cfg.no_cache && cache_get(&c->cache, t->key, &sb) &&
-               entry_read(sb.buf, sb.len, &t->done) == 0;
+               cache_entry_read(sb.buf, sb.len, &t->done) == 0;
     strbuf_release(&sb);
     if (!hit) {
         compiled_release(&t->done);
@@ -455,11 +455,12 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
     struct compiler *c = t->compiler;
     struct strbuf text = STRBUF_INIT((size_t)8 << 20);
     struct option_list o = {.a = &t->arena};
-    struct job_request job = {.name = t->name, .tool = c->tc.nvcc, .tmp = "", .prelude = ""};
-    struct job_spec spec = {.magic = JOB_MAGIC,
-                            .kind = c->nvcc ? JOB_NVCC : JOB_NVRTC,
-                            .limit_ns = c->cfg.child_ns,
-                            .limit_bytes = c->cfg.child_bytes};
+    struct compile_job_request job = {
+        .name = t->name, .tool = c->tc.nvcc, .tmp = "", .prelude = ""};
+    struct compile_job_spec spec = {.magic = COMPILE_JOB_MAGIC,
+                                    .kind = c->nvcc ? COMPILE_JOB_NVCC : COMPILE_JOB_NVRTC,
+                                    .limit_ns = c->cfg.child_ns,
+                                    .limit_bytes = c->cfg.child_bytes};
     int rc = -1;
     if (trailer_nonce(t->nonce, err) < 0)
         goto out;
@@ -544,7 +545,7 @@ int compile_prepare(struct compiler *c, const char *parent, const char *arch)
     struct compile_request rq = {.arch = arch};
     struct compile_ticket *t = ticket_new(c, &rq);
     struct option_list o = {.a = &t->arena};
-    struct job_request job = {.name = t->name, .tool = "", .tmp = "", .prelude = ""};
+    struct compile_job_request job = {.name = t->name, .tool = "", .tmp = "", .prelude = ""};
     int state = -1;
     if (!c->nvcc && !c->cfg.no_pch && c->have_cache) {
         find_options(c, &rq, t, &o);
@@ -620,31 +621,32 @@ void compile_cancel(struct compile_ticket *t)
 /* ---- finishing -------------------------------------------------------------------------------*/
 
 /* Fills `out`. Returns true if the result depends only on the request, so that it may be cached. */
-static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
-                       const struct job_result *r, struct compiled *out)
+static bool take_reply(struct compile_ticket *t, const struct compile_job_reply *reply,
+                       const struct compile_job_result *r, struct compiled *out)
 {
     const struct compiler_config *cfg = &t->compiler->cfg;
     out->compile_ns = reply->wall_ns;
     out->cpu_ns = reply->cpu_ns;
-    switch ((enum job_end)reply->end) {
-    case JOB_DONE:
+    switch ((enum compile_job_end)reply->end) {
+    case COMPILE_JOB_DONE:
         out->compile_ns = r->compile_ns;
         out->used_pch = r->used_pch;
         out->used_family_pch = r->used_pch && t->family;
         out->log = r->log;
         if (r->ok)
-            code_take(r, &(struct code_origin){t->name, t->nonce, t->kernels, t->nkernels}, out);
+            code_from_result(r, &(struct code_origin){t->name, t->nonce, t->kernels, t->nkernels},
+                             out);
         else
             diag_parse(r->log, t->name, &out->diags, &out->arena);
         if (!r->ok && out->diags.n == 0)
             code_fail(out, t->name, "", "the compiler failed without a message");
         return true;
-    case JOB_TIMEOUT:
+    case COMPILE_JOB_TIMEOUT:
         code_fail(out, t->name, "time limit",
                   arena_printf(&out->arena, "compiling took longer than %.0f s",
                                (double)cfg->child_ns / 1e9));
         return false;
-    case JOB_MEMORY:
+    case COMPILE_JOB_MEMORY:
         code_fail(out, t->name, "memory",
                   arena_printf(&out->arena, "compiling took more than %.1f GiB of memory",
                                (double)cfg->child_bytes / (1u << 30)));
@@ -656,7 +658,7 @@ static bool take_reply(struct compile_ticket *t, const struct job_reply *reply,
 }
 
 /* Waits for the reply. If the service died, sends the job to a new one. */
-static int wait_reply(struct compile_ticket *t, struct job_reply *reply, struct err *err)
+static int wait_reply(struct compile_ticket *t, struct compile_job_reply *reply, struct err *err)
 {
     for (;;) {
         int rc = client_wait(&t->job, reply, err);
@@ -679,22 +681,22 @@ static int wait_reply(struct compile_ticket *t, struct job_reply *reply, struct 
 static int finish_job(struct compile_ticket *t, struct compiled *out, struct err *err)
 {
     struct compiler *c = t->compiler;
-    struct job_reply reply;
-    struct job_result r = {.log = ""};
+    struct compile_job_reply reply;
+    struct compile_job_result r = {.log = ""};
     if (wait_reply(t, &reply, err) < 0)
         return -1;
-    if (reply.end == JOB_LOST)
+    if (reply.end == COMPILE_JOB_LOST)
         return err_set(err, ERR_SYSTEM,
                        "a compile child could not be started, or was killed twice");
-    if (reply.end == JOB_DONE && client_result(&t->job, &r, &out->arena, err) < 0)
+    if (reply.end == COMPILE_JOB_DONE && client_result(&t->job, &r, &out->arena, err) < 0)
         return -1;
-    if (reply.end == JOB_DONE && r.code == JOB_TOOL_FAILED)
+    if (reply.end == COMPILE_JOB_DONE && r.code == COMPILE_JOB_TOOL_FAILED)
         return err_set(err, ERR_ENV, "%s, for %s: %.*s", c->version, t->arch,
                        (int)strcspn(r.log, "\n"), r.log);
     if (take_reply(t, &reply, &r, out) && c->have_cache && !c->cfg.no_cache) {
         struct strbuf sb = STRBUF_INIT((size_t)512 << 20);
         struct err e = ERR_INIT;
-        entry_write(out, &sb);
+        cache_entry_write(out, &sb);
         if (cache_put(&c->cache, t->key, sb.buf, sb.len, &e) < 0)
             log_warn("compile", "cannot cache: %s", e.msg);
         strbuf_release(&sb);

@@ -494,7 +494,7 @@ static bool is_hostile(const struct lexer *l, size_t i)
     if (c < 0x80)
         return false;
     if (utf8_length(p, l->len - i))
-        return utf8_commands(p, l->len - i);
+        return utf8_is_control(p, l->len - i);
     bool inside = false; /* the second to fourth byte of a character */
     for (size_t k = 1; k <= 3 && k <= i && c < 0xc0; k++)
         inside |= utf8_length(p - k, l->len - i + k) > k;

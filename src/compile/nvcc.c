@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "compile/service.h"
+#include "compile/compile_service.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 
@@ -18,8 +18,8 @@ static char *in_dir(struct arena *a, const struct temp_dir *dir, const char *nam
 }
 
 /* Writes the source under the candidate's name, so that diagnostics show that name. */
-static int write_inputs(const struct job_request *rq, const struct temp_dir *dir, struct arena *a,
-                        struct err *err)
+static int write_inputs(const struct compile_job_request *rq, const struct temp_dir *dir,
+                        struct arena *a, struct err *err)
 {
     if (file_write(in_dir(a, dir, rq->name), rq->source, rq->len, err) < 0)
         return -1;
@@ -52,7 +52,8 @@ static const char *ptx_name(const char *source, struct arena *a)
     return arena_printf(a, "%.*s.ptx", dot ? (int)(dot - source) : (int)n, source);
 }
 
-static void sandbox(const struct job_request *rq, const struct temp_dir *dir, struct arena *a)
+static void sandbox(const struct compile_job_request *rq, const struct temp_dir *dir,
+                    struct arena *a)
 {
     /* nvcc runs the host's compiler, which reads its own files in these folders. */
     static const char *const system[] = {"/usr", "/lib", "/lib64", "/bin", "/opt", "/proc", "/sys"};
@@ -79,8 +80,8 @@ static bool tool_said(const char *log, const char *start, const char *what)
     return str_starts(line, start) && memmem(line, (size_t)(log + n - line), what, strlen(what));
 }
 
-static void run(const struct job_request *rq, const struct job_spec *spec, struct temp_dir *dir,
-                struct job_result *out, struct arena *a)
+static void run(const struct compile_job_request *rq, const struct compile_job_spec *spec,
+                struct temp_dir *dir, struct compile_job_result *out, struct arena *a)
 {
     const char **argv = arena_alloc(a, (rq->noptions + 12) * sizeof *argv);
     const char *cubin = in_dir(a, dir, "hone-out.cubin"), *data = NULL;
@@ -106,23 +107,23 @@ static void run(const struct job_request *rq, const struct job_spec *spec, struc
     c.limit_bytes = spec->limit_bytes;
     c.limit_file_bytes = CUBIN_MAX;
     if (child_run(&c, &err) < 0) {
-        out->code = JOB_TOOL_FAILED;
+        out->code = COMPILE_JOB_TOOL_FAILED;
         out->log = arena_strdup(a, err.msg);
     } else {
         out->log = arena_strndup(a, c.out.buf, c.out.len);
         out->compile_ns = c.wall_ns;
         out->ok = c.end == CHILD_EXITED && c.code == 0;
         if (c.end == CHILD_MEMORY)
-            out->code = JOB_OUT_OF_MEMORY;
+            out->code = COMPILE_JOB_OUT_OF_MEMORY;
         else if (c.end == CHILD_SIGNALED && c.code == SIGKILL)
-            out->code = JOB_TOOL_KILLED;
+            out->code = COMPILE_JOB_TOOL_KILLED;
         else if (c.end != CHILD_EXITED ||
                  tool_said(out->log, "nvcc error   : ", "died due to signal 11"))
-            out->code = JOB_TOOL_CRASHED;
+            out->code = COMPILE_JOB_TOOL_CRASHED;
         else if (!out->ok && tool_said(out->log, "nvcc error   : ", "died due to signal 9"))
-            out->code = JOB_TOOL_KILLED;
+            out->code = COMPILE_JOB_TOOL_KILLED;
         else if (!out->ok && tool_said(out->log, "nvcc fatal   : ", "Unsupported gpu architecture"))
-            out->code = JOB_TOOL_FAILED;
+            out->code = COMPILE_JOB_TOOL_FAILED;
     }
     if (out->ok) {
         out->ok = read_output(cubin, CUBIN_MAX, a, &data, &out->cubin_len, &err) == 0;
@@ -130,15 +131,15 @@ static void run(const struct job_request *rq, const struct job_spec *spec, struc
         out->ok = out->ok && read_output(in_dir(a, dir, ptx_name(rq->name, a)), PTX_MAX, a,
                                          &out->ptx, &out->ptx_len, &err) == 0;
         if (!out->ok) {
-            out->code = JOB_TOOL_FAILED;
+            out->code = COMPILE_JOB_TOOL_FAILED;
             out->log = arena_strdup(a, err.msg);
         }
     }
     child_release(&c);
 }
 
-void nvcc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
-              struct arena *a)
+void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
+                  struct compile_job_result *out, struct arena *a)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
     struct err err = ERR_INIT;
@@ -148,7 +149,7 @@ void nvcc_job(const struct job_request *rq, const struct job_spec *spec, struct 
     }
     if (strchr(rq->name, '/') || temp_dir_make(&dir, &err) < 0 ||
         write_inputs(rq, &dir, a, &err) < 0) {
-        out->code = JOB_TOOL_FAILED;
+        out->code = COMPILE_JOB_TOOL_FAILED;
         out->log =
             arena_strdup(a, *err.msg ? err.msg : "the source's name must not contain a slash");
     } else {

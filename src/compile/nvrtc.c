@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "compile/compile_service.h"
 #include "compile/ptxas.h"
-#include "compile/service.h"
 
 enum { LOG_MAX = 1 << 20 };
 /* Results of nvrtcCompileProgram that do not mean that NVRTC itself is broken. */
@@ -86,7 +86,7 @@ int nvrtc_load(const char *path, struct err *err)
 }
 
 /* Options of the request, then the option for the PCH; NULL-terminated. */
-static const char **options_for(const struct job_request *rq, const char *pch_option,
+static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {
     const char **o = arena_alloc(a, (rq->noptions + 3) * sizeof *o);
@@ -101,7 +101,7 @@ static const char **options_for(const struct job_request *rq, const char *pch_op
     return o;
 }
 
-static program_t create(const struct job_request *rq, const char *source, bool prelude,
+static program_t create(const struct compile_job_request *rq, const char *source, bool prelude,
                         struct arena *a)
 {
     const char **names = arena_alloc(a, (rq->nheaders + 1) * sizeof *names);
@@ -135,7 +135,7 @@ static const char *get_log(program_t p, struct arena *a)
 }
 
 /* NVRTC keeps the PTX even if ptxas rejected it. */
-static void place_ptxas_errors(program_t p, const char *name, struct job_result *out,
+static void place_ptxas_errors(program_t p, const char *name, struct compile_job_result *out,
                                struct arena *a)
 {
     size_t n = 0;
@@ -146,8 +146,8 @@ static void place_ptxas_errors(program_t p, const char *name, struct job_result 
     free(ptx);
 }
 
-void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
-               struct arena *a)
+void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
+                   struct compile_job_result *out, struct arena *a)
 {
     int n;
     const char **options = options_for(rq, "--use-pch", spec->pch, a, &n);
@@ -156,7 +156,7 @@ void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct
     uint64_t start = now_ns();
     program_t p = create(rq, rq->source, *spec->pch != '\0', a);
     if (!p) {
-        out->code = JOB_TOOL_FAILED;
+        out->code = COMPILE_JOB_TOOL_FAILED;
         out->log = "NVRTC could not create a program";
         return;
     }
@@ -165,9 +165,9 @@ void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct
     out->compile_ns = now_ns() - start;
     if (!out->ok && out->code != ERROR_COMPILATION) {
         out->log = arena_printf(a, "%s: %s", api.error_string(out->code), get_log(p, a));
-        out->code = out->code == ERROR_OUT_OF_MEMORY ? JOB_OUT_OF_MEMORY
-                    : out->code == ERROR_INTERNAL    ? JOB_TOOL_CRASHED
-                                                     : JOB_TOOL_FAILED;
+        out->code = out->code == ERROR_OUT_OF_MEMORY ? COMPILE_JOB_OUT_OF_MEMORY
+                    : out->code == ERROR_INTERNAL    ? COMPILE_JOB_TOOL_CRASHED
+                                                     : COMPILE_JOB_TOOL_FAILED;
         return;
     }
     out->log = get_log(p, a);
@@ -185,14 +185,14 @@ void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct
     size_t ptx_size = size;
     if (api.cubin_size(p, &size) != 0)
         goto bad;
-    if (MAX(ptx_size, size) > JOB_MAX_OUTPUT) {
+    if (MAX(ptx_size, size) > COMPILE_JOB_MAX_OUTPUT) {
         out->ok = false;
         out->code = ERROR_COMPILATION;
         out->ptx = NULL;
         out->ptx_len = 0;
         out->log = arena_printf(
             a, "ptxas error   : %zu MB of code and initialised variables (%d MB at most)\n",
-            MAX(ptx_size, size) >> 20, JOB_MAX_OUTPUT >> 20);
+            MAX(ptx_size, size) >> 20, COMPILE_JOB_MAX_OUTPUT >> 20);
         return;
     }
     if (!(cubin = malloc(size + 1)) || api.cubin(p, cubin) != 0)
@@ -202,7 +202,7 @@ void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct
     return;
 bad:
     out->ok = false;
-    out->code = JOB_TOOL_FAILED;
+    out->code = COMPILE_JOB_TOOL_FAILED;
     out->log = "NVRTC compiled it but returned no code";
 }
 
@@ -210,7 +210,7 @@ bad:
  * Builds spec->pch unless another process built it first. It is compiled alone, with an empty
  * source: macros of a candidate must not change it.
  */
-int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec)
+int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {
     struct arena a = ARENA_INIT;
     char *tmp = arena_printf(&a, "%s.%d.tmp", spec->pch, (int)getpid());

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "compile/service.h"
+#include "compile/compile_service.h"
 
 /* The access rights of the first Landlock version. Every Linux with Landlock knows them. */
 #define FS_READ \

@@ -1,7 +1,7 @@
 /*
  * ceilings.h - measures the highest rates a GPU reaches. Kernels are compared with these rates.
  *
- *     struct ceilings_facts f;
+ *     struct device_ceilings f;
  *     cuda_ceilings(0, "dir", "service.cubin", &f, err);
  */
 #ifndef DEVICE_CEILINGS_H
@@ -9,7 +9,7 @@
 
 #include "device/device.h"
 
-struct ceilings_facts {
+struct device_ceilings {
     struct device_info info;
     struct device_health health;
     double copy_gbps;   /* read + write, 1 GiB each */
@@ -20,7 +20,7 @@ struct ceilings_facts {
     double empty_launch_ns;
 };
 
-int cuda_ceilings(int ordinal, const char *dir, const char *service, struct ceilings_facts *out,
+int cuda_ceilings(int ordinal, const char *dir, const char *service, struct device_ceilings *out,
                   struct err *err);
 
 #endif

@@ -32,7 +32,7 @@ static double time_of(struct peak *p, struct err *err)
     return n ? stats_median(v, n) : -1;
 }
 
-static int memory_rates(struct cuda *d, struct ceilings_facts *out, struct err *err)
+static int memory_rates(struct cuda *d, struct device_ceilings *out, struct err *err)
 {
     uint64_t bytes = UINT64_C(1) << 30, n;
     cu_ptr a = 0, b = 0;
@@ -80,7 +80,7 @@ static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, uns
     return t > 0 ? ops_per_block_iter * *iters * p.grid / t / 1e3 : 0;
 }
 
-static void arithmetic_rates(struct cuda *d, struct ceilings_facts *out, struct err *err)
+static void arithmetic_rates(struct cuda *d, struct device_ceilings *out, struct err *err)
 {
     uint32_t iters = 4096, a = 0x3c003c00, b = 0x38003800;
     float x = 0.999f, y = 0.001f;
@@ -95,7 +95,7 @@ static void arithmetic_rates(struct cuda *d, struct ceilings_facts *out, struct 
     out->f16_tflops = MAX(mma, wgmma);
 }
 
-int cuda_ceilings(int ordinal, const char *dir, const char *service, struct ceilings_facts *out,
+int cuda_ceilings(int ordinal, const char *dir, const char *service, struct device_ceilings *out,
                   struct err *err)
 {
     struct job job = {.device = JOB_CUDA,
@@ -104,7 +104,7 @@ int cuda_ceilings(int ordinal, const char *dir, const char *service, struct ceil
                       .oracle = "",
                       .service = service};
     struct device *dev;
-    *out = (struct ceilings_facts){0};
+    *out = (struct device_ceilings){0};
     if (cuda_open(&dev, &job, dir, err) < 0)
         return -1;
     struct cuda *d = cuda_of(dev);

@@ -9,7 +9,7 @@
 #include "device/cuda.h"
 #include "job/gen.h"
 #include "job/ref_ctx.h"
-#include "job/sample.h"
+#include "job/unit_sample.h"
 
 enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
@@ -103,7 +103,7 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
         alloc_on_device(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
         alloc_on_device(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
         alloc_on_device(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0 ||
-        alloc_on_device(d, &t->starts, SAMPLE_MAX_RUNS * sizeof(uint64_t), err) < 0)
+        alloc_on_device(d, &t->starts, UNIT_SAMPLE_MAX_RUNS * sizeof(uint64_t), err) < 0)
         return -1;
     if (c->naxes && cuda_write(&d->dev, t->axes, c->axes, (uint64_t)c->naxes * 8, err) < 0)
         return -1;
@@ -117,7 +117,7 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
                       struct err *err)
 {
     struct cuda_truth *t = d->truth;
-    bool partial = sample_is_partial(c);
+    bool partial = unit_sample_is_partial(c);
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         const struct job_buffer *b = &c->buffers[i];
         if (t->in[i] && b->elems && cuda_fill_gen(&d->dev, t->in[i], b, call->seed, err) < 0)
@@ -145,8 +145,8 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
                      uint64_t sample_seed, struct err *err)
 {
     cu_function f;
-    struct sample sample;
-    sample_phase(c, phase, sample_seed, &sample);
+    struct unit_sample sample;
+    unit_sample_of_phase(c, phase, sample_seed, &sample);
     CUDA_TRY(d, cu_module_function(d->cu, d->truth->mod, c->phases[phase].fn, &f, NULL), err,
              "looking up a phase of the oracle");
     if (cuda_write(&d->dev, d->truth->starts, sample.start, sample.n * sizeof *sample.start, err) <

@@ -128,8 +128,8 @@ struct device_ops {
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
     /* Starts a call, before all other operations of it. The call's flags say whether to count or to
-     * sample blocks. In a JOB_CALL_SAMPLE call the device generates a buffer's data when it is
-     * first touched. May be NULL. */
+     * sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a buffer's data when it
+     * is first touched. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* Return what the device saw since the last call. The strings live until close. */
@@ -139,10 +139,10 @@ struct device_ops {
 
     /* ---- optional: NULL if the device cannot do it ---- */
 
-    /* After a JOB_CALL_SAMPLE call: returns pieces of the buffer at addr that the call wrote to,
-     * drawn at random, at most `max`. *share is an upper bound on the share of the buffer that all
-     * blocks would write; it may be infinite. Returns no pieces if blocks that did not run could
-     * have changed them. */
+    /* After a JOB_CALL_BLOCK_SAMPLE call: returns pieces of the buffer at addr that the call wrote
+     * to, drawn at random, at most `max`. *share is an upper bound on the share of the buffer that
+     * all blocks would write; it may be infinite. Returns no pieces if blocks that did not run
+     * could have changed them. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct piece_vec *out, double *share, struct err *err);
 

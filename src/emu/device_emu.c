@@ -616,8 +616,8 @@ static int op_time_end(struct device *d, struct launch_stat *out, struct err *er
 static void op_begin_call(struct device *d, const struct job_call *call)
 {
     struct emu *e = emu_of(d);
-    e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_SAMPLE)) != 0;
-    e->sampling = (call->flags & JOB_CALL_SAMPLE) != 0;
+    e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE)) != 0;
+    e->sampling = (call->flags & JOB_CALL_BLOCK_SAMPLE) != 0;
     e->turned = (call->flags & JOB_CALL_REPEAT) != 0;
     e->ran_in_part = 0;
     e->stored_after = false;

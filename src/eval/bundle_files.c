@@ -11,21 +11,21 @@
 
 enum { MAX_SOURCE = 1 << 20 };
 
-static void note(struct parts *p, const char *name, const char *why)
+static void note(struct bundle_files *p, const char *name, const char *why)
 {
     *vec_push(&p->notes) = xasprintf("baseline '%s' left out: %s", name, why);
     log_info("eval", "baseline '%s' left out: %s", name, why);
 }
 
-static struct part *add(struct parts *p, const char *name, enum job_module_kind kind)
+static struct baseline *add(struct bundle_files *p, const char *name, enum job_module_kind kind)
 {
     p->items = xrealloc(p->items, (p->n + 1) * sizeof *p->items);
-    struct part *x = &p->items[p->n++];
-    *x = (struct part){.name = xstrdup(name), .kind = kind};
+    struct baseline *x = &p->items[p->n++];
+    *x = (struct baseline){.name = xstrdup(name), .kind = kind};
     return x;
 }
 
-static void part_release(struct part *x)
+static void part_release(struct baseline *x)
 {
     free(x->name);
     free(x->source);
@@ -35,12 +35,12 @@ static void part_release(struct part *x)
         compiled_release(&x->code);
 }
 
-static void drop_last(struct parts *p)
+static void drop_last(struct bundle_files *p)
 {
     part_release(&p->items[--p->n]);
 }
 
-const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a)
+const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a)
 {
     size_t launches = plan_launch_count(p);
     const char **out = arena_alloc(a, (launches + 1) * sizeof *out);
@@ -56,7 +56,8 @@ const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a)
 }
 
 /* Compiles a kernel baseline. Returns NULL, or the reason why it is left out. */
-static const char *compile_part(struct part *x, const struct parts_request *rq, struct err *err)
+static const char *compile_part(struct baseline *x, const struct bundle_files_request *rq,
+                                struct err *err)
 {
     struct problem_vec problems = VEC_INIT;
     x->plan = plan_parse(x->source, strlen(x->source), rq->task, &problems);
@@ -67,7 +68,7 @@ static const char *compile_part(struct part *x, const struct parts_request *rq, 
         return "its plan does not fit the task";
     size_t n;
     struct arena mem = ARENA_INIT;
-    const char **kernels = parts_kernels(x->plan, &n, &mem);
+    const char **kernels = kernels_of_plan(x->plan, &n, &mem);
     struct compile_request c = {.source = x->source,
                                 .len = strlen(x->source),
                                 .name =
@@ -83,11 +84,11 @@ static const char *compile_part(struct part *x, const struct parts_request *rq, 
     return x->code.ok ? NULL : "it does not compile";
 }
 
-static void add_kernel(struct parts *p, const struct parts_request *rq, const char *name,
-                       const char *source)
+static void add_kernel(struct bundle_files *p, const struct bundle_files_request *rq,
+                       const char *name, const char *source)
 {
     struct err err = ERR_INIT;
-    struct part *x = add(p, name, JOB_MODULE_KERNEL);
+    struct baseline *x = add(p, name, JOB_MODULE_KERNEL);
     x->source = xstrdup(source);
     const char *why = compile_part(x, rq, &err);
     if (why) {
@@ -96,7 +97,7 @@ static void add_kernel(struct parts *p, const struct parts_request *rq, const ch
     }
 }
 
-static void add_naive(struct parts *p, const struct parts_request *rq)
+static void add_naive(struct bundle_files *p, const struct bundle_files_request *rq)
 {
     struct err err = ERR_INIT;
     struct strbuf simple = STRBUF_INIT(MAX_SOURCE);
@@ -107,7 +108,7 @@ static void add_naive(struct parts *p, const struct parts_request *rq)
     strbuf_release(&simple);
 }
 
-static int add_files(struct parts *p, const struct parts_request *rq, struct err *err)
+static int add_files(struct bundle_files *p, const struct bundle_files_request *rq, struct err *err)
 {
     for (const char *const *f = rq->cfg->against; f && *f; f++) {
         struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
@@ -120,7 +121,8 @@ static int add_files(struct parts *p, const struct parts_request *rq, struct err
 }
 
 /* PyTorch and vendor libraries run on a GPU only. */
-static void add_torch(struct parts *p, const struct parts_request *rq, const char *name)
+static void add_torch(struct bundle_files *p, const struct bundle_files_request *rq,
+                      const char *name)
 {
     if (!rq->task->torch_src)
         note(p, name, "the task has no PyTorch form");
@@ -129,7 +131,8 @@ static void add_torch(struct parts *p, const struct parts_request *rq, const cha
             library_torch_spec(rq->task, str_eq(name, "torch.compile"));
 }
 
-static void add_library(struct parts *p, const struct parts_request *rq, const char *name)
+static void add_library(struct bundle_files *p, const struct bundle_files_request *rq,
+                        const char *name)
 {
     struct arena a = ARENA_INIT;
     struct library_gemm g;
@@ -138,20 +141,21 @@ static void add_library(struct parts *p, const struct parts_request *rq, const c
     } else if (!library_gemm_of(rq->task, &g)) {
         note(p, name, "the task is not a plain matrix product");
     } else {
-        struct part *x = add(p, name, JOB_MODULE_LIBRARY);
+        struct baseline *x = add(p, name, JOB_MODULE_LIBRARY);
         x->gemm = g;
         x->spec = xstrdup(library_spec(rq->task, &g, &a));
     }
     arena_release(&a);
 }
 
-static bool wanted(const struct parts_request *rq, const char *name)
+static bool wanted(const struct bundle_files_request *rq, const char *name)
 {
     return rq->cfg->baselines == BASELINES_ALL ||
            (rq->cfg->baselines == BASELINES_HERE && !baseline_is_torch(name));
 }
 
-int parts_baselines(struct parts *p, const struct parts_request *rq, struct err *err)
+int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,
+                           struct err *err)
 {
     if (add_files(p, rq, err) < 0)
         return -1;
@@ -170,7 +174,7 @@ int parts_baselines(struct parts *p, const struct parts_request *rq, struct err 
 }
 
 /* Hone's own device code: compiled like a candidate, but trusted. */
-static int add_cubin(const struct parts_request *rq, const char *dir, const char *file,
+static int add_cubin(const struct bundle_files_request *rq, const char *dir, const char *file,
                      const char *source, struct err *err)
 {
     struct compile_request c = {
@@ -185,8 +189,8 @@ static int add_cubin(const struct parts_request *rq, const char *dir, const char
     return rc;
 }
 
-static int add_oracle(struct parts *p, const struct parts_request *rq, const char *dir,
-                      struct err *err)
+static int add_oracle(struct bundle_files *p, const struct bundle_files_request *rq,
+                      const char *dir, struct err *err)
 {
     struct strbuf src = STRBUF_INIT(MAX_SOURCE);
     char *path = xasprintf("%s/oracle.so", dir);
@@ -227,7 +231,7 @@ static void add_expanded(struct strbuf *out, const struct asset *a, struct strbu
     }
 }
 
-int parts_service(const struct parts_request *rq, const char *dir, struct err *err)
+int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err)
 {
     const struct asset *a = asset_find("src/device/service.cu");
     if (!a)
@@ -240,15 +244,15 @@ int parts_service(const struct parts_request *rq, const char *dir, struct err *e
     return rc;
 }
 
-static int add_service(struct parts *p, const struct parts_request *rq, const char *dir,
-                       struct err *err)
+static int add_service(struct bundle_files *p, const struct bundle_files_request *rq,
+                       const char *dir, struct err *err)
 {
     p->service = rq->emu ? "" : "service.cubin";
-    return rq->emu ? 0 : parts_service(rq, dir, err);
+    return rq->emu ? 0 : bundle_files_service(rq, dir, err);
 }
 
-int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
-                 struct err *err)
+int bundle_files_gather(struct bundle_files *p, const struct bundle_files_request *rq,
+                        const char *bundle_dir, struct err *err)
 {
     memset(p, 0, sizeof *p);
     p->oracle = p->service = "";
@@ -258,19 +262,20 @@ int parts_gather(struct parts *p, const struct parts_request *rq, const char *bu
                        rq->task->name);
     if (add_oracle(p, rq, bundle_dir, err) < 0 || add_service(p, rq, bundle_dir, err) < 0)
         return -1;
-    return rq->baselines ? parts_baselines(p, rq, err) : 0;
+    return rq->baselines ? bundle_files_baselines(p, rq, err) : 0;
 }
 
-void parts_contender(const struct parts *p, size_t i, struct contender *who, struct pack_part *file)
+void bundle_files_contender(const struct bundle_files *p, size_t i, struct contender *who,
+                            struct pack_module *file)
 {
-    const struct part *x = &p->items[i];
+    const struct baseline *x = &p->items[i];
     *who = (struct contender){x->name,  x->kind,
                               x->plan,  x->have_code ? &x->code.sigs : NULL,
                               &x->gemm, x->have_code ? &x->code : NULL};
-    *file = (struct pack_part){x->have_code ? &x->code : NULL, x->source, x->spec};
+    *file = (struct pack_module){x->have_code ? &x->code : NULL, x->source, x->spec};
 }
 
-void parts_release(struct parts *p)
+void bundle_files_release(struct bundle_files *p)
 {
     for (size_t i = 0; i < p->n; i++)
         part_release(&p->items[i]);

@@ -15,7 +15,7 @@
 #include "eval/library.h"
 #include "eval/pack.h"
 
-struct part {
+struct baseline {
     char *name;
     enum job_module_kind kind;
     char *source;
@@ -26,14 +26,14 @@ struct part {
     struct library_gemm gemm;
 };
 
-struct parts {
-    struct part *items;
+struct bundle_files {
+    struct baseline *items;
     size_t n;
     const char *oracle, *service; /* file names in the bundle; "" = none */
     VEC(char *) notes;
 };
 
-struct parts_request {
+struct bundle_files_request {
     const struct task *task;
     const struct eval_config *cfg;
     const char *source; /* the candidate's text: a baseline with the same text is left out */
@@ -43,15 +43,16 @@ struct parts_request {
 };
 
 /* The names of the plan's kernels, without repetition. */
-const char **parts_kernels(const struct plan *p, size_t *n, struct arena *a);
+const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
 /* Compiles Hone's service code for rq->arch into dir/service.cubin. */
-int parts_service(const struct parts_request *rq, const char *dir, struct err *err);
+int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
 /* Adds only the baselines to p. */
-int parts_baselines(struct parts *p, const struct parts_request *rq, struct err *err);
-int parts_gather(struct parts *p, const struct parts_request *rq, const char *bundle_dir,
-                 struct err *err);
-void parts_contender(const struct parts *p, size_t i, struct contender *who,
-                     struct pack_part *file);
-void parts_release(struct parts *p);
+int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,
+                           struct err *err);
+int bundle_files_gather(struct bundle_files *p, const struct bundle_files_request *rq,
+                        const char *bundle_dir, struct err *err);
+void bundle_files_contender(const struct bundle_files *p, size_t i, struct contender *who,
+                            struct pack_module *file);
+void bundle_files_release(struct bundle_files *p);
 
 #endif

@@ -111,7 +111,7 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         return;
     }
     if (o->emu) { /* the model is deterministic: one call a program, on a sample of blocks */
-        const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_SAMPLE | JOB_CALL_COUNT;
+        const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
             add_call(c, p, modelled | (p ? 0 : JOB_CALL_VERIFY), mix(seed, 5, p), mix(seed, 6, p));
         return;

@@ -71,12 +71,12 @@ static int measure(const struct ceilings_query *q, struct strbuf *out, struct er
 {
     struct temp_dir dir = TEMP_DIR_INIT;
     struct strbuf worker = STRBUF_INIT(4096);
-    struct parts_request rq = {.compiler = q->compiler, .arch = q->arch};
+    struct bundle_files_request rq = {.compiler = q->compiler, .arch = q->arch};
     struct child_process c = CHILD_INIT;
     char ordinal[16], *cubin = NULL;
     snprintf(ordinal, sizeof ordinal, "%d", q->ordinal);
     int rc = -1;
-    if (temp_dir_make(&dir, err) < 0 || parts_service(&rq, dir.path, err) < 0 ||
+    if (temp_dir_make(&dir, err) < 0 || bundle_files_service(&rq, dir.path, err) < 0 ||
         sched_find_worker(&worker, err) < 0)
         goto out;
     cubin = xasprintf("%s/service.cubin", dir.path);

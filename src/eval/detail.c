@@ -86,7 +86,7 @@ static void add_finding(struct strbuf *sb, const struct verdict_finding *f, cons
     add_source_line(sb, source, f->line);
 }
 
-char *detail_run(struct verdict *v, const char *source)
+char *detail_findings(struct verdict *v, const char *source)
 {
     struct strbuf sb = STRBUF_INIT(16 << 10);
     for (size_t i = 0; i < v->findings.n && i < MAX_FINDINGS; i++)

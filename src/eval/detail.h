@@ -18,6 +18,6 @@ char *detail_diags(struct arena *a, const struct compiled *c, const char *source
 /* Problems of the plan or the task, one per line. */
 char *detail_problems(struct arena *a, const struct problem_vec *p);
 /* Findings with their source lines, failing workloads, warnings. */
-char *detail_run(struct verdict *v, const char *source);
+char *detail_findings(struct verdict *v, const char *source);
 
 #endif

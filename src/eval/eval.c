@@ -38,23 +38,23 @@
 #include "sys/hash.h"
 #include "sys/interrupt.h"
 
-enum stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
+enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
-struct attempt {
-    struct attempt *next;
+struct evaluation {
+    struct evaluation *next;
     uint64_t ticket;
     const struct task *task;
     char *source;
     size_t len;
     struct eval_config cfg;
-    enum stage stage;
+    enum eval_stage stage;
     struct verdict v;
     struct arena arena; /* job, cases, shapes */
     struct plan *plan;
     struct compile_ticket *compiling;
     struct compiled code;
     bool have_code;
-    struct parts parts; /* baselines, oracle, service code */
+    struct bundle_files parts; /* baselines, oracle, service code */
     struct temp_dir dir;
     struct job job;
     struct case_set cases;
@@ -78,7 +78,7 @@ struct evaluator {
     struct compiler *compiler;
     struct sched *local; /* runs bundles on the emulator */
     struct sched *main;  /* runs bundles on the device; the same as local for the emulator */
-    struct attempt *attempts;
+    struct evaluation *evaluations;
     uint64_t next_ticket;
 };
 
@@ -164,13 +164,13 @@ fail:
     return -1;
 }
 
-static void attempt_free(struct attempt *a)
+static void evaluation_free(struct evaluation *a)
 {
     compile_cancel(a->compiling);
     plan_free(a->plan);
     if (a->have_code)
         compiled_release(&a->code);
-    parts_release(&a->parts);
+    bundle_files_release(&a->parts);
     temp_dir_release(&a->dir);
     cases_release(&a->cases);
     arena_release(&a->arena);
@@ -183,9 +183,9 @@ void evaluator_close(struct evaluator *e)
 {
     if (!e)
         return;
-    for (struct attempt *a = e->attempts, *next; a; a = next) {
+    for (struct evaluation *a = e->evaluations, *next; a; a = next) {
         next = a->next;
-        attempt_free(a);
+        evaluation_free(a);
     }
     if (e->main && e->main != e->local)
         sched_close(e->main);
@@ -199,7 +199,7 @@ void evaluator_close(struct evaluator *e)
 
 /* ---- ending with a verdict ---- */
 
-static void finish(struct evaluator *e, struct attempt *a)
+static void finish(struct evaluator *e, struct evaluation *a)
 {
     struct verdict *v = &a->v;
     a->stage = DONE;
@@ -226,7 +226,7 @@ static void finish(struct evaluator *e, struct attempt *a)
     temp_dir_release(&a->dir);
 }
 
-static void finish_with(struct evaluator *e, struct attempt *a, enum verdict_kind kind,
+static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_kind kind,
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
@@ -243,7 +243,7 @@ static void finish_with(struct evaluator *e, struct attempt *a, enum verdict_kin
     finish(e, a);
 }
 
-static void finish_unjudged(struct evaluator *e, struct attempt *a, const char *stage,
+static void finish_unjudged(struct evaluator *e, struct evaluation *a, const char *stage,
                             const struct err *err)
 {
     finish_with(e, a, V_UNJUDGED, stage, "status", err->msg, "");
@@ -271,7 +271,7 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                          const char *source, size_t len, struct arena *mem)
 {
     size_t nk;
-    const char **kernels = parts_kernels(p, &nk, mem);
+    const char **kernels = kernels_of_plan(p, &nk, mem);
     return (struct compile_request){.source = source,
                                     .len = len,
                                     .name = "kernel.cu",
@@ -303,7 +303,7 @@ int eval_prepare(struct evaluator *e, const struct task *t, const char *source, 
     return key_of(e, t, source, len, key) ? compile_prepare(e->compiler, key, e->arch) : -1;
 }
 
-static void start(struct evaluator *e, struct attempt *a)
+static void start(struct evaluator *e, struct evaluation *a)
 {
     struct err err = ERR_INIT;
     struct problem_vec problems = VEC_INIT;
@@ -331,7 +331,7 @@ static void start(struct evaluator *e, struct attempt *a)
 
 /* ---- after compiling ---- */
 
-static void take_code(struct evaluator *e, struct attempt *a)
+static void take_code(struct evaluator *e, struct evaluation *a)
 {
     struct err err = ERR_INIT;
     int rc = compile_finish(a->compiling, &a->code, &err);
@@ -361,7 +361,7 @@ static void take_code(struct evaluator *e, struct attempt *a)
 
 /* ---- running ---- */
 
-static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, uint32_t nmodules)
+static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu, uint32_t nmodules)
 {
     struct job *j = &a->job;
     memset(j, 0, sizeof *j);
@@ -370,7 +370,7 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->sanitize = on_emu && a->cfg.sanitize;
     j->annotate = on_emu && a->cfg.annotate;
     j->seed = a->cfg.seed;
-    j->sittings = a->stage == RUNNING ? 4 : 1;
+    j->timing_processes = a->stage == RUNNING ? 4 : 1;
     j->nonce = a->nonce;
     j->gpu = e->gpu;
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
@@ -388,35 +388,36 @@ static void describe_job(struct evaluator *e, struct attempt *a, bool on_emu, ui
     j->modules = arena_alloc(&a->arena, sizeof *j->modules * nmodules);
 }
 
-static void profile_failed(struct evaluator *e, struct attempt *a, const struct err *err);
+static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);
 
-static void submit_run(struct evaluator *e, struct attempt *a)
+static void submit_run(struct evaluator *e, struct evaluation *a)
 {
     struct err err = ERR_INIT;
     bool full = a->stage == RUNNING, profiling = a->stage == PROFILING;
     bool on_emu = a->stage == FILTERING || !e->cuda || (profiling && a->no_ncu);
-    struct parts_request rq = {.task = a->task,
-                               .cfg = &a->cfg,
-                               .source = a->source,
-                               .compiler = e->compiler,
-                               .arch = e->arch,
-                               .emu = on_emu,
-                               .baselines = full && a->cfg.depth >= EVAL_TIME};
+    struct bundle_files_request rq = {.task = a->task,
+                                      .cfg = &a->cfg,
+                                      .source = a->source,
+                                      .compiler = e->compiler,
+                                      .arch = e->arch,
+                                      .emu = on_emu,
+                                      .baselines = full && a->cfg.depth >= EVAL_TIME};
     temp_dir_release(&a->dir);
     cases_release(&a->cases);
-    parts_release(&a->parts);
-    if (temp_dir_make(&a->dir, &err) < 0 || parts_gather(&a->parts, &rq, a->dir.path, &err) < 0)
+    bundle_files_release(&a->parts);
+    if (temp_dir_make(&a->dir, &err) < 0 ||
+        bundle_files_gather(&a->parts, &rq, a->dir.path, &err) < 0)
         goto broken;
 
     size_t n = 1 + a->parts.n;
     struct contender *who = arena_alloc(&a->arena, sizeof *who * n);
-    struct pack_part *files = arena_alloc(&a->arena, sizeof *files * n);
+    struct pack_module *files = arena_alloc(&a->arena, sizeof *files * n);
     describe_job(e, a, on_emu, (uint32_t)n);
     who[0] =
         (struct contender){"candidate", JOB_MODULE_KERNEL, a->plan, &a->code.sigs, NULL, &a->code};
-    files[0] = (struct pack_part){&a->code, a->source, NULL};
+    files[0] = (struct pack_module){&a->code, a->source, NULL};
     for (size_t i = 1; i < n; i++)
-        parts_contender(&a->parts, i - 1, &who[i], &files[i]);
+        bundle_files_contender(&a->parts, i - 1, &who[i], &files[i]);
     for (size_t i = 0; i < n; i++) {
         a->job.modules[i].name = who[i].name;
         a->job.modules[i].kind = who[i].kind;
@@ -484,7 +485,7 @@ static void copy_counters(struct verdict *v, const struct case_set *cases, const
 
 /* Warns about baselines that could not run. If all baselines were asked for, also warns if no
  * library was among those that ran. */
-static void note_baselines(struct verdict *v, const struct attempt *a, const struct result *r)
+static void note_baselines(struct verdict *v, const struct evaluation *a, const struct result *r)
 {
     bool library = false, timed = false;
     for (uint32_t m = 1; m < r->nmodules && m < a->job.nmodules; m++) {
@@ -519,7 +520,7 @@ static double least_arithmetic(const struct task *t)
     }
 }
 
-static void judge(struct evaluator *e, struct attempt *a, const struct result *r)
+static void judge(struct evaluator *e, struct evaluation *a, const struct result *r)
 {
     struct verdict *v = &a->v;
     struct check_input in = {.task = a->task,
@@ -544,7 +545,7 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
                     "%.3g us on %s is faster than the bytes and the arithmetic allow (%.3g us)",
                     got / 1e3, a->job.cases[c].name, floor / 1e3);
     bool arithmetic;
-    c = a->stage == RUNNING && !e->cuda ? measure_too_little(&mi, &got, &arithmetic) : -1;
+    c = a->stage == RUNNING && !e->cuda ? measure_skipped_work(&mi, &got, &arithmetic) : -1;
     if (c >= 0)
         check_blame(v, &in, V_CHEAT, "time", "floor",
                     "on %s it %s %.0f%% of the %s: sizes that are timed need the same work as "
@@ -568,25 +569,25 @@ static void judge(struct evaluator *e, struct attempt *a, const struct result *r
         v->summary = arena_printf(&v->arena, "passes on %zu workloads", v->workloads.n);
     }
     if (v->kind != V_PASS)
-        v->detail = detail_run(v, a->source);
+        v->detail = detail_findings(v, a->source);
 }
 
 /* ---- the profile ---- */
 
 /* Sets the bottleneck, in words, from the counters. */
-static void set_bottleneck(struct evaluator *e, struct attempt *a)
+static void set_bottleneck(struct evaluator *e, struct evaluation *a)
 {
     struct strbuf sb = STRBUF_INIT(4096);
     double sheet = 1e3 * e->gpu.launch_us;
     bool model = !a->under_ncu;
-    prof_verdict(&sb, &a->v, model || a->launch_ns <= 0 ? sheet : a->launch_ns);
+    prof_verdict_text(&sb, &a->v, model || a->launch_ns <= 0 ? sheet : a->launch_ns);
     if (sb.len)
         a->v.bottleneck = arena_strdup(&a->v.arena, sb.buf);
     strbuf_release(&sb);
 }
 
 /* If ncu failed, the emulator profiles. If the emulator failed too, the verdict has no profile. */
-static void profile_failed(struct evaluator *e, struct attempt *a, const struct err *err)
+static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err)
 {
     *vec_push(&a->v.warnings) = arena_printf(
         &a->v.arena, "%s: %s", a->no_ncu ? "no profile" : "no hardware counters", err->msg);
@@ -598,7 +599,7 @@ static void profile_failed(struct evaluator *e, struct attempt *a, const struct 
         finish(e, a);
 }
 
-static void take_profile(struct evaluator *e, struct attempt *a, const struct sched_done *d)
+static void take_profile(struct evaluator *e, struct evaluation *a, const struct sched_done *d)
 {
     struct err err = ERR_INIT;
     struct result r = {0};
@@ -607,11 +608,11 @@ static void take_profile(struct evaluator *e, struct attempt *a, const struct sc
         if (a->cfg.ncu_csv && file_exists(csv) && file_copy(csv, a->cfg.ncu_csv, &err) < 0)
             log_warn("eval", "%s", err.msg);
         free(csv);
-        if (profile_take_ncu(&a->v, &a->job, a->dir.path, &err) < 0) {
+        if (profile_read_ncu(&a->v, &a->job, a->dir.path, &err) < 0) {
             profile_failed(e, a, &err);
             return;
         }
-    } else if (facts_read(&r, d, a->dir.path, &a->job, &a->arena, &err) < 0 ||
+    } else if (read_worker_result(&r, d, a->dir.path, &a->job, &a->arena, &err) < 0 ||
                r.status != RESULT_OK) {
         if (err.kind == ERR_NONE)
             err_set(&err, ERR_ENV, "%s", r.message);
@@ -625,7 +626,7 @@ static void take_profile(struct evaluator *e, struct attempt *a, const struct sc
 }
 
 /* Profiles a candidate that passed, if asked to. Returns true if a profile is under way. */
-static bool begin_profile(struct evaluator *e, struct attempt *a)
+static bool begin_profile(struct evaluator *e, struct evaluation *a)
 {
     if (a->v.kind != V_PASS)
         return false;
@@ -642,7 +643,7 @@ static bool begin_profile(struct evaluator *e, struct attempt *a)
     return true;
 }
 
-static void take_result(struct evaluator *e, struct attempt *a, const struct sched_done *d)
+static void take_result(struct evaluator *e, struct evaluation *a, const struct sched_done *d)
 {
     struct err err = ERR_INIT;
     struct result r = {0};
@@ -653,7 +654,7 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
         take_profile(e, a, d);
         return;
     }
-    if (facts_read(&r, d, a->dir.path, &a->job, &a->arena, &err) < 0) {
+    if (read_worker_result(&r, d, a->dir.path, &a->job, &a->arena, &err) < 0) {
         finish_unjudged(e, a, "run", &err);
         return;
     }
@@ -674,9 +675,9 @@ static void take_result(struct evaluator *e, struct attempt *a, const struct sch
 
 /* ---- advancing all evaluations ---- */
 
-static struct attempt *by_sched_ticket(struct evaluator *e, uint64_t ticket, bool on_main)
+static struct evaluation *by_sched_ticket(struct evaluator *e, uint64_t ticket, bool on_main)
 {
-    for (struct attempt *a = e->attempts; a; a = a->next)
+    for (struct evaluation *a = e->evaluations; a; a = a->next)
         if (a->stage > COMPILING && a->stage < DONE && a->sched_ticket == ticket &&
             a->on_main == on_main)
             return a;
@@ -686,7 +687,7 @@ static struct attempt *by_sched_ticket(struct evaluator *e, uint64_t ticket, boo
 static bool pump_compiles(struct evaluator *e, int timeout_ms)
 {
     bool moved = false;
-    for (struct attempt *a = e->attempts; a; a = a->next) {
+    for (struct evaluation *a = e->evaluations; a; a = a->next) {
         if (a->stage != COMPILING)
             continue;
         struct pollfd p = {.fd = compile_ticket_fd(a->compiling), .events = POLLIN};
@@ -708,18 +709,18 @@ static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns,
     struct sched_done d;
     int rc = s->outstanding ? sched_wait(s, timeout_ns, &d, err) : 0;
     if (rc > 0) {
-        struct attempt *a = by_sched_ticket(e, d.ticket, s != e->local);
+        struct evaluation *a = by_sched_ticket(e, d.ticket, s != e->local);
         if (a)
             take_result(e, a, &d);
     }
     return rc;
 }
 
-static struct attempt *take_done(struct evaluator *e)
+static struct evaluation *take_done(struct evaluator *e)
 {
-    for (struct attempt **p = &e->attempts; *p; p = &(*p)->next)
+    for (struct evaluation **p = &e->evaluations; *p; p = &(*p)->next)
         if ((*p)->stage == DONE) {
-            struct attempt *a = *p;
+            struct evaluation *a = *p;
             *p = a->next;
             return a;
         }
@@ -739,7 +740,7 @@ static int random_u64(uint64_t *out, struct err *err)
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err)
 {
-    struct attempt *a = xcalloc(1, sizeof *a);
+    struct evaluation *a = xcalloc(1, sizeof *a);
     a->ticket = *ticket = ++e->next_ticket;
     a->task = t;
     a->source = xmalloc(len + 1);
@@ -750,11 +751,11 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     a->dir = (struct temp_dir)TEMP_DIR_INIT;
     a->started_ns = now_ns();
     if (random_u64(&a->nonce, err) < 0 || (!a->cfg.seed && random_u64(&a->cfg.seed, err) < 0)) {
-        attempt_free(a);
+        evaluation_free(a);
         return -1;
     }
-    a->next = e->attempts;
-    e->attempts = a;
+    a->next = e->evaluations;
+    e->evaluations = a;
     start(e, a);
     return 0;
 }
@@ -765,16 +766,16 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
     const uint64_t slice_ns = 10000000;
     uint64_t until = now_ns() + timeout_ns;
     for (;;) {
-        struct attempt *a = take_done(e);
+        struct evaluation *a = take_done(e);
         if (a && a->v.kind == V_UNJUDGED && interrupted()) {
-            attempt_free(a); /* the user stopped Hone; nothing failed */
+            evaluation_free(a); /* the user stopped Hone; nothing failed */
             continue;
         }
         if (a) {
             *ticket = a->ticket;
             *out = a->v;
             memset(&a->v, 0, sizeof a->v); /* the caller owns the verdict now */
-            attempt_free(a);
+            evaluation_free(a);
             return 1;
         }
         if (interrupt_check(err) < 0)
@@ -786,7 +787,7 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
             return -1;
         if (e->main != e->local && pump_sched(e, e->main, slice_ns, err) < 0)
             return -1;
-        if (!e->attempts || now_ns() >= until)
+        if (!e->evaluations || now_ns() >= until)
             return 0;
     }
 }
@@ -794,7 +795,7 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
 void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out)
 {
     static const char *const stages[] = {"compiling", "emulating", "running", "profiling", ""};
-    for (struct attempt *a = e->attempts; a; a = a->next) {
+    for (struct evaluation *a = e->evaluations; a; a = a->next) {
         if (a->ticket != ticket)
             continue;
         strbuf_adds(out, stages[a->stage]);

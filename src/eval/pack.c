@@ -14,7 +14,7 @@ int pack_add(const char *dir, const char *name, const void *data, size_t len, st
 }
 
 static int write_kernel(const char *dir, struct job_module *m, uint32_t i,
-                        const struct pack_part *p, struct arena *a, struct err *err)
+                        const struct pack_module *p, struct arena *a, struct err *err)
 {
     const char *stem = i ? arena_printf(a, "base.%u", i) : "cand";
     m->cubin = p->code->cubin_len ? arena_printf(a, "%s.cubin", stem) : "";
@@ -27,7 +27,7 @@ static int write_kernel(const char *dir, struct job_module *m, uint32_t i,
     return p->source ? pack_add(dir, m->source, p->source, strlen(p->source), err) : 0;
 }
 
-int pack_write(const char *dir, struct job *job, const struct pack_part *parts, struct arena *a,
+int pack_write(const char *dir, struct job *job, const struct pack_module *parts, struct arena *a,
                struct err *err)
 {
     for (uint32_t i = 0; i < job->nmodules; i++) {

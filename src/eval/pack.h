@@ -14,14 +14,14 @@
 #include "compile/compile.h"
 #include "job/job.h"
 
-struct pack_part {
+struct pack_module {
     const struct compiled *code; /* NULL for torch and library modules */
     const char *source;          /* to show lines of findings; may be NULL */
     const char *spec;            /* torch program or library call; NULL for kernels */
 };
 
 /* Writes all modules and sets their file names in job->modules. job->cases must be complete. */
-int pack_write(const char *dir, struct job *job, const struct pack_part *parts, struct arena *a,
+int pack_write(const char *dir, struct job *job, const struct pack_module *parts, struct arena *a,
                struct err *err);
 /* Adds a file to the bundle under `name`. */
 int pack_add(const char *dir, const char *name, const void *data, size_t len, struct err *err);

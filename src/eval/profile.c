@@ -40,7 +40,7 @@ const char *const *profile_ncu(const char *dir, struct arena *a)
     return copy;
 }
 
-int profile_take_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err)
+int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err)
 {
     struct strbuf csv = STRBUF_INIT(MAX_CSV);
     struct arena a = ARENA_INIT;

@@ -18,7 +18,7 @@
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
 /* Reads DIR/ncu.csv. Its launches must be those of the job, case by case. */
-int profile_take_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
+int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
 
 /* Adds registers, spills, shared memory and counts of machine code by kind, with the role
  * "static". */

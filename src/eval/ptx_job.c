@@ -14,13 +14,13 @@
 enum { MAX_PTX = 64 << 20 };
 #define MAX_CONTENTS (UINT64_C(8) << 30)
 
-struct bare {
+struct ptx_job {
     struct arena arena;
     struct job job;
     struct job_case c;
     struct job_module module;
     struct job_call call;
-    struct bare_files files[JOB_MAX_BUFFERS];
+    struct ptx_job_files files[JOB_MAX_BUFFERS];
     struct temp_dir dir;
 };
 
@@ -34,18 +34,18 @@ static int copy_file(const char *from, const char *to, uint64_t cap, struct err 
     return rc;
 }
 
-static int read_json(struct bare *b, const char *path, struct problem_vec *problems,
+static int read_json(struct ptx_job *b, const char *path, struct problem_vec *problems,
                      struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JSON_READ_MAX_BYTES);
-    struct node root;
+    struct json_node root;
     int rc = file_read(path, JSON_READ_MAX_BYTES, &sb, err);
     if (rc == 0) {
-        struct report r = {.file = path, .text = sb.buf, .len = sb.len, .out = problems};
+        struct problem_log r = {.file = path, .text = sb.buf, .len = sb.len, .out = problems};
         rc = 1;
-        if (node_root(&root, &r, &b->arena)) {
-            rc = bare_read(&root, &b->c, b->files) ? 0 : 1;
-            node_root_release(&root);
+        if (json_node_root(&root, &r, &b->arena)) {
+            rc = ptx_job_read(&root, &b->c, b->files) ? 0 : 1;
+            json_node_root_release(&root);
         }
     }
     strbuf_release(&sb);
@@ -53,7 +53,7 @@ static int read_json(struct bare *b, const char *path, struct problem_vec *probl
 }
 
 /* Writes the bundle: the PTX, the contents of the buffers, job.bin. */
-static int pack(struct bare *b, const struct bare_options *o, struct err *err)
+static int pack(struct ptx_job *b, const struct ptx_options *o, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
     char *to = xasprintf("%s/cand.ptx", b->dir.path);
@@ -100,7 +100,7 @@ static int pack(struct bare *b, const struct bare_options *o, struct err *err)
     return rc;
 }
 
-static int run_worker(struct bare *b, struct result *r, struct err *err)
+static int run_worker(struct ptx_job *b, struct result *r, struct err *err)
 {
     struct sched *s;
     struct sched_done d = {0};
@@ -127,7 +127,7 @@ static int run_worker(struct bare *b, struct result *r, struct err *err)
 }
 
 /* Writes the outputs to the files that the user named. */
-static int write_outputs(struct bare *b, struct err *err)
+static int write_outputs(struct ptx_job *b, struct err *err)
 {
     for (uint32_t i = 0; i < b->c.nbuffers; i++) {
         if (!*b->files[i].to)
@@ -195,10 +195,10 @@ static void tell(struct verdict *v, const struct result *r)
     v->run_ns = r->run_ns;
 }
 
-int bare_run(const struct bare_options *o, struct verdict *out, struct problem_vec *problems,
-             struct err *err)
+int ptx_job_run(const struct ptx_options *o, struct verdict *out, struct problem_vec *problems,
+                struct err *err)
 {
-    struct bare *b = xcalloc(1, sizeof *b);
+    struct ptx_job *b = xcalloc(1, sizeof *b);
     struct result r = {0};
     int rc = read_json(b, o->job, problems, err);
     if (rc == 0 && (gpu_load(o->gpu ? o->gpu : "h200", &b->job.gpu, NULL, &b->arena, err) < 0 ||

@@ -2,8 +2,8 @@
  * ptx_job.h - runs a PTX file on the emulator without a task. A JSON file describes its buffers,
  * launches and tensor maps (docs/emulator.md, "A bare PTX file").
  *
- *     struct bare_options o = {.ptx = "k.ptx", .job = "k.json", .gpu = "h200", .sanitize = true};
- *     int rc = bare_run(&o, &verdict, &problems, err);     1: the JSON is wrong, see problems
+ *     struct ptx_options o = {.ptx = "k.ptx", .job = "k.json", .gpu = "h200", .sanitize = true};
+ *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1: the JSON is wrong, see problems
  *
  * The verdict has no task, and its only times are modelled. `pass` means that the kernel ran
  * without findings. Outputs with a "to" are written there, also when there are findings.
@@ -14,14 +14,14 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-struct bare_options {
+struct ptx_options {
     const char *ptx, *job;
     const char *gpu; /* NULL = h200 */
     bool sanitize, annotate;
     uint64_t seed;
 };
 
-int bare_run(const struct bare_options *o, struct verdict *out, struct problem_vec *problems,
-             struct err *err);
+int ptx_job_run(const struct ptx_options *o, struct verdict *out, struct problem_vec *problems,
+                struct err *err);
 
 #endif

@@ -8,12 +8,12 @@
 #include "task/reader.h"
 
 /* The files that the user named for a buffer, "" if none. */
-struct bare_files {
+struct ptx_job_files {
     const char *from; /* the buffer's contents */
     const char *to;   /* receives the result */
 };
 
 /* Everything is allocated in `a`. Problems go to the root's list. */
-bool bare_read(const struct node *root, struct job_case *c, struct bare_files *files);
+bool ptx_job_read(const struct json_node *root, struct job_case *c, struct ptx_job_files *files);
 
 #endif

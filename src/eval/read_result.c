@@ -20,8 +20,8 @@ static int read_result(struct result *r, const char *dir, const char *name, cons
     return rc;
 }
 
-int facts_read(struct result *r, const struct sched_done *d, const char *dir, const struct job *j,
-               struct arena *a, struct err *err)
+int read_worker_result(struct result *r, const struct sched_done *d, const char *dir,
+                       const struct job *j, struct arena *a, struct err *err)
 {
     int rc = -1;
     if (d->have_result) {

@@ -14,7 +14,7 @@
  * itself and answers with a result. If another process had to end it, that is not the candidate's
  * failure.
  */
-int facts_read(struct result *r, const struct sched_done *d, const char *dir, const struct job *job,
-               struct arena *a, struct err *err);
+int read_worker_result(struct result *r, const struct sched_done *d, const char *dir,
+                       const struct job *job, struct arena *a, struct err *err);
 
 #endif

@@ -203,7 +203,7 @@ void job_write(const struct job *job, struct strbuf *o)
     wire_put_u64(o, job->nonce);
     wire_put_u64(o, job->seed);
     wire_put_u32(o, job->nthreads);
-    wire_put_u32(o, job->sittings);
+    wire_put_u32(o, job->timing_processes);
     put_limits(o, &job->limits);
     put_gpu(o, &job->gpu);
     wire_put_str(o, job->oracle);
@@ -463,7 +463,7 @@ static void get_job(struct wire_reader *r, struct arena *a, struct job *job)
     job->nonce = wire_get_u64(r, "nonce");
     job->seed = wire_get_u64(r, "seed");
     job->nthreads = wire_get_count(r, 1024, "threads");
-    job->sittings = wire_get_count(r, 64, "sittings");
+    job->timing_processes = wire_get_count(r, 64, "timing processes");
     job->limits.wall_ns = wire_get_u64(r, "limits");
     job->limits.call_ns = wire_get_u64(r, "limits");
     job->limits.measure_ns = wire_get_u64(r, "limits");

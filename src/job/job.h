@@ -131,7 +131,7 @@ enum job_call_flags {
                                * calls before is visible to it, as it would be to a user */
     JOB_CALL_PROFILE = 128,   /* a profiler around the worker looks at these launches only */
     JOB_CALL_DUMP = 64,       /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    JOB_CALL_SAMPLE = 16      /* emulator: a sample of blocks only, for the cost model */
+    JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: a sample of blocks only, for the cost model */
 };
 
 struct job_call {
@@ -221,8 +221,8 @@ struct job {
     uint64_t nonce;    /* copied to the result: tells which run of the job the result answers */
     uint64_t seed;     /* interleaving, sampling; data seeds are per call */
     uint32_t nthreads; /* emulator host threads; 0 = all */
-    uint32_t
-        sittings; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only this one */
+    uint32_t timing_processes; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only
+                                  this one */
     struct job_limits limits;
     struct job_gpu gpu;
     const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */

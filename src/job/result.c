@@ -65,11 +65,11 @@ static void put_compare(struct strbuf *o, const struct result_compare *c)
     wire_put_u64(o, c->worst_elem);
     wire_put_f64(o, c->worst_got);
     wire_put_f64(o, c->worst_want);
-    wire_put_u32(o, c->nsamples);
-    for (uint32_t i = 0; i < c->nsamples; i++) {
-        wire_put_u64(o, c->sample_elem[i]);
-        wire_put_f64(o, c->sample_got[i]);
-        wire_put_f64(o, c->sample_want[i]);
+    wire_put_u32(o, c->nexamples);
+    for (uint32_t i = 0; i < c->nexamples; i++) {
+        wire_put_u64(o, c->example_elem[i]);
+        wire_put_f64(o, c->example_got[i]);
+        wire_put_f64(o, c->example_want[i]);
     }
     wire_put_str(o, c->pattern);
 }
@@ -202,14 +202,14 @@ static void get_compare(struct wire_reader *r, struct arena *a, struct result_co
     c->worst_elem = wire_get_u64(r, "compare");
     c->worst_got = wire_get_f64(r, "compare");
     c->worst_want = wire_get_f64(r, "compare");
-    c->nsamples = wire_get_array(r, RESULT_MAX_SAMPLES, MIN_SAMPLE, "samples");
-    c->sample_elem = arena_alloc(a, c->nsamples * sizeof *c->sample_elem);
-    c->sample_got = arena_alloc(a, c->nsamples * sizeof *c->sample_got);
-    c->sample_want = arena_alloc(a, c->nsamples * sizeof *c->sample_want);
-    for (uint32_t i = 0; i < c->nsamples; i++) {
-        c->sample_elem[i] = wire_get_u64(r, "sample");
-        c->sample_got[i] = wire_get_f64(r, "sample");
-        c->sample_want[i] = wire_get_f64(r, "sample");
+    c->nexamples = wire_get_array(r, RESULT_MAX_EXAMPLES, MIN_SAMPLE, "samples");
+    c->example_elem = arena_alloc(a, c->nexamples * sizeof *c->example_elem);
+    c->example_got = arena_alloc(a, c->nexamples * sizeof *c->example_got);
+    c->example_want = arena_alloc(a, c->nexamples * sizeof *c->example_want);
+    for (uint32_t i = 0; i < c->nexamples; i++) {
+        c->example_elem[i] = wire_get_u64(r, "sample");
+        c->example_got[i] = wire_get_f64(r, "sample");
+        c->example_want[i] = wire_get_f64(r, "sample");
     }
     c->pattern = get_text(r, a, "pattern");
 }

@@ -23,7 +23,7 @@
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
 #define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls, and those of adaptive timing */
-#define RESULT_MAX_SAMPLES 64        /* bad elements reported per compare */
+#define RESULT_MAX_EXAMPLES 64       /* bad elements reported per compare */
 
 /* How a call, and so the job, ended. */
 enum result_status {
@@ -90,9 +90,9 @@ struct result_compare {
     double max_abs;
     uint64_t worst_elem;
     double worst_got, worst_want;
-    uint32_t nsamples; /* examples of bad elements: sorted indices, spread over the output */
-    uint64_t *sample_elem;
-    double *sample_got, *sample_want;
+    uint32_t nexamples; /* examples of bad elements: sorted indices, spread over the output */
+    uint64_t *example_elem;
+    double *example_got, *example_want;
     const char *pattern; /* in words, "" if none was recognised */
 };
 

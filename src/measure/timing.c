@@ -79,7 +79,7 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
                                          const struct series *cand)
 {
     const struct job_case *jc = &in->job->cases[c];
-    struct summary sum = stats_summary(s->ns, s->n, in->job->seed);
+    struct stats sum = stats_summary(s->ns, s->n, in->job->seed);
     struct verdict_time *t = vec_push(&v->times);
     *t = (struct verdict_time){
         .workload = arena_strdup(&v->arena, jc->name),
@@ -96,12 +96,12 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
     if (p && cand->n && s->n < 3) {
         /* This baseline is too slow to be called often: compare it with all calls of the
          * candidate. */
-        struct summary ours = stats_summary(cand->ns, cand->n, in->job->seed);
+        struct stats ours = stats_summary(cand->ns, cand->n, in->job->seed);
         t->ratio = ours.median > 0 ? sum.median / ours.median : 0;
         t->ratio_lo = ours.hi > 0 ? sum.median / ours.hi : 0;
         t->ratio_hi = ours.lo > 0 ? sum.median / ours.lo : 0;
     } else if (p && cand->n) {
-        struct summary r = stats_ratio(s->ns, cand->ns, MIN(s->n, cand->n), in->job->seed);
+        struct stats r = stats_ratio(s->ns, cand->ns, MIN(s->n, cand->n), in->job->seed);
         t->ratio = r.median;
         t->ratio_lo = r.lo;
         t->ratio_hi = r.hi;
@@ -206,7 +206,7 @@ static double arithmetic_done(const struct measure_input *in, uint32_t c)
 
 /* A kernel must touch every byte that it reads or writes at least once. The limit is below 1
  * because a sample of blocks stands for all. Lines that are touched in part count whole. */
-int measure_too_little(const struct measure_input *in, double *share, bool *arithmetic)
+int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;
     for (uint32_t c = 0; c < in->result->ncases; c++) {

@@ -38,6 +38,6 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
 /* For the emulator, where not every timed call can be verified. Returns the case in which the
  * candidate touched far less memory or did far less arithmetic than the task needs, or -1.
  * *share is the part that it did. */
-int measure_too_little(const struct measure_input *in, double *share, bool *arithmetic);
+int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

@@ -57,7 +57,7 @@ static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *
     return 0;
 }
 
-int plan_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
+int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
 {
     const struct task *t = s->task;
     int64_t v = 0;

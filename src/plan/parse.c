@@ -142,17 +142,17 @@ static bool lookup(const struct plan *p, const char *name, struct plan_arg *arg)
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-bool plan_expr(struct plan *p, const struct node *n, struct expr **out)
+bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out)
 {
     if (!p->task)
         return true;
-    if (!node_expr(n, p->task->names.items, p->task->names.n, out))
+    if (!json_node_expr(n, p->task->names.items, p->task->names.n, out))
         return false;
     size_t col;
     const char *name;
     for (size_t i = 0; (name = expr_alignof_name(*out, i, &col)); i++)
         if (task_tensor_index(p->task, name) < 0) {
-            report_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
+            problem_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
             return false;
         }
     return true;
@@ -160,7 +160,7 @@ bool plan_expr(struct plan *p, const struct node *n, struct expr **out)
 
 /* Checks a constant at once, where its place is known. Other expressions are checked for each
  * shape. */
-static void check_const(const struct plan *p, const struct node *n, const struct expr *e,
+static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
     int64_t v;
@@ -171,15 +171,15 @@ static void check_const(const struct plan *p, const struct node *n, const struct
         if (expr_uses(e, i))
             return;
     if (expr_eval(e, NULL, &v, &err) < 0)
-        node_bad(n, "%s", err.msg);
+        json_node_bad(n, "%s", err.msg);
     else if (v < lo || v > hi)
-        node_bad(n, "%s is %lld; it must be %lld to %lld", what, (long long)v, (long long)lo,
-                 (long long)hi);
+        json_node_bad(n, "%s is %lld; it must be %lld to %lld", what, (long long)v, (long long)lo,
+                      (long long)hi);
 }
 
 /* Parses an array of one to three expressions, or a single one. */
-static void parse_dims(struct plan *p, const struct node *n, const char *what, struct expr *out[3],
-                       const int64_t most[3])
+static void parse_dims(struct plan *p, const struct json_node *n, const char *what,
+                       struct expr *out[3], const int64_t most[3])
 {
     static const char *const axis[] = {"x", "y", "z"};
     char name[32];
@@ -190,11 +190,11 @@ static void parse_dims(struct plan *p, const struct node *n, const char *what, s
         return;
     }
     if (count < 1 || count > 3) {
-        node_bad(n, "%s has %zu dimensions; it must have 1 to 3", what, count);
+        json_node_bad(n, "%s has %zu dimensions; it must have 1 to 3", what, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        struct node c = node_item(n, i);
+        struct json_node c = json_node_item(n, i);
         snprintf(name, sizeof name, "%s.%s", what, axis[i]);
         if (plan_expr(p, &c, &out[i]))
             check_const(p, &c, out[i], name, 1, most[i]);
@@ -203,7 +203,7 @@ static void parse_dims(struct plan *p, const struct node *n, const char *what, s
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static void unknown_arg(const struct plan *p, const struct node *n, const char *name,
+static void unknown_arg(const struct plan *p, const struct json_node *n, const char *name,
                         const struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(900);
@@ -219,14 +219,15 @@ static void unknown_arg(const struct plan *p, const struct node *n, const char *
     for (size_t i = 0; i < p->maps.n; i++)
         strbuf_addf(&sb, ", %s", p->maps.items[i].name);
     if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
-        node_bad(n, "argument \"%.64s\" is neither a name nor an expression: %s", name, err->msg);
+        json_node_bad(n, "argument \"%.64s\" is neither a name nor an expression: %s", name,
+                      err->msg);
     else
-        node_bad(n, "no tensor, axis, scalar, workspace or tensor map \"%.64s\"; there are %s",
-                 name, sb.buf);
+        json_node_bad(n, "no tensor, axis, scalar, workspace or tensor map \"%.64s\"; there are %s",
+                      name, sb.buf);
     strbuf_release(&sb);
 }
 
-static void parse_arg(struct plan *p, const struct node *n, struct plan_launch *l)
+static void parse_arg(struct plan *p, const struct json_node *n, struct plan_launch *l)
 {
     struct plan_arg arg = {.text = ""};
     struct err err = ERR_INIT;
@@ -236,7 +237,7 @@ static void parse_arg(struct plan *p, const struct node *n, struct plan_launch *
             *vec_push(&l->args) = arg;
         return;
     }
-    if (!node_str(n, EXPR_MAX_LEN, &arg.text))
+    if (!json_node_str(n, EXPR_MAX_LEN, &arg.text))
         return;
     if (p->task && !lookup(p, arg.text, &arg)) {
         if (json_object_get(json_object_get(p->doc, "tensormaps"), arg.text) ||
@@ -255,100 +256,100 @@ static void parse_arg(struct plan *p, const struct node *n, struct plan_launch *
     *vec_push(&l->args) = arg;
 }
 
-static void parse_launch_dims(struct plan *p, const struct node *n, struct plan_launch *l)
+static void parse_launch_dims(struct plan *p, const struct json_node *n, struct plan_launch *l)
 {
     static const int64_t grid_max[3] = {INT32_MAX, 65535, 65535}, block_max[3] = {1024, 1024, 64},
                          cluster_max[3] = {16, 16, 16};
-    struct node c;
-    if (node_need(n, "grid", &c))
+    struct json_node c;
+    if (json_node_need(n, "grid", &c))
         parse_dims(p, &c, "grid", l->grid, grid_max);
-    if (node_need(n, "block", &c))
+    if (json_node_need(n, "block", &c))
         parse_dims(p, &c, "block", l->block, block_max);
-    if (node_get(n, "cluster", &c))
+    if (json_node_get(n, "cluster", &c))
         parse_dims(p, &c, "cluster", l->cluster, cluster_max);
-    if (node_get(n, "smem", &c) && plan_expr(p, &c, &l->smem) && p->task)
+    if (json_node_get(n, "smem", &c) && plan_expr(p, &c, &l->smem) && p->task)
         check_const(p, &c, l->smem, "smem", 0, PLAN_MAX_SMEM);
-    if (node_get(n, "when", &c))
+    if (json_node_get(n, "when", &c))
         plan_expr(p, &c, &l->when);
-    if (node_get(n, "cooperative", &c))
-        node_flag(&c, &l->cooperative);
+    if (json_node_get(n, "cooperative", &c))
+        json_node_flag(&c, &l->cooperative);
 }
 
-static void parse_launch(struct plan *p, const struct node *n)
+static void parse_launch(struct plan *p, const struct json_node *n)
 {
     static const char *const keys[] = {"kernel", "grid", "block", "cluster",
                                        "smem",   "args", "when",  "cooperative"};
-    struct node c;
+    struct json_node c;
     struct plan_launch *l;
     const char *kernel;
-    if (!node_object(n, 16))
+    if (!json_node_object(n, 16))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
-    if (!node_need(n, "kernel", &c) || !node_str(&c, 255, &kernel))
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (!json_node_need(n, "kernel", &c) || !json_node_str(&c, 255, &kernel))
         return;
     if (!*kernel || strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
                                    "$") != strlen(kernel)) {
-        node_bad(&c, "\"%.64s\" is no kernel's name: it must be extern \"C\"", kernel);
+        json_node_bad(&c, "\"%.64s\" is no kernel's name: it must be extern \"C\"", kernel);
         return;
     }
     l = vec_push(&p->launches);
     l->kernel = kernel;
     parse_launch_dims(p, n, l);
-    if (!node_need(n, "args", &c) || !node_array(&c, JOB_MAX_ARGS))
+    if (!json_node_need(n, "args", &c) || !json_node_array(&c, JOB_MAX_ARGS))
         return;
     for (size_t i = 0; i < json_array_size(c.j); i++) {
-        struct node a = node_item(&c, i);
+        struct json_node a = json_node_item(&c, i);
         parse_arg(p, &a, l);
     }
 }
 
-static void parse_launches(struct plan *p, const struct node *root)
+static void parse_launches(struct plan *p, const struct json_node *root)
 {
-    struct node n;
-    if (!node_need(root, "launches", &n) || !node_array(&n, JOB_MAX_LAUNCHES))
+    struct json_node n;
+    if (!json_node_need(root, "launches", &n) || !json_node_array(&n, JOB_MAX_LAUNCHES))
         return;
     if (json_array_size(n.j) == 0)
-        node_bad(&n, "a plan needs at least one launch");
+        json_node_bad(&n, "a plan needs at least one launch");
     for (size_t i = 0; i < json_array_size(n.j); i++) {
-        struct node c = node_item(&n, i);
+        struct json_node c = json_node_item(&n, i);
         parse_launch(p, &c);
     }
 }
 
 /* ---- workspace ------------------------------------------------------------------------------- */
 
-static void parse_workspace(struct plan *p, const struct node *n, const char *name)
+static void parse_workspace(struct plan *p, const struct json_node *n, const char *name)
 {
     static const char *const keys[] = {"bytes", "init"};
     static const char *const inits[] = {"none", "zero"};
     struct plan_workspace w = {.name = arena_strdup(&p->arena, name)};
     struct plan_arg taken = {.text = name};
-    struct node c;
+    struct json_node c;
     size_t init = 0;
-    if (!node_name_ok(n, name) || !node_object(n, 4))
+    if (!json_node_name_ok(n, name) || !json_node_object(n, 4))
         return;
     if (p->task && lookup(p, name, &taken)) {
-        node_bad_key(n, "\"%s\" is already a name of the task", name);
+        json_node_bad_key(n, "\"%s\" is already a name of the task", name);
         return;
     }
-    node_only(n, keys, ARRAY_LEN(keys));
-    if (node_get(n, "init", &c))
-        node_word(&c, inits, 2, &init);
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (json_node_get(n, "init", &c))
+        json_node_word(&c, inits, 2, &init);
     w.zero = init == 1;
-    if (node_need(n, "bytes", &c) && plan_expr(p, &c, &w.bytes))
+    if (json_node_need(n, "bytes", &c) && plan_expr(p, &c, &w.bytes))
         *vec_push(&p->workspaces) = w;
 }
 
-static void parse_workspaces(struct plan *p, const struct node *root)
+static void parse_workspaces(struct plan *p, const struct json_node *root)
 {
-    struct node n;
+    struct json_node n;
     const char *key;
     json_t *value;
-    if (!node_get(root, "workspace", &n) || !node_object(&n, PLAN_MAX_WORKSPACES))
+    if (!json_node_get(root, "workspace", &n) || !json_node_object(&n, PLAN_MAX_WORKSPACES))
         return;
     json_object_foreach((json_t *)n.j, key, value)
     {
-        struct node c = node_member(&n, key, value);
+        struct json_node c = json_node_member(&n, key, value);
         parse_workspace(p, &c, key);
     }
 }
@@ -369,14 +370,15 @@ static bool reaches(const struct plan *p, size_t tensor)
     return false;
 }
 
-static void check_outputs(const struct plan *p, const struct node *root)
+static void check_outputs(const struct plan *p, const struct json_node *root)
 {
-    struct node n;
-    if (!node_get(root, "launches", &n))
+    struct json_node n;
+    if (!json_node_get(root, "launches", &n))
         return;
     for (size_t i = 0; i < p->task->tensors.n; i++)
         if (p->task->tensors.items[i].is_output && !reaches(p, i))
-            node_bad(&n, "no launch is given the output \"%s\"", p->task->tensors.items[i].name);
+            json_node_bad(&n, "no launch is given the output \"%s\"",
+                          p->task->tensors.items[i].name);
 }
 
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
@@ -384,8 +386,8 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
 {
     static const char *const keys[] = {"launches", "workspace", "tensormaps"};
     struct plan *p = xcalloc(1, sizeof *p);
-    struct report r = {.file = PLAN_FILE, .out = problems};
-    struct node root;
+    struct problem_log r = {.file = PLAN_FILE, .out = problems};
+    struct json_node root;
     size_t from, to;
     p->task = task;
     if (len > PLAN_MAX_SOURCE) {
@@ -403,17 +405,17 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
     p->text[to] = '\0';
     r.text = p->text;
     r.len = p->len;
-    if (!node_root(&root, &r, &p->arena))
+    if (!json_node_root(&root, &r, &p->arena))
         goto bad;
     p->doc = root.j;
-    node_only(&root, keys, ARRAY_LEN(keys));
+    json_node_only(&root, keys, ARRAY_LEN(keys));
     parse_workspaces(p, &root);
     plan_parse_maps(p, &root);
     parse_launches(p, &root);
     if (task && r.n == 0)
         check_outputs(p, &root);
     p->doc = NULL;
-    node_root_release(&root);
+    json_node_root_release(&root);
     if (r.n == 0)
         return p;
 bad:

@@ -32,9 +32,9 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
 /* Fills the parts of a case that the task decides at one shape, whatever program runs in it: the
  * tensors' buffers (in task order, with room for JOB_MAX_BUFFERS), the oracle's phases, axes and
  * scalars, flops and bytes. The caller sets name, programs, calls and timing. */
-int plan_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
+int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
-/* Resolves this plan to a program of case `c`. It calls plan_case() if the case has no buffers
+/* Resolves this plan to a program of case `c`. It calls plan_fill_case() if the case has no buffers
  * yet. It appends a workspace to the case's buffers if a launch that runs uses it. A number
  * takes its size from the kernel's signature. An error names the launch, the argument and what
  * was expected; it does not name the axes of a held-out shape. */

@@ -271,7 +271,7 @@ int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct 
         BUG("plan and shape belong to different tasks");
     memset(r.workspace_buffer, -1, sizeof r.workspace_buffer);
     memset(r.map_index, -1, sizeof r.map_index);
-    if (!c->nbuffers && plan_case(c, shape, a, err) < 0)
+    if (!c->nbuffers && plan_fill_case(c, shape, a, err) < 0)
         return -1;
     out->nlaunches = out->ntensormaps = 0;
     out->launches = arena_alloc(a, p->launches.n * sizeof *out->launches);

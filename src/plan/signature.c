@@ -46,7 +46,7 @@ static const char *param_text(const struct sig_param *s, char *buf, size_t size)
 }
 
 struct place {
-    struct report *r;
+    struct problem_log *r;
     size_t launch, arg;
     const struct plan_launch *l;
 };
@@ -62,8 +62,8 @@ static void bad_arg(const struct place *at, const char *fmt, ...)
     strbuf_vaddf(&sb, fmt, ap);
     va_end(ap);
     snprintf(pointer, sizeof pointer, "/launches/%zu/args/%zu", at->launch, at->arg);
-    report_at(at->r, pointer, false, 0, "launch %zu (%s), argument %zu: %s", at->launch,
-              at->l->kernel, at->arg, sb.buf);
+    problem_at(at->r, pointer, false, 0, "launch %zu (%s), argument %zu: %s", at->launch,
+               at->l->kernel, at->arg, sb.buf);
     strbuf_release(&sb);
 }
 
@@ -154,16 +154,16 @@ static void check_arg(const struct plan *p, const struct place *at, const struct
 }
 
 static void check_launch(const struct plan *p, size_t i, const struct sig_vec *sigs,
-                         struct report *r)
+                         struct problem_log *r)
 {
     const struct plan_launch *l = &p->launches.items[i];
     const struct sig *sig = find_sig(sigs, l->kernel);
     char pointer[64];
     if (!sig) {
         snprintf(pointer, sizeof pointer, "/launches/%zu/kernel", i);
-        report_at(r, pointer, false, 0,
-                  "launch %zu: there is no kernel '%s'; declare it extern \"C\" __global__", i,
-                  l->kernel);
+        problem_at(r, pointer, false, 0,
+                   "launch %zu: there is no kernel '%s'; declare it extern \"C\" __global__", i,
+                   l->kernel);
         return;
     }
     if (sig->nparams != l->args.n) {
@@ -171,12 +171,12 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
         bool has_struct = false;
         for (uint32_t k = 0; k < sig->nparams; k++)
             has_struct |= sig->params[k].kind == SIG_STRUCT && sig->params[k].size != 128;
-        report_at(r, pointer, false, 0,
-                  "launch %zu: kernel '%s' takes %u parameter%s, the plan gives %zu argument%s%s",
-                  i, l->kernel, sig->nparams, sig->nparams == 1 ? "" : "s", l->args.n,
-                  l->args.n == 1 ? "" : "s",
-                  has_struct ? "; a struct cannot be passed by value: make its members parameters"
-                             : "");
+        problem_at(r, pointer, false, 0,
+                   "launch %zu: kernel '%s' takes %u parameter%s, the plan gives %zu argument%s%s",
+                   i, l->kernel, sig->nparams, sig->nparams == 1 ? "" : "s", l->args.n,
+                   l->args.n == 1 ? "" : "s",
+                   has_struct ? "; a struct cannot be passed by value: make its members parameters"
+                              : "");
         return;
     }
     for (size_t k = 0; k < l->args.n; k++) {
@@ -205,13 +205,13 @@ static bool can_be_written(const struct plan *p, size_t tensor, const struct sig
 int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems)
 {
-    struct report r = {.file = PLAN_FILE, .text = p->text, .len = p->len, .out = problems};
+    struct problem_log r = {.file = PLAN_FILE, .text = p->text, .len = p->len, .out = problems};
     for (size_t i = 0; i < p->launches.n; i++)
         check_launch(p, i, sigs, &r);
     for (size_t i = 0; r.n == 0 && i < p->task->tensors.n; i++)
         if (p->task->tensors.items[i].is_output && !can_be_written(p, i, sigs))
-            report_at(&r, "/launches", false, 0,
-                      "the output '%s' is only passed to pointers to const",
-                      p->task->tensors.items[i].name);
+            problem_at(&r, "/launches", false, 0,
+                       "the output '%s' is only passed to pointers to const",
+                       p->task->tensors.items[i].name);
     return r.n ? -1 : 0;
 }

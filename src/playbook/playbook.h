@@ -17,8 +17,8 @@
 
 #include "playbook/book/book.h"
 
-/* Does the playbook fit the task, given as task_facts() describes it, on this architecture? If not,
- * `why` says why. */
+/* Does the playbook fit the task, given as say_task_json() describes it, on this architecture? If
+ * not, `why` says why. */
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why);
 /* Fills the template in. */

@@ -203,7 +203,7 @@ static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size
                 total > 0 ? 100 * top->time_ns / total : 100, top->source);
 }
 
-void prof_verdict(struct strbuf *sb, const struct verdict *v, double launch_ns)
+void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns)
 {
     struct strbuf line = STRBUF_INIT(2048);
     struct prof_kernel k[MAX_KERNELS];

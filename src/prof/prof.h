@@ -9,7 +9,7 @@
  *     if (ncu_read(&t, csv, len, &arena, err) < 0) ...
  *     ncu_counters(t, first, n, "time:0", v);                  launches first .. first+n-1
  *     int n = prof_from_counters(v, "time:0", kernels, 8);
- *     prof_verdict(&sb, &verdict, launch_ns);
+ *     prof_verdict_text(&sb, &verdict, launch_ns);
  *         "dram-bound: 91% of peak DRAM throughput (kernel softmax, 100% of the time; ncu)"
  */
 #ifndef PROF_PROF_H
@@ -80,6 +80,6 @@ const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
 /* Writes a line for each timed workload with counters; it leaves out the name if there is only
  * one. */
-void prof_verdict(struct strbuf *sb, const struct verdict *v, double launch_ns);
+void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

@@ -19,21 +19,21 @@
 #include "verdict/verdict.h"
 
 void say_task(const struct task *t, struct strbuf *out);
-json_t *task_facts(const struct task *t);
+json_t *say_task_json(const struct task *t);
 
 struct say_verdict {
     bool profile;               /* may tell counters and the bottleneck */
     const struct verdict *best; /* to compare its time with; NULL = none */
     const struct verdict *parent;
-    const struct verdict *beside; /* the verdict that holds PyTorch's times; NULL = none */
-    uint64_t beside_index;
+    const struct verdict *with_torch; /* the verdict that holds PyTorch's times; NULL = none */
+    uint64_t with_torch_index;
 };
 
 /* The whole verdict: the failure and its place, or the times and the bottleneck. */
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out);
 /* "pass, 12.3 us (1.42x naive, 71% of roofline)" or "mismatch: ...". */
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
-json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o);
+json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
 /* The candidate's percentage of the roofline: the geometric mean over the timed shapes. *lowest
  * (may be NULL) gets the percentage of the worst shape. 0 = unknown. */

@@ -132,7 +132,7 @@ static json_t *tensor_facts(const struct task_tensor *x)
                      "shape", shape, "input", x->is_input, "output", x->is_output);
 }
 
-json_t *task_facts(const struct task *t)
+json_t *say_task_json(const struct task *t)
 {
     json_t *tensors = json_array(), *axes = json_array(), *scalars = json_object();
     json_t *times = json_array(), *constraints = json_array();

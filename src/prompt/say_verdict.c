@@ -143,7 +143,7 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
     }
 }
 
-static bool was_beside(const struct verdict *v, const struct verdict_time *t)
+static bool was_timed_with(const struct verdict *v, const struct verdict_time *t)
 {
     vec_each (struct verdict_time, b, &v->times)
         if (str_eq(b->who, t->who) && str_eq(b->workload, t->workload))
@@ -152,17 +152,18 @@ static bool was_beside(const struct verdict *v, const struct verdict_time *t)
 }
 
 /* Adds PyTorch's times, which were measured once, together with another candidate. */
-static void say_beside(const struct verdict *v, const struct say_verdict *o, const char *workload,
-                       struct strbuf *out)
+static void say_torch_time(const struct verdict *v, const struct say_verdict *o,
+                           const char *workload, struct strbuf *out)
 {
-    if (!o->beside || o->beside == v)
+    if (!o->with_torch || o->with_torch == v)
         return;
-    vec_each (struct verdict_time, b, &o->beside->times) {
-        if (!baseline_is_torch(b->who) || !str_eq(b->workload, workload) || was_beside(v, b))
+    vec_each (struct verdict_time, b, &o->with_torch->times) {
+        if (!baseline_is_torch(b->who) || !str_eq(b->workload, workload) || was_timed_with(v, b))
             continue;
         strbuf_addf(out, "; %s took ", b->who);
         say_time(b->median_ns, out);
-        strbuf_addf(out, " when timed with candidate %llu", (unsigned long long)o->beside_index);
+        strbuf_addf(out, " when timed with candidate %llu",
+                    (unsigned long long)o->with_torch_index);
     }
 }
 
@@ -179,7 +180,7 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
             if (!is_candidate(b) && str_eq(b->workload, t->workload) && b->ratio > 0)
                 strbuf_addf(out, "; %.2fx %s [%.2f, %.2f]", b->ratio, b->who, b->ratio_lo,
                             b->ratio_hi);
-        say_beside(v, o, t->workload, out);
+        say_torch_time(v, o, t->workload, out);
         strbuf_addf(out, "%s\n", t->is_model ? " (modelled)" : "");
     }
 }
@@ -275,7 +276,7 @@ static json_t *times_facts(const struct verdict *v)
     return list;
 }
 
-json_t *verdict_facts(const struct verdict *v, const struct say_verdict *o)
+json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o)
 {
     struct strbuf text = STRBUF_INIT(64 << 10);
     say_verdict(v, o, &text);

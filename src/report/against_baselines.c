@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "report/summary.h"
+#include "report/run_summary.h"
 #include "sys/json.h"
 #include "task/task.h"
 
@@ -32,7 +32,7 @@ static bool load_verdict(struct store *s, const char *json_sha, struct verdict *
     return ok;
 }
 
-static void add_unconfirmed(struct summary *m, struct store *s, const struct verdict_rec *r)
+static void add_unconfirmed(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     struct verdict v;
     const char *summary = "";
@@ -45,19 +45,19 @@ static void add_unconfirmed(struct summary *m, struct store *s, const struct ver
 }
 
 /* Uses the verdict for the comparison if it holds PyTorch's times and there is none yet. */
-static void take(struct summary *m, struct store *s, const struct verdict_rec *r)
+static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
-    if (m->has_beside || !load_verdict(s, r->json_sha, &m->beside))
+    if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))
         return;
-    vec_each (struct verdict_time, t, &m->beside.times)
-        m->has_beside |= baseline_is_torch(t->who);
-    if (!m->has_beside)
-        verdict_release(&m->beside);
+    vec_each (struct verdict_time, t, &m->with_torch.times)
+        m->has_with_torch |= baseline_is_torch(t->who);
+    if (!m->has_with_torch)
+        verdict_release(&m->with_torch);
 }
 
-int beside_load(struct summary *m, struct store *s, struct err *err)
+int against_baselines_load(struct run_summary *m, struct store *s, struct err *err)
 {
-    struct verdict_vec list = VEC_INIT;
+    struct verdict_rec_vec list = VEC_INIT;
     const struct verdict_rec *own = NULL, *again = NULL;
     int rc = store_verdict_list(s, m->run.id, &list, &m->arena, err);
     vec_each (struct verdict_rec, r, &list) {
@@ -73,28 +73,28 @@ int beside_load(struct summary *m, struct store *s, struct err *err)
     }
     if (again)
         take(m, s, again);
-    m->confirmed = m->has_beside;
+    m->confirmed = m->has_with_torch;
     if (own)
         take(m, s, own);
     vec_release(&list);
     return rc;
 }
 
-static void heading(const struct summary *m, struct strbuf *out)
+static void heading(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_addf(out, "candidate %llu against its baselines%s", (unsigned long long)m->best->index,
                 m->confirmed ? ", evaluated once more at the end of the run" : "");
 }
 
-void beside_print(const struct summary *m, struct strbuf *out)
+void against_baselines_print(const struct run_summary *m, struct strbuf *out)
 {
     const char *workload = "";
-    if (!m->has_beside)
+    if (!m->has_with_torch)
         return;
     strbuf_adds(out, "  ");
     heading(m, out);
     strbuf_adds(out, ":\n");
-    vec_each (struct verdict_time, t, &m->beside.times) {
+    vec_each (struct verdict_time, t, &m->with_torch.times) {
         struct strbuf time = STRBUF_INIT(64);
         print_time(t->median_ns, t->is_model, &time);
         if (!str_eq(workload, t->workload))
@@ -127,10 +127,10 @@ static bool is_column(const struct verdict *v, const struct verdict_time *t)
     return !is_kernel(t);
 }
 
-void beside_markdown(const struct summary *m, struct strbuf *out)
+void against_baselines_markdown(const struct run_summary *m, struct strbuf *out)
 {
-    const struct verdict *v = &m->beside;
-    if (!m->has_beside)
+    const struct verdict *v = &m->with_torch;
+    if (!m->has_with_torch)
         return;
     strbuf_adds(out, "## Against its baselines\n\n");
     heading(m, out);
@@ -163,15 +163,15 @@ void beside_markdown(const struct summary *m, struct strbuf *out)
     strbuf_adds(out, "\n\n");
 }
 
-void beside_json(const struct summary *m, json_t *out)
+void against_baselines_json(const struct run_summary *m, json_t *out)
 {
     json_t *failed = json_array(), *times = json_array();
     vec_each (struct unconfirmed, u, &m->unconfirmed)
         json_array_append_new(failed,
                               json_pack("{s:I, s:s, s:o}", "candidate", (json_int_t)u->node->index,
                                         "kind", u->kind, "summary", json_text(u->summary)));
-    for (size_t i = 0; m->has_beside && i < m->beside.times.n; i++) {
-        const struct verdict_time *t = &m->beside.times.items[i];
+    for (size_t i = 0; m->has_with_torch && i < m->with_torch.times.n; i++) {
+        const struct verdict_time *t = &m->with_torch.times.items[i];
         json_array_append_new(times, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f}", "workload",
                                                t->workload, "shape", t->shape, "who", t->who,
                                                "median_ns", t->median_ns, "ratio", t->ratio,

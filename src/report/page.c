@@ -21,7 +21,7 @@ static void cell(const char *t, struct strbuf *out)
     }
 }
 
-static void candidates(const struct summary *m, struct strbuf *out)
+static void candidates(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_adds(out,
                 "| # | from | role | stage | move | verdict | time | speed-up | roofline | fate |\n"
@@ -44,7 +44,7 @@ static void candidates(const struct summary *m, struct strbuf *out)
     }
 }
 
-static void ideas(const struct summary *m, struct strbuf *out)
+static void ideas(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_adds(out, "| kind | idea | outcome | gain |\n| --- | --- | --- | ---: |\n");
     vec_each (struct idea_rec, i, &m->ideas) {
@@ -59,7 +59,7 @@ static void ideas(const struct summary *m, struct strbuf *out)
     }
 }
 
-static void roles(const struct summary *m, struct strbuf *out)
+static void roles(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_adds(out, "| role | calls | tokens in | cached | out | $ | seconds |\n"
                      "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
@@ -88,7 +88,7 @@ static void roles(const struct summary *m, struct strbuf *out)
     }
 }
 
-static void page(const struct summary *m, const struct strbuf *best, struct strbuf *out)
+static void page(const struct run_summary *m, const struct strbuf *best, struct strbuf *out)
 {
     char when[64] = "";
     time_t t = (time_t)(m->run.created_ms / 1000);
@@ -100,7 +100,7 @@ static void page(const struct summary *m, const struct strbuf *best, struct strb
     strbuf_addf(out, ", begun %s, written by ", when);
     cell(m->run.source, out);
     strbuf_adds(out, ".\n\n```\n");
-    summary_print(m, out);
+    run_summary_print(m, out);
     if (best->len) {
         struct dialect_use use;
         dialect_scan(best->buf, best->len, &use);
@@ -109,7 +109,7 @@ static void page(const struct summary *m, const struct strbuf *best, struct strb
         strbuf_addc(out, '\n');
     }
     strbuf_adds(out, "```\n\n");
-    beside_markdown(m, out);
+    against_baselines_markdown(m, out);
     strbuf_adds(out, "![time per candidate](time.svg)\n\n## Lineage\n\n```\n");
     lineage_print(m, out);
     strbuf_adds(out, "```\n\n## Candidates\n\n");
@@ -141,7 +141,7 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-int report_write(const struct summary *m, struct store *s, const char *dir, struct err *err)
+int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err)
 {
     struct strbuf md = STRBUF_INIT(16u << 20), svg = STRBUF_INIT(4u << 20);
     struct strbuf best = STRBUF_INIT(4u << 20);
@@ -149,7 +149,7 @@ int report_write(const struct summary *m, struct store *s, const char *dir, stru
     if (rc == 0 && m->best)
         rc = store_blob_get(s, m->best->source_sha, &best, err);
     page(m, &best, &md);
-    report_svg(m, &svg);
+    report_plot(m, &svg);
     if (rc == 0)
         rc = write_in(dir, "report.md", &md, err);
     if (rc == 0)

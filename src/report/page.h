@@ -6,12 +6,12 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "report/summary.h"
+#include "report/run_summary.h"
 
 /* Writes DIR/report.md, DIR/time.svg and DIR/best.cu. */
-int report_write(const struct summary *m, struct store *s, const char *dir, struct err *err);
+int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err);
 /* Plots the time of each candidate that passes, and the best so far as a line. The time axis is
  * logarithmic if the times differ much. */
-void report_svg(const struct summary *m, struct strbuf *out);
+void report_plot(const struct run_summary *m, struct strbuf *out);
 
 #endif

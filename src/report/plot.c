@@ -24,7 +24,7 @@ static double x_of(const struct scale *s, size_t i)
     return LEFT + (double)(i + 1) * (W - LEFT - RIGHT) / (double)(s->n + 1);
 }
 
-static struct scale make_scale(const struct summary *m)
+static struct scale make_scale(const struct run_summary *m)
 {
     struct scale s = {.lo = INFINITY, .n = m->nodes.n};
     vec_each (struct node_rec, n, &m->nodes)
@@ -83,7 +83,7 @@ static void axis(const struct scale *s, bool model, struct strbuf *out)
                     W - RIGHT);
 }
 
-static void best_line(const struct summary *m, const struct scale *s, struct strbuf *out)
+static void best_line(const struct run_summary *m, const struct scale *s, struct strbuf *out)
 {
     double best = 0;
     bool begun = false;
@@ -103,7 +103,7 @@ static void best_line(const struct summary *m, const struct scale *s, struct str
     strbuf_adds(out, "\"/>\n");
 }
 
-void report_svg(const struct summary *m, struct strbuf *out)
+void report_plot(const struct run_summary *m, struct strbuf *out)
 {
     struct scale s = make_scale(m);
     bool any = s.hi > 0;

@@ -18,8 +18,8 @@
 /* The worker keeps its limit itself and can report more than we could. It gets this much longer. */
 #define GRACE_NS 10000000000u
 
-struct run {
-    struct run *next;
+struct local_bundle {
+    struct local_bundle *next;
     struct local *owner;
     uint64_t ticket, wall_ns;
     char *dir;
@@ -31,7 +31,7 @@ struct run {
 struct local {
     struct sched sched;
     struct loop *loop;
-    struct run *runs; /* in order of submission */
+    struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
     int gpu;  /* -1 = none: bundles for the emulator */
     int lock; /* lock of the GPU, held while a bundle runs there */
@@ -66,7 +66,7 @@ static void leave_gpu(struct local *l)
 static void on_end(struct child_process *c, void *ctx)
 {
     (void)c;
-    struct run *r = ctx;
+    struct local_bundle *r = ctx;
     r->state = ENDED;
     r->owner->running--;
     leave_gpu(r->owner);
@@ -74,7 +74,7 @@ static void on_end(struct child_process *c, void *ctx)
 
 static int start_waiting(struct local *l, struct err *err)
 {
-    for (struct run *r = l->runs; r && l->running < l->slots; r = r->next) {
+    for (struct local_bundle *r = l->runs; r && l->running < l->slots; r = r->next) {
         if (r->state != WAITING)
             continue;
         if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
@@ -108,7 +108,7 @@ static char **command(const char *const *under, const char *worker, const char *
     return argv;
 }
 
-static void run_free(struct run *r)
+static void run_free(struct local_bundle *r)
 {
     child_release(&r->child);
     for (char **p = r->argv; *p; p++)
@@ -122,14 +122,14 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
                         const char *const *under, uint64_t ticket, struct err *err)
 {
     struct local *l = (struct local *)s;
-    struct run *r = xcalloc(1, sizeof *r);
+    struct local_bundle *r = xcalloc(1, sizeof *r);
     r->owner = l;
     r->ticket = ticket;
     r->wall_ns = wall_ns;
     r->dir = xstrdup(bundle_dir);
     r->argv = command(under, l->worker.buf, bundle_dir);
     r->child = (struct child_process)CHILD_INIT;
-    struct run **tail = &l->runs;
+    struct local_bundle **tail = &l->runs;
     while (*tail)
         tail = &(*tail)->next;
     *tail = r;
@@ -145,7 +145,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     return 0;
 }
 
-static void describe(const struct run *r, struct sched_done *out)
+static void describe(const struct local_bundle *r, struct sched_done *out)
 {
     memset(out, 0, sizeof *out);
     char *result = xasprintf("%s/result.bin", r->dir);
@@ -165,9 +165,9 @@ static void describe(const struct run *r, struct sched_done *out)
 
 static bool take_ended(struct local *l, struct sched_done *out)
 {
-    for (struct run **p = &l->runs; *p; p = &(*p)->next)
+    for (struct local_bundle **p = &l->runs; *p; p = &(*p)->next)
         if ((*p)->state == ENDED) {
-            struct run *r = *p;
+            struct local_bundle *r = *p;
             *p = r->next;
             describe(r, out);
             run_free(r);
@@ -195,7 +195,7 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
 
 static char *local_progress_path(struct sched *s, uint64_t ticket)
 {
-    for (struct run *r = ((struct local *)s)->runs; r; r = r->next)
+    for (struct local_bundle *r = ((struct local *)s)->runs; r; r = r->next)
         if (r->ticket == ticket && r->state == RUNNING)
             return xasprintf("%s/progress.bin", r->dir);
     return NULL;
@@ -204,7 +204,7 @@ static char *local_progress_path(struct sched *s, uint64_t ticket)
 static void local_close(struct sched *s)
 {
     struct local *l = (struct local *)s;
-    for (struct run *r = l->runs, *next; r; r = next) {
+    for (struct local_bundle *r = l->runs, *next; r; r = next) {
         next = r->next;
         run_free(r);
     }

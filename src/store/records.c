@@ -19,7 +19,7 @@ int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, str
     sql_text(&q, c->prompt_sha);
     sql_text(&q, c->stable_sha);
     sql_text(&q, c->turn_sha);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     return sql_write(&q);
 }
 
@@ -61,7 +61,7 @@ int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struc
     sql_text(&q, c->finish);
     sql_text(&q, c->error);
     sql_text(&q, c->notes);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     sql_int(&q, run);
     sql_text(&q, c->role);
     sql_int(&q, (int64_t)c->index);
@@ -116,7 +116,7 @@ int store_call_get(struct store *s, int64_t run, const char *role, uint64_t inde
     return sql_end(&q) < 0 ? -1 : found;
 }
 
-int store_call_list(struct store *s, int64_t run, struct call_vec *out, struct arena *a,
+int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, struct arena *a,
                     struct err *err)
 {
     struct stmt q = sql_begin(s, CALL_COLUMNS "WHERE run = ? ORDER BY at_ms, role, idx", err);
@@ -143,7 +143,7 @@ int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v,
     sql_real(&q, v->score);
     sql_real(&q, v->time_ns);
     sql_real(&q, v->speedup);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     return sql_write(&q);
 }
 
@@ -174,7 +174,7 @@ int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdi
     return sql_end(&q) < 0 ? -1 : found;
 }
 
-int store_verdict_list(struct store *s, int64_t run, struct verdict_vec *out, struct arena *a,
+int store_verdict_list(struct store *s, int64_t run, struct verdict_rec_vec *out, struct arena *a,
                        struct err *err)
 {
     struct stmt q = sql_begin(s, VERDICT_COLUMNS "WHERE run = ? ORDER BY idx", err);
@@ -213,7 +213,7 @@ int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struc
     return sql_write(&q);
 }
 
-int store_node_list(struct store *s, int64_t run, struct node_vec *out, struct arena *a,
+int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, struct arena *a,
                     struct err *err)
 {
     struct stmt q = sql_begin(s,
@@ -260,7 +260,7 @@ int store_idea_put(struct store *s, int64_t run, const struct idea_rec *i, struc
     return sql_write(&q);
 }
 
-int store_idea_list(struct store *s, int64_t run, struct idea_vec *out, struct arena *a,
+int store_idea_list(struct store *s, int64_t run, struct idea_rec_vec *out, struct arena *a,
                     struct err *err)
 {
     struct stmt q = sql_begin(s,
@@ -291,11 +291,11 @@ int store_event_put(struct store *s, int64_t run, const char *key, const char *k
     sql_text(&q, key);
     sql_text(&q, kind);
     sql_text(&q, text);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     return sql_write(&q);
 }
 
-int store_event_list(struct store *s, int64_t run, struct event_vec *out, struct arena *a,
+int store_event_list(struct store *s, int64_t run, struct event_rec_vec *out, struct arena *a,
                      struct err *err)
 {
     struct stmt q = sql_begin(

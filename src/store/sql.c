@@ -129,7 +129,7 @@ int sql_exec(struct store *s, const char *sql, struct err *err)
     return -1;
 }
 
-int64_t wall_ms(void)
+int64_t unix_time_ms(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);

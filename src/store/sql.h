@@ -56,6 +56,6 @@ double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */
 
 int sql_exec(struct store *s, const char *sql, struct err *err);
-int64_t wall_ms(void);
+int64_t unix_time_ms(void);
 
 #endif

@@ -285,7 +285,7 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                                   "created_ms, updated_ms) VALUES(?, ?, ?, ?, ?, ?, ?) "
                                   "ON CONFLICT DO NOTHING",
                                   err);
-        int64_t now = wall_ms();
+        int64_t now = unix_time_ms();
         sql_text(&q, name);
         sql_text(&q, task);
         sql_text(&q, strategy);
@@ -376,7 +376,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
     return 0;
 }
 
-int store_run_list(struct store *s, struct run_vec *out, struct arena *a, struct err *err)
+int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err)
 {
     struct stmt q = sql_begin(s, RUN_COLUMNS "ORDER BY r.id", err);
     while (sql_row(&q))
@@ -391,7 +391,7 @@ int store_run_end(struct store *s, int64_t run, const char *state, const char *r
         sql_begin(s, "UPDATE run SET state = ?, reason = ?, updated_ms = ? WHERE id = ?", err);
     sql_text(&q, state);
     sql_text(&q, reason);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     sql_int(&q, run);
     return sql_write(&q);
 }
@@ -400,7 +400,7 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 {
     struct stmt q = sql_begin(s, "UPDATE run SET config = ?, updated_ms = ? WHERE id = ?", err);
     sql_text(&q, config);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     sql_int(&q, run);
     return sql_write(&q);
 }
@@ -412,7 +412,7 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
         sql_begin(s, "UPDATE run SET wall_ns = ?, best = ?, updated_ms = ? WHERE id = ?", err);
     sql_int(&q, (int64_t)wall_ns);
     sql_int(&q, best);
-    sql_int(&q, wall_ms());
+    sql_int(&q, unix_time_ms());
     sql_int(&q, run);
     return sql_write(&q);
 }

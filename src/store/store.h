@@ -61,7 +61,7 @@ struct run_rec {
     double usd, best_time_ns, best_speedup;
     bool best_is_model;
 };
-VEC_DECL(run_vec, struct run_rec);
+VEC_DECL(run_rec_vec, struct run_rec);
 
 /* Creates a run with a new name TASK-STRATEGY-xxxx. */
 int store_run_create(struct store *s, const char *task, const char *strategy, const char *config,
@@ -71,7 +71,7 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 /* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
-int store_run_list(struct store *s, struct run_vec *out, struct arena *a, struct err *err);
+int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
 int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
                   struct err *err);
 int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
@@ -98,7 +98,7 @@ struct call_rec {
     const char *finish, *handle, *error, *notes;
     int64_t at_ms;
 };
-VEC_DECL(call_vec, struct call_rec);
+VEC_DECL(call_rec_vec, struct call_rec);
 
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
@@ -109,7 +109,7 @@ int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struc
 /* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
                    struct call_rec *out, struct arena *a, struct err *err);
-int store_call_list(struct store *s, int64_t run, struct call_vec *out, struct arena *a,
+int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, struct arena *a,
                     struct err *err);
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ struct verdict_rec {
     double score, time_ns, speedup;
     int64_t at_ms;
 };
-VEC_DECL(verdict_vec, struct verdict_rec);
+VEC_DECL(verdict_rec_vec, struct verdict_rec);
 
 /* A run numbers its verdicts from 0. The confirmation of node n, a second evaluation of the same
  * source, has the index STORE_CONFIRM + n. */
@@ -130,7 +130,7 @@ VEC_DECL(verdict_vec, struct verdict_rec);
 int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err);
 int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdict_rec *out,
                       struct arena *a, struct err *err); /* 1 = found, 0 = not */
-int store_verdict_list(struct store *s, int64_t run, struct verdict_vec *out, struct arena *a,
+int store_verdict_list(struct store *s, int64_t run, struct verdict_rec_vec *out, struct arena *a,
                        struct err *err);
 
 /* ---- nodes: the tree of candidates
@@ -149,10 +149,10 @@ struct node_rec {
     double time_ns, speedup, roofline_pct;
     bool is_model;
 };
-VEC_DECL(node_vec, struct node_rec);
+VEC_DECL(node_rec_vec, struct node_rec);
 
 int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struct err *err);
-int store_node_list(struct store *s, int64_t run, struct node_vec *out, struct arena *a,
+int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, struct arena *a,
                     struct err *err);
 
 /* ---- ideas and events ----------------------------------------------------------------------- */
@@ -165,21 +165,21 @@ struct idea_rec {
     const char *outcome; /* "gain", "regression", "failed", "no change", "" */
     double gain;         /* parent's time / this node's time; 0 = none */
 };
-VEC_DECL(idea_vec, struct idea_rec);
+VEC_DECL(idea_rec_vec, struct idea_rec);
 
 int store_idea_put(struct store *s, int64_t run, const struct idea_rec *i, struct err *err);
-int store_idea_list(struct store *s, int64_t run, struct idea_vec *out, struct arena *a,
+int store_idea_list(struct store *s, int64_t run, struct idea_rec_vec *out, struct arena *a,
                     struct err *err);
 
 struct event_rec {
     const char *key, *kind, *text;
     int64_t at_ms;
 };
-VEC_DECL(event_vec, struct event_rec);
+VEC_DECL(event_rec_vec, struct event_rec);
 
 int store_event_put(struct store *s, int64_t run, const char *key, const char *kind,
                     const char *text, struct err *err);
-int store_event_list(struct store *s, int64_t run, struct event_vec *out, struct arena *a,
+int store_event_list(struct store *s, int64_t run, struct event_rec_vec *out, struct arena *a,
                      struct err *err);
 
 /* For torture tests: the hook is called before and after every write, with the number of the

@@ -42,7 +42,7 @@ static void say(struct problem_vec *v, const struct task *t, struct task_place a
 
 /* ---- workloads ------------------------------------------------------------------------------- */
 
-static void check_smoke_size(const struct shape *s, struct task_report *r)
+static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 {
     for (size_t i = 0; i < s->task->tensors.n; i++)
         if (s->elems[i] > TASK_SMOKE_ELEMS)
@@ -53,7 +53,7 @@ static void check_smoke_size(const struct shape *s, struct task_report *r)
 
 /* Checks the declared least traffic. If it were too high, the judge would blame a kernel for being
  * faster than possible. */
-static void check_bytes(const struct shape *s, struct task_report *r)
+static void check_bytes(const struct shape *s, struct task_check_result *r)
 {
     const struct task *t = s->task;
     int64_t declared = t->bytes ? shape_eval(s, t->bytes, NULL) : 0;
@@ -68,7 +68,7 @@ static void check_bytes(const struct shape *s, struct task_report *r)
             (long long)declared, (unsigned long long)most);
 }
 
-static void check_workloads(const struct task *t, struct task_report *r)
+static void check_workloads(const struct task *t, struct task_check_result *r)
 {
     size_t count[ROLE_COUNT] = {0};
     for (size_t i = 0; i < t->workloads.n; i++) {
@@ -92,7 +92,7 @@ static void check_workloads(const struct task *t, struct task_report *r)
 /* ---- reference.c ----------------------------------------------------------------------------- */
 
 static void compile_as(const struct task *t, const char *path, const char *const *argv,
-                       const char *language, struct task_report *r)
+                       const char *language, struct task_check_result *r)
 {
     struct child_process c = CHILD_INIT;
     struct err err = ERR_INIT;
@@ -114,7 +114,7 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-static bool check_source(const struct task *t, const char *dir, struct task_report *r)
+static bool check_source(const struct task *t, const char *dir, struct task_check_result *r)
 {
     struct strbuf text = STRBUF_INIT(8u << 20);
     struct err err = ERR_INIT;
@@ -234,7 +234,7 @@ static int run_in_child(const char *so, const struct shape *s, struct truth *x, 
 /* Checks that every element is written and every magnitude is valid. Sets *zero if an output of
  * zeros would fail. */
 static void check_output(const struct shape *s, size_t i, const struct truth *x, const char *where,
-                         bool *zero, struct task_report *r)
+                         bool *zero, struct task_check_result *r)
 {
     const struct task_tensor *t = &s->task->tensors.items[i];
     struct compare_rule rule = {.rtol = t->rtol, .atol = t->atol, .dtype = (uint32_t)t->dtype};
@@ -268,7 +268,7 @@ static void check_output(const struct shape *s, size_t i, const struct truth *x,
 }
 
 static void check_oracle_at(const struct task *t, size_t w, const char *so, bool *zero,
-                            struct task_report *r)
+                            struct task_check_result *r)
 {
     struct arena a = ARENA_INIT;
     struct err err = ERR_INIT;
@@ -298,7 +298,7 @@ static bool is_small(const struct task *t, const struct task_workload *w)
     return small;
 }
 
-static void check_oracle(const struct task *t, const char *dir, struct task_report *r)
+static void check_oracle(const struct task *t, const char *dir, struct task_check_result *r)
 {
     struct err err = ERR_INIT;
     bool zero[TASK_MAX_TENSORS] = {false};
@@ -322,7 +322,7 @@ static void check_oracle(const struct task *t, const char *dir, struct task_repo
     free(so);
 }
 
-void task_check(const struct task *t, struct task_report *r)
+void task_check(const struct task *t, struct task_check_result *r)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
     struct err err = ERR_INIT;
@@ -348,7 +348,7 @@ void task_check(const struct task *t, struct task_report *r)
     temp_dir_release(&dir);
 }
 
-void task_report_release(struct task_report *r)
+void task_check_result_release(struct task_check_result *r)
 {
     problems_release(&r->problems);
     problems_release(&r->notes);

@@ -1,11 +1,11 @@
 /*
  * check.h - checks everything about a loaded task that can be checked without a GPU.
  *
- *     struct task_report r = TASK_REPORT_INIT;
+ *     struct task_check_result r = TASK_CHECK_RESULT_INIT;
  *     task_check(t, &r);
  *     if (r.problems.n) ...      must be fixed
  *     r.notes                    what was not checked, and why
- *     task_report_release(&r);
+ *     task_check_result_release(&r);
  *
  * It checks that there is a workload of every role, that smoke workloads are small, and that the
  * declared bytes are possible. It checks that reference.c compiles as C17 and as C++17 without
@@ -19,15 +19,15 @@
 
 #define TASK_SMOKE_ELEMS 65536
 
-struct task_report {
+struct task_check_result {
     struct problem_vec problems, notes;
 };
-#define TASK_REPORT_INIT   \
-    {                      \
-        VEC_INIT, VEC_INIT \
+#define TASK_CHECK_RESULT_INIT \
+    {                          \
+        VEC_INIT, VEC_INIT     \
     }
 
-void task_check(const struct task *t, struct task_report *r);
-void task_report_release(struct task_report *r);
+void task_check(const struct task *t, struct task_check_result *r);
+void task_check_result_release(struct task_check_result *r);
 
 #endif

@@ -54,19 +54,19 @@ void task_free(struct task *t)
     free(t);
 }
 
-bool load_expr(struct loader *l, const struct node *n, struct expr **out)
+bool load_expr(struct loader *l, const struct json_node *n, struct expr **out)
 {
-    if (!node_expr(n, l->t->names.items, l->t->names.n, out))
+    if (!json_node_expr(n, l->t->names.items, l->t->names.n, out))
         return false;
     size_t col, before = l->expr_bytes;
     l->expr_bytes += strlen(expr_text(*out));
     if (l->expr_bytes > EXPR_BYTES_MAX) {
         if (before <= EXPR_BYTES_MAX)
-            node_bad(n, "more than %d bytes of expressions in all", EXPR_BYTES_MAX);
+            json_node_bad(n, "more than %d bytes of expressions in all", EXPR_BYTES_MAX);
         return false;
     }
     if (expr_alignof_name(*out, 0, &col)) {
-        report_at(n->r, n->path, false, col + 1, "alignof has a meaning in plans only");
+        problem_at(n->r, n->path, false, col + 1, "alignof has a meaning in plans only");
         return false;
     }
     return true;
@@ -91,59 +91,60 @@ static const char *kind_of_name(const struct task *t, const char *name)
 }
 
 /* Axes, scalars and tensors share one namespace, because plans refer to them by name alone. */
-static bool name_is_free(struct loader *l, const struct node *n, const char *name)
+static bool name_is_free(struct loader *l, const struct json_node *n, const char *name)
 {
     const char *kind = kind_of_name(l->t, name);
-    if (!node_name_ok(n, name))
+    if (!json_node_name_ok(n, name))
         return false;
     if (kind)
-        node_bad_key(n, "\"%s\" is already the name of %s", name, kind);
+        json_node_bad_key(n, "\"%s\" is already the name of %s", name, kind);
     return !kind;
 }
 
 /* ---- axes and scalars ------------------------------------------------------------------------ */
 
-static void load_axis(struct loader *l, const struct node *n, const char *name)
+static void load_axis(struct loader *l, const struct json_node *n, const char *name)
 {
     static const char *const keys[] = {"type", "value", "parent", "description"};
     static const char *const types[] = {"const", "var"};
     struct task_axis axis = {.name = arena_strdup(&l->t->arena, name), .value = 1};
-    struct node c;
+    struct json_node c;
     size_t type;
     if (!name_is_free(l, n, name))
         return;
     /* Others may refer to a broken axis, so its name is declared anyway. */
-    if (node_object(n, 16) && node_need(n, "type", &c) && node_word(&c, types, 2, &type)) {
+    if (json_node_object(n, 16) && json_node_need(n, "type", &c) &&
+        json_node_word(&c, types, 2, &type)) {
         axis.is_const = type == 0;
-        node_only(n, keys, ARRAY_LEN(keys));
-        if (axis.is_const && node_need(n, "value", &c))
-            node_int(&c, 1, INT64_C(1) << 40, &axis.value);
-        else if (!axis.is_const && node_get(n, "value", &c))
-            node_bad_key(&c, "a var axis has no value; workloads give it one");
+        json_node_only(n, keys, ARRAY_LEN(keys));
+        if (axis.is_const && json_node_need(n, "value", &c))
+            json_node_int(&c, 1, INT64_C(1) << 40, &axis.value);
+        else if (!axis.is_const && json_node_get(n, "value", &c))
+            json_node_bad_key(&c, "a var axis has no value; workloads give it one");
     }
     *vec_push(&l->t->axes) = axis;
 }
 
 static bool load_axes(struct loader *l)
 {
-    struct node n;
+    struct json_node n;
     const char *key;
     json_t *value;
-    if (!node_need(&l->root, "axes", &n) || !node_object(&n, TASK_MAX_AXES))
+    if (!json_node_need(&l->root, "axes", &n) || !json_node_object(&n, TASK_MAX_AXES))
         return false;
     json_object_foreach((json_t *)n.j, key, value)
     {
-        struct node c = node_member(&n, key, value);
+        struct json_node c = json_node_member(&n, key, value);
         load_axis(l, &c, key);
     }
     return true;
 }
 
-static bool load_dtype(const struct node *obj, enum dtype *out)
+static bool load_dtype(const struct json_node *obj, enum dtype *out)
 {
-    struct node n;
+    struct json_node n;
     const char *name;
-    if (!node_need(obj, "dtype", &n) || !node_str(&n, 64, &name))
+    if (!json_node_need(obj, "dtype", &n) || !json_node_str(&n, 64, &name))
         return false;
     if (str_eq(name, "float8_e4m3")) /* another name of it in FlashInfer-Bench */
         name = "float8_e4m3fn";
@@ -151,12 +152,12 @@ static bool load_dtype(const struct node *obj, enum dtype *out)
     if (*out != DT_NONE)
         return true;
     if (str_eq(name, "float4_e2m1"))
-        node_bad(&n, "float4_e2m1 is not supported: elements must be whole bytes");
+        json_node_bad(&n, "float4_e2m1 is not supported: elements must be whole bytes");
     else
-        node_bad(&n,
-                 "unknown dtype \"%s\"; float64, float32, float16, bfloat16, float8_e4m3fn, "
-                 "float8_e5m2, int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool",
-                 name);
+        json_node_bad(&n,
+                      "unknown dtype \"%s\"; float64, float32, float16, bfloat16, float8_e4m3fn, "
+                      "float8_e5m2, int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool",
+                      name);
     return false;
 }
 
@@ -166,24 +167,24 @@ static void add_scalar(struct loader *l, const char *name, enum dtype dtype, dou
         (struct task_scalar){arena_strdup(&l->t->arena, name), dtype, value, has};
 }
 
-static void load_scalar(struct loader *l, const struct node *n, const char *name)
+static void load_scalar(struct loader *l, const struct json_node *n, const char *name)
 {
     static const char *const keys[] = {"dtype", "value", "description"};
-    struct node c;
+    struct json_node c;
     enum dtype dtype;
     double value;
-    if (!name_is_free(l, n, name) || !node_object(n, 8))
+    if (!name_is_free(l, n, name) || !json_node_object(n, 8))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
+    json_node_only(n, keys, ARRAY_LEN(keys));
     bool ok = load_dtype(n, &dtype);
-    if (!node_need(n, "value", &c) || !node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
+    if (!json_node_need(n, "value", &c) || !json_node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
         return;
     /* Rounds the value to its dtype: kernel and oracle must get the same value. */
     uint64_t bits = 0;
     dtype_store(dtype, &bits, value);
     double held = dtype_load(dtype, &bits);
     if (!isfinite(held) || (held != value && !dtype_is_float(dtype))) {
-        node_bad(&c, "%g is no %s", value, dtype_name(dtype));
+        json_node_bad(&c, "%g is no %s", value, dtype_name(dtype));
         return;
     }
     add_scalar(l, name, dtype, held, true);
@@ -191,62 +192,62 @@ static void load_scalar(struct loader *l, const struct node *n, const char *name
 
 static void load_scalars(struct loader *l)
 {
-    struct node n;
+    struct json_node n;
     const char *key;
     json_t *value;
-    if (!node_get(&l->root, "scalars", &n) || !node_object(&n, TASK_MAX_SCALARS))
+    if (!json_node_get(&l->root, "scalars", &n) || !json_node_object(&n, TASK_MAX_SCALARS))
         return;
     json_object_foreach((json_t *)n.j, key, value)
     {
-        struct node c = node_member(&n, key, value);
+        struct json_node c = json_node_member(&n, key, value);
         load_scalar(l, &c, key);
     }
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static bool load_shape(struct loader *l, const struct node *n, struct task_tensor *t)
+static bool load_shape(struct loader *l, const struct json_node *n, struct task_tensor *t)
 {
-    if (!node_array(n, TASK_MAX_RANK))
+    if (!json_node_array(n, TASK_MAX_RANK))
         return false;
     t->rank = (uint32_t)json_array_size(n->j);
     bool ok = true;
     for (uint32_t d = 0; d < t->rank; d++) {
-        struct node c = node_item(n, d);
+        struct json_node c = json_node_item(n, d);
         ok = load_expr(l, &c, &t->shape[d]) && ok;
     }
     return ok;
 }
 
 /* A tensor updated in place is declared twice; both declarations must agree. */
-static void load_in_place(const struct node *n, struct task_tensor *was,
+static void load_in_place(const struct json_node *n, struct task_tensor *was,
                           const struct task_tensor *t)
 {
-    struct node c;
+    struct json_node c;
     bool same = was->rank == t->rank;
     for (uint32_t d = 0; same && d < t->rank; d++)
         same = str_eq(expr_text(was->shape[d]), expr_text(t->shape[d]));
-    if (was->dtype != t->dtype && node_get(n, "dtype", &c))
-        node_bad(&c, "\"%s\" is updated in place, but its input is %s", was->name,
-                 dtype_name(was->dtype));
-    else if (!same && node_get(n, "shape", &c))
-        node_bad(&c, "\"%s\" is updated in place, but its input has another shape", was->name);
+    if (was->dtype != t->dtype && json_node_get(n, "dtype", &c))
+        json_node_bad(&c, "\"%s\" is updated in place, but its input is %s", was->name,
+                      dtype_name(was->dtype));
+    else if (!same && json_node_get(n, "shape", &c))
+        json_node_bad(&c, "\"%s\" is updated in place, but its input has another shape", was->name);
     was->is_output = true;
 }
 
-static void load_tensor(struct loader *l, const struct node *n, const char *name, bool output)
+static void load_tensor(struct loader *l, const struct json_node *n, const char *name, bool output)
 {
     static const char *const keys[] = {"shape", "dtype", "description", "optional", "param"};
     struct task_tensor t = {.is_input = !output, .is_output = output};
-    struct node shape;
-    if (!node_object(n, 16))
+    struct json_node shape;
+    if (!json_node_object(n, 16))
         return;
-    node_only(n, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 2));
-    bool typed = load_dtype(n, &t.dtype), shaped = node_need(n, "shape", &shape);
+    json_node_only(n, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 2));
+    bool typed = load_dtype(n, &t.dtype), shaped = json_node_need(n, "shape", &shape);
     int was = task_tensor_index(l->t, name);
     if (shaped && json_is_null(shape.j)) {
         if (output)
-            node_bad(&shape, "a scalar output is not supported; give it the shape [1]");
+            json_node_bad(&shape, "a scalar output is not supported; give it the shape [1]");
         else if (typed && name_is_free(l, n, name) && l->t->scalars.n < TASK_MAX_SCALARS)
             add_scalar(l, name, t.dtype, 1, false);
         return;
@@ -266,16 +267,16 @@ static void load_tensor(struct loader *l, const struct node *n, const char *name
 
 static void load_tensors(struct loader *l, const char *what, bool output)
 {
-    struct node n;
+    struct json_node n;
     const char *key;
     json_t *value;
-    if (!node_need(&l->root, what, &n) || !node_object(&n, TASK_MAX_TENSORS / 2))
+    if (!json_node_need(&l->root, what, &n) || !json_node_object(&n, TASK_MAX_TENSORS / 2))
         return;
     if (json_object_size(n.j) == 0)
-        node_bad(&n, "a task needs at least one of its %s", what);
+        json_node_bad(&n, "a task needs at least one of its %s", what);
     json_object_foreach((json_t *)n.j, key, value)
     {
-        struct node c = node_member(&n, key, value);
+        struct json_node c = json_node_member(&n, key, value);
         load_tensor(l, &c, key, output);
     }
 }
@@ -297,14 +298,15 @@ static void load_names(struct loader *l)
  * text and not checked. */
 static void load_constraints(struct loader *l)
 {
-    struct node n;
-    if (!node_get(&l->root, "constraints", &n) || json_is_null(n.j) || !node_array(&n, 64))
+    struct json_node n;
+    if (!json_node_get(&l->root, "constraints", &n) || json_is_null(n.j) ||
+        !json_node_array(&n, 64))
         return;
     for (size_t i = 0; i < json_array_size(n.j); i++) {
-        struct node c = node_item(&n, i);
+        struct json_node c = json_node_item(&n, i);
         const char *text;
         struct expr *e = NULL;
-        if (!node_str(&c, EXPR_MAX_LEN, &text))
+        if (!json_node_str(&c, EXPR_MAX_LEN, &text))
             continue;
         *vec_push(&l->t->constraints) = text;
         if (l->t->is_definition)
@@ -320,20 +322,21 @@ static void load_constraints(struct loader *l)
 }
 
 /* Hone's tasks must have the key; FlashInfer-Bench definitions need not. */
-static bool hone_key(struct loader *l, const char *key, struct node *out)
+static bool hone_key(struct loader *l, const char *key, struct json_node *out)
 {
-    return l->t->is_definition ? node_get(&l->root, key, out) : node_need(&l->root, key, out);
+    return l->t->is_definition ? json_node_get(&l->root, key, out)
+                               : json_node_need(&l->root, key, out);
 }
 
 static void load_name(struct loader *l)
 {
-    struct node n;
+    struct json_node n;
     const char *name;
-    if (!node_need(&l->root, "name", &n) || !node_str(&n, 128, &name))
+    if (!json_node_need(&l->root, "name", &n) || !json_node_str(&n, 128, &name))
         return;
     size_t ok = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
     if (!*name || name[ok] || name[0] == '.' || name[0] == '-')
-        node_bad(&n, "a task's name is made of letters, digits, _ - and .");
+        json_node_bad(&n, "a task's name is made of letters, digits, _ - and .");
     else
         l->t->name = name;
 }
@@ -361,27 +364,27 @@ static enum task_class class_of_op(const char *op)
 
 static void load_class(struct loader *l)
 {
-    struct node n;
+    struct json_node n;
     size_t class = CLASS_NONE;
     const char *op = "";
-    if (node_get(&l->root, "op_type", &n) || node_get(&l->root, "type", &n))
-        node_str(&n, 128, &op);
+    if (json_node_get(&l->root, "op_type", &n) || json_node_get(&l->root, "type", &n))
+        json_node_str(&n, 128, &op);
     l->t->op_type = op;
     l->t->class = class_of_op(op);
-    if (hone_key(l, "class", &n) && node_word(&n, class_names + 1, CLASS_COUNT - 1, &class))
+    if (hone_key(l, "class", &n) && json_node_word(&n, class_names + 1, CLASS_COUNT - 1, &class))
         l->t->class = (enum task_class)(class + 1);
 }
 
 static void load_flags(struct loader *l)
 {
     static const char *const flags[] = {"nondeterministic_ok", "allow_tf32"};
-    struct node n;
-    if (!node_get(&l->root, "flags", &n) || !node_array(&n, 16))
+    struct json_node n;
+    if (!json_node_get(&l->root, "flags", &n) || !json_node_array(&n, 16))
         return;
     for (size_t i = 0; i < json_array_size(n.j); i++) {
-        struct node c = node_item(&n, i);
+        struct json_node c = json_node_item(&n, i);
         size_t flag;
-        if (!node_word(&c, flags, ARRAY_LEN(flags), &flag))
+        if (!json_node_word(&c, flags, ARRAY_LEN(flags), &flag))
             continue;
         if (flag == 0)
             l->t->nondeterministic_ok = true;
@@ -398,16 +401,17 @@ bool baseline_is_torch(const char *name)
 static void load_baselines(struct loader *l)
 {
     static const char *const known[] = {"naive", "torch", "torch.compile", "cublaslt", "cudnn"};
-    struct node n;
-    if (!hone_key(l, "baselines", &n) || !node_array(&n, 16))
+    struct json_node n;
+    if (!hone_key(l, "baselines", &n) || !json_node_array(&n, 16))
         return;
     for (size_t i = 0; i < json_array_size(n.j); i++) {
-        struct node c = node_item(&n, i);
+        struct json_node c = json_node_item(&n, i);
         size_t which;
-        if (!node_word(&c, known, ARRAY_LEN(known), &which))
+        if (!json_node_word(&c, known, ARRAY_LEN(known), &which))
             continue;
         if (baseline_is_torch(known[which]) && !l->t->torch_src && !l->t->reference_py)
-            node_bad(&c, "baseline \"%s\" needs \"torch\", the expression to run", known[which]);
+            json_node_bad(&c, "baseline \"%s\" needs \"torch\", the expression to run",
+                          known[which]);
         *vec_push(&l->t->baselines) = known[which];
     }
 }
@@ -415,25 +419,25 @@ static void load_baselines(struct loader *l)
 static void load_compute(struct loader *l)
 {
     static const char *const types[] = {"float64", "float32", "float16", "bfloat16"};
-    struct node n;
+    struct json_node n;
     size_t which = 1;
     if (hone_key(l, "compute", &n))
-        node_word(&n, types, ARRAY_LEN(types), &which);
+        json_node_word(&n, types, ARRAY_LEN(types), &which);
     l->t->compute = dtype_from_name(types[which]);
 }
 
 static void load_texts(struct loader *l)
 {
-    struct node n;
+    struct json_node n;
     struct task *t = l->t;
     t->description = "";
     if (hone_key(l, "description", &n) && !json_is_null(n.j) &&
-        node_str(&n, TEXT_MAX, &t->description) && !*t->description && !t->is_definition)
-        node_bad(&n, "the description is empty");
-    if (node_get(&l->root, "torch", &n))
-        node_str(&n, TEXT_MAX, &t->torch_src);
-    if (node_get(&l->root, "reference", &n))
-        node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
+        json_node_str(&n, TEXT_MAX, &t->description) && !*t->description && !t->is_definition)
+        json_node_bad(&n, "the description is empty");
+    if (json_node_get(&l->root, "torch", &n))
+        json_node_str(&n, TEXT_MAX, &t->torch_src);
+    if (json_node_get(&l->root, "reference", &n))
+        json_node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
 }
 
 static void load_document(struct loader *l)
@@ -465,9 +469,9 @@ static void load_document(struct loader *l)
         "custom_inputs_entrypoint",
         "hf_id",
     };
-    struct node n;
-    l->t->is_definition = node_get(&l->root, "reference", &n);
-    node_only(&l->root, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 4));
+    struct json_node n;
+    l->t->is_definition = json_node_get(&l->root, "reference", &n);
+    json_node_only(&l->root, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 4));
     load_name(l);
     load_texts(l);
     load_class(l);
@@ -503,10 +507,10 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
     t->file = arena_strdup(&t->arena, file);
     t->dir = "";
     t->reference_c = reference_c ? arena_strdup(&t->arena, reference_c) : NULL;
-    l.r = (struct report){.file = t->file, .text = text, .len = len, .out = problems};
-    if (node_root(&l.root, &l.r, &t->arena)) {
+    l.r = (struct problem_log){.file = t->file, .text = text, .len = len, .out = problems};
+    if (json_node_root(&l.root, &l.r, &t->arena)) {
         load_document(&l);
-        node_root_release(&l.root);
+        json_node_root_release(&l.root);
     }
     if (l.r.n == 0)
         return t;

@@ -9,8 +9,8 @@
 
 struct loader {
     struct task *t;
-    struct report r;
-    struct node root;
+    struct problem_log r;
+    struct json_node root;
     size_t expr_bytes; /* of all expressions so far */
 };
 
@@ -24,7 +24,7 @@ void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 
 /* Reads an expression over the task's names, without alignof. */
-bool load_expr(struct loader *l, const struct node *n, struct expr **out);
+bool load_expr(struct loader *l, const struct json_node *n, struct expr **out);
 
 /* Whether "inputs" or "outputs" has such a member, even a broken one. */
 bool load_declared(const struct loader *l, const char *list, const char *name);

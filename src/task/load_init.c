@@ -26,102 +26,103 @@ static const char *const special_names[GEN_SPECIAL_COUNT] = {
     [GEN_SPECIAL_MAX] = "max",
 };
 
-static void load_choice(const struct node *n, struct task_choice *pick)
+static void load_choice(const struct json_node *n, struct task_choice *pick)
 {
-    if (!node_array(n, ARRAY_LEN(pick->value)))
+    if (!json_node_array(n, ARRAY_LEN(pick->value)))
         return;
     for (size_t i = 0; i < json_array_size(n->j); i++) {
-        struct node c = node_item(n, i);
-        node_real(&c, -1e300, 1e300, &pick->value[i]);
+        struct json_node c = json_node_item(n, i);
+        json_node_real(&c, -1e300, 1e300, &pick->value[i]);
     }
     pick->n = (uint32_t)json_array_size(n->j);
     if (!pick->n)
-        node_bad(n, "an empty list leaves nothing to choose from");
+        json_node_bad(n, "an empty list leaves nothing to choose from");
 }
 
 /* Reads a number, a list of numbers, or an expression over the axes. */
-static void load_param(struct loader *l, const struct node *obj, const char *key, double *value,
-                       struct expr **e, struct task_choice *pick)
+static void load_param(struct loader *l, const struct json_node *obj, const char *key,
+                       double *value, struct expr **e, struct task_choice *pick)
 {
-    struct node n;
-    if (!key || !node_need(obj, key, &n))
+    struct json_node n;
+    if (!key || !json_node_need(obj, key, &n))
         return;
     if (json_is_string(n.j))
         load_expr(l, &n, e);
     else if (json_is_array(n.j))
         load_choice(&n, pick);
     else
-        node_real(&n, -1e300, 1e300, value);
+        json_node_real(&n, -1e300, 1e300, value);
 }
 
-static void load_special(const struct node *n, struct task_tensor *t, int slot)
+static void load_special(const struct json_node *n, struct task_tensor *t, int slot)
 {
     static const char *const keys[] = {"value", "every"};
-    struct node c;
+    struct json_node c;
     size_t which;
     int64_t every;
-    if (!node_object(n, 4))
+    if (!json_node_object(n, 4))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
-    if (node_need(n, "value", &c) &&
-        node_word(&c, special_names + 1, GEN_SPECIAL_COUNT - 1, &which)) {
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (json_node_need(n, "value", &c) &&
+        json_node_word(&c, special_names + 1, GEN_SPECIAL_COUNT - 1, &which)) {
         t->init.special[slot] = (uint8_t)(which + 1);
         if (!dtype_is_float(t->dtype) && which + 1 != GEN_SPECIAL_ZERO &&
             which + 1 != GEN_SPECIAL_MAX)
-            node_bad(&c, "a tensor of %s has no %s", dtype_name(t->dtype),
-                     special_names[which + 1]);
+            json_node_bad(&c, "a tensor of %s has no %s", dtype_name(t->dtype),
+                          special_names[which + 1]);
     }
-    if (node_need(n, "every", &c) && node_int(&c, 1, INT32_MAX, &every))
+    if (json_node_need(n, "every", &c) && json_node_int(&c, 1, INT32_MAX, &every))
         t->init.every[slot] = (uint32_t)every;
 }
 
-static void load_specials(const struct node *obj, struct task_tensor *t)
+static void load_specials(const struct json_node *obj, struct task_tensor *t)
 {
-    struct node n;
-    if (!node_get(obj, "special", &n) || !node_array(&n, 2))
+    struct json_node n;
+    if (!json_node_get(obj, "special", &n) || !json_node_array(&n, 2))
         return;
     if (t->init.dist == GEN_CSR || t->init.dist == GEN_PERM)
-        node_bad_key(&n, "%s leaves no room for special values", dist_names[t->init.dist]);
+        json_node_bad_key(&n, "%s leaves no room for special values", dist_names[t->init.dist]);
     for (size_t i = 0; i < json_array_size(n.j); i++) {
-        struct node c = node_item(&n, i);
+        struct json_node c = json_node_item(&n, i);
         load_special(&c, t, (int)i);
     }
 }
 
-static void check_dist(const struct node *n, const struct task_tensor *t)
+static void check_dist(const struct json_node *n, const struct task_tensor *t)
 {
     bool is_float = dtype_is_float(t->dtype);
     if ((t->init.dist == GEN_CSR || t->init.dist == GEN_PERM) && (is_float || t->rank != 1))
-        node_bad(n, "%s is for tensors of integers with one dimension", dist_names[t->init.dist]);
+        json_node_bad(n, "%s is for tensors of integers with one dimension",
+                      dist_names[t->init.dist]);
     if (t->init.dist == GEN_DENORMAL && !is_float)
-        node_bad(n, "a tensor of %s has no denormals", dtype_name(t->dtype));
+        json_node_bad(n, "a tensor of %s has no denormals", dtype_name(t->dtype));
     if (t->init.dist == GEN_INT && !t->init_a && t->init.a != rint(t->init.a))
-        node_bad(n, "min %g is no integer", t->init.a);
+        json_node_bad(n, "min %g is no integer", t->init.a);
     if (t->init.dist == GEN_INT && !t->init_b && t->init.b != rint(t->init.b))
-        node_bad(n, "max %g is no integer", t->init.b);
+        json_node_bad(n, "max %g is no integer", t->init.b);
     if (t->init.dist == GEN_NORMAL && t->init.b < 0)
-        node_bad(n, "std %g is negative", t->init.b);
+        json_node_bad(n, "std %g is negative", t->init.b);
     for (uint32_t i = 0; t->init.dist == GEN_NORMAL && i < t->pick_b.n; i++)
         if (t->pick_b.value[i] < 0)
-            node_bad(n, "std %g is negative", t->pick_b.value[i]);
+            json_node_bad(n, "std %g is negative", t->pick_b.value[i]);
     if (t->pick_a.n + t->pick_b.n && t->init.dist > GEN_UNIFORM && t->init.dist != GEN_CONST)
-        node_bad(n, "%s takes a number or an expression, no list", dist_names[t->init.dist]);
+        json_node_bad(n, "%s takes a number or an expression, no list", dist_names[t->init.dist]);
 }
 
-static void load_init_of(struct loader *l, const struct node *n, struct task_tensor *t)
+static void load_init_of(struct loader *l, const struct json_node *n, struct task_tensor *t)
 {
     const char *keys[] = {"dist", "special", NULL, NULL};
-    struct node dist;
+    struct json_node dist;
     size_t which, nkeys = 2;
-    if (!node_object(n, 8) || !node_need(n, "dist", &dist) ||
-        !node_word(&dist, dist_names, GEN_DIST_COUNT, &which))
+    if (!json_node_object(n, 8) || !json_node_need(n, "dist", &dist) ||
+        !json_node_word(&dist, dist_names, GEN_DIST_COUNT, &which))
         return;
     t->init.dist = (uint8_t)which;
     if (dist_keys[which].a)
         keys[nkeys++] = dist_keys[which].a;
     if (dist_keys[which].b)
         keys[nkeys++] = dist_keys[which].b;
-    node_only(n, keys, nkeys);
+    json_node_only(n, keys, nkeys);
     load_param(l, n, dist_keys[which].a, &t->init.a, &t->init_a, &t->pick_a);
     load_param(l, n, dist_keys[which].b, &t->init.b, &t->init_b, &t->pick_b);
     load_specials(n, t);
@@ -139,49 +140,49 @@ static void default_init(struct task_tensor *t)
 
 void load_init(struct loader *l)
 {
-    struct node n, c;
+    struct json_node n, c;
     const char *key;
     json_t *value;
-    bool have =
-        l->t->is_definition ? node_get(&l->root, "init", &n) : node_need(&l->root, "init", &n);
+    bool have = l->t->is_definition ? json_node_get(&l->root, "init", &n)
+                                    : json_node_need(&l->root, "init", &n);
     vec_each (struct task_tensor, t, &l->t->tensors)
         default_init(t);
-    if (!have || !node_object(&n, TASK_MAX_TENSORS))
+    if (!have || !json_node_object(&n, TASK_MAX_TENSORS))
         return;
     json_object_foreach((json_t *)n.j, key, value)
     {
-        c = node_member(&n, key, value);
+        c = json_node_member(&n, key, value);
         int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
         if (i < 0 && load_declared(l, "inputs", key))
             continue; /* this problem was reported before */
         if (i < 0 || !l->t->tensors.items[i].is_input)
-            node_bad_key(&c, "init of \"%.64s\", which is no input", key);
+            json_node_bad_key(&c, "init of \"%.64s\", which is no input", key);
         else
             load_init_of(l, &c, &l->t->tensors.items[i]);
     }
     vec_each (struct task_tensor, t, &l->t->tensors)
         if (t->is_input && !l->t->is_definition && !json_object_get(n.j, t->name))
-            node_bad(&n, "missing the init of input \"%s\"", t->name);
+            json_node_bad(&n, "missing the init of input \"%s\"", t->name);
 }
 
 /* ---- tolerance ------------------------------------------------------------------------------- */
 
-static void load_tolerance_of(const struct node *n, struct task_tensor *t)
+static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
 {
     static const char *const keys[] = {"rtol", "atol", "budget", "why"};
-    struct node c;
-    t->place = node_place(n);
-    if (!node_object(n, 8))
+    struct json_node c;
+    t->place = json_node_place(n);
+    if (!json_node_object(n, 8))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
-    if (node_need(n, "rtol", &c))
-        node_real(&c, 0, 0.5, &t->rtol);
-    if (node_need(n, "atol", &c))
-        node_real(&c, 0, 1e30, &t->atol);
-    if (node_get(n, "budget", &c))
-        node_real(&c, 0, 1e6, &t->budget);
-    if (node_need(n, "why", &c) && node_str(&c, 4096, &t->why) && strlen(t->why) < 10)
-        node_bad(&c, "the reason is too short to be one: say what errs, and by how much");
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (json_node_need(n, "rtol", &c))
+        json_node_real(&c, 0, 0.5, &t->rtol);
+    if (json_node_need(n, "atol", &c))
+        json_node_real(&c, 0, 1e30, &t->atol);
+    if (json_node_get(n, "budget", &c))
+        json_node_real(&c, 0, 1e6, &t->budget);
+    if (json_node_need(n, "why", &c) && json_node_str(&c, 4096, &t->why) && strlen(t->why) < 10)
+        json_node_bad(&c, "the reason is too short to be one: say what errs, and by how much");
 }
 
 /* A definition without tolerances gets a few units in the last place of the output. */
@@ -196,28 +197,28 @@ static void default_tolerance(struct task_tensor *t)
 
 void load_tolerance(struct loader *l)
 {
-    struct node n, c;
+    struct json_node n, c;
     const char *key;
     json_t *value;
-    bool have = l->t->is_definition ? node_get(&l->root, "tolerance", &n)
-                                    : node_need(&l->root, "tolerance", &n);
+    bool have = l->t->is_definition ? json_node_get(&l->root, "tolerance", &n)
+                                    : json_node_need(&l->root, "tolerance", &n);
     vec_each (struct task_tensor, t, &l->t->tensors)
         if (t->is_output)
             default_tolerance(t);
-    if (!have || !node_object(&n, TASK_MAX_TENSORS))
+    if (!have || !json_node_object(&n, TASK_MAX_TENSORS))
         return;
     json_object_foreach((json_t *)n.j, key, value)
     {
-        c = node_member(&n, key, value);
+        c = json_node_member(&n, key, value);
         int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
         if (i < 0 && (load_declared(l, "outputs", key) || !json_object_get(l->root.j, "outputs")))
             continue;
         if (i < 0 || !l->t->tensors.items[i].is_output)
-            node_bad_key(&c, "tolerance of \"%.64s\", which is no output", key);
+            json_node_bad_key(&c, "tolerance of \"%.64s\", which is no output", key);
         else
             load_tolerance_of(&c, &l->t->tensors.items[i]);
     }
     vec_each (struct task_tensor, t, &l->t->tensors)
         if (t->is_output && !l->t->is_definition && !json_object_get(n.j, t->name))
-            node_bad(&n, "missing the tolerance of output \"%s\"", t->name);
+            json_node_bad(&n, "missing the tolerance of output \"%s\"", t->name);
 }

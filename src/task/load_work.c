@@ -18,40 +18,41 @@ const char *workload_role_name(enum workload_role r)
     return role_names[r];
 }
 
-static void load_phase(struct loader *l, const struct node *n)
+static void load_phase(struct loader *l, const struct json_node *n)
 {
     static const char *const keys[] = {"fn", "units"};
     struct task_phase p = {NULL, NULL};
-    struct node c;
-    if (!node_object(n, 4))
+    struct json_node c;
+    if (!json_node_object(n, 4))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
-    bool ok = node_need(n, "fn", &c) && node_str(&c, 128, &p.fn) && node_name_ok(&c, p.fn);
-    if (node_need(n, "units", &c) && load_expr(l, &c, &p.units) && ok)
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    bool ok =
+        json_node_need(n, "fn", &c) && json_node_str(&c, 128, &p.fn) && json_node_name_ok(&c, p.fn);
+    if (json_node_need(n, "units", &c) && load_expr(l, &c, &p.units) && ok)
         *vec_push(&l->t->phases) = p;
 }
 
 void load_oracle(struct loader *l)
 {
     static const char *const keys[] = {"phases", "scratch"};
-    struct node n, c;
-    bool have =
-        l->t->is_definition ? node_get(&l->root, "oracle", &n) : node_need(&l->root, "oracle", &n);
-    if (!have || !node_object(&n, 8))
+    struct json_node n, c;
+    bool have = l->t->is_definition ? json_node_get(&l->root, "oracle", &n)
+                                    : json_node_need(&l->root, "oracle", &n);
+    if (!have || !json_node_object(&n, 8))
         return;
-    node_only(&n, keys, ARRAY_LEN(keys));
-    if (node_get(&n, "scratch", &c))
+    json_node_only(&n, keys, ARRAY_LEN(keys));
+    if (json_node_get(&n, "scratch", &c))
         load_expr(l, &c, &l->t->scratch);
-    if (!node_need(&n, "phases", &c) || !node_array(&c, 16))
+    if (!json_node_need(&n, "phases", &c) || !json_node_array(&c, 16))
         return;
     if (json_array_size(c.j) == 0)
-        node_bad(&c, "an oracle needs at least one phase");
+        json_node_bad(&c, "an oracle needs at least one phase");
     for (size_t i = 0; i < json_array_size(c.j); i++) {
-        struct node p = node_item(&c, i);
+        struct json_node p = json_node_item(&c, i);
         load_phase(l, &p);
     }
     if (!l->t->reference_c)
-        node_bad_key(&n, "an oracle needs reference.c beside the task, and there is none");
+        json_node_bad_key(&n, "an oracle needs reference.c beside the task, and there is none");
 }
 
 /* ---- workloads ------------------------------------------------------------------------------- */
@@ -63,120 +64,121 @@ void load_oracle(struct loader *l)
 #define AXIS_MAX (INT64_C(1) << 40)
 
 /* Reads [lo, hi] or {"min", "max", "multiple"}. */
-static bool load_range(const struct node *n, struct axis_range *x)
+static bool load_range(const struct json_node *n, struct axis_range *x)
 {
     static const char *const keys[] = {"min", "max", "multiple"};
-    struct node c;
+    struct json_node c;
     if (json_is_array(n->j)) {
         if (json_array_size(n->j) != 2) {
-            node_bad(n, "a range is [least, largest]");
+            json_node_bad(n, "a range is [least, largest]");
             return false;
         }
-        struct node lo = node_item(n, 0), hi = node_item(n, 1);
-        if (!node_int(&lo, 0, AXIS_MAX, &x->lo) || !node_int(&hi, 0, AXIS_MAX, &x->hi))
+        struct json_node lo = json_node_item(n, 0), hi = json_node_item(n, 1);
+        if (!json_node_int(&lo, 0, AXIS_MAX, &x->lo) || !json_node_int(&hi, 0, AXIS_MAX, &x->hi))
             return false;
     } else {
-        if (!node_object(n, 4) || !node_only(n, keys, ARRAY_LEN(keys)) ||
-            !node_need(n, "min", &c) || !node_int(&c, 0, AXIS_MAX, &x->lo) ||
-            !node_need(n, "max", &c) || !node_int(&c, 0, AXIS_MAX, &x->hi))
+        if (!json_node_object(n, 4) || !json_node_only(n, keys, ARRAY_LEN(keys)) ||
+            !json_node_need(n, "min", &c) || !json_node_int(&c, 0, AXIS_MAX, &x->lo) ||
+            !json_node_need(n, "max", &c) || !json_node_int(&c, 0, AXIS_MAX, &x->hi))
             return false;
-        if (node_get(n, "multiple", &c) && !node_int(&c, 1, AXIS_MAX, &x->multiple))
+        if (json_node_get(n, "multiple", &c) && !json_node_int(&c, 1, AXIS_MAX, &x->multiple))
             return false;
     }
     if (x->lo > x->hi) {
-        node_bad(n, "the range is empty: %lld to %lld", (long long)x->lo, (long long)x->hi);
+        json_node_bad(n, "the range is empty: %lld to %lld", (long long)x->lo, (long long)x->hi);
         return false;
     }
     if (x->hi / x->multiple * x->multiple < x->lo) {
-        node_bad(n, "no multiple of %lld from %lld to %lld", (long long)x->multiple,
-                 (long long)x->lo, (long long)x->hi);
+        json_node_bad(n, "no multiple of %lld from %lld to %lld", (long long)x->multiple,
+                      (long long)x->lo, (long long)x->hi);
         return false;
     }
     return true;
 }
 
-static void load_axis_value(const struct node *n, enum workload_role role, struct axis_range *x)
+static void load_axis_value(const struct json_node *n, enum workload_role role,
+                            struct axis_range *x)
 {
     *x = (struct axis_range){.given = true, .multiple = 1};
     if (json_is_integer(n->j)) {
-        if (node_int(n, 0, AXIS_MAX, &x->lo))
+        if (json_node_int(n, 0, AXIS_MAX, &x->lo))
             x->hi = x->lo;
     } else if (!json_is_array(n->j) && !json_is_object(n->j)) {
-        node_bad(n, "expected an integer or a range");
+        json_node_bad(n, "expected an integer or a range");
     } else if (load_range(n, x) && role != ROLE_HELDOUT) {
-        node_bad(n, "only held-out workloads have ranges; give a value");
+        json_node_bad(n, "only held-out workloads have ranges; give a value");
     }
 }
 
-static void load_workload_axes(struct loader *l, const struct node *n, struct task_workload *w)
+static void load_workload_axes(struct loader *l, const struct json_node *n, struct task_workload *w)
 {
     const char *key;
     json_t *value;
     struct task *t = l->t;
-    if (!node_object(n, TASK_MAX_AXES))
+    if (!json_node_object(n, TASK_MAX_AXES))
         return;
     json_object_foreach((json_t *)n->j, key, value)
     {
-        struct node c = node_member(n, key, value);
+        struct json_node c = json_node_member(n, key, value);
         size_t i = 0;
         while (i < t->axes.n && !str_eq(t->axes.items[i].name, key))
             i++;
         if (i == t->axes.n)
-            node_bad_key(&c, "the task has no axis \"%.64s\"", key);
+            json_node_bad_key(&c, "the task has no axis \"%.64s\"", key);
         else if (t->axes.items[i].is_const)
-            node_bad_key(&c, "axis \"%s\" is const: %lld everywhere", key,
-                         (long long)t->axes.items[i].value);
+            json_node_bad_key(&c, "axis \"%s\" is const: %lld everywhere", key,
+                              (long long)t->axes.items[i].value);
         else
             load_axis_value(&c, w->role, &w->axes[i]);
     }
     for (size_t i = 0; i < t->axes.n; i++)
         if (!t->axes.items[i].is_const && !w->axes[i].given)
-            node_bad(n, "missing axis \"%s\"", t->axes.items[i].name);
+            json_node_bad(n, "missing axis \"%s\"", t->axes.items[i].name);
 }
 
-static void load_workload(struct loader *l, const struct node *n)
+static void load_workload(struct loader *l, const struct json_node *n)
 {
     static const char *const keys[] = {"role", "axes", "name", "align_bytes", "offset_elems"};
-    struct task_workload w = {.name = "", .place = node_place(n)};
-    struct node c;
+    struct task_workload w = {.name = "", .place = json_node_place(n)};
+    struct json_node c;
     size_t role;
     int64_t v;
-    if (!node_object(n, 8))
+    if (!json_node_object(n, 8))
         return;
-    node_only(n, keys, ARRAY_LEN(keys));
+    json_node_only(n, keys, ARRAY_LEN(keys));
     w.axes = arena_alloc(&l->t->arena, l->t->axes.n * sizeof *w.axes);
-    if (!node_need(n, "role", &c) || !node_word(&c, role_names, ROLE_COUNT, &role))
+    if (!json_node_need(n, "role", &c) || !json_node_word(&c, role_names, ROLE_COUNT, &role))
         return;
     w.role = (enum workload_role)role;
     size_t heldout = w.role == ROLE_HELDOUT;
     vec_each (const struct task_workload, other, &l->t->workloads)
         heldout += other->role == ROLE_HELDOUT;
     if (heldout == MAX_HELDOUT + 1)
-        node_bad(n, "more than %d held-out workloads", MAX_HELDOUT);
-    if (node_need(n, "axes", &c))
+        json_node_bad(n, "more than %d held-out workloads", MAX_HELDOUT);
+    if (json_node_need(n, "axes", &c))
         load_workload_axes(l, &c, &w);
-    if (node_get(n, "name", &c))
-        node_str(&c, 100, &w.name);
-    if (node_get(n, "align_bytes", &c) && node_int(&c, 1, 4096, &v)) {
+    if (json_node_get(n, "name", &c))
+        json_node_str(&c, 100, &w.name);
+    if (json_node_get(n, "align_bytes", &c) && json_node_int(&c, 1, 4096, &v)) {
         if (v & (v - 1))
-            node_bad(&c, "%lld is no power of two", (long long)v);
+            json_node_bad(&c, "%lld is no power of two", (long long)v);
         w.align_bytes = (uint32_t)v;
     }
-    if (node_get(n, "offset_elems", &c) && node_int(&c, 0, 4096, &v))
+    if (json_node_get(n, "offset_elems", &c) && json_node_int(&c, 0, 4096, &v))
         w.offset_elems = (uint32_t)v;
     *vec_push(&l->t->workloads) = w;
 }
 
 void load_workloads(struct loader *l)
 {
-    struct node n;
-    bool have = l->t->is_definition ? node_get(&l->root, "workloads", &n)
-                                    : node_need(&l->root, "workloads", &n);
-    if (!have || !node_array(&n, 256))
+    struct json_node n;
+    bool have = l->t->is_definition ? json_node_get(&l->root, "workloads", &n)
+                                    : json_node_need(&l->root, "workloads", &n);
+    if (!have || !json_node_array(&n, 256))
         return;
-    l->t->workloads_place = node_place(&n);
+    l->t->workloads_place = json_node_place(&n);
     for (size_t i = 0; i < json_array_size(n.j); i++) {
-        struct node c = node_item(&n, i);
+        struct json_node c = json_node_item(&n, i);
         load_workload(l, &c);
     }
 }
@@ -237,7 +239,7 @@ void load_verify(struct loader *l)
             if (rc < 0) {
                 char pointer[64];
                 snprintf(pointer, sizeof pointer, "/workloads/%zu", i);
-                report_at(&l->r, pointer, false, 0, "this workload: %s", err.msg);
+                problem_at(&l->r, pointer, false, 0, "this workload: %s", err.msg);
             }
             arena_release(&a);
             if (rc < 0)

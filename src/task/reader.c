@@ -11,20 +11,20 @@
 
 #define NAME_MAX_LEN 64
 
-static void add_problem(struct report *r, const char *place, const char *text)
+static void add_problem(struct problem_log *r, const char *place, const char *text)
 {
-    if (r->n++ < REPORT_MAX)
+    if (r->n++ < PROBLEMS_MAX)
         vec_push(r->out)->text = xasprintf("%s%s: %s", r->file, place, text);
-    else if (r->n == REPORT_MAX + 1)
+    else if (r->n == PROBLEMS_MAX + 1)
         vec_push(r->out)->text = xasprintf("%s: more problems follow; fix these first", r->file);
 }
 
-static void report_va(struct report *r, const char *pointer, bool at_key, size_t within,
+static void report_va(struct problem_log *r, const char *pointer, bool at_key, size_t within,
                       const char *fmt, va_list ap)
 {
     struct json_place place = {0, 0};
     struct strbuf text = STRBUF_INIT(1500), where = STRBUF_INIT(64);
-    if (r->n < REPORT_MAX && json_find_place(r->text, r->len, pointer, at_key, &place))
+    if (r->n < PROBLEMS_MAX && json_find_place(r->text, r->len, pointer, at_key, &place))
         strbuf_addf(&where, ":%u:%zu", place.line, place.column + within);
     strbuf_vaddf(&text, fmt, ap);
     add_problem(r, where.buf, text.buf);
@@ -32,8 +32,8 @@ static void report_va(struct report *r, const char *pointer, bool at_key, size_t
     strbuf_release(&where);
 }
 
-void report_at(struct report *r, const char *pointer, bool at_key, size_t within, const char *fmt,
-               ...)
+void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t within,
+                const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -42,37 +42,37 @@ void report_at(struct report *r, const char *pointer, bool at_key, size_t within
 }
 
 /* Reports a problem of the whole file. err's message already names the place if it knows one. */
-static void report_err(struct report *r, const struct err *err)
+static void problem_from_err(struct problem_log *r, const struct err *err)
 {
     r->n++;
     vec_push(r->out)->text = xstrdup(err->msg);
 }
 
-bool node_root(struct node *out, struct report *r, struct arena *a)
+bool json_node_root(struct json_node *out, struct problem_log *r, struct arena *a)
 {
     struct err err = ERR_INIT;
     struct json_caps caps = {.max_bytes = TASK_MAX_TEXT, .max_depth = 32};
     json_t *j = json_read_text(r->text, r->len, r->file, &caps, &err);
-    *out = (struct node){r, a, j, ""};
+    *out = (struct json_node){r, a, j, ""};
     if (!j) {
-        report_err(r, &err);
+        problem_from_err(r, &err);
         return false;
     }
     if (!json_is_object(j)) {
-        node_bad(out, "expected an object in braces");
-        node_root_release(out);
+        json_node_bad(out, "expected an object in braces");
+        json_node_root_release(out);
         return false;
     }
     return true;
 }
 
-void node_root_release(struct node *root)
+void json_node_root_release(struct json_node *root)
 {
     json_decref((json_t *)root->j);
     root->j = NULL;
 }
 
-void node_bad(const struct node *n, const char *fmt, ...)
+void json_node_bad(const struct json_node *n, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -80,7 +80,7 @@ void node_bad(const struct node *n, const char *fmt, ...)
     va_end(ap);
 }
 
-void node_bad_key(const struct node *n, const char *fmt, ...)
+void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -88,7 +88,7 @@ void node_bad_key(const struct node *n, const char *fmt, ...)
     va_end(ap);
 }
 
-struct task_place node_place(const struct node *n)
+struct task_place json_node_place(const struct json_node *n)
 {
     struct json_place p = {0, 0};
     json_find_place(n->r->text, n->r->len, n->path, false, &p);
@@ -97,7 +97,7 @@ struct task_place node_place(const struct node *n)
 
 /* Escapes '~' and '/' as JSON pointers require. An overlong key is rejected before its children are
  * read. */
-static const char *path_join(const struct node *n, const char *key)
+static const char *path_join(const struct json_node *n, const char *key)
 {
     struct strbuf sb = STRBUF_INIT(64 << 10);
     strbuf_adds(&sb, n->path);
@@ -115,36 +115,36 @@ static const char *path_join(const struct node *n, const char *key)
     return path;
 }
 
-struct node node_member(const struct node *obj, const char *key, const json_t *value)
+struct json_node json_node_member(const struct json_node *obj, const char *key, const json_t *value)
 {
-    return (struct node){obj->r, obj->arena, value, path_join(obj, key)};
+    return (struct json_node){obj->r, obj->arena, value, path_join(obj, key)};
 }
 
-struct node node_item(const struct node *arr, size_t i)
+struct json_node json_node_item(const struct json_node *arr, size_t i)
 {
     char key[32];
     snprintf(key, sizeof key, "%zu", i);
-    return node_member(arr, key, json_array_get(arr->j, i));
+    return json_node_member(arr, key, json_array_get(arr->j, i));
 }
 
-bool node_get(const struct node *obj, const char *key, struct node *out)
+bool json_node_get(const struct json_node *obj, const char *key, struct json_node *out)
 {
     const json_t *j = json_object_get(obj->j, key);
     if (!j)
         return false;
-    *out = node_member(obj, key, j);
+    *out = json_node_member(obj, key, j);
     return true;
 }
 
-bool node_need(const struct node *obj, const char *key, struct node *out)
+bool json_node_need(const struct json_node *obj, const char *key, struct json_node *out)
 {
-    if (node_get(obj, key, out))
+    if (json_node_get(obj, key, out))
         return true;
-    node_bad(obj, "missing \"%s\"", key);
+    json_node_bad(obj, "missing \"%s\"", key);
     return false;
 }
 
-bool node_only(const struct node *obj, const char *const *known, size_t n)
+bool json_node_only(const struct json_node *obj, const char *const *known, size_t n)
 {
     bool ok = true;
     const char *key;
@@ -157,12 +157,12 @@ bool node_only(const struct node *obj, const char *const *known, size_t n)
         if (found)
             continue;
         ok = false;
-        struct node at = node_member(obj, key, value);
+        struct json_node at = json_node_member(obj, key, value);
         const char *near = strlen(key) <= NAME_MAX_LEN ? suggest_word(key, known, n) : NULL;
         if (near)
-            node_bad_key(&at, "unknown key \"%.64s\"; did you mean \"%s\"?", key, near);
+            json_node_bad_key(&at, "unknown key \"%.64s\"; did you mean \"%s\"?", key, near);
         else
-            node_bad_key(&at, "unknown key \"%.64s\"", key);
+            json_node_bad_key(&at, "unknown key \"%.64s\"", key);
     }
     return ok;
 }
@@ -177,89 +177,90 @@ static const char *type_word(const json_t *j)
     return words[json_typeof(j)];
 }
 
-bool node_object(const struct node *n, size_t max_members)
+bool json_node_object(const struct json_node *n, size_t max_members)
 {
     if (!json_is_object(n->j))
-        node_bad(n, "expected an object, found %s", type_word(n->j));
+        json_node_bad(n, "expected an object, found %s", type_word(n->j));
     else if (json_object_size(n->j) > max_members)
-        node_bad(n, "%zu members, more than the limit of %zu", json_object_size(n->j), max_members);
+        json_node_bad(n, "%zu members, more than the limit of %zu", json_object_size(n->j),
+                      max_members);
     else
         return true;
     return false;
 }
 
-bool node_array(const struct node *n, size_t max_items)
+bool json_node_array(const struct json_node *n, size_t max_items)
 {
     if (!json_is_array(n->j))
-        node_bad(n, "expected an array, found %s", type_word(n->j));
+        json_node_bad(n, "expected an array, found %s", type_word(n->j));
     else if (json_array_size(n->j) > max_items)
-        node_bad(n, "%zu items, more than the limit of %zu", json_array_size(n->j), max_items);
+        json_node_bad(n, "%zu items, more than the limit of %zu", json_array_size(n->j), max_items);
     else
         return true;
     return false;
 }
 
-bool node_str(const struct node *n, size_t max, const char **out)
+bool json_node_str(const struct json_node *n, size_t max, const char **out)
 {
     if (!json_is_string(n->j)) {
-        node_bad(n, "expected a string, found %s", type_word(n->j));
+        json_node_bad(n, "expected a string, found %s", type_word(n->j));
         return false;
     }
     if (json_string_length(n->j) > max) {
-        node_bad(n, "string of %zu bytes, more than the limit of %zu", json_string_length(n->j),
-                 max);
+        json_node_bad(n, "string of %zu bytes, more than the limit of %zu",
+                      json_string_length(n->j), max);
         return false;
     }
     *out = arena_strdup(n->arena, json_string_value(n->j));
     return true;
 }
 
-bool node_int(const struct node *n, int64_t lo, int64_t hi, int64_t *out)
+bool json_node_int(const struct json_node *n, int64_t lo, int64_t hi, int64_t *out)
 {
     if (!json_is_integer(n->j)) {
-        node_bad(n, "expected an integer, found %s",
-                 json_is_real(n->j) ? "a number with a fraction" : type_word(n->j));
+        json_node_bad(n, "expected an integer, found %s",
+                      json_is_real(n->j) ? "a number with a fraction" : type_word(n->j));
         return false;
     }
     int64_t v = json_integer_value(n->j);
     if (v < lo || v > hi) {
-        node_bad(n, "%lld is out of range: %lld to %lld", (long long)v, (long long)lo,
-                 (long long)hi);
+        json_node_bad(n, "%lld is out of range: %lld to %lld", (long long)v, (long long)lo,
+                      (long long)hi);
         return false;
     }
     *out = v;
     return true;
 }
 
-bool node_real(const struct node *n, double lo, double hi, double *out)
+bool json_node_real(const struct json_node *n, double lo, double hi, double *out)
 {
     if (!json_is_number(n->j)) {
-        node_bad(n, "expected a number, found %s", type_word(n->j));
+        json_node_bad(n, "expected a number, found %s", type_word(n->j));
         return false;
     }
     double v = json_number_value(n->j);
     if (!(v >= lo && v <= hi)) {
-        node_bad(n, "%g is out of range: %g to %g", v, lo, hi);
+        json_node_bad(n, "%g is out of range: %g to %g", v, lo, hi);
         return false;
     }
     *out = v;
     return true;
 }
 
-bool node_flag(const struct node *n, bool *out)
+bool json_node_flag(const struct json_node *n, bool *out)
 {
     if (!json_is_boolean(n->j)) {
-        node_bad(n, "expected true or false, found %s", type_word(n->j));
+        json_node_bad(n, "expected true or false, found %s", type_word(n->j));
         return false;
     }
     *out = json_is_true(n->j);
     return true;
 }
 
-bool node_word(const struct node *n, const char *const *words, size_t nwords, size_t *out)
+bool json_node_word(const struct json_node *n, const char *const *words, size_t nwords, size_t *out)
 {
     if (!json_is_string(n->j)) {
-        node_bad(n, "expected a string, found %s", type_word(n->j));
+        json_node_bad(n, "expected a string, found %s", type_word(n->j));
         return false;
     }
     const char *s = json_string_value(n->j);
@@ -271,12 +272,13 @@ bool node_word(const struct node *n, const char *const *words, size_t nwords, si
     struct strbuf all = STRBUF_INIT(600);
     for (size_t i = 0; i < nwords; i++)
         strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
-    node_bad(n, "unknown \"%.64s\"; one of: %s", s, all.buf);
+    json_node_bad(n, "unknown \"%.64s\"; one of: %s", s, all.buf);
     strbuf_release(&all);
     return false;
 }
 
-bool node_expr(const struct node *n, const char *const *names, size_t nnames, struct expr **out)
+bool json_node_expr(const struct json_node *n, const char *const *names, size_t nnames,
+                    struct expr **out)
 {
     char digits[32];
     const char *text = digits;
@@ -286,23 +288,24 @@ bool node_expr(const struct node *n, const char *const *names, size_t nnames, st
     } else if (json_is_integer(n->j)) {
         long long v = json_integer_value(n->j);
         if (v < 0) {
-            node_bad(n, "%lld is negative", v);
+            json_node_bad(n, "%lld is negative", v);
             return false;
         }
         snprintf(digits, sizeof digits, "%lld", v);
     } else {
-        node_bad(n, "expected an expression (a string or an integer), found %s", type_word(n->j));
+        json_node_bad(n, "expected an expression (a string or an integer), found %s",
+                      type_word(n->j));
         return false;
     }
     struct err err = ERR_INIT;
     size_t col = 0;
     *out = expr_parse(text, strlen(text), names, nnames, n->arena, &col, &err);
     if (!*out)
-        report_at(n->r, n->path, false, is_text ? col + 1 : 0, "%s", err.msg);
+        problem_at(n->r, n->path, false, is_text ? col + 1 : 0, "%s", err.msg);
     return *out != NULL;
 }
 
-bool node_name_ok(const struct node *n, const char *name)
+bool json_node_name_ok(const struct json_node *n, const char *name)
 {
     size_t len = strlen(name), i;
     for (i = 0; i < len && i <= NAME_MAX_LEN; i++) {
@@ -313,8 +316,8 @@ bool node_name_ok(const struct node *n, const char *name)
     }
     if (len && i == len && len <= NAME_MAX_LEN)
         return true;
-    node_bad_key(n, "\"%.64s\" is no name: letters, digits and _, at most %d, no digit first", name,
-                 NAME_MAX_LEN);
+    json_node_bad_key(n, "\"%.64s\" is no name: letters, digits and _, at most %d, no digit first",
+                      name, NAME_MAX_LEN);
     return false;
 }
 

@@ -115,7 +115,7 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
     bool fixed = true;
     for (size_t i = 0; i < t->axes.n; i++)
         fixed = fixed && (t->axes.items[i].is_const || w->axes[i].lo == w->axes[i].hi);
-    struct rng r = rng_of(seed, (uint32_t)(w - t->workloads.items));
+    struct rng r = rng_seeded(seed, (uint32_t)(w - t->workloads.items));
     for (int i = 0; i < (fixed ? 1 : DRAWS); i++)
         if (try_draw(s, &r, err) == 0)
             return 0;

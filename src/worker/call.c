@@ -13,14 +13,14 @@
 #include "base/util.h"
 #include "job/gen.h"
 #include "worker/bundle.h"
-#include "worker/run.h"
+#include "worker/job_run.h"
 #include "worker/sidecar.h"
 
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
 /* Takes the findings and counters that the device gathered since the last call. Those of a baseline
  * are dropped, so that they are not blamed on the candidate. */
-static void collect_findings(struct run *r, uint32_t c, const struct job_call *call)
+static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
     struct counter_vec n = VEC_INIT;
@@ -76,7 +76,7 @@ static bool is_input(const struct job_buffer *b)
  * generated when the device first touches it, and is not hashed. */
 static bool is_sampled(const struct call_ctx *x)
 {
-    return x->call->flags & JOB_CALL_SAMPLE;
+    return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
 }
 
 /* In a sampled call nobody compares the results of a baseline. So a baseline needs only the inputs
@@ -99,7 +99,7 @@ static void find_used(struct call_ctx *x)
         x->used[x->prog->tensormaps[t].buffer] = true;
 }
 
-static enum result_status alloc_buffers(struct run *r, struct call_ctx *x, struct err *err)
+static enum result_status alloc_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
@@ -123,7 +123,7 @@ static enum result_status alloc_buffers(struct run *r, struct call_ctx *x, struc
     return RESULT_OK;
 }
 
-static void free_buffers(struct run *r, struct call_ctx *x)
+static void free_buffers(struct job_run *r, struct call_ctx *x)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (x->addr[i])
@@ -133,7 +133,8 @@ static void free_buffers(struct run *r, struct call_ctx *x)
 }
 
 /* Fills the buffer from a file of the bundle, and with zeros after the file's end. */
-static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer *b, struct err *err)
+static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buffer *b,
+                          struct err *err)
 {
     char *data;
     size_t len;
@@ -148,7 +149,7 @@ static int fill_from_file(struct run *r, uint64_t addr, const struct job_buffer 
 
 /* Copies a tensor that the call updates in place. A whole call tells which share of such a tensor
  * changes; share_of_changed() uses that for calls that run only a sample of their blocks. */
-static int copy_before(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+static int copy_before(struct job_run *r, struct call_ctx *x, uint32_t i, struct err *err)
 {
     enum { FEW = 1024 }; /* elements; fewer give no reliable share */
     const struct job_buffer *b = &x->jc->buffers[i];
@@ -159,7 +160,7 @@ static int copy_before(struct run *r, struct call_ctx *x, uint32_t i, struct err
     return r->dev->ops->read(r->dev, x->before[i], x->addr[i], b->bytes, err);
 }
 
-static void note_changed(struct run *r, const struct call_ctx *x, uint32_t i, const char *now)
+static void note_changed(struct job_run *r, const struct call_ctx *x, uint32_t i, const char *now)
 {
     const struct job_buffer *b = &x->jc->buffers[i];
     const char *was = x->before[i];
@@ -170,7 +171,7 @@ static void note_changed(struct run *r, const struct call_ctx *x, uint32_t i, co
     r->changed[i] = r->changed[i] > 0 ? MIN(r->changed[i], share) : share;
 }
 
-static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
+static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
@@ -203,7 +204,7 @@ static int fill_buffers(struct run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-void run_unload_kernels(struct run *r)
+void unload_kernels(struct job_run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++)
         if (r->mods[m].m && r->job->modules[m].kind == JOB_MODULE_KERNEL) {
@@ -218,14 +219,14 @@ void run_unload_kernels(struct run *r)
  * of the module's variables: then a kernel that changes one is found out. Loading takes longer than
  * most kernels run.
  */
-static enum result_status load_module(struct run *r, struct call_ctx *x, struct err *err)
+static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
     bool keep = x->call->flags & JOB_CALL_KEEP_STATE, timed = x->call->flags & JOB_CALL_TIMED;
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        run_unload_kernels(r); /* so that each is loaded at the same place */
+        unload_kernels(r); /* so that each is loaded at the same place */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -234,8 +235,8 @@ static enum result_status load_module(struct run *r, struct call_ctx *x, struct 
     return st;
 }
 
-static enum result_status launch_one(struct run *r, struct call_ctx *x, const struct job_launch *l,
-                                     struct err *err)
+static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
+                                     const struct job_launch *l, struct err *err)
 {
     void *args[JOB_MAX_ARGS];
     for (uint32_t a = 0; a < l->nargs; a++) {
@@ -250,7 +251,7 @@ static enum result_status launch_one(struct run *r, struct call_ctx *x, const st
     return st;
 }
 
-static enum result_status launch_all(struct run *r, struct call_ctx *x, struct err *err)
+static enum result_status launch_all(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
@@ -266,7 +267,7 @@ static enum result_status launch_all(struct run *r, struct call_ctx *x, struct e
 
 /* Runs the launches, between two clock readings if the call is timed. Returns how the call
  * ended. */
-static enum result_status execute(struct run *r, struct call_ctx *x, struct err *err)
+static enum result_status execute(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
     bool timed = x->call->flags & JOB_CALL_TIMED;
@@ -296,9 +297,9 @@ static enum result_status execute(struct run *r, struct call_ctx *x, struct err 
     return st;
 }
 
-static void add_damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+static void add_damage(struct job_run *r, struct call_ctx *x, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void add_damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
+static void add_damage(struct job_run *r, struct call_ctx *x, const char *fmt, ...)
 {
     char text[400];
     va_list ap;
@@ -309,7 +310,7 @@ static void add_damage(struct run *r, struct call_ctx *x, const char *fmt, ...)
                                    : arena_strdup(&r->arena, text);
 }
 
-static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err *err)
+static int check_guard(struct job_run *r, struct call_ctx *x, uint32_t i, struct err *err)
 {
     const struct job_buffer *b = &x->jc->buffers[i];
     bool ok = true;
@@ -328,7 +329,7 @@ static int check_guard(struct run *r, struct call_ctx *x, uint32_t i, struct err
     return 0;
 }
 
-static int check_globals(struct run *r, struct call_ctx *x, struct err *err)
+static int check_globals(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
     const char *which = NULL;
@@ -343,7 +344,7 @@ static int check_globals(struct run *r, struct call_ctx *x, struct err *err)
 
 /* Checks guard zones, inputs and module variables after the call. If only a sample of the blocks
  * ran, keep_pieces() checks inputs and variables instead. */
-static int check_after_call(struct run *r, struct call_ctx *x, struct err *err)
+static int check_after_call(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
@@ -365,9 +366,9 @@ static int check_after_call(struct run *r, struct call_ctx *x, struct err *err)
     return is_sampled(x) ? 0 : check_globals(r, x, err);
 }
 
-void run_drop_kept(struct run *r, size_t index)
+void drop_kept_call(struct job_run *r, size_t index)
 {
-    struct kept *k = &r->kept.items[index];
+    struct kept_call *k = &r->kept.items[index];
     for (uint32_t i = 0; i < r->job->cases[k->c].nbuffers; i++)
         if (k->out[i]) {
             r->kept_bytes -= r->job->cases[k->c].buffers[i].bytes;
@@ -393,7 +394,7 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
-static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
+static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -403,8 +404,8 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
                  x->k);
         return 0;
     }
-    struct kept *k = vec_push(&r->kept);
-    *k = (struct kept){.c = x->c, .k = x->k, .call = *x->call};
+    struct kept_call *k = vec_push(&r->kept);
+    *k = (struct kept_call){.c = x->c, .k = x->k, .call = *x->call};
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
         if (!is_output(b))
@@ -421,7 +422,7 @@ static int keep_outputs(struct run *r, struct call_ctx *x, struct err *err)
 
 /* An element that is updated in place may be right without a change. The calls that ran whole tell
  * which share of the elements changes. Their data was different, so we allow a tenth less. */
-static double share_of_changed(const struct run *r, uint32_t i, double share)
+static double share_of_changed(const struct job_run *r, uint32_t i, double share)
 {
     return r->changed[i] > 0 ? share / (0.9 * r->changed[i]) : INFINITY;
 }
@@ -429,14 +430,14 @@ static double share_of_changed(const struct run *r, uint32_t i, double share)
 /* Keeps some of what the blocks of a sampled call wrote, if the device can tell. If the result may
  * depend on blocks that did not run, the device returns no pieces. Then we do not check module
  * variables either: the last block may be the one that restores them. */
-static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
+static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 512 };
     const struct device_ops *ops = r->dev->ops;
     size_t n = 0;
     if (!ops->written || !*r->job->oracle)
         return 0;
-    struct kept k = {.c = x->c, .k = x->k, .call = *x->call};
+    struct kept_call k = {.c = x->c, .k = x->k, .call = *x->call};
     k.pieces = xcalloc(x->jc->nbuffers, sizeof *k.pieces);
     *vec_push(&r->kept) = k;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
@@ -462,11 +463,11 @@ static int keep_pieces(struct run *r, struct call_ctx *x, struct err *err)
     }
     if (n)
         return check_globals(r, x, err);
-    run_drop_kept(r, r->kept.n - 1);
+    drop_kept_call(r, r->kept.n - 1);
     return 0;
 }
 
-static int dump_outputs(struct run *r, struct call_ctx *x, struct err *err)
+static int dump_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
@@ -489,7 +490,7 @@ static int dump_outputs(struct run *r, struct call_ctx *x, struct err *err)
 
 /* Hashes the outputs. A REPEAT call is compared with the call before it; the hashes are kept for
  * the call after it. */
-static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
+static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool repeat = x->call->flags & JOB_CALL_REPEAT;
     const struct job_call *next = x->call + 1, *end = x->jc->calls + x->jc->ncalls;
@@ -513,7 +514,7 @@ static int hash_outputs(struct run *r, struct call_ctx *x, struct err *err)
 }
 
 /* Overwrites a baseline's outputs, so that the candidate cannot find the answer in memory. */
-static int scrub_outputs(struct run *r, struct call_ctx *x, struct err *err)
+static int scrub_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (x->addr[i] && is_output(&x->jc->buffers[i]) && x->jc->buffers[i].bytes &&
@@ -532,7 +533,7 @@ static void add_lap(uint64_t *since, uint64_t *sum)
 /* The device enforces its own limit on a call; the watchdog ends calls that ignore that limit.
  * After a failed call it stays armed until run_call() has freed the buffers, because that may hang
  * too. It does not watch Hone's own filling and checking of data. */
-static enum result_status execute_watched(struct run *r, struct call_ctx *x, struct err *err)
+static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     if (r->job->limits.call_ns)
         watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
@@ -542,7 +543,7 @@ static enum result_status execute_watched(struct run *r, struct call_ctx *x, str
     return st;
 }
 
-static enum result_status run_on_device(struct run *r, struct call_ctx *x, struct err *err)
+static enum result_status run_on_device(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     if (r->dev->ops->begin_call)
         r->dev->ops->begin_call(r->dev, x->call);
@@ -567,7 +568,7 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
         return st;
     int looked = check_after_call(r, x, err) < 0 || hash_outputs(r, x, err) < 0 ? -1 : 0;
     add_lap(&t, &r->spent.look_ns);
-    if (looked == 0 && r->rounds && rounds_sample(r->rounds, x->out.time_ns))
+    if (looked == 0 && r->rounds && rounds_keep_call(r->rounds, x->out.time_ns))
         x->out.flags |= JOB_CALL_VERIFY;
     int kept = looked;
     if (looked == 0 && (x->out.flags & JOB_CALL_VERIFY))
@@ -579,7 +580,7 @@ static enum result_status run_on_device(struct run *r, struct call_ctx *x, struc
     return RESULT_OK;
 }
 
-static void announce_call(struct run *r, const struct call_ctx *x)
+static void announce_call(struct job_run *r, const struct call_ctx *x)
 {
     struct strbuf sb = STRBUF_INIT(900);
     strbuf_addf(&sb, "did not finish: case '%s', call %u of '%s'", x->jc->name, x->k, x->mod->name);
@@ -587,12 +588,12 @@ static void announce_call(struct run *r, const struct call_ctx *x)
         strbuf_addf(&sb, "%s '%s'", l ? "," : ", kernels", x->prog->launches[l].kernel);
     r->res.where_case = x->c;
     r->res.where_call = x->k;
-    run_tell(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || is_sampled(x));
+    job_run_save_progress(r, sb.buf, !(x->call->flags & JOB_CALL_TIMED) || is_sampled(x));
     strbuf_release(&sb);
 }
 
 /* Before the first timed call of a job: raises the clocks and measures an empty launch. */
-static void prepare_timing(struct run *r)
+static void prepare_timing(struct job_run *r)
 {
     const struct device_ops *ops = r->dev->ops;
     struct err err = ERR_INIT;
@@ -601,10 +602,10 @@ static void prepare_timing(struct run *r)
     r->timing_ready = true;
     if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
-    run_note_health(r, 0); /* now, because the GPU is under load */
+    job_run_note_clocks(r, 0); /* now, because the GPU is under load */
 }
 
-enum result_status run_call(struct run *r, uint32_t c, const struct job_call *call)
+enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct call_ctx x = {.c = c,
                          .k = (uint32_t)r->calls[c].n,
@@ -641,12 +642,12 @@ enum result_status run_call(struct run *r, uint32_t c, const struct job_call *ca
     if (st == RESULT_OK)
         return st;
     if (call->program == 0)
-        return run_fail(r, st, c, x.k, "%s", err.msg);
+        return job_run_fail(r, st, c, x.k, "%s", err.msg);
     x.ms->status = st;
     r->res.modules[x.prog->module].status = st;
     r->res.modules[x.prog->module].message = arena_strdup(&r->arena, err.msg);
     if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the fault destroyed the context */
-        return run_fail(r, RESULT_MACHINE, c, x.k, "baseline '%s' failed: %s", x.mod->name,
-                        err.msg);
+        return job_run_fail(r, RESULT_MACHINE, c, x.k, "baseline '%s' failed: %s", x.mod->name,
+                            err.msg);
     return RESULT_OK;
 }

@@ -29,7 +29,7 @@ static void *compare_slice(void *arg)
     compare_sum_clear(&s->sum);
     for (uint64_t i = s->first; i < s->end; i++) {
         uint64_t poison = poison_bits((uint8_t)r.dtype, r.poison, i) & mask;
-        uint64_t bits = compare_load(in->got, size, i);
+        uint64_t bits = compare_element_bits(in->got, size, i);
         if (compare_left_out(&r, bits, poison, in->mag[i]))
             continue;
         struct compare_elem e = compare_element(&r, bits, poison, in->want[i], in->mag[i]);
@@ -80,25 +80,25 @@ void compare_from_sum(const struct compare_sum *s, struct result_compare *out)
     out->pattern = "";
 }
 
-/* Stores at most RESULT_MAX_SAMPLES wrong elements: evenly spaced among the wrong ones,
+/* Stores at most RESULT_MAX_EXAMPLES wrong elements: evenly spaced among the wrong ones,
  * ascending. */
-static void take_samples(const struct compare_input *in, const uint8_t *bad, uint64_t nbad,
-                         struct arena *a, struct result_compare *out)
+static void take_examples(const struct compare_input *in, const uint8_t *bad, uint64_t nbad,
+                          struct arena *a, struct result_compare *out)
 {
-    uint64_t want = MIN(nbad, (uint64_t)RESULT_MAX_SAMPLES), seen = 0;
+    uint64_t want = MIN(nbad, (uint64_t)RESULT_MAX_EXAMPLES), seen = 0;
     uint64_t size = dtype_bytes(in->b->dtype);
-    out->sample_elem = arena_alloc(a, want * sizeof *out->sample_elem);
-    out->sample_got = arena_alloc(a, want * sizeof *out->sample_got);
-    out->sample_want = arena_alloc(a, want * sizeof *out->sample_want);
-    for (uint64_t i = 0; i < in->b->elems && out->nsamples < want; i++) {
+    out->example_elem = arena_alloc(a, want * sizeof *out->example_elem);
+    out->example_got = arena_alloc(a, want * sizeof *out->example_got);
+    out->example_want = arena_alloc(a, want * sizeof *out->example_want);
+    for (uint64_t i = 0; i < in->b->elems && out->nexamples < want; i++) {
         if (!bad[i])
             continue;
-        if (seen++ * want / nbad < out->nsamples)
+        if (seen++ * want / nbad < out->nexamples)
             continue;
-        out->sample_elem[out->nsamples] = i;
-        out->sample_got[out->nsamples] =
-            compare_decode((uint32_t)in->b->dtype, compare_load(in->got, size, i));
-        out->sample_want[out->nsamples++] = in->want[i];
+        out->example_elem[out->nexamples] = i;
+        out->example_got[out->nexamples] =
+            compare_decode((uint32_t)in->b->dtype, compare_element_bits(in->got, size, i));
+        out->example_want[out->nexamples++] = in->want[i];
     }
 }
 
@@ -110,8 +110,8 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     compare_from_sum(&sum, out);
     if (sum.n) {
         uint64_t size = dtype_bytes(in->b->dtype);
-        out->worst_got =
-            compare_decode((uint32_t)in->b->dtype, compare_load(in->got, size, sum.worst_elem));
+        out->worst_got = compare_decode((uint32_t)in->b->dtype,
+                                        compare_element_bits(in->got, size, sum.worst_elem));
         out->worst_want = in->want[sum.worst_elem];
     }
     uint64_t nbad = 0;
@@ -119,7 +119,7 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
         for (uint64_t i = 0; i < in->b->elems; i++)
             nbad += bad[i];
     if (nbad) {
-        take_samples(in, bad, nbad, a, out);
+        take_examples(in, bad, nbad, a, out);
         out->pattern =
             pattern_words(&(struct pattern_input){in, bad, nbad, sum.unwritten, sum.n}, a);
     }
@@ -130,15 +130,15 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
  * a few elements would say little. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
-    uint32_t at = out->nsamples++;
-    for (; at > 0 && out->sample_elem[at - 1] > elem; at--) {
-        out->sample_elem[at] = out->sample_elem[at - 1];
-        out->sample_got[at] = out->sample_got[at - 1];
-        out->sample_want[at] = out->sample_want[at - 1];
+    uint32_t at = out->nexamples++;
+    for (; at > 0 && out->example_elem[at - 1] > elem; at--) {
+        out->example_elem[at] = out->example_elem[at - 1];
+        out->example_got[at] = out->example_got[at - 1];
+        out->example_want[at] = out->example_want[at - 1];
     }
-    out->sample_elem[at] = elem;
-    out->sample_got[at] = got;
-    out->sample_want[at] = want;
+    out->example_elem[at] = elem;
+    out->example_got[at] = got;
+    out->example_want[at] = want;
 }
 
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
@@ -149,12 +149,12 @@ void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, 
     uint64_t size = dtype_bytes(b->dtype);
     rule.poisoned = 0; /* only written elements are compared */
     compare_sum_clear(&sum);
-    out->sample_elem = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_elem);
-    out->sample_got = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_got);
-    out->sample_want = arena_alloc(a, RESULT_MAX_SAMPLES * sizeof *out->sample_want);
+    out->example_elem = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_elem);
+    out->example_got = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_got);
+    out->example_want = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_want);
     vec_each (const struct device_piece, p, pieces)
         for (uint32_t i = 0; i < p->elems; i++) {
-            uint64_t at = p->first + i, bits = compare_load(p->data, size, i);
+            uint64_t at = p->first + i, bits = compare_element_bits(p->data, size, i);
             if (!(p->written[i / 8] >> i % 8 & 1) || mag[at] == COMPARE_SKIPPED)
                 continue;
             struct compare_elem e = compare_element(&rule, bits, 0, want[at], mag[at]);
@@ -164,7 +164,7 @@ void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, 
                 out->worst_got = got;
                 out->worst_want = want[at];
             }
-            if (e.bad && out->nsamples < RESULT_MAX_SAMPLES)
+            if (e.bad && out->nexamples < RESULT_MAX_EXAMPLES)
                 note_bad(out, at, got, want[at]);
         }
     compare_from_sum(&sum, out);

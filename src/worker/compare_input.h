@@ -28,7 +28,7 @@ static inline struct compare_rule compare_rule_of(const struct job_buffer *b, ui
 }
 
 /* The bits of element i, zero-extended. */
-static inline uint64_t compare_load(const void *p, uint64_t elem_bytes, uint64_t i)
+static inline uint64_t compare_element_bits(const void *p, uint64_t elem_bytes, uint64_t i)
 {
     uint64_t v = 0;
     memcpy(&v, (const char *)p + i * elem_bytes, elem_bytes);

@@ -12,7 +12,7 @@
 #include "device/ceilings.h"
 #include "job/job.h"
 #include "job/result.h"
-#include "worker/run.h"
+#include "worker/job_run.h"
 #include "worker/show.h"
 #include "worker/spool.h"
 
@@ -51,7 +51,7 @@ static int open_device(struct device **out, const struct job *job, const char *b
 
 static int ceilings(const char *path, int ordinal, struct err *err)
 {
-    struct ceilings_facts f;
+    struct device_ceilings f;
     const char *slash = strrchr(path, '/');
     char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
     int rc = cuda_ceilings(ordinal, dir, slash ? slash + 1 : path, &f, err);
@@ -87,7 +87,7 @@ static int finish(int rc, const struct err *err)
 int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
-    std_fds_hold();
+    std_fds_fill();
     signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"))) {
         fputs(usage, stdout);

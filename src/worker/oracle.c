@@ -9,7 +9,7 @@
 #include "job/compare_core.h"
 #include "job/gen.h"
 #include "job/ref_ctx.h"
-#include "job/sample.h"
+#include "job/unit_sample.h"
 
 struct oracle {
     void *lib;
@@ -43,7 +43,7 @@ struct crew {
     /* for a phase */
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
-    const struct sample *sample;
+    const struct unit_sample *sample;
     const uint64_t *list; /* if set, the units to run instead of a sample's */
     /* for filling an input */
     const struct job_buffer *b;
@@ -137,8 +137,8 @@ static int run_phases(struct oracle *o, const struct job_case *c, const struct r
         ref_phase_fn fn = NULL;
         if (find_phase(o, c->phases[i].fn, &fn, err) < 0)
             return -1;
-        struct sample sample;
-        sample_phase(c, i, sample_seed, &sample);
+        struct unit_sample sample;
+        unit_sample_of_phase(c, i, sample_seed, &sample);
         struct crew w = {.work = work_phase,
                          .units = sample.n * sample.run,
                          .fn = fn,
@@ -162,7 +162,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err)
 {
     struct ref_ctx ctx = {.axis = c->axes, .scalar = c->scalars};
-    bool partial = sample_is_partial(c);
+    bool partial = unit_sample_is_partial(c);
     *out = (struct truth){0};
     if (!fits_in_memory(c))
         return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);

@@ -54,7 +54,7 @@ static void view_release(struct view *v)
 static double got_at(const struct view *v, uint64_t i)
 {
     return compare_decode((uint32_t)v->b->dtype,
-                          compare_load(v->p->in->got, dtype_bytes(v->b->dtype), i));
+                          compare_element_bits(v->p->in->got, dtype_bytes(v->b->dtype), i));
 }
 
 /* ---- where the bad elements are ------------------------------------------------------------- */

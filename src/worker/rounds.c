@@ -22,12 +22,12 @@
 #include "base/stats.h"
 #include "base/util.h"
 #include "job/poison.h"
-#include "worker/run.h"
+#include "worker/job_run.h"
 
 enum { MOVE_ROUNDS = 7 }; /* odd, so that the order turns around: see above */
 
 struct rounds {
-    struct run *r;
+    struct job_run *r;
     uint32_t c;
     const struct job_case *jc;
     const struct job_timing *t;
@@ -48,9 +48,9 @@ static uint64_t draw(struct rounds *s)
     return s->rng = poison_mix(s->rng);
 }
 
-double *run_times(const struct run *r, uint32_t c, uint32_t program, size_t *n)
+double *job_run_times(const struct job_run *r, uint32_t c, uint32_t program, size_t *n)
 {
-    const struct call_vec *v = &r->calls[c];
+    const struct result_call_vec *v = &r->calls[c];
     double *t = xmalloc((v->n + 2) * sizeof *t);
     *n = 0;
     for (size_t i = 0; i < v->n; i++)
@@ -59,22 +59,22 @@ double *run_times(const struct run *r, uint32_t c, uint32_t program, size_t *n)
     return t;
 }
 
-static void drop_sample(struct rounds *s, uint32_t slot)
+static void drop_kept(struct rounds *s, uint32_t slot)
 {
     for (size_t j = 0; j < s->r->kept.n; j++)
         if (s->r->kept.items[j].c == s->c && s->r->kept.items[j].k == s->sampled[slot]) {
-            run_drop_kept(s->r, j);
+            drop_kept_call(s->r, j);
             break;
         }
     s->r->calls[s->c].items[s->sampled[slot]].flags &= ~(uint32_t)JOB_CALL_VERIFY;
 }
 
-bool rounds_sample(struct rounds *s, double time_ns)
+bool rounds_keep_call(struct rounds *s, double time_ns)
 {
     size_t n;
     if (!s->t->verify || !(time_ns > 0))
         return false;
-    double *t = run_times(s->r, s->c, 0, &n);
+    double *t = job_run_times(s->r, s->c, 0, &n);
     t[n++] = time_ns;
     double median = stats_median(t, n);
     free(t);
@@ -93,7 +93,7 @@ bool rounds_sample(struct rounds *s, double time_ns)
     if (slot >= s->t->verify)
         return false;
     if (slot < s->nsampled)
-        drop_sample(s, slot);
+        drop_kept(s, slot);
     else
         s->nsampled++;
     s->sampled[slot] = s->r->calls[s->c].n;
@@ -110,7 +110,7 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     s->r->rounds = program == 0 ? s : NULL;
     enum result_status st = run_call(s->r, s->c, &call);
     s->r->rounds = NULL;
-    struct call_vec *v = &s->r->calls[s->c];
+    struct result_call_vec *v = &s->r->calls[s->c];
     s->is_model = v->items[v->n - 1].time_is_model;
     s->once[program] = program && v->items[v->n - 1].time_ns > SLOW_NS;
     return st;
@@ -135,7 +135,7 @@ static bool medians_known(const struct rounds *s)
         size_t n;
         if (s->r->mods[s->jc->programs[p].module].status != RESULT_OK || s->once[p])
             continue;
-        double *t = run_times(s->r, s->c, p, &n);
+        double *t = job_run_times(s->r, s->c, p, &n);
         bool good = n >= 3 && stats_summary(t, n, s->t->seed).rel <= s->t->target_rel;
         free(t);
         if (!good)
@@ -148,7 +148,7 @@ static bool medians_known(const struct rounds *s)
  * (or twice the budget). Three calls of a kernel that takes a second are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
-enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)
+enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)
 {
     struct rounds s = {.r = r,
                        .c = c,
@@ -164,8 +164,8 @@ enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uin
     for (; round < s.t->max_calls && st == RESULT_OK; round++) {
         uint64_t now = now_ns();
         bool late = now > s.end_ns, far = now > s.end_ns + MAX(2 * budget_ns, PATIENCE_NS);
-        if (r->job->sittings > 1 && now > begin + budget_ns / r->job->sittings)
-            late |= run_is_short(r, c); /* leave time for the timing processes */
+        if (r->job->timing_processes > 1 && now > begin + budget_ns / r->job->timing_processes)
+            late |= candidate_is_short(r, c); /* leave time for the timing processes */
         if (wall_end && now > wall_end)
             late = far = true;
         if ((round >= s.t->min_calls && (late || s.is_model)) || (round >= 3 && far))
@@ -176,7 +176,7 @@ enum result_status run_rounds(struct run *r, uint32_t c, uint64_t budget_ns, uin
             check_at = round + MAX(round / 8, 2u);
         }
         if (round % MOVE_ROUNDS == 0)
-            run_unload_kernels(r);
+            unload_kernels(r);
         for (uint32_t i = 0; i < n && st == RESULT_OK; i++) {
             uint32_t p = round % 2 ? n - 1 - i : i;
             st = s.once[p] ? RESULT_OK : one_call(&s, p);

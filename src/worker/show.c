@@ -26,7 +26,7 @@ static void show_call(FILE *o, uint32_t k, const struct result_call *c)
             c->flags & JOB_CALL_VERIFY ? " verified" : "",
             c->flags & JOB_CALL_REPEAT ? " repeated" : "",
             c->flags & JOB_CALL_KEEP_STATE ? " state-kept" : "",
-            c->flags & JOB_CALL_SAMPLE ? " sampled" : "", result_status_name(c->status));
+            c->flags & JOB_CALL_BLOCK_SAMPLE ? " sampled" : "", result_status_name(c->status));
     if (c->time_ns > 0)
         fprintf(o, ", %.1f ns%s", c->time_ns, c->time_is_model ? " (model)" : "");
     fprintf(o, "%s%s%s%s%s%s\n", c->inputs_intact ? "" : ", inputs changed",

@@ -224,7 +224,7 @@ static void program_release(struct program *p)
     free(p->scalars);
 }
 
-static int tell_open(struct run *r, struct sidecar *s, const struct program *p, struct err *err)
+static int tell_open(struct job_run *r, struct sidecar *s, const struct program *p, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
     strbuf_adds(&sb, "{\"op\": \"open\", \"source\": ");
@@ -235,7 +235,7 @@ static int tell_open(struct run *r, struct sidecar *s, const struct program *p, 
     return request(s, &sb, err);
 }
 
-static int await_open(struct run *r, struct sidecar *s, uint32_t module, struct err *err)
+static int await_open(struct job_run *r, struct sidecar *s, uint32_t module, struct err *err)
 {
     char reply[REPLY_MAX];
     const char *info = "";
@@ -249,7 +249,7 @@ static int await_open(struct run *r, struct sidecar *s, uint32_t module, struct 
     return 0;
 }
 
-static int start_sidecar(struct run *r, struct module_state *ms, struct err *err)
+static int start_sidecar(struct job_run *r, struct module_state *ms, struct err *err)
 {
     if (ms->sidecar)
         return 0;
@@ -269,7 +269,7 @@ static bool is_called(const struct job *j, uint32_t module)
     return false;
 }
 
-void sidecar_prepare(struct run *r)
+void sidecar_prepare(struct job_run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules && r->dev->ops->share; m++)
         if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
@@ -297,7 +297,7 @@ static void put_named(struct strbuf *sb, const char *names, uint32_t n, const in
     strbuf_addc(sb, '}');
 }
 
-static int tell_case(struct run *r, struct sidecar *s, uint32_t c, const struct program *p,
+static int tell_case(struct job_run *r, struct sidecar *s, uint32_t c, const struct program *p,
                      struct err *err)
 {
     static const char *const roles[] = {"input", "output", "inout", "workspace"};
@@ -323,7 +323,7 @@ static int tell_case(struct run *r, struct sidecar *s, uint32_t c, const struct 
     return send_and_wait(s, &sb, 120 * SEC, reply, NULL, err);
 }
 
-static int tell_call(struct run *r, struct sidecar *s, uint32_t c, const struct job_call *call,
+static int tell_call(struct job_run *r, struct sidecar *s, uint32_t c, const struct job_call *call,
                      const uint64_t *addr, double *time_ns, struct err *err)
 {
     const struct job_case *jc = &r->job->cases[c];
@@ -361,7 +361,7 @@ static int tell_call(struct run *r, struct sidecar *s, uint32_t c, const struct 
     return 0;
 }
 
-enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
+enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint32_t c,
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
                                 struct err *err)
 {

@@ -10,14 +10,14 @@
 
 #include <stdint.h>
 
-#include "worker/run_state.h"
+#include "worker/job_run_state.h"
 
 /* Starts the processes of all PyTorch baselines, so that they import PyTorch while the worker
  * checks the candidate. */
-void sidecar_prepare(struct run *r);
+void sidecar_prepare(struct job_run *r);
 /* Runs one call; starts the process if it is not running. A failure fails the baseline, never the
  * job. */
-enum result_status sidecar_call(struct run *r, struct module_state *ms, uint32_t c,
+enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint32_t c,
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
                                 struct err *err);
 void sidecar_stop(struct sidecar *s); /* NULL is fine */

@@ -19,7 +19,7 @@
 #include "base/util.h"
 #include "job/poison.h"
 #include "worker/bundle.h"
-#include "worker/run.h"
+#include "worker/job_run.h"
 
 /* From 20 us on, times of one kernel in different processes differ by at most 0.5%. */
 static const double SHORT_NS = 20e3;
@@ -27,30 +27,30 @@ static const double SHORT_NS = 20e3;
 /* A baseline that takes longer than this keeps the few calls it already has. */
 static const double LONG_NS = 1e6;
 
-static double median_of(const struct run *r, uint32_t c, uint32_t program, size_t *n)
+static double median_of(const struct job_run *r, uint32_t c, uint32_t program, size_t *n)
 {
-    double *t = run_times(r, c, program, n), median = stats_median(t, *n);
+    double *t = job_run_times(r, c, program, n), median = stats_median(t, *n);
     free(t);
     return median;
 }
 
-bool run_is_short(const struct run *r, uint32_t c)
+bool candidate_is_short(const struct job_run *r, uint32_t c)
 {
     size_t n;
     double median = median_of(r, c, 0, &n);
-    return r->job->device == JOB_CUDA && r->job->sittings > 1 && n && median < SHORT_NS;
+    return r->job->device == JOB_CUDA && r->job->timing_processes > 1 && n && median < SHORT_NS;
 }
 
 /* ---- the job of a timing process
  * -------------------------------------------------------------- */
 
 /* The job of a timing process, and which of our cases and programs its cases and programs are. */
-struct sitting {
+struct timing_process {
     struct job job;
     uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
 };
 
-static bool comes_along(const struct run *r, uint32_t c, uint32_t p)
+static bool is_timed_again(const struct job_run *r, uint32_t c, uint32_t p)
 {
     uint32_t m = r->job->cases[c].programs[p].module;
     size_t n;
@@ -59,7 +59,7 @@ static bool comes_along(const struct run *r, uint32_t c, uint32_t p)
                   n && median < LONG_NS);
 }
 
-static void add_case(struct run *r, struct sitting *s, uint32_t c)
+static void add_case(struct job_run *r, struct timing_process *s, uint32_t c)
 {
     struct job_case *jc = &s->job.cases[s->job.ncases], *whole = &r->job->cases[c];
     size_t n;
@@ -70,28 +70,28 @@ static void add_case(struct run *r, struct sitting *s, uint32_t c)
     jc->nprograms = 0;
     jc->programs = arena_alloc(&r->arena, whole->nprograms * sizeof *jc->programs);
     for (uint32_t p = 0; p < whole->nprograms; p++)
-        if (comes_along(r, c, p)) {
+        if (is_timed_again(r, c, p)) {
             s->programs[s->job.ncases][jc->nprograms] = p;
             jc->programs[jc->nprograms++] = whole->programs[p];
         }
     s->cases[s->job.ncases++] = c;
 }
 
-static struct sitting *plan_sitting(struct run *r)
+static struct timing_process *plan_timing_process(struct job_run *r)
 {
-    struct sitting *s = xcalloc(1, sizeof *s);
+    struct timing_process *s = xcalloc(1, sizeof *s);
     s->job = *r->job;
-    s->job.sittings = 1;
+    s->job.timing_processes = 1;
     s->job.ncases = 0;
     s->job.cases = arena_alloc(&r->arena, r->job->ncases * sizeof *s->job.cases);
     for (uint32_t c = 0; c < r->job->ncases; c++)
-        if (run_is_short(r, c))
+        if (candidate_is_short(r, c))
             add_case(r, s, c);
     return s;
 }
 
 /* Each timing process gets its own data, and the same data if the whole job is run again. */
-static void reseed(const struct run *r, struct sitting *s, uint32_t number)
+static void reseed(const struct job_run *r, struct timing_process *s, uint32_t number)
 {
     s->job.nonce = poison_mix(r->job->nonce + number);
     s->job.seed = poison_mix(r->job->seed + number);
@@ -101,7 +101,7 @@ static void reseed(const struct run *r, struct sitting *s, uint32_t number)
 
 /* ---- its bundle and its process -------------------------------------------------------------- */
 
-static int bring(const struct run *r, const char *dir, const char *name, struct err *err)
+static int link_file(const struct job_run *r, const char *dir, const char *name, struct err *err)
 {
     if (!*name)
         return 0;
@@ -114,22 +114,23 @@ static int bring(const struct run *r, const char *dir, const char *name, struct 
     return rc;
 }
 
-static int make_bundle(const struct run *r, const struct sitting *s, const char *dir,
+static int make_bundle(const struct job_run *r, const struct timing_process *s, const char *dir,
                        uint64_t *hash, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
     bundle_remove(dir); /* left by a worker that was killed */
     if (mkdir(dir, 0700) < 0)
         return err_errno(err, "cannot make %s", dir);
-    int rc = bring(r, dir, s->job.oracle, err) < 0 || bring(r, dir, s->job.service, err) < 0;
+    int rc =
+        link_file(r, dir, s->job.oracle, err) < 0 || link_file(r, dir, s->job.service, err) < 0;
     for (uint32_t m = 0; m < s->job.nmodules && !rc; m++) {
         const struct job_module *jm = &s->job.modules[m];
-        rc = bring(r, dir, jm->cubin, err) < 0 || bring(r, dir, jm->ptx, err) < 0 ||
-             bring(r, dir, jm->source, err) < 0;
+        rc = link_file(r, dir, jm->cubin, err) < 0 || link_file(r, dir, jm->ptx, err) < 0 ||
+             link_file(r, dir, jm->source, err) < 0;
     }
     for (uint32_t c = 0; c < s->job.ncases; c++)
         for (uint32_t b = 0; b < s->job.cases[c].nbuffers && !rc; b++)
-            rc = bring(r, dir, s->job.cases[c].buffers[b].file, err) < 0;
+            rc = link_file(r, dir, s->job.cases[c].buffers[b].file, err) < 0;
     job_write(&s->job, &sb);
     *hash = job_hash(sb.buf, sb.len);
     if (!rc)
@@ -153,8 +154,8 @@ static int run_worker(const char *dir, struct err *err)
 /* ---- its result
  * ------------------------------------------------------------------------------- */
 
-static int read_sitting(struct run *r, const struct sitting *s, const char *dir, uint64_t hash,
-                        struct result *out, struct err *err)
+static int read_timing_process(struct job_run *r, const struct timing_process *s, const char *dir,
+                               uint64_t hash, struct result *out, struct err *err)
 {
     char *data;
     size_t len;
@@ -169,7 +170,8 @@ static int read_sitting(struct run *r, const struct sitting *s, const char *dir,
 
 /* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
  * If the machine failed, we only lose that process's times. */
-static int join(struct run *r, const struct sitting *s, const struct result *in, struct err *err)
+static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
+                        struct err *err)
 {
     bool machine = in->status == RESULT_MACHINE || in->status == RESULT_NOT_RUN ||
                    in->status == RESULT_LOAD_FAILED;
@@ -177,8 +179,8 @@ static int join(struct run *r, const struct sitting *s, const struct result *in,
         return err_set(err, ERR_ENV, "%s", in->message);
     if (in->status != RESULT_OK) {
         uint32_t c = in->where_case < s->job.ncases ? in->where_case : 0;
-        run_fail(r, in->status, s->cases[c], (uint32_t)r->calls[s->cases[c]].n + in->where_call,
-                 "%s", in->message);
+        job_run_fail(r, in->status, s->cases[c], (uint32_t)r->calls[s->cases[c]].n + in->where_call,
+                     "%s", in->message);
     }
     for (uint32_t c = 0; c < in->ncases; c++)
         for (uint32_t k = 0; k < in->cases[c].ncalls; k++) {
@@ -192,18 +194,20 @@ static int join(struct run *r, const struct sitting *s, const struct result *in,
     return 0;
 }
 
-static int sit(struct run *r, const struct sitting *s, const char *dir, struct err *err)
+static int run_timing_process(struct job_run *r, const struct timing_process *s, const char *dir,
+                              struct err *err)
 {
     struct result res;
     uint64_t hash = 0;
     return make_bundle(r, s, dir, &hash, err) < 0 || run_worker(dir, err) < 0 ||
-                   read_sitting(r, s, dir, hash, &res, err) < 0 || join(r, s, &res, err) < 0
+                   read_timing_process(r, s, dir, hash, &res, err) < 0 ||
+                   append_calls(r, s, &res, err) < 0
                ? -1
                : 0;
 }
 
 /* Closes our context: two contexts at a time would disturb each other's times. */
-static void let_go_of_device(struct run *r)
+static void close_device(struct job_run *r)
 {
     r->res.printf_text = arena_strdup(&r->arena, r->res.printf_text);
     r->dev->ops->close(r->dev);
@@ -211,7 +215,7 @@ static void let_go_of_device(struct run *r)
 }
 
 /* Whether some output is wrong. We do not time a wrong kernel again. */
-static bool is_wrong(const struct run *r)
+static bool is_wrong(const struct job_run *r)
 {
     for (uint32_t c = 0; c < r->job->ncases; c++)
         vec_each (struct result_call, call, &r->calls[c])
@@ -221,23 +225,24 @@ static bool is_wrong(const struct run *r)
     return false;
 }
 
-void run_again(struct run *r)
+void time_in_processes(struct job_run *r)
 {
     struct err err = ERR_INIT;
     if (r->res.status != RESULT_OK || !r->dev || is_wrong(r))
         return;
-    struct sitting *s = plan_sitting(r);
+    struct timing_process *s = plan_timing_process(r);
     if (s->job.ncases)
-        let_go_of_device(r);
+        close_device(r);
     char *dir = bundle_path(r->dir, "again");
-    for (uint32_t i = 1; i < r->job->sittings && s->job.ncases && r->res.status == RESULT_OK; i++) {
-        run_tell(r, "did not finish: timing short kernels in other processes", true);
+    for (uint32_t i = 1;
+         i < r->job->timing_processes && s->job.ncases && r->res.status == RESULT_OK; i++) {
+        job_run_save_progress(r, "did not finish: timing short kernels in other processes", true);
         reseed(r, s, i);
-        int rc = sit(r, s, dir, &err);
+        int rc = run_timing_process(r, s, dir, &err);
         bundle_remove(dir);
         if (rc < 0) {
             log_warn("worker", "short kernels were timed in %u of %u processes: %s", i,
-                     r->job->sittings, err.msg);
+                     r->job->timing_processes, err.msg);
             break;
         }
     }

@@ -8,15 +8,15 @@
 #include "base/util.h"
 #include "worker/bundle.h"
 #include "worker/compare.h"
+#include "worker/job_run.h"
 #include "worker/oracle.h"
-#include "worker/run.h"
 #include "worker/verify_elements.h"
 
 struct verifier {
-    struct run *r;
+    struct job_run *r;
     struct oracle *oracle; /* NULL: the device computes the truth */
     struct truth truth;
-    const struct kept *at; /* the call that `truth` belongs to; NULL = none yet */
+    const struct kept_call *at; /* the call that `truth` belongs to; NULL = none yet */
 };
 
 static int open_truth(struct verifier *v, struct err *err)
@@ -32,16 +32,16 @@ static int open_truth(struct verifier *v, struct err *err)
     return rc;
 }
 
-static bool same_data(const struct kept *a, const struct kept *b)
+static bool same_data(const struct kept_call *a, const struct kept_call *b)
 {
     return a && a->c == b->c && a->call.seed == b->call.seed &&
            a->call.perturb_buffer == b->call.perturb_buffer &&
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-static int compute(struct verifier *v, const struct kept *k, struct err *err)
+static int compute(struct verifier *v, const struct kept_call *k, struct err *err)
 {
-    struct run *r = v->r;
+    struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     uint64_t seed = r->job->seed ^ k->call.seed;
     if (same_data(v->at, k))
@@ -54,11 +54,11 @@ static int compute(struct verifier *v, const struct kept *k, struct err *err)
     v->at = k;
     if (!v->oracle)
         return r->dev->ops->truth_compute(r->dev, c, &k->call, seed, err);
-    return oracle_compute(v->oracle, c, &k->call, seed, run_threads(r), &v->truth, err);
+    return oracle_compute(v->oracle, c, &k->call, seed, job_run_threads(r), &v->truth, err);
 }
 
 /* The device only counts wrong elements. If there are any, the host looks at every element. */
-static int compare_on_device(struct verifier *v, const struct kept *k, uint32_t i,
+static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
                              struct result_compare *out, struct err *err)
 {
     struct device *d = v->r->dev;
@@ -72,24 +72,24 @@ static int compare_on_device(struct verifier *v, const struct kept *k, uint32_t 
         return 0;
     uint64_t size = dtype_bytes(b->dtype);
     out->worst_got =
-        compare_decode((uint32_t)b->dtype, compare_load(k->out[i], size, sum.worst_elem));
+        compare_decode((uint32_t)b->dtype, compare_element_bits(k->out[i], size, sum.worst_elem));
     if (!sum.bad && !sum.unwritten)
         return 0;
     double *want = xmalloc(b->elems * sizeof *want), *mag = xmalloc(b->elems * sizeof *mag);
     int rc = d->ops->truth_fetch(d, i, want, mag, err);
     if (rc == 0)
         compare_output(&(struct compare_input){b, k->out[i], want, mag, k->call.poison + i},
-                       run_threads(v->r), &v->r->arena, out);
+                       job_run_threads(v->r), &v->r->arena, out);
     free(want);
     free(mag);
     return rc;
 }
 
 /* Returns the call on the same data without the changed element, or NULL if there is none. */
-static const struct kept *unperturbed(const struct run *r, const struct kept *k)
+static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
-        const struct kept *o = &r->kept.items[i];
+        const struct kept_call *o = &r->kept.items[i];
         if (o->c == k->c && o->call.seed == k->call.seed && o->call.perturb_buffer < 0)
             return o;
     }
@@ -103,18 +103,18 @@ static uint64_t count_stale(const struct job_buffer *b, const struct result_comp
                             const void *got, const void *before)
 {
     uint64_t size = dtype_bytes(b->dtype), same = 0;
-    for (uint32_t s = 0; s < cmp->nsamples; s++)
-        same += compare_load(got, size, cmp->sample_elem[s]) ==
-                compare_load(before, size, cmp->sample_elem[s]);
-    return cmp->nsamples ? same * (cmp->bad + cmp->unwritten) / cmp->nsamples : 0;
+    for (uint32_t s = 0; s < cmp->nexamples; s++)
+        same += compare_element_bits(got, size, cmp->example_elem[s]) ==
+                compare_element_bits(before, size, cmp->example_elem[s]);
+    return cmp->nexamples ? same * (cmp->bad + cmp->unwritten) / cmp->nexamples : 0;
 }
 
-static int verify_call(struct verifier *v, const struct kept *k, struct err *err)
+static int verify_call(struct verifier *v, const struct kept_call *k, struct err *err)
 {
-    struct run *r = v->r;
+    struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     struct result_call *call = &r->calls[k->c].items[k->k];
-    const struct kept *before = unperturbed(r, k);
+    const struct kept_call *before = unperturbed(r, k);
     if (compute(v, k, err) < 0)
         return -1;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
@@ -126,7 +126,7 @@ static int verify_call(struct verifier *v, const struct kept *k, struct err *err
         if (v->oracle)
             compare_output(&(struct compare_input){&c->buffers[i], k->out[i], v->truth.want[i],
                                                    v->truth.mag[i], k->call.poison + i},
-                           run_threads(r), &r->arena, out);
+                           job_run_threads(r), &r->arena, out);
         else if (compare_on_device(v, k, i, out, err) < 0)
             return -1;
         if (before && before->out[i] && out->bad)
@@ -136,21 +136,21 @@ static int verify_call(struct verifier *v, const struct kept *k, struct err *err
 }
 
 /* Verifies a call that ran only a sample of its blocks. */
-static int verify_sample(struct verifier *v, const struct kept *k, struct err *err)
+static int verify_block_sample(struct verifier *v, const struct kept_call *k, struct err *err)
 {
-    struct run *r = v->r;
+    struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     struct result_call *call = &r->calls[k->c].items[k->k];
     if (!v->oracle)
         return 0;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
-    return spots_verify(v->oracle, c, &k->call, k->pieces, run_threads(r), &r->arena,
-                        call->compares, &call->ncompares, err);
+    return verify_elements(v->oracle, c, &k->call, k->pieces, job_run_threads(r), &r->arena,
+                           call->compares, &call->ncompares, err);
 }
 
 static int by_case_and_data(const void *pa, const void *pb)
 {
-    const struct kept *a = pa, *b = pb;
+    const struct kept_call *a = pa, *b = pb;
     if (a->c != b->c)
         return a->c < b->c ? -1 : 1;
     if (a->call.seed != b->call.seed)
@@ -158,14 +158,14 @@ static int by_case_and_data(const void *pa, const void *pb)
     return a->k < b->k ? -1 : a->k > b->k;
 }
 
-int run_verify(struct run *r, struct err *err)
+int verify_kept_calls(struct job_run *r, struct err *err)
 {
     struct verifier v = {.r = r};
     int rc = open_truth(&v, err);
     qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
-        const struct kept *k = &r->kept.items[i];
-        rc = k->pieces ? verify_sample(&v, k, err) : verify_call(&v, k, err);
+        const struct kept_call *k = &r->kept.items[i];
+        rc = k->pieces ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;
             r->res.where_call = k->k;

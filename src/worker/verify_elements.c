@@ -24,7 +24,7 @@ static const double fills[NFILLS] = {NAN, 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
-struct spots {
+struct verify_elements {
     struct ref_ctx ctx; /* first: need() gets a pointer to it and casts */
     struct oracle *o;
     const struct job_case *c;
@@ -70,7 +70,7 @@ static uint8_t piece_shift(uint64_t elem_bytes)
 /* The oracle calls this for every element that it reads. */
 static void need(const struct ref_ctx *ctx, int tensor, int64_t i)
 {
-    struct spots *s = (struct spots *)ctx;
+    struct verify_elements *s = (struct verify_elements *)ctx;
     struct lazy *z = tensor < 0 ? &s->scratch : &s->in[tensor];
     uint64_t piece = (uint64_t)i >> (tensor < 0 ? s->scratch_shift : s->shift[tensor]);
     if (!lazy_made(z, piece))
@@ -82,7 +82,7 @@ static bool is_output(const struct job_buffer *b)
     return b->role == JOB_OUTPUT || b->role == JOB_INOUT;
 }
 
-static void clear_results(struct spots *s)
+static void clear_results(struct verify_elements *s)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++) {
         double *mag = s->ctx.out_mag[b];
@@ -92,7 +92,7 @@ static void clear_results(struct spots *s)
     }
 }
 
-static int set_up(struct spots *s, const struct job_call *call, struct err *err)
+static int set_up(struct verify_elements *s, const struct job_call *call, struct err *err)
 {
     for (uint32_t i = 0; i < s->c->nbuffers; i++) {
         const struct job_buffer *b = &s->c->buffers[i];
@@ -117,7 +117,7 @@ static int set_up(struct spots *s, const struct job_call *call, struct err *err)
     return 0;
 }
 
-static void tear_down(struct spots *s)
+static void tear_down(struct verify_elements *s)
 {
     for (uint32_t i = 0; i < s->c->nbuffers; i++) {
         unreserve(s->ctx.in[i], s->c->buffers[i].bytes);
@@ -134,7 +134,8 @@ static void tear_down(struct spots *s)
 
 /* ---- which units ----------------------------------------------------------------------------- */
 
-void spots_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first, uint64_t *end)
+void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first,
+                           uint64_t *end)
 {
     *first = (uint64_t)((unsigned __int128)at * units / parts);
     *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
@@ -153,17 +154,18 @@ static void part_of_element(const struct job_buffer *b, uint32_t level, uint64_t
     *at = elem / (b->elems / *parts);
 }
 
-static void units_of(const struct spots *s, uint32_t b, uint32_t level, uint64_t elem,
+static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem,
                      uint32_t phase, uint64_t *first, uint64_t *end)
 {
     uint64_t at, parts;
     bool last = phase + 1 == s->c->nphases;
     part_of_element(&s->c->buffers[b], last ? s->c->buffers[b].rank : level, elem, &at, &parts);
-    spots_units(at, parts, s->c->phases[phase].units, first, end);
+    verify_elements_units(at, parts, s->c->phases[phase].units, first, end);
 }
 
 /* Whether units [first, end) of a phase were not asked for before. */
-static bool is_new(struct spots *s, uint32_t phase, uint64_t first, uint64_t end, bool remember)
+static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, uint64_t end,
+                   bool remember)
 {
     uint64_t key = poison_mix(poison_mix(first * JOB_MAX_PHASES + phase) + end) | 1;
     uint64_t at = key % SEEN_SIZE;
@@ -181,7 +183,7 @@ static bool is_new(struct spots *s, uint32_t phase, uint64_t first, uint64_t end
 
 /* Returns an upper bound on the cost of the element's units that no other element has asked for: as
  * if each phase did all of the work. */
-static double cost_of(struct spots *s, uint32_t b, uint32_t level, uint64_t elem)
+static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
     for (uint32_t p = 0; p < s->c->nphases; p++) {
@@ -195,7 +197,7 @@ static double cost_of(struct spots *s, uint32_t b, uint32_t level, uint64_t elem
     return s->c->scratch_elems ? cost * NFILLS : cost;
 }
 
-static void add_units(struct spots *s, uint32_t b, uint32_t level, uint64_t elem)
+static void add_units(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     for (uint32_t p = 0; p < s->c->nphases; p++) {
         uint64_t first, end;
@@ -206,7 +208,7 @@ static void add_units(struct spots *s, uint32_t b, uint32_t level, uint64_t elem
     }
 }
 
-static void clear_units(struct spots *s)
+static void clear_units(struct verify_elements *s)
 {
     for (uint32_t p = 0; p < s->c->nphases; p++)
         s->units[p].n = 0;
@@ -237,7 +239,7 @@ static void sort_units(struct unit_vec *v)
 }
 
 /* Runs all phases. Scratch that no unit writes holds `fill`. */
-static int run_units(struct spots *s, double fill, struct err *err)
+static int run_units(struct verify_elements *s, double fill, struct err *err)
 {
     uint64_t bytes = s->c->scratch_elems * sizeof(double);
     lazy_release(&s->scratch);
@@ -255,7 +257,7 @@ static int run_units(struct spots *s, double fill, struct err *err)
 
 /* Copies the results of one run, piece by piece: first the values of a piece, then its
  * magnitudes. */
-static void copy_results(const struct spots *s, double *to)
+static void copy_results(const struct verify_elements *s, double *to)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
         vec_each (const struct device_piece, p, &s->pieces[b]) {
@@ -272,7 +274,7 @@ static bool differ(double a, double b)
 
 /* Marks each element as unknown whose result differs from `was`, in both places: it depends on
  * scratch that no unit wrote. */
-static void drop_changed(const struct spots *s, double *was)
+static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
         vec_each (const struct device_piece, p, &s->pieces[b]) {
@@ -287,7 +289,7 @@ static void drop_changed(const struct spots *s, double *was)
 }
 
 /* Runs the units. Afterwards every element of the pieces has its truth, or mag COMPARE_SKIPPED. */
-static int find_truth(struct spots *s, struct err *err)
+static int find_truth(struct verify_elements *s, struct err *err)
 {
     size_t n = 0;
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -315,7 +317,7 @@ static bool is_written(const struct device_piece *p, uint32_t i)
 }
 
 /* Draws a written element of the piece. */
-static uint32_t draw(struct spots *s, const struct device_piece *p)
+static uint32_t draw(struct verify_elements *s, const struct device_piece *p)
 {
     uint32_t n = 0, i = 0;
     for (uint32_t k = 0; k < p->elems; k++)
@@ -329,7 +331,7 @@ static uint32_t draw(struct spots *s, const struct device_piece *p)
 
 /* Draws some elements and returns the largest. Where most values are near zero (a softmax), a small
  * element would be right whatever it holds. */
-static uint32_t draw_large(struct spots *s, const struct device_piece *p, enum dtype t)
+static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0;
     double most = -1;
@@ -346,7 +348,7 @@ static uint32_t draw_large(struct spots *s, const struct device_piece *p, enum d
 
 /* Finds how much of the earlier phases an element needs: tries levels on one element, from the
  * fewest units to all of them. */
-static int find_level(struct spots *s, uint32_t b, struct err *err)
+static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
     const struct device_piece *p = &s->pieces[b].items[0];
@@ -366,7 +368,7 @@ static int find_level(struct spots *s, uint32_t b, struct err *err)
     return 0;
 }
 
-static void choose_elements(struct spots *s)
+static void choose_elements(struct verify_elements *s)
 {
     double spent = 0;
     uint32_t n = 0;
@@ -385,18 +387,18 @@ static void choose_elements(struct spots *s)
             }
 }
 
-int spots_verify(struct oracle *o, const struct job_case *c, const struct job_call *call,
-                 const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
-                 struct result_compare *compares, uint32_t *n, struct err *err)
+int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
+                    const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
+                    struct result_compare *compares, uint32_t *n, struct err *err)
 {
-    struct spots *s = xcalloc(1, sizeof *s);
-    *s = (struct spots){.ctx = {.axis = c->axes, .scalar = c->scalars, .need = need},
-                        .o = o,
-                        .c = c,
-                        .pieces = pieces,
-                        .nthreads = nthreads,
-                        .ops = MAX(c->flops, c->min_bytes),
-                        .rng = call->seed};
+    struct verify_elements *s = xcalloc(1, sizeof *s);
+    *s = (struct verify_elements){.ctx = {.axis = c->axes, .scalar = c->scalars, .need = need},
+                                  .o = o,
+                                  .c = c,
+                                  .pieces = pieces,
+                                  .nthreads = nthreads,
+                                  .ops = MAX(c->flops, c->min_bytes),
+                                  .rng = call->seed};
     int rc = set_up(s, call, err);
     for (uint32_t b = 0; b < c->nbuffers && rc == 0; b++)
         if (pieces[b].n)

@@ -2,7 +2,7 @@
  * verify_elements.h - finds the truth of a few elements of a call that is too large to verify
  * whole.
  *
- *     spots_verify(oracle, jcase, call, pieces, nthreads, &arena, compares, &n, err)
+ *     verify_elements(oracle, jcase, call, pieces, nthreads, &arena, compares, &n, err)
  *
  * The caller gives pieces of the outputs. We draw elements of them and run the oracle's units that
  * compute these elements; inputs are generated where a unit reads them. The task does not say which
@@ -25,12 +25,13 @@
 
 /* `pieces` has one entry for each buffer of the case. Appends to compares[*n] for each output with
  * at least one known element. */
-int spots_verify(struct oracle *o, const struct job_case *c, const struct job_call *call,
-                 const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
-                 struct result_compare *compares, uint32_t *n, struct err *err);
+int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
+                    const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
+                    struct result_compare *compares, uint32_t *n, struct err *err);
 
 /* Returns the units [*first, *end) of `units` that cover the same part as part `at` of `parts`
  * does. */
-void spots_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first, uint64_t *end);
+void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first,
+                           uint64_t *end);
 
 #endif

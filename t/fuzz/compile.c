@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "compile/cache_entry.h"
+#include "compile/compile_service.h"
 #include "compile/diag.h"
-#include "compile/entry.h"
 #include "compile/family.h"
 #include "compile/lex.h"
 #include "compile/ptx.h"
 #include "compile/sass.h"
-#include "compile/service.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -87,7 +87,7 @@ static void binary(const char *s, size_t n)
     struct compiled c = {0};
     struct sass_vec v = VEC_INIT;
     struct arena a = ARENA_INIT;
-    entry_read(s, n, &c);
+    cache_entry_read(s, n, &c);
     compiled_release(&c);
     sass_count(s, n, "", &v, NULL, &a, NULL);
     vec_release(&v);
@@ -100,18 +100,18 @@ static void wire(const char *s, size_t n)
 {
     struct arena a = ARENA_INIT;
     struct strbuf sb = STRBUF_INIT(64 << 20);
-    struct job_request rq = {0};
-    struct job_result res = {0};
+    struct compile_job_request rq = {0};
+    struct compile_job_result res = {0};
     struct family_record rec = {0};
-    if (job_request_read(s, n, &rq, &a, NULL) == 0) {
-        job_request_write(&rq, &sb);
-        if (job_request_read(sb.buf, sb.len, &rq, &a, NULL) < 0)
+    if (compile_job_request_read(s, n, &rq, &a, NULL) == 0) {
+        compile_job_request_write(&rq, &sb);
+        if (compile_job_request_read(sb.buf, sb.len, &rq, &a, NULL) < 0)
             abort();
         strbuf_clear(&sb);
     }
-    if (job_result_read(s, n, &res, &a, NULL) == 0) {
-        job_result_write(&res, &sb);
-        if (job_result_read(sb.buf, sb.len, &res, &a, NULL) < 0)
+    if (compile_job_result_read(s, n, &res, &a, NULL) == 0) {
+        compile_job_result_write(&res, &sb);
+        if (compile_job_result_read(sb.buf, sb.len, &res, &a, NULL) < 0)
             abort();
         strbuf_clear(&sb);
     }

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (!ncu_kernel(t, i))
                 BUG("a launch without a kernel");
         ncu_counters(t, 0, ncu_launches(t), "time:0", &v);
-        prof_verdict(&sb, &v, 2500);
+        prof_verdict_text(&sb, &v, 2500);
         strbuf_release(&sb);
         verdict_release(&v);
     }

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             BUG("what was read again is not the same");
         if (verdict_cmp(&v, &again) != 0 && v.score == v.score)
             BUG("a verdict is not as good as itself");
-        prof_verdict(&sb, &v, 2500);
+        prof_verdict_text(&sb, &v, 2500);
         verdict_text(&sb, &v);
         strbuf_release(&sb);
         json_decref(twice);

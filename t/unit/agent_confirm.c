@@ -44,8 +44,8 @@ static void test_confirmed(void **state)
     assert_int_equal(o.m.nodes.n, 4); /* it is no candidate of its own */
     assert_true(recorded_again(&o, 3, kind));
     assert_string_equal(kind, "pass");
-    assert_true(o.m.has_beside && o.m.confirmed);
-    beside_print(&o.m, &sb);
+    assert_true(o.m.has_with_torch && o.m.confirmed);
+    against_baselines_print(&o.m, &sb);
     assert_string_equal(sb.buf,
                         "  candidate 3 against its baselines, evaluated once more at the end of "
                         "the run:\n"
@@ -58,11 +58,11 @@ static void test_confirmed(void **state)
                                    "| --- | ---: | ---: | ---: |\n"
                                    "| R=1 | 85.0 us | 200.0 us, 2.35x [2.33, 2.38] | 50.0 us, "
                                    "0.59x [0.58, 0.59] |\n"));
-    json_t *j = summary_json(&o.m);
+    json_t *j = run_summary_json(&o.m);
     assert_true(json_is_true(json_object_get(j, "confirmed")));
     assert_int_equal(json_array_size(json_object_get(j, "beside")), 3);
     json_decref(j);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     strbuf_release(&sb);
 }
 
@@ -81,8 +81,8 @@ static void test_nothing_to_confirm(void **state)
     struct outcome o = run_on_gpu(&c, downhill_script, &f);
     assert_string_equal(f.orders, "ahh");
     assert_string_equal(o.m.run.reason, "");
-    assert_true(o.m.has_beside && !o.m.confirmed);
-    summary_release(&o.m);
+    assert_true(o.m.has_with_torch && !o.m.confirmed);
+    run_summary_release(&o.m);
 
     new_store(); /* the emulator */
     f = (struct fake){.model = true};
@@ -91,14 +91,14 @@ static void test_nothing_to_confirm(void **state)
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "aaa"); /* which is the same as "here" there */
     assert_string_equal(o.m.run.reason, "");
-    assert_false(o.m.has_beside);
-    summary_release(&o.m);
+    assert_false(o.m.has_with_torch);
+    run_summary_release(&o.m);
     c.steps = 4; /* resumed on a GPU */
     f = (struct fake){.gpu = true};
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "aha");
     assert_true(o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.steps = 2;
 
     new_store(); /* no PyTorch there */
@@ -108,13 +108,13 @@ static void test_nothing_to_confirm(void **state)
     assert_string_equal(o.m.run.state, "done");
     assert_string_equal(o.m.run.reason, "the best kernel is not confirmed: PyTorch did not run "
                                         "beside candidate 0");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 
     c.baselines = false; /* not wanted */
     o = run_on_gpu(&c, steady_script, &f);
     assert_string_equal(f.orders, "ahh");
     assert_string_equal(o.m.run.reason, "");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* 100 us, then 80 and 60 which pass only once, and 70. */
@@ -147,13 +147,13 @@ static void test_luck(void **state)
     assert_string_equal(kind, "unsafe");
     assert_true(recorded_again(&o, 2, kind));
     assert_true(o.m.confirmed);
-    summary_print(&o.m, &sb);
+    run_summary_print(&o.m, &sb);
     assert_non_null(strstr(sb.buf, aloud));
     assert_non_null(strstr(sb.buf, "best: 70.0 us"));
     report_of(&o, &sb);
     assert_non_null(strstr(sb.buf, aloud));
     assert_non_null(strstr(sb.buf, "- confirm: candidate 3 passed, but failed"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     strbuf_release(&sb);
 }
 
@@ -174,7 +174,7 @@ static void test_much_luck(void **state)
     assert_int_equal(o.m.run.best, 0);
     assert_int_equal(o.m.unconfirmed.n, 2);
     assert_string_equal(o.m.run.reason, "");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.steps = 5; /* the run gives up after three failures */
     o = run_on_gpu(&c, all_luck_script, &f);
     assert_string_equal(f.orders, "ahhhhhaaa");
@@ -182,7 +182,7 @@ static void test_much_luck(void **state)
     assert_int_equal(o.m.unconfirmed.n, 3);
     assert_string_equal(o.m.run.reason,
                         "the best kernel is not confirmed: 3 kernels before it failed theirs");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* If the judge fails at the confirmation, the run is complete without it. */
@@ -200,13 +200,13 @@ static void test_unjudged(void **state)
     assert_string_equal(o.m.run.reason,
                         "the best kernel is not confirmed: the judge failed 3 times");
     assert_int_equal(o.m.run.best, 1);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     f = (struct fake){.gpu = true};
     o = carry_on(&c, id, &f); /* the judge works again */
     assert_string_equal(f.orders, "a");
     assert_string_equal(o.m.run.reason, "");
     assert_true(o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static struct run_config hasty;
@@ -228,14 +228,14 @@ static void test_budgets(void **state)
     assert_string_equal(f.orders, "aha");
     assert_string_equal(o.m.run.reason, "the budget of 2 judged candidates is used up");
     assert_true(o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     hasty = config("refine");
     o = run_on_gpu(&hasty, hasty_script, &f);
     assert_string_equal(f.orders, "ah");
     assert_string_equal(o.m.run.reason,
                         "the budget of 0 s is used up; the best kernel is not confirmed");
     assert_int_equal(o.m.run.best, 1);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* More steps after a confirmation: the new best is confirmed, too, and nothing is done twice. */
@@ -248,32 +248,32 @@ static void test_more_steps(void **state)
     struct outcome o = run_on_gpu(&c, lucky_script, &f);
     int64_t id = o.m.run.id;
     assert_string_equal(f.orders, "ahha");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     f = (struct fake){.gpu = true};
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "");
     assert_true(o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.steps = 3;
     c.budget.wall_ns = 1; /* recorded confirmations count even if no time is left */
     f = (struct fake){.gpu = true};
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "");
     assert_true(o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.budget.wall_ns = 0;
     o = carry_on(&c, id, &f);
     assert_string_equal(f.orders, "ha"); /* its best failed: back to one that was confirmed */
     assert_int_equal(o.m.run.best, 2);
     assert_true(recorded_again(&o, 3, kind) && o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* ---- killed, interrupted, replayed ---------------------------------------------------------- */
 
 static size_t verdicts_of(int64_t id)
 {
-    struct verdict_vec list = VEC_INIT;
+    struct verdict_rec_vec list = VEC_INIT;
     struct arena mem = ARENA_INIT;
     struct err err = ERR_INIT;
     if (store_verdict_list(store, id, &list, &mem, &err) < 0)
@@ -295,8 +295,8 @@ static void test_killed(void **state)
     c.steps = 3;
     struct outcome o = run_on_gpu(&c, lucky_script, &f);
     lineage(&o, &want);
-    summary_print(&o.m, &got);
-    summary_release(&o.m);
+    run_summary_print(&o.m, &got);
+    run_summary_release(&o.m);
     unsigned killed = 0, while_confirming = 0;
     bool more = true;
     for (uint64_t n = 0; more; n++) {
@@ -314,7 +314,7 @@ static void test_killed(void **state)
         assert_string_equal(got.buf, want.buf);
         assert_int_equal(o.m.run.best, 2);
         assert_true(o.m.confirmed);
-        summary_release(&o.m);
+        run_summary_release(&o.m);
     }
     assert_true(killed > 20);
     assert_true(while_confirming > 2);
@@ -341,12 +341,12 @@ static void test_interrupted(void **state)
     assert_string_equal(f.orders, "a");
     assert_string_equal(o.m.run.state, "done");
     assert_true(o.m.confirmed);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     arena_release(&mem);
 }
 
 /* Replays a recording of the last run; returns how many candidates differ. */
-static int replay_last(const struct run_config *c, const char *path, struct summary *m)
+static int replay_last(const struct run_config *c, const char *path, struct run_summary *m)
 {
     struct err err = ERR_INIT;
     struct strbuf differ = STRBUF_INIT(1 << 20);
@@ -372,8 +372,8 @@ static int replay_last(const struct run_config *c, const char *path, struct summ
         fail_with("agent_run", &err);
     agent_close(a);
     int differs = record_compare(store, id, r, &differ, &err);
-    if (summary_load(m, store, "last", &err) < 0)
-        fail_with("summary_load", &err);
+    if (run_summary_load(m, store, "last", &err) < 0)
+        fail_with("run_summary_load", &err);
     judge_close(j);
     author_close(replayer);
     replay_free(r);
@@ -394,7 +394,7 @@ static void test_fixture(void **state)
     snprintf(path, sizeof path, "%s/confirm.jsonl", dir ? dir : tmp.path);
     if (record_export(store, "last", path, &err) < 0)
         fail_with("record_export", &err);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static void test_replayed(void **state)
@@ -402,21 +402,21 @@ static void test_replayed(void **state)
     struct run_config c = config("refine");
     struct err err = ERR_INIT;
     struct fake f;
-    struct summary m;
+    struct run_summary m;
     char path[600];
     c.steps = 3;
     snprintf(path, sizeof path, "%s/rec.jsonl", tmp.path);
     struct outcome o = run_on_gpu(&c, lucky_script, &f);
     if (record_export(store, "last", path, &err) < 0)
         fail_with("record_export", &err);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     assert_int_equal(replay_last(&c, path, &m), 0);
     assert_int_equal(m.drift, 0);
     assert_int_equal(m.run.best, 2);
     assert_int_equal(m.unconfirmed.n, 1);
     assert_true(m.confirmed);
     assert_string_equal(m.run.reason, "");
-    summary_release(&m);
+    run_summary_release(&m);
 
     /* a recording that has none */
     new_store();
@@ -425,12 +425,12 @@ static void test_replayed(void **state)
     o = carry_on(&c, new_run(&c), &f);
     if (record_export(store, "last", path, &err) < 0)
         fail_with("record_export", &err);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     assert_int_equal(replay_last(&c, path, &m), 0);
     assert_string_equal(m.run.state, "done");
     assert_string_equal(m.run.reason,
                         "the best kernel is not confirmed: the recording does not have it");
-    summary_release(&m);
+    run_summary_release(&m);
 }
 
 int main(void)

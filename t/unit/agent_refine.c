@@ -30,7 +30,7 @@ static void test_refine(void **state)
     const char *last = strstr(prompts.buf, "@@ code 4");
     assert_non_null(last);
     assert_non_null(strstr(last, "layout: rows => 0.40x"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* A structural step that is 10% slower becomes the parent, and its child is the new best. */
@@ -51,7 +51,7 @@ static void test_refine_trial(void **state)
     assert_string_equal(node(&o, 1)->fate, "on trial");
     assert_int_equal(node(&o, 2)->parent, 1);
     assert_string_equal(node(&o, 2)->fate, "best");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static void test_refine_trial_ends(void **state)
@@ -62,7 +62,7 @@ static void test_refine_trial_ends(void **state)
     assert_int_equal(node(&o, 2)->parent, 1);
     assert_int_equal(node(&o, 3)->parent, 2); /* nearer */
     assert_int_equal(node(&o, 4)->parent, 0); /* the best again */
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static void test_refine_gives_up(void **state)
@@ -74,11 +74,11 @@ static void test_refine_gives_up(void **state)
     assert_int_equal(o.rc, 1);
     assert_non_null(strstr(o.stop, "no first kernel"));
     assert_int_equal(o.m.nodes.n, 6);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.repairs = 0;
     o = run(&c, hopeless_script);
     assert_int_equal(o.m.nodes.n, 2);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* Counters are in no prompt and in no facts before the delay, and in all after it. */
@@ -100,16 +100,16 @@ static void test_delayed_profile(void **state)
             fail_msg("step %u: counters %s", i, told ? "told" : "withheld");
         free(text);
     }
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.profile = PROFILE_NEVER;
     o = run(&c, steady_script);
     assert_null(strstr(prompts.buf, "dram_sectors"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.profile = PROFILE_ALWAYS;
     o = run(&c, steady_script);
     char *second = strstr(prompts.buf, "@@ code 1\n");
     assert_non_null(strstr(second, "dram_sectors"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static char *roofline_script(const struct author_call *c)
@@ -126,7 +126,7 @@ static void test_stops_at_roofline(void **state)
     assert_non_null(strstr(o.stop, "roofline"));
     assert_int_equal(o.m.nodes.n, 2);
     assert_string_equal(o.m.run.state, "done");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static void test_budgets(void **state)
@@ -139,11 +139,11 @@ static void test_budgets(void **state)
     assert_int_equal(o.m.nodes.n, 3);
     assert_non_null(strstr(o.stop, "3 judged"));
     assert_string_equal(o.m.run.state, "stopped");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.budget = (struct budget){.tokens = 450};
     o = run(&c, steady_script);
     assert_int_equal(o.asked, 5); /* 110 each: the fifth goes over, the sixth is not asked */
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static char *refused_script(const struct author_call *c)
@@ -174,11 +174,11 @@ static void test_refused(void **state)
     assert_string_equal(node(&o, 2)->kind, "rejected");
     assert_int_equal(o.asked, 6);
     assert_int_equal(o.m.refused, 2);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.dialect = DIALECT_CUDA; /* this dialect accepts the last reply */
     o = run(&c, refused_script);
     assert_string_equal(node(&o, 2)->kind, "pass");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static char *sample_script(const struct author_call *c)
@@ -197,13 +197,13 @@ static void test_sample_and_reflect(void **state)
     assert_int_equal(o.m.nodes.n, 6);
     vec_each (struct node_rec, n, &o.m.nodes)
         assert_int_equal(n->parent, -1);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c = config("reflect");
     c.steps = 4;
     o = run(&c, no_pay_script);
     for (size_t i = 1; i < 4; i++)
         assert_int_equal(node(&o, i)->parent, (int)i - 1);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 int main(void)

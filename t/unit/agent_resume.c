@@ -12,7 +12,7 @@ static bool kill_and_resume(const struct run_config *c, script_fn fn, struct kil
     int64_t id;
     script = fn;
     int status = run_in_child(c, f, &k, &id);
-    struct call_vec before = VEC_INIT;
+    struct call_rec_vec before = VEC_INIT;
     struct arena mem = ARENA_INIT;
     unsigned ended = 0;
     store_call_list(store, id, &before, &mem, &err);
@@ -28,7 +28,7 @@ static bool kill_and_resume(const struct run_config *c, script_fn fn, struct kil
                  ended, o.asked, calls);
     if (store_check(store, &err) < 0)
         fail_with("store_check", &err);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     vec_release(&before);
     arena_release(&mem);
     strbuf_release(&got);
@@ -45,7 +45,7 @@ static void resume_all(const char *strategy, script_fn fn, uint64_t stride)
     struct outcome o = run(&c, fn);
     lineage(&o, &want);
     unsigned calls = o.asked;
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     unsigned killed = 0;
     bool more = true;
     for (uint64_t n = 0; more; n += stride) {
@@ -76,7 +76,7 @@ static void test_export_and_replay(void **state)
     snprintf(path, sizeof path, "%s/rec.jsonl", tmp.path);
     if (record_export(store, "last", path, &err) < 0)
         fail_with("record_export", &err);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 
     struct replay *r;
     struct author *replayer;
@@ -100,13 +100,13 @@ static void test_export_and_replay(void **state)
         fail_with("agent_run", &err);
     agent_close(a);
     assert_int_equal(record_compare(store, id, r, &got, &err), 0);
-    struct summary m;
-    assert_int_equal(summary_load(&m, store, "last", &err), 0);
+    struct run_summary m;
+    assert_int_equal(run_summary_load(&m, store, "last", &err), 0);
     strbuf_clear(&got);
     lineage_print(&m, &got);
     assert_string_equal(got.buf, want.buf);
     assert_int_equal(m.drift, 0);
-    summary_release(&m);
+    run_summary_release(&m);
     judge_close(j);
     author_close(replayer);
     replay_free(r);
@@ -135,7 +135,7 @@ static void test_fixtures(void **state)
         snprintf(path, sizeof path, "%s/%s.jsonl", dir, c.strategy);
         if (record_export(store, "last", path, &err) < 0)
             fail_with("record_export", &err);
-        summary_release(&o.m);
+        run_summary_release(&o.m);
     }
 }
 

@@ -8,7 +8,7 @@
  *     struct run_config c = config("refine");
  *     struct outcome o = run(&c, refine_script);
  *     assert_string_equal(node(&o, 1)->fate, "best");
- *     summary_release(&o.m);
+ *     run_summary_release(&o.m);
  */
 #ifndef T_AGENT_RIG_H
 #define T_AGENT_RIG_H
@@ -29,7 +29,7 @@
 #include "agent/agent.h"
 #include "agent/record.h"
 #include "base/util.h"
-#include "report/summary.h"
+#include "report/run_summary.h"
 #include "sys/file.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"
@@ -333,7 +333,7 @@ static inline struct run_config config(const char *strategy)
 
 struct outcome {
     int rc;
-    struct summary m;
+    struct run_summary m;
     char stop[256];
     unsigned asked, judged;
     uint64_t recorded;
@@ -367,8 +367,8 @@ static inline struct outcome carry_on(const struct run_config *c, int64_t run, s
     o.judged = f->judged;
     agent_close(a);
     snprintf(number, sizeof number, "%lld", (long long)run);
-    if (summary_load(&o.m, store, number, &err) < 0)
-        fail_with("summary_load", &err);
+    if (run_summary_load(&o.m, store, number, &err) < 0)
+        fail_with("run_summary_load", &err);
     for (size_t i = 0; i < f->queue.n; i++)
         free(f->queue.items[i].source);
     vec_release(&f->queue);
@@ -545,7 +545,7 @@ static inline int run_in_child(const struct run_config *c, struct fake f, struct
         if (k)
             store_set_hook(store, kill_here, k);
         struct outcome o = carry_on(c, *id, &f);
-        summary_release(&o.m);
+        run_summary_release(&o.m);
         _exit(0);
     }
     int status;

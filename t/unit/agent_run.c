@@ -12,19 +12,19 @@ static void test_unjudged(void **state)
     struct outcome o = carry_on(&c, id, &f);
     assert_int_equal(o.m.nodes.n, 2); /* retried, not held against it */
     assert_int_equal(o.m.failures, 0);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     new_store();
     f = (struct fake){.unjudged_first = 3};
     id = new_run(&c);
     o = carry_on(&c, id, &f);
     assert_int_equal(o.m.nodes.n, 0);
     assert_string_equal(o.m.run.state, "failed");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     f = (struct fake){.judged = 0};
     o = carry_on(&c, id, &f); /* resumed when the device is back */
     assert_int_equal(o.m.nodes.n, 2);
     assert_string_equal(o.m.run.state, "done");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* When an author is asked for a child, the judge prepares compiles of children of that parent, and
@@ -41,12 +41,12 @@ static void test_prepare(void **state)
     assert_int_equal(o.m.nodes.n, 4);
     assert_int_equal(f.prepared, 3);
     assert_int_equal(f.with_parent, 3);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     f = (struct fake){.judged = 0};
     o = carry_on(&c, id, &f);
     assert_int_equal(o.recorded, 8);
     assert_int_equal(f.prepared, 0);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* No held-out shape, no oracle source, no key, in any prompt of any strategy. */
@@ -80,7 +80,7 @@ static void test_secrets(void **state)
             free(line);
             p += n + (p[n] == '\n');
         }
-        summary_release(&o.m);
+        run_summary_release(&o.m);
     }
     unsetenv("OPENAI_API_KEY");
 }
@@ -93,13 +93,13 @@ static void test_switches(void **state)
     assert_non_null(strstr(prompts.buf, "Changes that help this class"));
     assert_non_null(strstr(prompts.buf, "A complete file, to show the form"));
     /* the stable part comes first and is the same in both calls */
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.class_prompts = false;
     c.zero_shot = true;
     o = run(&c, steady_script);
     assert_null(strstr(prompts.buf, "Changes that help this class"));
     assert_null(strstr(prompts.buf, "A complete file, to show the form"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static char *away(const struct author_call *c)
@@ -124,7 +124,7 @@ static void test_mended_call(void **state)
     struct call_rec paid = o.m.calls.items[0];
     paid.usd = 0.5;
     assert_int_equal(store_call_end(store, id, &paid, &err), 0);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 
     script = steady_script;
     f = (struct fake){.judged = 0};
@@ -137,7 +137,7 @@ static void test_mended_call(void **state)
     assert_int_equal(r->out_tokens, 20);
     assert_int_equal(r->requests, 2);
     assert_float_equal(r->usd, 0.5, 1e-9);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     prices_free(prices);
     prices = NULL;
 }

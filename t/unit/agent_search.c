@@ -16,25 +16,25 @@ static void test_search(void **state)
     assert_string_equal(node(&o, 1)->move, "try harder"); /* the plan names it */
     assert_non_null(strstr(prompts.buf, "<<<IMPROVE BEGINS: change the time>>>"));
     lineage(&o, &a);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     o = run(&c, search_script); /* the same seed, the same tree */
     lineage(&o, &b);
     assert_string_equal(a.buf, b.buf);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.seed = 99;
     o = run(&c, search_script);
     lineage(&o, &b);
     assert_string_not_equal(a.buf, b.buf);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.select = SELECT_GREEDY; /* no seed matters */
     o = run(&c, search_script);
     lineage(&o, &a);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.seed = 1;
     o = run(&c, search_script);
     lineage(&o, &b);
     assert_string_equal(a.buf, b.buf);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.wave = 4; /* in waves: no node twice in one */
     c.select = SELECT_EPS;
     o = run(&c, search_script);
@@ -43,7 +43,7 @@ static void test_search(void **state)
         for (size_t i = first; i < first + 4; i++)
             for (size_t k = first; k < i; k++)
                 assert_true(node(&o, i)->parent != node(&o, k)->parent);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     strbuf_release(&a);
     strbuf_release(&b);
 }
@@ -73,7 +73,7 @@ static void test_search_prunes(void **state)
         pruned += str_eq(n->fate, "pruned");
     assert_true(pruned >= 1);
     assert_int_equal(o.m.run.best, 1);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* The root is the first kernel that could be read, even if it is not candidate 0. It is selected at
@@ -110,7 +110,7 @@ static void test_late_root(void **state)
     assert_non_null(strstr(o.stop, "exhausted"));
     assert_non_null(strstr(prompts.buf, "The root of the tree:\n- candidate 1,"));
     assert_null(strstr(prompts.buf, "The root of the tree:\n- candidate 0"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* The coder changes lines outside the anchor: it is asked again, then the candidate is rejected. */
@@ -130,11 +130,11 @@ static void test_anchors_hold(void **state)
     struct outcome o = run(&c, stray_script);
     assert_string_equal(node(&o, 1)->kind, "rejected");
     assert_non_null(strstr(prompts.buf, "outside every anchor"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
     c.anchors = false;
     o = run(&c, stray_script);
     assert_string_equal(node(&o, 1)->kind, "pass");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 int main(void)

@@ -29,7 +29,7 @@ static void test_team(void **state)
     assert_null(strstr(text, "// judge"));
     assert_null(strstr(text, "void host"));
     free(text);
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 int main(void)

@@ -19,7 +19,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "job/sample.h"
+#include "job/unit_sample.h"
 #include "job/wire.h"
 
 static void test_strbuf_grows_and_caps(void **state)
@@ -137,18 +137,18 @@ static void test_err(void **state)
 static void test_log_filter(void **state)
 {
     unsetenv("HONE_LOG");
-    assert_true(log_on("emu", LOG_WARN));
-    assert_false(log_on("emu", LOG_INFO));
+    assert_true(log_enabled("emu", LOG_WARN));
+    assert_false(log_enabled("emu", LOG_INFO));
     setenv("HONE_LOG", "debug", 1);
-    assert_true(log_on("emu", LOG_DEBUG));
+    assert_true(log_enabled("emu", LOG_DEBUG));
     setenv("HONE_LOG", "author:debug,emu:error", 1);
-    assert_true(log_on("author", LOG_DEBUG));
-    assert_false(log_on("emu", LOG_WARN));
-    assert_true(log_on("emu", LOG_ERROR));
-    assert_true(log_on("sched", LOG_WARN));
-    assert_false(log_on("sched", LOG_INFO));
+    assert_true(log_enabled("author", LOG_DEBUG));
+    assert_false(log_enabled("emu", LOG_WARN));
+    assert_true(log_enabled("emu", LOG_ERROR));
+    assert_true(log_enabled("sched", LOG_WARN));
+    assert_false(log_enabled("sched", LOG_INFO));
     setenv("HONE_LOG", "nonsense,:,a:b:c,,info", 1);
-    assert_true(log_on("sched", LOG_INFO));
+    assert_true(log_enabled("sched", LOG_INFO));
     unsetenv("HONE_LOG");
 }
 
@@ -293,8 +293,8 @@ static void test_sample(void **state)
     (void)state;
     const uint64_t cols = 8192, units = cols * 8192, max = 1 << 16, band = 82 * cols;
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct sample s;
-        sample_units(units, max, seed, &s);
+        struct unit_sample s;
+        unit_sample_draw(units, max, seed, &s);
         assert_int_equal(s.n * s.run, max);
         assert_int_equal(s.start[0], 0);
         assert_int_equal(s.start[s.n - 1] + s.run, units);
@@ -308,9 +308,9 @@ static void test_sample(void **state)
     static const uint64_t small[][2] = {{0, 0}, {0, 5},       {7, 0},      {7, 7},
                                         {8, 7}, {1025, 1024}, {5000, 1500}};
     for (size_t k = 0; k < ARRAY_LEN(small); k++) {
-        struct sample s;
+        struct unit_sample s;
         uint64_t n = small[k][0], most = small[k][1];
-        sample_units(n, most, k, &s);
+        unit_sample_draw(n, most, k, &s);
         assert_true(s.n * s.run <= (most ? most : n));
         assert_true(s.n * s.run == n || most < n);
         for (uint32_t i = 0; i < s.n; i++)

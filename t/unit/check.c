@@ -386,7 +386,7 @@ static size_t warnings_when(const char *checked, const char *timed, bool sampled
     jc[1].name = "time:0";
     struct check_case info[2] = {{ROLE_CHECK, "N=1"}, {ROLE_TIME, "N=99"}};
     struct result_call call = f.calls[4];
-    call.flags |= sampled ? JOB_CALL_SAMPLE : 0;
+    call.flags |= sampled ? JOB_CALL_BLOCK_SAMPLE : 0;
     call.ncompares = verified;
     rc[1] = (struct result_case){1, &call};
     f.job = (struct job){.ncases = 2, .cases = jc};
@@ -415,7 +415,7 @@ static void samples_are_judged(void **state)
     (void)state;
     struct facts f;
     good(&f);
-    f.calls[0].flags |= JOB_CALL_SAMPLE | JOB_CALL_TIMED;
+    f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE | JOB_CALL_TIMED;
     f.cmp[0].rms_ratio = 12;
     f.cmp[0].zero_ratio = 0.3;
     struct verdict v = judge(&f, NULL);
@@ -432,7 +432,7 @@ static void samples_are_judged(void **state)
     assert_non_null(strstr(v.summary, "of 990 elements of 'y' that a sample of blocks wrote"));
     verdict_release(&v);
     good(&f);
-    f.calls[0].flags |= JOB_CALL_SAMPLE;
+    f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
     f.calls[0].most_written = 0.985; /* some results look like poison */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
@@ -444,7 +444,7 @@ static void samples_are_judged(void **state)
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
     good(&f);
-    f.calls[0].flags |= JOB_CALL_SAMPLE;
+    f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
     f.calls[0].ncompares = 0; /* not everything can be verified */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);

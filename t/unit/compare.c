@@ -215,10 +215,10 @@ static void threads_do_not_change_the_answer(void **state)
     assert_int_equal(a.bad, b.bad);
     assert_int_equal(a.worst_elem, b.worst_elem);
     assert_true(a.max_ratio == b.max_ratio);
-    assert_int_equal(a.nsamples, RESULT_MAX_SAMPLES);
-    for (uint32_t i = 1; i < a.nsamples; i++)
-        assert_true(a.sample_elem[i] > a.sample_elem[i - 1]);
-    assert_true(a.sample_elem[a.nsamples - 1] > f.b.elems / 2);
+    assert_int_equal(a.nexamples, RESULT_MAX_EXAMPLES);
+    for (uint32_t i = 1; i < a.nexamples; i++)
+        assert_true(a.example_elem[i] > a.example_elem[i - 1]);
+    assert_true(a.example_elem[a.nexamples - 1] > f.b.elems / 2);
     done(&f);
 }
 

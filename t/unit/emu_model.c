@@ -158,7 +158,7 @@ static void sampled_places(uint64_t seed, uint32_t *hits)
     r.job.seed = seed;
     memset(ran, 0, sizeof ran);
     uint64_t out = emu_run_buffer(&r, "out", JOB_OUTPUT, ran, sizeof ran);
-    r.d->ops->begin_call(r.d, &(struct job_call){.flags = JOB_CALL_TIMED | JOB_CALL_SAMPLE});
+    r.d->ops->begin_call(r.d, &(struct job_call){.flags = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE});
     assert_int_equal(emu_run_kernel(&r, ptx, "k", 960, 1, &out, 1), RESULT_OK);
     emu_run_read(&r, out, ran, sizeof ran);
     emu_run_close(&r);

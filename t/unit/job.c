@@ -95,7 +95,7 @@ static struct job sample(void)
                         .nonce = 5,
                         .seed = 0x123456789abcdef,
                         .nthreads = 3,
-                        .sittings = 2,
+                        .timing_processes = 2,
                         .limits = {1, 2, 3, 4, 5, 6},
                         .gpu = {.name = "h200", .sms = 132, .dram_latency_ns = 600.5},
                         .oracle = "oracle.cubin",

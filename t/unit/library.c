@@ -84,18 +84,18 @@ static void gathers(const struct task *t, enum eval_baselines which, bool emu, c
 {
     struct eval_config cfg = EVAL_CONFIG_INIT;
     struct strbuf source = STRBUF_INIT(1 << 20), got = STRBUF_INIT(256);
-    struct parts p = {.items = NULL};
+    struct bundle_files p = {.items = NULL};
     struct err err = ERR_INIT;
     cfg.baselines = which;
     assert_int_equal(task_simple_kernel(t, &source, &err), 0); /* so "naive" is the same text */
-    struct parts_request rq = {.task = t, .cfg = &cfg, .source = source.buf, .emu = emu};
-    if (parts_baselines(&p, &rq, &err) < 0)
+    struct bundle_files_request rq = {.task = t, .cfg = &cfg, .source = source.buf, .emu = emu};
+    if (bundle_files_baselines(&p, &rq, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < p.n; i++)
         strbuf_addf(&got, "%s ", p.items[i].name);
     assert_string_equal(got.buf, want);
     assert_int_equal(p.notes.n, 0);
-    parts_release(&p);
+    bundle_files_release(&p);
     strbuf_release(&source);
     strbuf_release(&got);
 }

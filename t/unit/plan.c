@@ -249,7 +249,7 @@ static void a_case_holds_what_the_worker_needs(void **state)
     struct shape s;
     struct err err = ERR_INIT;
     assert_int_equal(shape_resolve(&s, t, &t->workloads.items[1], 1, &a, &err), 0);
-    assert_int_equal(plan_case(&c, &s, &a, &err), 0);
+    assert_int_equal(plan_fill_case(&c, &s, &a, &err), 0);
     assert_int_equal(c.nbuffers, 4);
     const struct job_buffer *idx = &c.buffers[2], *out = &c.buffers[3];
     assert_true(c.buffers[0].role == JOB_INPUT && out->role == JOB_OUTPUT);

@@ -123,7 +123,7 @@ static void each_category_has_its_name(void **state)
         assert_int_equal(prof_classify(&k[0], 80000),
                          all[i].value < 60 ? BOUND_LAUNCH : all[i].bound);
         struct strbuf sb = STRBUF_INIT(1000);
-        prof_verdict(&sb, &v, 2500);
+        prof_verdict_text(&sb, &v, 2500);
         assert_true(str_starts(sb.buf, prof_bound_name(all[i].bound)));
         char evidence[16];
         snprintf(evidence, sizeof evidence, "%.0f%%", all[i].value);
@@ -153,7 +153,7 @@ static void modelled_counters(void **state)
         *vec_push(&v.times) = (struct verdict_time){.workload = workload, .who = "naive"};
     }
     struct strbuf sb = STRBUF_INIT(1000);
-    prof_verdict(&sb, &v, 2500);
+    prof_verdict_text(&sb, &v, 2500);
     assert_true(str_starts(sb.buf, "time:0: dram-bound: 70%"));
     assert_non_null(strstr(sb.buf, "\ntime:1: latency-bound:"));
     assert_non_null(strstr(sb.buf, "; model)"));

@@ -12,7 +12,7 @@
 #include "agent/anchors.h"
 #include "agent/extract.h"
 #include "agent/linediff.h"
-#include "agent/testing.h"
+#include "agent/tester.h"
 #include "base/rng.h"
 #include "base/tokens.h"
 #include "base/utf8.h"
@@ -227,7 +227,7 @@ static void test_tester(void **state)
     assert_non_null(t);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct strbuf notes = STRBUF_INIT(16 << 10);
-        struct task *x = extend_task(t, cases[i].reply, &notes);
+        struct task *x = task_with_tester_cases(t, cases[i].reply, &notes);
         assert_int_equal(x ? x->workloads.n - t->workloads.n : 0, cases[i].taken);
         if (!strstr(notes.buf, cases[i].says))
             fail_msg("case %zu: no '%s' in: %s", i, cases[i].says, notes.buf);
@@ -244,8 +244,8 @@ static void test_tester(void **state)
         strbuf_adds(&many, ",{\"axes\": {\"R\": 1, \"C\": 0}}");
     strbuf_adds(&many, "]}");
     uint64_t begun = now_ns();
-    assert_null(extend_task(t, deep.buf, &notes));
-    assert_null(extend_task(t, many.buf, &notes));
+    assert_null(task_with_tester_cases(t, deep.buf, &notes));
+    assert_null(task_with_tester_cases(t, many.buf, &notes));
     assert_true(now_ns() - begun < 10000000000u);
     assert_non_null(strstr(notes.buf, "all after the first"));
     strbuf_release(&deep);
@@ -256,7 +256,7 @@ static void test_tester(void **state)
 
 static void test_linediff(void **state)
 {
-    struct rng r = rng_of(3, 1);
+    struct rng r = rng_seeded(3, 1);
     for (int round = 0; round < 300; round++) {
         struct strbuf a = STRBUF_INIT(4096), b = STRBUF_INIT(4096), got = STRBUF_INIT(8192);
         struct hunk_vec v = VEC_INIT;

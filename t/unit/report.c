@@ -14,7 +14,7 @@
 #include "agent/record.h"
 #include "base/util.h"
 #include "report/page.h"
-#include "report/summary.h"
+#include "report/run_summary.h"
 #include "store/sql.h"
 #include "sys/file.h"
 
@@ -69,12 +69,12 @@ static void put(uint64_t index, int64_t parent, const char *role, const char *ki
     OK(store_node_put(s, run, &n, &err));
 }
 
-static void load(struct summary *m)
+static void load(struct run_summary *m)
 {
-    OK(summary_load(m, s, "last", &err));
+    OK(run_summary_load(m, s, "last", &err));
 }
 
-static char *report(const struct summary *m, const char *file)
+static char *report(const struct run_summary *m, const char *file)
 {
     char path[700];
     struct strbuf sb = STRBUF_INIT(4 << 20);
@@ -99,13 +99,13 @@ static void must_lack(const char *text, const char *bad)
 
 static void test_plots(void **state)
 {
-    struct summary m;
+    struct run_summary m;
     load(&m);
     char *svg = report(&m, "time.svg");
     must_lack(svg, "<circle");
     must_lack(svg, "nan");
     free(svg);
-    summary_release(&m);
+    run_summary_release(&m);
 
     put(0, -1, "code", "pass", 5000, "a <b> & \"c\"");
     load(&m);
@@ -113,7 +113,7 @@ static void test_plots(void **state)
     must_have(svg, "a &lt;b&gt; &amp; &quot;c&quot;");
     must_lack(svg, "nan");
     free(svg);
-    summary_release(&m);
+    run_summary_release(&m);
 
     /* Another program's store: Hone writes neither infinities nor tags in a kind. */
     OK(sql_exec(s,
@@ -127,18 +127,18 @@ static void test_plots(void **state)
     must_lack(svg, "inf");
     must_lack(svg, "<k>");
     must_have(svg, "4.40 us"); /* the axis is that of the candidate that has a time */
-    json_t *j = summary_json(&m);
+    json_t *j = run_summary_json(&m);
     const json_t *nodes = json_object_get(j, "nodes");
     assert_int_equal(json_array_size(nodes), 2);
     assert_string_equal(json_string_value(json_object_get(json_array_get(nodes, 0), "role")), "A?");
     json_decref(j);
     free(svg);
-    summary_release(&m);
+    run_summary_release(&m);
 }
 
 static void test_markup(void **state)
 {
-    struct summary m;
+    struct run_summary m;
     put(0, -1, "code", "pass", 5000, "Layout<Shape<_8>> | `x`");
     OK(store_event_put(s, run, "1", "refused", "two\n# lines <i>", &err));
     load(&m);
@@ -147,12 +147,12 @@ static void test_markup(void **state)
     must_have(page, "Layout&lt;Shape&lt;_8>>    x  | pass");
     must_have(page, "- refused: two # lines &lt;i>\n");
     free(page);
-    summary_release(&m);
+    run_summary_release(&m);
 }
 
 static void test_deep_tree(void **state)
 {
-    struct summary m;
+    struct run_summary m;
     struct strbuf sb = STRBUF_INIT(1 << 20);
     for (int i = 0; i < 80; i++)
         put((uint64_t)i, i - 1, "code", "pass", 5000, "");
@@ -164,13 +164,13 @@ static void test_deep_tree(void **state)
         lines++;
     assert_int_equal(lines, 80);
     strbuf_release(&sb);
-    summary_release(&m);
+    run_summary_release(&m);
 }
 
 /* If a run is killed during a wave, the last candidate may be stored and the first not. */
 static void test_gap(void **state)
 {
-    struct summary m;
+    struct run_summary m;
     put(0, -1, "code", "mismatch", 0, "");
     put(2, 0, "repair", "fault", 0, "second");
     put(3, 2, "repair", "pass", 7000, "third");
@@ -178,23 +178,23 @@ static void test_gap(void **state)
     load(&m);
     assert_int_equal(m.failures_entered, 1);
     assert_int_equal(m.failures_repaired, 1);
-    const struct node_rec *n = summary_candidate(&m, "2", &err);
+    const struct node_rec *n = run_summary_candidate(&m, "2", &err);
     assert_non_null(n);
     assert_string_equal(n->move, "second");
-    assert_ptr_equal(summary_candidate(&m, "best", &err), m.best);
+    assert_ptr_equal(run_summary_candidate(&m, "best", &err), m.best);
     static const char *const none[] = {"1", "4", "-1", "", "2x", " 2", "99999999999999999999"};
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         err_clear(&err);
-        assert_null(summary_candidate(&m, none[i], &err));
+        assert_null(run_summary_candidate(&m, none[i], &err));
         must_have(err.msg, "it has 3, of which 1 pass");
     }
-    summary_release(&m);
+    run_summary_release(&m);
 }
 
 /* A parent after its child, and one that is not there: nothing is read outside the list. */
 static void test_impossible_tree(void **state)
 {
-    struct summary m;
+    struct run_summary m;
     OK(sql_exec(s, "PRAGMA foreign_keys = OFF", &err));
     put(0, 1, "repair", "fault", 0, "");
     put(1, 1000000000, "repair", "fault", 0, "");
@@ -202,7 +202,7 @@ static void test_impossible_tree(void **state)
     load(&m);
     assert_int_equal(m.failures_entered, 1);
     assert_int_equal(m.failures_repaired, 0);
-    summary_release(&m);
+    run_summary_release(&m);
 }
 
 /* A recording can be made of any store; bytes that are not UTF-8 are replaced. */

@@ -68,7 +68,7 @@ static void round_trip(void **state)
     assert_int_equal(out.nonce, 78);
     assert_string_equal(out.modules[1].message, "no torch");
     assert_string_equal(out.cases[0].calls[0].compares[0].pattern, "every 4th column");
-    assert_true(isnan(out.cases[0].calls[0].compares[0].sample_got[0]));
+    assert_true(isnan(out.cases[0].calls[0].compares[0].example_got[0]));
     assert_true(out.cases[0].calls[0].globals_intact);
     assert_false(out.cases[0].calls[1].guards_intact);
     assert_int_equal(out.findings[0].thread[2], 6);

@@ -115,13 +115,13 @@ static void a_spent_budget_leaves_enough_calls(void **state)
 }
 
 /* A job of 7 rounds of candidate and baseline, in three timing processes. */
-static void run_sittings(struct bench *b, const char *kernel)
+static void run_timing_processes(struct bench *b, const char *kernel)
 {
     setup(b, kernel);
     b->c.ncalls = 0;
     b->c.timing = (struct job_timing){7, 7, 2, 0, 77};
     b->job.device = JOB_CUDA;
-    b->job.sittings = 3;
+    b->job.timing_processes = 3;
     b->job.limits.measure_ns = 1000000000;
 }
 
@@ -141,7 +141,7 @@ static void short_kernels_are_timed_in_other_processes(void **state)
     (void)state;
     struct bench b;
     unsigned here[2], again[2], verified = 0;
-    run_sittings(&b, "good");
+    run_timing_processes(&b, "good");
     run(&b);
     assert_int_equal(b.res.status, RESULT_OK);
     count_calls(&b, here, again);
@@ -157,19 +157,19 @@ static void short_kernels_are_timed_in_other_processes(void **state)
 }
 
 /* A fault of the candidate in a further process counts; the loss of that process does not. */
-static void a_further_sitting_may_fail(void **state)
+static void a_further_process_may_fail(void **state)
 {
     (void)state;
     struct bench b;
     unsigned here[2], again[2];
-    run_sittings(&b, "fault later");
+    run_timing_processes(&b, "fault later");
     run(&b);
     assert_int_equal(b.res.status, RESULT_FAULT);
     assert_non_null(strstr(b.res.message, "illegal address"));
     assert_int_equal(b.res.where_case, 0);
     teardown(&b);
 
-    run_sittings(&b, "dies later");
+    run_timing_processes(&b, "dies later");
     run(&b);
     assert_int_equal(b.res.status, RESULT_OK);
     count_calls(&b, here, again);
@@ -185,7 +185,7 @@ static void what_is_long_wrong_or_emulated_sits_once(void **state)
     unsigned here[2], again[2];
     static const char *const kernels[] = {"ages", "constant"};
     for (int i = 0; i < 2; i++) {
-        run_sittings(&b, kernels[i]);
+        run_timing_processes(&b, kernels[i]);
         run(&b);
         count_calls(&b, here, again);
         assert_int_equal(here[0], 7);
@@ -193,7 +193,7 @@ static void what_is_long_wrong_or_emulated_sits_once(void **state)
         teardown(&b);
     }
 
-    run_sittings(&b, "good");
+    run_timing_processes(&b, "good");
     b.job.device = JOB_EMU;
     run(&b);
     count_calls(&b, here, again);
@@ -208,7 +208,7 @@ static void a_torch_baseline_sits_once(void **state)
     (void)state;
     struct bench b;
     unsigned here[2], again[2];
-    run_sittings(&b, "good");
+    run_timing_processes(&b, "good");
     use_python(&b, "ok 1234.5");
     b.c.ncalls = 0;
     run(&b);
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* as hone-worker does */
     if (argc == 2) {          /* a further timing process: this program is the worker */
-        sitting_again = true;
+        second_process = true;
         int rc = run_bundle(argv[1], fake_open, NULL) < 0 ? 3 : 0;
         free(last);
         return rc;
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(slow_baselines_are_timed_once),
         cmocka_unit_test(a_spent_budget_leaves_enough_calls),
         cmocka_unit_test(short_kernels_are_timed_in_other_processes),
-        cmocka_unit_test(a_further_sitting_may_fail),
+        cmocka_unit_test(a_further_process_may_fail),
         cmocka_unit_test(what_is_long_wrong_or_emulated_sits_once),
         cmocka_unit_test(a_torch_baseline_sits_once),
     };

@@ -24,7 +24,7 @@
 #include "job/gen.h"
 #include "job/poison.h"
 #include "worker/bundle.h"
-#include "worker/run.h"
+#include "worker/job_run.h"
 
 enum { GUARD = 64, N = 96 };
 

@@ -24,7 +24,7 @@ static void summary_ignores_an_outlier(void **state)
     for (int i = 0; i < 41; i++)
         v[i] = 100 + i % 5;
     v[7] = 1e9;
-    struct summary s = stats_summary(v, 41, 1);
+    struct stats s = stats_summary(v, 41, 1);
     assert_true(s.median == 102);
     assert_true(s.mad == 1);
     assert_true(s.lo >= 100 && s.hi <= 104 && s.lo <= s.median && s.hi >= s.median);
@@ -39,7 +39,7 @@ static void pairing_cancels_a_common_drift(void **state)
         b[i] = 100 + 10 * i;
         a[i] = 2 * b[i];
     }
-    struct summary r = stats_ratio(a, b, 30, 3);
+    struct stats r = stats_ratio(a, b, 30, 3);
     assert_true(fabs(r.lo - 2) < 1e-12 && fabs(r.hi - 2) < 1e-12);
 }
 
@@ -58,7 +58,7 @@ static void ratio_sees_less_than_a_step(void **state)
     for (int i = 0; i < 100; i++)
         m[i] = a[i];
     assert_true(stats_median(m, 100) == 32 * 375);
-    struct summary r = stats_ratio(a, b, 100, 3);
+    struct stats r = stats_ratio(a, b, 100, 3);
     assert_true(r.median > 1 && r.median < 1.002);
     assert_true(stats_midmean((double[]){1, 2, 3, 4, 5, 6, 7, 1e9}, 8) == 4.5);
 }

@@ -120,11 +120,11 @@ static void test_records(void **state)
     OK(store_run_find(s, "last", &r, &a, &err));
     assert_true(r.id == run && r.best == 0 && r.calls == 1 && r.nodes == 1 && r.passes == 1);
     assert_true(r.out_tokens == 11 && r.usd == 0.25 && r.best_time_ns == 5);
-    struct node_vec nodes = VEC_INIT;
+    struct node_rec_vec nodes = VEC_INIT;
     OK(store_node_list(s, run, &nodes, &a, &err));
     assert_int_equal(nodes.n, 1);
     assert_string_equal(nodes.items[0].fate, "kept");
-    struct event_vec events = VEC_INIT;
+    struct event_rec_vec events = VEC_INIT;
     OK(store_event_list(s, run, &events, &a, &err));
     assert_int_equal(events.n, 1);
     assert_string_equal(events.items[0].text, "hello");

@@ -302,7 +302,7 @@ struct cluster {
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
     uint64_t rng;
-    struct { /* the search for a state that repeats for ever: see sched.c */
+    struct { /* the search for a state that repeats for ever: see warp_sched.c */
         uint64_t steps, next, hash;
         uint32_t rounds, age, power, epoch;
         bool on, reads, writes, cycles;

@@ -239,7 +239,7 @@ struct launch {
     uint32_t resident; /* clusters one host thread may hold at once */
     /* shared between host threads */
     uint32_t next_cluster;  /* atomic */
-    struct {                /* clusters whose state repeats (see sched.c); under emu->lock */
+    struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
         uint32_t held;      /* clusters that all host threads hold */
         uint32_t most;      /* the most that they may hold */
         uint32_t cycling;   /* of those held: clusters seen to repeat their state */
@@ -329,7 +329,7 @@ int exec_unsupported(struct warp *w, const struct insn *in);
 struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes);
 void warp_release(struct warp *w);
 /* call.c: copies the results of a call to the caller's variables. */
-void call_results(struct warp *w, struct frame *callee, uint32_t lanes);
+void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
 /* barrier.c: these lanes have exited, so barriers may be complete now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
 /* A branch target: the instruction with this number of the function being decoded. */
@@ -422,7 +422,7 @@ struct insn_count *count_alloc(struct launch *l);
 /* Adds the host thread's counts to the launch's, and frees them. */
 void count_collect(struct launch *l, struct worker_state *ws);
 /* Turns the collected counts into counters of the device, and a modelled time. */
-void count_report(struct launch *l);
+void count_to_counters(struct launch *l);
 
 /* The work of a launch, scaled to the whole grid: the cost model's input. */
 struct work {

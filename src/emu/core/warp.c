@@ -208,7 +208,7 @@ int warp_return(struct warp *w, uint32_t lanes)
 {
     struct frame *fr = w->frame, *up = fr->caller;
     struct fragment *f = &w->frags[w->cur];
-    call_results(w, fr, lanes);
+    call_return_values(w, fr, lanes);
     fr->mask &= ~lanes;
     if (lanes == w->mask) {
         f->pc = fr->ret_pc;
@@ -260,8 +260,8 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
-/* While sched.c looks for a repeating state: notes whether the cluster reads or writes memory that
- * other clusters can reach. */
+/* While warp_sched.c looks for a repeating state: notes whether the cluster reads or writes memory
+ * that other clusters can reach. */
 static void note_outside_access(struct warp *w, const struct insn *pc)
 {
     struct cluster *c = w->block->cluster;

@@ -506,7 +506,7 @@ static void put_lines(struct launch *l, const char *k, double scale)
     vec_release(&lines);
 }
 
-void count_report(struct launch *l)
+void count_to_counters(struct launch *l)
 {
     const char *k = l->entry->src->name;
     double scale = l->nsample ? (double)l->nclusters / l->nsample : 1;

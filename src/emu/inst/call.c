@@ -28,7 +28,7 @@ static char *param_at(const struct frame *f, const struct ptx_var *v, uint32_t l
     return f->params + (size_t)lane * f->func->param_bytes + v->addr;
 }
 
-void call_results(struct warp *w, struct frame *callee, uint32_t lanes)
+void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes)
 {
     const struct call_info *c = callee->call->aux;
     const struct ptx_func *f = callee->func->src;

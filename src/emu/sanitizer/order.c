@@ -253,7 +253,7 @@ const struct insn *san_insn(const struct warp *w, uint32_t who)
     return f ? &f->insns[who_insn(who) - 1 - f->count_base] : NULL;
 }
 
-void san_party(const struct warp *w, uint32_t who, char *buf, size_t n)
+void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n)
 {
     uint32_t line = 0, t = who_warp(who) * WARP + who_lane(who);
     const uint32_t *b = w->launch->block, *bl = w->block->id;

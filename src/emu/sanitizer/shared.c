@@ -48,7 +48,7 @@ static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, ui
 {
     char other[160];
     const char *var = variable_at(w, off);
-    san_party(w, who, other, sizeof other);
+    san_describe_access(w, who, other, sizeof other);
     emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)off - SMEM_BASE, other,
                 "race in shared memory%s%s: this %s of byte %u is not ordered after the %s by %s",
                 var[0] ? " " : "", var, mine, off - SMEM_BASE, theirs, other);
@@ -93,7 +93,7 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
             continue;
         if (!f->write && !(access & MEM_WRITE))
             continue;
-        san_party(w, f->who, other, sizeof other);
+        san_describe_access(w, f->who, other, sizeof other);
         if (f->write)
             emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
                         "byte %u of shared memory is %s while %s started at %s is still writing "
@@ -586,7 +586,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
         if (s->wclock[c] < s->base || who == WHO_ASYNC || s->wclock[c] <= s->fenced[who_warp(who)])
             continue;
         char other[160];
-        san_party(w, who, other, sizeof other);
+        san_describe_access(w, who, other, sizeof other);
         emu_finding(w, pc, __builtin_ctz(w->active), FIND_ASYNC, "shared",
                     ((int64_t)c << s->shift) - SMEM_BASE, other,
                     "%s reads byte %u of shared memory through the async proxy, but no "

@@ -110,7 +110,7 @@ static inline uint32_t who_insn(uint32_t who)
 /* The instruction of a who, or NULL. */
 const struct insn *san_insn(const struct warp *w, uint32_t who);
 /* "line 41, block (0,0,0) thread (3,0,0)" */
-void san_party(const struct warp *w, uint32_t who, char *buf, size_t n);
+void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n);
 /* Copies the bytes that this lane's store would write to buf and returns their number; 0 if the
  * instruction is no plain store. */
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,

@@ -1,4 +1,4 @@
-#include "cmd/judging.h"
+#include "cmd/eval_command.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ struct task *cmd_load_task(const char *name)
     return t;
 }
 
-static int show(const struct judging *j, const struct verdict *v, const char *source)
+static int show(const struct eval_command *j, const struct verdict *v, const char *source)
 {
     if (j->json) {
         json_t *json = verdict_to_json(v);
@@ -53,7 +53,7 @@ static int evaluate(struct evaluator *e, const struct task *t, const struct strb
     return rc < 0 ? -1 : 0;
 }
 
-int judging_run(const struct judging *j)
+int eval_command_run(const struct eval_command *j)
 {
     struct err err = ERR_INIT;
     struct strbuf source = STRBUF_INIT(CMD_MAX_SOURCE);

@@ -1,8 +1,8 @@
 /*
- * wireform.c - the bytes of requests and results between client and compile children.
+ * compile_job_wire.c - the bytes of requests and results between client and compile children.
  */
 #include "base/util.h"
-#include "compile/service.h"
+#include "compile/compile_service.h"
 #include "job/wire.h"
 
 enum { MAX_SOURCE = 8 << 20, MAX_OPTIONS = 256, MAX_TEXT = 4 << 20 };
@@ -23,7 +23,7 @@ static const char **get_list(struct wire_reader *r, struct arena *a, size_t *n, 
     return items;
 }
 
-void job_request_write(const struct job_request *rq, struct strbuf *out)
+void compile_job_request_write(const struct compile_job_request *rq, struct strbuf *out)
 {
     wire_put_bytes(out, rq->source, (uint32_t)rq->len);
     wire_put_str(out, rq->name);
@@ -37,8 +37,8 @@ void job_request_write(const struct job_request *rq, struct strbuf *out)
     put_list(out, rq->roots, rq->nroots);
 }
 
-int job_request_read(const void *data, size_t len, struct job_request *rq, struct arena *a,
-                     struct err *err)
+int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
+                             struct arena *a, struct err *err)
 {
     struct wire_reader r = wire_reader_of(data, len);
     uint32_t n;
@@ -61,7 +61,7 @@ int job_request_read(const void *data, size_t len, struct job_request *rq, struc
     return 0;
 }
 
-void job_result_write(const struct job_result *res, struct strbuf *out)
+void compile_job_result_write(const struct compile_job_result *res, struct strbuf *out)
 {
     wire_put_u8(out, res->ok);
     wire_put_u32(out, (uint32_t)res->code);
@@ -70,11 +70,11 @@ void job_result_write(const struct job_result *res, struct strbuf *out)
     wire_put_str(out, res->log);
     wire_put_bytes(out, res->ptx, res->ptx_len);
     wire_put_bytes(out, res->cubin, res->cubin_len);
-    wire_put_u32(out, JOB_MAGIC);
+    wire_put_u32(out, COMPILE_JOB_MAGIC);
 }
 
-int job_result_read(const void *data, size_t len, struct job_result *res, struct arena *a,
-                    struct err *err)
+int compile_job_result_read(const void *data, size_t len, struct compile_job_result *res,
+                            struct arena *a, struct err *err)
 {
     struct wire_reader r = wire_reader_of(data, len);
     res->ok = wire_get_u8(&r, "status") != 0;
@@ -82,9 +82,9 @@ int job_result_read(const void *data, size_t len, struct job_result *res, struct
     res->used_pch = wire_get_u8(&r, "used_pch") != 0;
     res->compile_ns = wire_get_u64(&r, "time");
     res->log = wire_get_str(&r, a, MAX_TEXT, "log");
-    res->ptx = wire_get_bytes(&r, a, JOB_MAX_OUTPUT, &res->ptx_len, "ptx");
-    res->cubin = wire_get_bytes(&r, a, JOB_MAX_OUTPUT, &res->cubin_len, "cubin");
-    if (wire_get_u32(&r, "end") != JOB_MAGIC && !r.bad)
+    res->ptx = wire_get_bytes(&r, a, COMPILE_JOB_MAX_OUTPUT, &res->ptx_len, "ptx");
+    res->cubin = wire_get_bytes(&r, a, COMPILE_JOB_MAX_OUTPUT, &res->cubin_len, "cubin");
+    if (wire_get_u32(&r, "end") != COMPILE_JOB_MAGIC && !r.bad)
         r.bad = "end";
     if (r.bad)
         return err_set(err, ERR_INTERNAL, "compile result: bad %s", r.bad);

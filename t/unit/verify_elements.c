@@ -131,8 +131,8 @@ static void verify(struct rig *g)
 {
     struct err err = ERR_INIT;
     g->n = 0;
-    if (spots_verify(g->oracle, &g->c, &g->call, g->pieces, 2, &g->arena, g->compares, &g->n,
-                     &err) < 0)
+    if (verify_elements(g->oracle, &g->c, &g->call, g->pieces, 2, &g->arena, g->compares, &g->n,
+                        &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -162,9 +162,9 @@ static void both_ways(const char *reference, const struct job_phase *phases, uin
     assert_int_equal(g.n, outputs);
     for (uint32_t i = 0; i < g.n; i++) {
         assert_true(g.compares[i].bad > g.compares[i].n / 2);
-        assert_true(g.compares[i].nsamples > 0);
-        for (uint32_t k = 1; k < g.compares[i].nsamples; k++)
-            assert_true(g.compares[i].sample_elem[k - 1] < g.compares[i].sample_elem[k]);
+        assert_true(g.compares[i].nexamples > 0);
+        for (uint32_t k = 1; k < g.compares[i].nexamples; k++)
+            assert_true(g.compares[i].example_elem[k - 1] < g.compares[i].example_elem[k]);
     }
     rig_close(&g);
 }
@@ -253,20 +253,21 @@ static void units_lie_where_elements_do(void **state)
 {
     (void)state;
     uint64_t first, end;
-    spots_units(7, 100, 100, &first, &end);
+    verify_elements_units(7, 100, 100, &first, &end);
     assert_true(first == 7 && end == 8);
-    spots_units(799, 800, 8, &first, &end); /* a unit makes a hundred */
+    verify_elements_units(799, 800, 8, &first, &end); /* a unit makes a hundred */
     assert_true(first == 7 && end == 8);
-    spots_units(3, 8, 800, &first, &end); /* a hundred units make one element */
+    verify_elements_units(3, 8, 800, &first, &end); /* a hundred units make one element */
     assert_true(first == 300 && end == 400);
-    spots_units(1, 3, 10, &first, &end); /* no whole ratio: all units that touch it */
+    verify_elements_units(1, 3, 10, &first, &end); /* no whole ratio: all units that touch it */
     assert_true(first == 3 && end == 7);
-    spots_units((UINT64_C(1) << 43) - 1, UINT64_C(1) << 43, UINT64_C(1) << 43, &first, &end);
+    verify_elements_units((UINT64_C(1) << 43) - 1, UINT64_C(1) << 43, UINT64_C(1) << 43, &first,
+                          &end);
     assert_true(end == UINT64_C(1) << 43 && end - first == 1);
     for (uint64_t parts = 1; parts < 40; parts++)
         for (uint64_t units = 1; units < 40; units++)
             for (uint64_t at = 0, last = 0; at < parts; at++) {
-                spots_units(at, parts, units, &first, &end);
+                verify_elements_units(at, parts, units, &first, &end);
                 assert_true(first < end && end <= units && first <= last);
                 assert_true(at + 1 < parts || end == units);
                 last = end;

@@ -1,12 +1,12 @@
 /*
- * run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
+ * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
- * run_bundle() allocates `struct run`, which belongs to the main thread. Strings in the result
+ * run_bundle() allocates `struct job_run`, which belongs to the main thread. Strings in the result
  * live in its arena, or in the device until the device is closed. The device is closed after
  * result.bin is written. The watchdog holds only a copy of the serialized result.
  */
-#ifndef WORKER_RUN_STATE_H
-#define WORKER_RUN_STATE_H
+#ifndef WORKER_JOB_RUN_STATE_H
+#define WORKER_JOB_RUN_STATE_H
 
 #include "base/arena.h"
 #include "base/vec.h"
@@ -15,7 +15,7 @@
 #include "job/result.h"
 #include "worker/watchdog.h"
 
-VEC_DECL(call_vec, struct result_call);
+VEC_DECL(result_call_vec, struct result_call);
 
 struct sidecar;
 
@@ -27,25 +27,25 @@ struct module_state {
 };
 
 /* Outputs of a verified call, kept until the oracle may be loaded. */
-struct kept {
+struct kept_call {
     uint32_t c;                 /* case */
     uint32_t k;                 /* index of the call in the result */
     struct job_call call;       /* with its seeds */
     void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output */
     struct piece_vec *pieces;   /* in a sampled call, instead of `out`: for each buffer */
 };
-VEC_DECL(kept_vec, struct kept);
+VEC_DECL(kept_call_vec, struct kept_call);
 
 struct rounds;
-struct run {
+struct job_run {
     const char *dir;
     const struct job *job;
     struct device *dev;
     struct arena arena;
     struct result res;
-    struct call_vec calls[JOB_MAX_CASES];
+    struct result_call_vec calls[JOB_MAX_CASES];
     struct module_state mods[JOB_MAX_PROGRAMS];
-    struct kept_vec kept;
+    struct kept_call_vec kept;
     uint64_t kept_bytes, kept_max;
     uint64_t out_hash[JOB_MAX_BUFFERS]; /* of the call before, for JOB_CALL_REPEAT */
     double changed[JOB_MAX_BUFFERS];    /* for in-place tensors: the smallest share that a whole

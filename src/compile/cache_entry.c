@@ -1,4 +1,4 @@
-#include "compile/entry.h"
+#include "compile/cache_entry.h"
 
 #include "job/wire.h"
 
@@ -122,7 +122,7 @@ static void read_diags(struct wire_reader *r, struct compiled *c)
     }
 }
 
-void entry_write(const struct compiled *c, struct strbuf *out)
+void cache_entry_write(const struct compiled *c, struct strbuf *out)
 {
     wire_put_u32(out, VERSION);
     wire_put_u8(out, (uint8_t)(c->ok | c->used_pch << 1 | c->used_family_pch << 2));
@@ -139,7 +139,7 @@ void entry_write(const struct compiled *c, struct strbuf *out)
     write_diags(c, out);
 }
 
-int entry_read(const void *data, size_t len, struct compiled *c)
+int cache_entry_read(const void *data, size_t len, struct compiled *c)
 {
     struct wire_reader r = wire_reader_of(data, len);
     uint32_t n;

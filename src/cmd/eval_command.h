@@ -1,13 +1,13 @@
 /*
- * judging.h - the code that `hone eval`, `hone emu` and `hone profile` share: it loads a task and a
- * kernel file, evaluates the kernel and prints the verdict.
+ * eval_command.h - the code that `hone eval`, `hone emu` and `hone profile` share: it loads a task
+ * and a kernel file, evaluates the kernel and prints the verdict.
  */
-#ifndef CMD_JUDGING_H
-#define CMD_JUDGING_H
+#ifndef CMD_EVAL_COMMAND_H
+#define CMD_EVAL_COMMAND_H
 
 #include "eval/eval.h"
 
-struct judging {
+struct eval_command {
     const char *task, *file;
     struct eval_options options;
     struct eval_config config;
@@ -18,7 +18,7 @@ struct judging {
 };
 
 /* Returns the exit status: 0 the kernel passes, 1 it does not, 3 it could not be judged. */
-int judging_run(const struct judging *j);
+int eval_command_run(const struct eval_command *j);
 /* Loads a task by name or path; prints its problems to stderr. */
 struct task *cmd_load_task(const char *name);
 

@@ -1,11 +1,11 @@
 /*
- * service.h - the process that runs compilers: one child per compile, with limits.
+ * compile_service.h - the process that runs compilers: one child per compile, with limits.
  *
  *     client (hone)                     service                        child, one per compile
  *     compile_start ──SEQPACKET msg──>  queue, slots, deadlines ──fork──> NVRTC or nvcc
  *        request memfd, result memfd,   owns the precompiled headers      reads request,
  *        reply socket                                                     writes result
- *     ticket's fd  <──job_reply───────  waitpid, classify
+ *     ticket's fd  <─compile_job_reply  waitpid, classify
  *
  * Invariants:
  *  1. The service never compiles, and allocates nothing after its start. So all its children begin
@@ -15,10 +15,11 @@
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
  *  3. A child holds no lock except on files. The kernel releases those when the child ends.
  *  4. A reply socket that closes on the client's side cancels its job.
- *  5. Every reply is one struct job_reply; if the socket ends without one, the service died.
+ *  5. Every reply is one struct compile_job_reply; if the socket ends without one, the service
+ * died.
  */
-#ifndef COMPILE_SERVICE_H
-#define COMPILE_SERVICE_H
+#ifndef COMPILE_COMPILE_SERVICE_H
+#define COMPILE_COMPILE_SERVICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,13 +30,13 @@
 #include "base/strbuf.h"
 #include "compile/pch.h"
 
-enum { SERVICE_FD = 3 };
-#define SERVICE_ARG "--service"
+enum { COMPILE_SERVICE_FD = 3 };
+#define COMPILE_SERVICE_ARG "--service"
 
-enum job_kind { JOB_NVRTC, JOB_NVCC, JOB_PCH };
+enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 
 /* One control message. The descriptors request, result and reply come with it. */
-struct job_spec {
+struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
     uint64_t limit_ns, limit_bytes;
@@ -43,24 +44,24 @@ struct job_spec {
     char pch[PCH_PATH_MAX]; /* header to use, built first if it does not exist; "" = none */
     bool pch_if_ready;      /* use it only if it exists already */
 };
-#define JOB_MAGIC 0x31434e48u
+#define COMPILE_JOB_MAGIC 0x31434e48u
 
-enum job_end {
-    JOB_DONE,    /* the child wrote a result */
-    JOB_TIMEOUT, /* ran longer than limit_ns allows */
-    JOB_MEMORY,  /* took more than limit_bytes */
-    JOB_CRASHED, /* ended by a signal, or without a result */
-    JOB_LOST     /* the service could not run it */
+enum compile_job_end {
+    COMPILE_JOB_DONE,    /* the child wrote a result */
+    COMPILE_JOB_TIMEOUT, /* ran longer than limit_ns allows */
+    COMPILE_JOB_MEMORY,  /* took more than limit_bytes */
+    COMPILE_JOB_CRASHED, /* ended by a signal, or without a result */
+    COMPILE_JOB_LOST     /* the service could not run it */
 };
 
-struct job_reply {
-    uint32_t end; /* enum job_end */
+struct compile_job_reply {
+    uint32_t end; /* enum compile_job_end */
     int32_t status;
     uint64_t wall_ns, cpu_ns;
 };
 
 /* What a child reads from the request memfd. */
-struct job_request {
+struct compile_job_request {
     const char *source;
     size_t len;
     const char *name;
@@ -76,15 +77,20 @@ struct job_request {
     size_t nroots;
 };
 
-void job_request_write(const struct job_request *rq, struct strbuf *out);
-int job_request_read(const void *data, size_t len, struct job_request *rq, struct arena *a,
-                     struct err *err);
+void compile_job_request_write(const struct compile_job_request *rq, struct strbuf *out);
+int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
+                             struct arena *a, struct err *err);
 
 /* What a child writes into the result memfd. */
-enum { JOB_TOOL_FAILED = 100, JOB_TOOL_CRASHED, JOB_TOOL_KILLED, JOB_OUT_OF_MEMORY };
-enum { JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine code */
+enum {
+    COMPILE_JOB_TOOL_FAILED = 100,
+    COMPILE_JOB_TOOL_CRASHED,
+    COMPILE_JOB_TOOL_KILLED,
+    COMPILE_JOB_OUT_OF_MEMORY
+};
+enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine code */
 
-struct job_result {
+struct compile_job_result {
     bool ok;
     int code; /* of a failure: one of these, or any other if the source is wrong */
     bool used_pch;
@@ -96,20 +102,21 @@ struct job_result {
     uint32_t cubin_len;
 };
 
-void job_result_write(const struct job_result *r, struct strbuf *out);
-int job_result_read(const void *data, size_t len, struct job_result *r, struct arena *a,
-                    struct err *err);
+void compile_job_result_write(const struct compile_job_result *r, struct strbuf *out);
+int compile_job_result_read(const void *data, size_t len, struct compile_job_result *r,
+                            struct arena *a, struct err *err);
 
-/* The service's main function. It talks on SERVICE_FD; `nvrtc` is the library's path or "". */
-int service_main(const char *nvrtc, unsigned jobs);
+/* The service's main function. It talks on COMPILE_SERVICE_FD; `nvrtc` is the library's path or "".
+ */
+int compile_service_main(const char *nvrtc, unsigned jobs);
 
 /* Runs in a child: compiles and fills the result. `pch` "" = none. */
-void nvrtc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
-               struct arena *a);
+void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
+                   struct compile_job_result *out, struct arena *a);
 int nvrtc_load(const char *path, struct err *err);
-int nvrtc_build_pch(const struct job_request *rq, const struct job_spec *spec);
-void nvcc_job(const struct job_request *rq, const struct job_spec *spec, struct job_result *out,
-              struct arena *a);
+int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
+void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
+                  struct compile_job_result *out, struct arena *a);
 
 /* From now on this process can read only below `roots` and write only below `rw`, if the kernel
  * has Landlock. Without Landlock, only the source scan (lex.h) protects files. */

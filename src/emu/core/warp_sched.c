@@ -1,5 +1,6 @@
 /*
- * sched.c - runs a launch: blocks over host threads, warps within a cluster, deadlocks, limits.
+ * warp_sched.c - runs a launch: blocks over host threads, warps within a cluster, deadlocks,
+ * limits.
  *
  * Each host thread takes clusters in order from a shared counter and runs one to its end, warp by
  * warp in slices. A cluster that runs a long time without finishing may be waiting for another
@@ -657,7 +658,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     if (l->nsample)
         l->nsample = l->begun;
     if (l->count && !l->stop)
-        count_report(l);
+        count_to_counters(l);
     free(l->total);
     if (l->stop) {
         err_set(err, ERR_INPUT, "%s", l->message);

@@ -1,7 +1,7 @@
 /*
- * baseline.c - two simple strategies that papers compare theirs with, at the same budget. `sample`
- * takes the best of n independent replies. `reflect` refines the last reply at each step, even if
- * that candidate failed.
+ * sample_reflect.c - two simple strategies that papers compare theirs with, at the same budget.
+ * `sample` takes the best of n independent replies. `reflect` refines the last reply at each step,
+ * even if that candidate failed.
  */
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ static int run_reflect(struct agent *a, struct err *err)
         rc = writings_try(a, &w, 1, "reflect", &n, err);
         writing_release(&w);
         if (rc == 0) {
-            rc = last ? agent_ledger(a, n, last, n->kind, n->move, err) : 0;
+            rc = last ? agent_add_idea(a, n, last, n->kind, n->move, err) : 0;
             last = n;
         }
     }

@@ -1,4 +1,4 @@
-#include "worker/run.h"
+#include "worker/job_run.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ enum { TELL_NS = 50 * 1000 * 1000 };
 
 /* ---- the result so far ---------------------------------------------------------------------- */
 
-static void serialize(struct run *r)
+static void serialize(struct job_run *r)
 {
     for (uint32_t c = 0; c < r->res.ncases; c++) {
         r->res.cases[c].ncalls = (uint32_t)r->calls[c].n;
@@ -28,7 +28,7 @@ static void serialize(struct run *r)
     result_write(&r->res, &r->bytes);
 }
 
-void run_tell(struct run *r, const char *where, bool now)
+void job_run_save_progress(struct job_run *r, const char *where, bool now)
 {
     uint64_t t = now_ns();
     if (!now && t - r->told_ns < TELL_NS)
@@ -44,8 +44,8 @@ void run_tell(struct run *r, const char *where, bool now)
     bundle_write(r->dir, "progress.bin", r->bytes.buf, r->bytes.len, false, NULL);
 }
 
-enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, uint32_t k,
-                            const char *fmt, ...)
+enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
+                                const char *fmt, ...)
 {
     char text[sizeof((struct err *)0)->msg + 512];
     va_list ap;
@@ -59,14 +59,14 @@ enum result_status run_fail(struct run *r, enum result_status st, uint32_t c, ui
     return st;
 }
 
-unsigned run_threads(const struct run *r)
+unsigned job_run_threads(const struct job_run *r)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned cores = n > 0 ? (unsigned)n : 1;
     return r->job->nthreads ? r->job->nthreads : cores;
 }
 
-void run_note_health(struct run *r, int slot)
+void job_run_note_clocks(struct job_run *r, int slot)
 {
     struct device_health h = {0};
     if (!r->dev->ops->health)
@@ -87,7 +87,7 @@ static uint32_t timed_cases_from(const struct job *j, uint32_t c)
     return n;
 }
 
-static enum result_status run_cases(struct run *r)
+static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;
     uint64_t spent = 0;
@@ -100,13 +100,13 @@ static enum result_status run_cases(struct run *r)
             uint64_t left =
                 r->job->limits.measure_ns > spent ? r->job->limits.measure_ns - spent : 0;
             st = run_rounds(r, c, left / MAX(timed_cases_from(r->job, c), 1u), &spent);
-            run_note_health(r, 1);
+            job_run_note_clocks(r, 1);
         }
     }
     return st;
 }
 
-static void unload_all(struct run *r)
+static void unload_all(struct job_run *r)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++) {
         if (r->mods[m].m)
@@ -124,7 +124,7 @@ static uint64_t memory_to_keep(void)
     return MIN(avail / 2, UINT64_C(64) << 30);
 }
 
-static void describe_device(struct run *r)
+static void describe_device(struct job_run *r)
 {
     struct device_info info = {0};
     if (r->dev->ops->info(r->dev, &info, NULL) < 0)
@@ -134,28 +134,29 @@ static void describe_device(struct run *r)
     r->res.sm = info.sm;
 }
 
-static void run_phases(struct run *r, open_device_fn open_device)
+static void run_phases(struct job_run *r, open_device_fn open_device)
 {
     struct err err = ERR_INIT;
     uint64_t t0 = now_ns();
     if (open_device(&r->dev, r->job, r->dir, &err) < 0) {
-        run_fail(r, RESULT_MACHINE, 0, 0, "%s", err.msg);
+        job_run_fail(r, RESULT_MACHINE, 0, 0, "%s", err.msg);
         return;
     }
     describe_device(r);
-    run_note_health(r, 0);
+    job_run_note_clocks(r, 0);
     uint64_t t1 = now_ns();
     enum result_status st = run_cases(r);
     if (!r->timing_ready)
-        run_note_health(r, 1);
+        job_run_note_clocks(r, 1);
     unload_all(r);
     uint64_t t2 = now_ns();
     r->res.setup_ns = t1 - t0;
     r->res.run_ns = t2 - t1;
     if (st == RESULT_OK && r->kept.n) {
-        run_tell(r, "did not finish: computing the truth after all calls had run", true);
-        if (run_verify(r, &err) < 0)
-            run_fail(r, RESULT_MACHINE, r->res.where_case, r->res.where_call, "%s", err.msg);
+        job_run_save_progress(r, "did not finish: computing the truth after all calls had run",
+                              true);
+        if (verify_kept_calls(r, &err) < 0)
+            job_run_fail(r, RESULT_MACHINE, r->res.where_case, r->res.where_call, "%s", err.msg);
     }
     r->res.verify_ns = now_ns() - t2;
     log_info("worker",
@@ -169,9 +170,10 @@ static void run_phases(struct run *r, open_device_fn open_device)
     r->res.printf_text = text ? text : "";
 }
 
-static void run_init(struct run *r, const char *dir, const struct job *job, uint64_t hash)
+static void job_run_init(struct job_run *r, const char *dir, const struct job *job, uint64_t hash)
 {
-    *r = (struct run){.dir = dir, .job = job, .start_ns = now_ns(), .kept_max = memory_to_keep()};
+    *r = (struct job_run){
+        .dir = dir, .job = job, .start_ns = now_ns(), .kept_max = memory_to_keep()};
     strbuf_init(&r->bytes, RESULT_MAX_BYTES);
     r->res = (struct result){.job_hash = hash,
                              .nonce = job->nonce,
@@ -188,10 +190,10 @@ static void run_init(struct run *r, const char *dir, const struct job *job, uint
         r->res.modules[m].message = "";
 }
 
-static void run_release(struct run *r)
+static void job_run_release(struct job_run *r)
 {
     while (r->kept.n)
-        run_drop_kept(r, r->kept.n - 1);
+        drop_kept_call(r, r->kept.n - 1);
     vec_release(&r->kept);
     for (uint32_t c = 0; c < r->job->ncases; c++)
         vec_release(&r->calls[c]);
@@ -212,12 +214,12 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
     int rc = job_read(&job, data, len, &a, err);
     uint64_t hash = job_hash(data, len);
     free(data);
-    struct run *r = xcalloc(1, sizeof *r); /* too large for the stack */
+    struct job_run *r = xcalloc(1, sizeof *r); /* too large for the stack */
     if (rc == 0)
-        run_init(r, dir, &job, hash);
+        job_run_init(r, dir, &job, hash);
     if (rc == 0 && (rc = watchdog_start(&r->dog, dir, job.limits.wall_ns, err)) == 0) {
         run_phases(r, open_device);
-        run_again(r);
+        time_in_processes(r);
         watchdog_stop(r->dog);
         serialize(r);
         rc = bundle_write(dir, "result.bin", r->bytes.buf, r->bytes.len, true, err);
@@ -226,7 +228,7 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
         char *progress = bundle_path(dir, "progress.bin");
         unlink(progress);
         free(progress);
-        run_release(r);
+        job_run_release(r);
     }
     free(r);
     arena_release(&a);

@@ -1,9 +1,9 @@
 /*
- * session.h - carries out a run from its configuration to its report, for `hone optimize` and
+ * optimize_run.h - carries out a run from its configuration to its report, for `hone optimize` and
  * `hone resume`. It also opens the store for all commands about runs.
  */
-#ifndef CMD_SESSION_H
-#define CMD_SESSION_H
+#ifndef CMD_OPTIMIZE_RUN_H
+#define CMD_OPTIMIZE_RUN_H
 
 #include <stdbool.h>
 
@@ -14,12 +14,12 @@
 #include "store/store.h"
 #include "task/task.h"
 
-#define SESSION_STORE_HELP "the store (default: HONE_STORE, else hone-out/hone.db)"
+#define CMD_STORE_HELP "the store (default: HONE_STORE, else hone-out/hone.db)"
 
 /* Opens the store; set `must_exist` for commands that only read. */
-int session_store(struct store **out, const char *given, bool must_exist, struct err *err);
+int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);
 
-struct session {
+struct optimize_run {
     struct store *store;
     int64_t run; /* its number; for a new run, set once author and device are open */
     const char *run_name;
@@ -32,6 +32,6 @@ struct session {
 };
 
 /* Carries out the run. Prints progress, the summary and the paths written. Returns an exit code. */
-int session_run(struct session *s);
+int optimize_run_finish(struct optimize_run *s);
 
 #endif

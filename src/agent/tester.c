@@ -1,4 +1,4 @@
-#include "agent/testing.h"
+#include "agent/tester.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sys/json.h"
 
 /* A hostile reply may hold megabytes of braces, or very many cases. */
-enum { MAX_BRACES = 100, MAX_LOOKED_AT = 8 * TESTING_MAX_CASES };
+enum { MAX_BRACES = 100, MAX_LOOKED_AT = 8 * TESTER_MAX_CASES };
 
 /* The first JSON object with "cases" in a reply, inside or outside a fence. */
 static json_t *find_json(const char *reply)
@@ -77,11 +77,11 @@ static bool small_and_valid(const struct task *x, struct strbuf *notes)
     bool ok = shape_resolve(&s, x, last, 1, &mem, &err) == 0;
     uint64_t total = 0;
     for (size_t i = 0; ok && i < x->tensors.n; i++)
-        total = s.elems[i] > TESTING_MAX_ELEMS ? UINT64_MAX / 2 : total + s.elems[i];
+        total = s.elems[i] > TESTER_MAX_ELEMS ? UINT64_MAX / 2 : total + s.elems[i];
     if (!ok)
         strbuf_addf(notes, " (%.200s)", err.msg);
-    else if (total > TESTING_MAX_ELEMS) {
-        strbuf_addf(notes, " (more than %u elements)", TESTING_MAX_ELEMS);
+    else if (total > TESTER_MAX_ELEMS) {
+        strbuf_addf(notes, " (more than %u elements)", TESTER_MAX_ELEMS);
         ok = false;
     }
     arena_release(&mem);
@@ -98,7 +98,7 @@ static bool one_value_per_axis(const struct task *t, const json_t *axes)
     return true;
 }
 
-struct task *extend_task(const struct task *t, const char *reply, struct strbuf *notes)
+struct task *task_with_tester_cases(const struct task *t, const char *reply, struct strbuf *notes)
 {
     json_t *root = find_json(reply), *good = json_array(), *c;
     struct task *x = NULL;
@@ -115,7 +115,7 @@ struct task *extend_task(const struct task *t, const char *reply, struct strbuf 
         struct strbuf why = STRBUF_INIT(512);
         json_t *single = json_pack("[O]", c);
         struct task *one = NULL;
-        if (json_array_size(good) == TESTING_MAX_CASES)
+        if (json_array_size(good) == TESTER_MAX_CASES)
             strbuf_adds(&why, " (enough cases)");
         else if (!one_value_per_axis(t, json_object_get(c, "axes")))
             strbuf_adds(&why, " (give every axis one number)");

@@ -1,4 +1,4 @@
-#include "report/summary.h"
+#include "report/run_summary.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static bool is_repair(const struct node_rec *n)
 }
 
 /* The position of the candidate with this number in `nodes`; nodes.n if there is none. */
-static size_t position(const struct summary *m, int64_t index)
+static size_t position(const struct run_summary *m, int64_t index)
 {
     size_t i = 0;
     while (i < m->nodes.n && (int64_t)m->nodes.items[i].index != index)
@@ -28,8 +28,8 @@ static size_t position(const struct summary *m, int64_t index)
     return i;
 }
 
-const struct node_rec *summary_candidate(const struct summary *m, const char *which,
-                                         struct err *err)
+const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
+                                             struct err *err)
 {
     char *end = NULL;
     errno = 0;
@@ -45,7 +45,7 @@ const struct node_rec *summary_candidate(const struct summary *m, const char *wh
 
 /* True if a chain of repairs leads from this node to one that passes. In the list, children come
  * after their parents. */
-static bool repaired(const struct summary *m, const struct node_rec *of)
+static bool repaired(const struct run_summary *m, const struct node_rec *of)
 {
     bool *chain = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *chain), found = false;
     for (size_t i = 0; i < m->nodes.n && !found; i++) {
@@ -59,7 +59,7 @@ static bool repaired(const struct summary *m, const struct node_rec *of)
     return found;
 }
 
-static void count_nodes(struct summary *m)
+static void count_nodes(struct run_summary *m)
 {
     vec_each (struct node_rec, n, &m->nodes) {
         m->judged++;
@@ -82,7 +82,7 @@ static void count_nodes(struct summary *m)
     }
 }
 
-static void count_moves(struct summary *m)
+static void count_moves(struct run_summary *m)
 {
     vec_each (struct idea_rec, i, &m->ideas) {
         struct move_gain *g = NULL;
@@ -108,7 +108,7 @@ static void count_moves(struct summary *m)
     }
 }
 
-static void count_calls(struct summary *m)
+static void count_calls(struct run_summary *m)
 {
     vec_each (struct call_rec, c, &m->calls) {
         m->in_tokens += c->in_tokens;
@@ -124,7 +124,7 @@ static void count_calls(struct summary *m)
     }
 }
 
-int summary_load(struct summary *m, struct store *s, const char *which, struct err *err)
+int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err)
 {
     memset(m, 0, sizeof *m);
     if (store_run_find(s, which, &m->run, &m->arena, err) < 0 ||
@@ -132,20 +132,20 @@ int summary_load(struct summary *m, struct store *s, const char *which, struct e
         store_idea_list(s, m->run.id, &m->ideas, &m->arena, err) < 0 ||
         store_call_list(s, m->run.id, &m->calls, &m->arena, err) < 0 ||
         store_event_list(s, m->run.id, &m->events, &m->arena, err) < 0) {
-        summary_release(m);
+        run_summary_release(m);
         return -1;
     }
     count_nodes(m);
     count_moves(m);
     count_calls(m);
-    if (beside_load(m, s, err) < 0) {
-        summary_release(m);
+    if (against_baselines_load(m, s, err) < 0) {
+        run_summary_release(m);
         return -1;
     }
     return 0;
 }
 
-void summary_release(struct summary *m)
+void run_summary_release(struct run_summary *m)
 {
     vec_release(&m->nodes);
     vec_release(&m->ideas);
@@ -153,8 +153,8 @@ void summary_release(struct summary *m)
     vec_release(&m->events);
     vec_release(&m->moves);
     vec_release(&m->unconfirmed);
-    if (m->has_beside)
-        verdict_release(&m->beside);
+    if (m->has_with_torch)
+        verdict_release(&m->with_torch);
     arena_release(&m->arena);
 }
 
@@ -172,7 +172,7 @@ void print_time(double ns, bool is_model, struct strbuf *out)
         strbuf_adds(out, " (model)");
 }
 
-void summary_print(const struct summary *m, struct strbuf *out)
+void run_summary_print(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,
                 m->run.state, *m->run.reason ? ": " : "", m->run.reason);
@@ -218,7 +218,7 @@ void summary_print(const struct summary *m, struct strbuf *out)
         strbuf_addf(out, "  %u prompts differ from the recording's (drift)\n", m->drift);
 }
 
-json_t *summary_json(const struct summary *m)
+json_t *run_summary_json(const struct run_summary *m)
 {
     json_t *moves = json_array(), *nodes = json_array();
     for (size_t i = 0; i < m->moves.n; i++) {
@@ -251,13 +251,13 @@ json_t *summary_json(const struct summary *m)
     if (j && more)
         json_object_update(j, more);
     json_decref(more);
-    beside_json(m, j);
+    against_baselines_json(m, j);
     return j;
 }
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-static void node_text(const struct summary *m, const struct node_rec *n, struct strbuf *out)
+static void node_text(const struct run_summary *m, const struct node_rec *n, struct strbuf *out)
 {
     strbuf_addf(out, "%llu %s", (unsigned long long)n->index, n->kind);
     if (n->time_ns > 0) {
@@ -279,7 +279,7 @@ static void node_text(const struct summary *m, const struct node_rec *n, struct 
 
 enum { DEEPEST = 60 }; /* deeper nodes are not indented further */
 
-static void subtree(const struct summary *m, int64_t parent, char *indent, size_t depth,
+static void subtree(const struct run_summary *m, int64_t parent, char *indent, size_t depth,
                     struct strbuf *out)
 {
     size_t last = SIZE_MAX;
@@ -300,7 +300,7 @@ static void subtree(const struct summary *m, int64_t parent, char *indent, size_
     }
 }
 
-void lineage_print(const struct summary *m, struct strbuf *out)
+void lineage_print(const struct run_summary *m, struct strbuf *out)
 {
     char indent[3 * DEEPEST];
     subtree(m, -1, indent, 0, out);

@@ -1,5 +1,5 @@
 /*
- * sample.h - chooses the units of an oracle's last phase that are computed when not all are.
+ * unit_sample.h - chooses the units of an oracle's last phase that are computed when not all are.
  *
  * The sample consists of many short runs of adjacent units. The whole is cut into stretches, and
  * each run lies at a random place in its stretch. So a kernel that skips a hundredth of the rows is
@@ -7,29 +7,30 @@
  * edges. No unit is in it twice. The truth on the CPU and the truth on the device use the same
  * sample.
  */
-#ifndef JOB_SAMPLE_H
-#define JOB_SAMPLE_H
+#ifndef JOB_UNIT_SAMPLE_H
+#define JOB_UNIT_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "job/job.h"
 
-#define SAMPLE_MAX_RUNS 1024
+#define UNIT_SAMPLE_MAX_RUNS 1024
 
-struct sample {
+struct unit_sample {
     uint64_t run; /* units in each run */
     uint32_t n;
-    uint64_t start[SAMPLE_MAX_RUNS];
+    uint64_t start[UNIT_SAMPLE_MAX_RUNS];
 };
 
 /* Draws at most max units in all; max 0 = all units. */
-void sample_units(uint64_t units, uint64_t max, uint64_t seed, struct sample *out);
+void unit_sample_draw(uint64_t units, uint64_t max, uint64_t seed, struct unit_sample *out);
 
 /* Returns the units of a phase of a case: all of them, except that the last phase has at most the
  * case's max_units. */
-void sample_phase(const struct job_case *c, uint32_t phase, uint64_t seed, struct sample *out);
+void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
+                          struct unit_sample *out);
 /* Whether the case leaves out some units. */
-bool sample_is_partial(const struct job_case *c);
+bool unit_sample_is_partial(const struct job_case *c);
 
 #endif

@@ -1,21 +1,21 @@
 /*
- * testing.h - adds the shapes that a tester proposes to a task.
+ * tester.h - adds the shapes that a tester proposes to a task.
  *
  * The tester answers with JSON: {"cases": [{"axes": {"R": 3}, "align_bytes": 4, "offset_elems": 1,
  * "why": "..."}]}. A case counts only if the task's loader accepts it, the task's constraints hold
  * for it, and it is small enough to be verified for every candidate.
  */
-#ifndef AGENT_TESTING_H
-#define AGENT_TESTING_H
+#ifndef AGENT_TESTER_H
+#define AGENT_TESTER_H
 
 #include "base/strbuf.h"
 #include "task/task.h"
 
-#define TESTING_MAX_CASES 8
-#define TESTING_MAX_ELEMS (4u << 20) /* of all tensors of one case */
+#define TESTER_MAX_CASES 8
+#define TESTER_MAX_ELEMS (4u << 20) /* of all tensors of one case */
 
 /* A new task with the good cases as `check` workloads; NULL if no case is good. `notes` says for
  * each case whether it was taken, or why not. */
-struct task *extend_task(const struct task *t, const char *reply, struct strbuf *notes);
+struct task *task_with_tester_cases(const struct task *t, const char *reply, struct strbuf *notes);
 
 #endif

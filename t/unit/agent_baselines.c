@@ -8,7 +8,7 @@ static void test_first_pass_alone(void **state)
     c.steps = 3;
     struct outcome o = run_on_gpu(&c, steady_script, &f);
     assert_string_equal(f.orders, "ahhha"); /* the last is its confirmation: agent_confirm.c */
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static char *late_script(const struct author_call *c)
@@ -29,7 +29,7 @@ static void test_until_one_passes(void **state)
     c.steps = 1;
     struct outcome o = run_on_gpu(&c, late_script, &f);
     assert_string_equal(f.orders, "aaaha");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 static char *wave_script(const struct author_call *c)
@@ -49,7 +49,7 @@ static void test_waves(void **state)
     c.wave = 3;
     struct outcome o = run_on_gpu(&c, wave_script, &f);
     assert_string_equal(f.orders, "ahhahhhha");
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 /* Later steps are told PyTorch's times, and with which candidate they were measured. */
@@ -68,7 +68,7 @@ static void test_told_later(void **state)
     const char *at = strstr(first, told);
     assert_true(at > second);
     assert_non_null(strstr(second, "2.11x naive"));
-    summary_release(&o.m);
+    run_summary_release(&o.m);
 }
 
 int main(void)

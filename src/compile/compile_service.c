@@ -1,4 +1,4 @@
-#include "compile/service.h"
+#include "compile/compile_service.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING };
 
 struct slot {
     enum slot_state state;
-    struct job_spec spec;
+    struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
     uint64_t seq; /* the order of arrival: the lowest starts first */
     pid_t pid;
@@ -86,13 +86,13 @@ static void child_setup(const struct slot *s, pid_t parent)
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
-    if (s->spec.kind == JOB_PCH && nice(5) < 0)
+    if (s->spec.kind == COMPILE_JOB_PCH && nice(5) < 0)
         errno = 0; /* nice() failed: build at normal priority */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
     bool address_limit = false; /* AddressSanitizer reserves terabytes of addresses */
 #else
-    bool address_limit = s->spec.kind != JOB_NVCC; /* nvcc.c limits nvcc's memory itself */
+    bool address_limit = s->spec.kind != COMPILE_JOB_NVCC; /* nvcc.c limits nvcc's memory itself */
 #endif
     if (address_limit)
         limit(RLIMIT_AS, s->spec.limit_bytes + s->spec.heap_bytes);
@@ -137,9 +137,9 @@ static void dir_of(const char *path, char *out, size_t cap)
 static int child_work(struct slot *s, const void *data, size_t len)
 {
     struct arena a = ARENA_INIT;
-    struct job_request rq = {0};
-    struct job_result res = {.log = "", .ptx = "", .cubin = ""};
-    if (job_request_read(data, len, &rq, &a, NULL) < 0 || chdir(rq.dir) < 0)
+    struct compile_job_request rq = {0};
+    struct compile_job_result res = {.log = "", .ptx = "", .cubin = ""};
+    if (compile_job_request_read(data, len, &rq, &a, NULL) < 0 || chdir(rq.dir) < 0)
         return CHILD_BAD_REQUEST;
     if (s->building) {
         char dir[PCH_PATH_MAX];
@@ -148,8 +148,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
         sandbox_enter(rq.roots, rq.nroots, (const char *[]){dir}, 1);
         return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
     }
-    if (s->spec.kind == JOB_NVCC) {
-        nvcc_job(&rq, &s->spec, &res, &a);
+    if (s->spec.kind == COMPILE_JOB_NVCC) {
+        nvcc_compile(&rq, &s->spec, &res, &a);
     } else {
         if (*s->spec.pch && access(s->spec.pch, R_OK) < 0)
             s->spec.pch[0] = '\0';
@@ -160,19 +160,19 @@ static int child_work(struct slot *s, const void *data, size_t len)
         if (*rq.tmp)
             setenv("TMPDIR", rq.tmp, 1);
         sandbox_enter(roots, rq.nroots + (*s->spec.pch != '\0'), &rq.tmp, 1);
-        nvrtc_job(&rq, &s->spec, &res, &a);
+        nvrtc_compile(&rq, &s->spec, &res, &a);
     }
-    if (res.code == JOB_TOOL_KILLED)
+    if (res.code == COMPILE_JOB_TOOL_KILLED)
         raise(SIGKILL); /* end as if the service had killed this child */
     struct strbuf out = STRBUF_INIT((size_t)1 << 30);
-    job_result_write(&res, &out);
+    compile_job_result_write(&res, &out);
     if (!write_all(s->result_fd, out.buf, out.len))
         return CHILD_BAD_REQUEST;
     if (*s->spec.pch && !res.ok && strstr(res.log, "unable to obtain mapped memory"))
         return CHILD_PCH_FULL;
-    if (res.code == JOB_OUT_OF_MEMORY || (!res.ok && strstr(res.log, "out of memory")))
+    if (res.code == COMPILE_JOB_OUT_OF_MEMORY || (!res.ok && strstr(res.log, "out of memory")))
         return CHILD_NO_MEMORY;
-    if (res.code == JOB_TOOL_CRASHED || strstr(res.log, "Loop in catastrophic error"))
+    if (res.code == COMPILE_JOB_TOOL_CRASHED || strstr(res.log, "Loop in catastrophic error"))
         return CHILD_CRASHED;
     return *s->spec.pch && !res.used_pch ? CHILD_PCH_UNUSED : CHILD_OK;
 }
@@ -200,9 +200,9 @@ static void slot_free(struct slot *s)
     memset(s, 0, sizeof *s);
 }
 
-static void slot_reply(struct slot *s, enum job_end end, int status)
+static void slot_reply(struct slot *s, enum compile_job_end end, int status)
 {
-    struct job_reply r = {.end = end, .status = status};
+    struct compile_job_reply r = {.end = end, .status = status};
     r.wall_ns = s->start_ns ? now_ns() - s->start_ns : 0;
     r.cpu_ns = s->cpu_ns;
     send(s->reply_fd, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -226,7 +226,7 @@ static int pch_find(const char *path)
 
 static unsigned *counter_of(const struct slot *s)
 {
-    return s->spec.kind == JOB_PCH ? &sv.background : &sv.running;
+    return s->spec.kind == COMPILE_JOB_PCH ? &sv.background : &sv.running;
 }
 
 static int slot_start(struct slot *s)
@@ -263,7 +263,7 @@ static bool slot_ready(struct slot *s)
     if (p && p->state == PCH_UNKNOWN)
         p->state = pch_valid(p->path) ? PCH_READY : PCH_UNKNOWN;
     if (!p || p->state == PCH_BAD ||
-        (p->state != PCH_READY && s->spec.pch_if_ready && s->spec.kind != JOB_PCH)) {
+        (p->state != PCH_READY && s->spec.pch_if_ready && s->spec.kind != COMPILE_JOB_PCH)) {
         s->spec.pch[0] = '\0';
         return true;
     }
@@ -283,7 +283,7 @@ static struct slot *next_slot(void)
     struct slot *next = NULL;
     for (int i = 0; i < MAX_SLOTS; i++) {
         struct slot *s = &sv.slots[i];
-        bool room = s->spec.kind == JOB_PCH ? sv.background == 0 : sv.running < sv.jobs;
+        bool room = s->spec.kind == COMPILE_JOB_PCH ? sv.background == 0 : sv.running < sv.jobs;
         if (s->state != SLOT_QUEUED || !room || (next && s->seq > next->seq) || !slot_ready(s))
             continue;
         next = s;
@@ -296,15 +296,15 @@ static struct slot *next_slot(void)
 static void schedule(void)
 {
     for (struct slot *s; (s = next_slot());) {
-        if (s->spec.kind == JOB_PCH && !s->building) {
-            slot_reply(s, s->pch_index >= 0 ? JOB_DONE : JOB_CRASHED, 0);
+        if (s->spec.kind == COMPILE_JOB_PCH && !s->building) {
+            slot_reply(s, s->pch_index >= 0 ? COMPILE_JOB_DONE : COMPILE_JOB_CRASHED, 0);
             continue; /* the header exists already, or cannot be built */
         }
         if (slot_start(s) == 0)
             continue;
         if (s->building)
             sv.pchs[s->pch_index].state = PCH_UNKNOWN;
-        slot_reply(s, JOB_LOST, errno);
+        slot_reply(s, COMPILE_JOB_LOST, errno);
     }
 }
 
@@ -315,7 +315,7 @@ static void requeue(struct slot *s)
     s->state = SLOT_QUEUED;
     s->timed_out = false;
     if (ftruncate(s->result_fd, 0) < 0)
-        slot_reply(s, JOB_LOST, errno);
+        slot_reply(s, COMPILE_JOB_LOST, errno);
 }
 
 static void end_build(struct slot *s, int status)
@@ -326,24 +326,24 @@ static void end_build(struct slot *s, int status)
     p->state = built ? PCH_READY : killed && !s->killed ? PCH_UNKNOWN : PCH_BAD;
     s->killed |= killed;
     s->building = false;
-    if (s->spec.kind == JOB_PCH)
-        slot_reply(s, built ? JOB_DONE : JOB_CRASHED, status);
+    if (s->spec.kind == COMPILE_JOB_PCH)
+        slot_reply(s, built ? COMPILE_JOB_DONE : COMPILE_JOB_CRASHED, status);
     else
         requeue(s);
 }
 
-static enum job_end classify(const struct slot *s, int status, const struct rusage *ru)
+static enum compile_job_end classify(const struct slot *s, int status, const struct rusage *ru)
 {
     uint64_t peak = (uint64_t)ru->ru_maxrss * 1024;
     if (s->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        return JOB_TIMEOUT;
+        return COMPILE_JOB_TIMEOUT;
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_NO_MEMORY)
-        return JOB_MEMORY;
+        return COMPILE_JOB_MEMORY;
     if (WIFSIGNALED(status) || WEXITSTATUS(status) == CHILD_CRASHED)
-        return peak > s->spec.limit_bytes / 2 ? JOB_MEMORY : JOB_CRASHED;
+        return peak > s->spec.limit_bytes / 2 ? COMPILE_JOB_MEMORY : COMPILE_JOB_CRASHED;
     if (WEXITSTATUS(status) == CHILD_OK || WEXITSTATUS(status) == CHILD_PCH_UNUSED)
-        return JOB_DONE;
-    return JOB_CRASHED;
+        return COMPILE_JOB_DONE;
+    return COMPILE_JOB_CRASHED;
 }
 
 static uint64_t time_ns(struct timeval t)
@@ -354,28 +354,28 @@ static uint64_t time_ns(struct timeval t)
 static void end_compile(struct slot *s, int status, const struct rusage *ru)
 {
     s->cpu_ns = time_ns(ru->ru_utime) + time_ns(ru->ru_stime);
-    enum job_end end = classify(s, status, ru);
+    enum compile_job_end end = classify(s, status, ru);
     struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
-    if (end == JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    if (end == COMPILE_JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
         /* The service did not kill it and no compiler kills itself this way, so the candidate is
          * not at fault. */
         if (s->killed) {
-            slot_reply(s, JOB_LOST, status);
+            slot_reply(s, COMPILE_JOB_LOST, status);
         } else {
             s->killed = true;
             requeue(s);
         }
         return;
     }
-    if (end == JOB_CRASHED && p && !s->without_pch) {
+    if (end == COMPILE_JOB_CRASHED && p && !s->without_pch) {
         s->without_pch = true;
         s->pch_full = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_FULL;
         s->spec.pch[0] = '\0';
         requeue(s);
         return;
     }
-    if (p && end == JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
+    if (p && end == COMPILE_JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
         /* The header was made at another address or is damaged. The next service builds a new
          * one. */
         p->state = PCH_BAD;
@@ -440,7 +440,7 @@ static void cancel(struct slot *s)
 /* Takes one request; false when the client has closed the socket. */
 static bool receive(int control)
 {
-    struct job_spec spec;
+    struct compile_job_spec spec;
     struct iovec iov = {&spec, sizeof spec};
     union {
         struct cmsghdr align;
@@ -452,7 +452,7 @@ static bool receive(int control)
     if (n < 0 && errno == EINTR)
         return true;
     struct cmsghdr *h = CMSG_FIRSTHDR(&msg);
-    if (n != (ssize_t)sizeof spec || spec.magic != JOB_MAGIC || !h ||
+    if (n != (ssize_t)sizeof spec || spec.magic != COMPILE_JOB_MAGIC || !h ||
         h->cmsg_len != CMSG_LEN(3 * sizeof(int)))
         return false;
     int fds[3];
@@ -501,7 +501,7 @@ static void serve(void)
     static int slot_of[MAX_SLOTS + 2];
     for (;;) {
         int n = 2;
-        fds[0] = (struct pollfd){.fd = SERVICE_FD, .events = slots_full() ? 0 : POLLIN};
+        fds[0] = (struct pollfd){.fd = COMPILE_SERVICE_FD, .events = slots_full() ? 0 : POLLIN};
         fds[1] = (struct pollfd){.fd = sv.signal_fd, .events = POLLIN};
         for (int i = 0; i < MAX_SLOTS; i++)
             if (sv.slots[i].state != SLOT_FREE) {
@@ -517,7 +517,7 @@ static void serve(void)
         if (fds[1].revents)
             reap();
         if (fds[0].revents & POLLIN) {
-            if (!receive(SERVICE_FD))
+            if (!receive(COMPILE_SERVICE_FD))
                 return;
         } else if (fds[0].revents) {
             return;
@@ -526,7 +526,7 @@ static void serve(void)
     }
 }
 
-int service_main(const char *nvrtc, unsigned jobs)
+int compile_service_main(const char *nvrtc, unsigned jobs)
 {
     sigset_t mask;
     sigemptyset(&mask);
@@ -534,16 +534,16 @@ int service_main(const char *nvrtc, unsigned jobs)
     sigprocmask(SIG_BLOCK, &mask, &sv.old_mask);
     signal(SIGPIPE, SIG_IGN);
     sv.signal_fd = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
-    fcntl(SERVICE_FD, F_SETFD, FD_CLOEXEC);
+    fcntl(COMPILE_SERVICE_FD, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_NAME, "hone-compile");
     sv.jobs = MAX(jobs, 1u);
     struct err err = ERR_INIT;
     if (*nvrtc && nvrtc_load(nvrtc, &err) < 0) {
-        send(SERVICE_FD, err.msg, strlen(err.msg), MSG_NOSIGNAL);
+        send(COMPILE_SERVICE_FD, err.msg, strlen(err.msg), MSG_NOSIGNAL);
         return 3;
     }
-    send(SERVICE_FD, "ready", 5, MSG_NOSIGNAL);
+    send(COMPILE_SERVICE_FD, "ready", 5, MSG_NOSIGNAL);
     serve();
     for (int i = 0; i < MAX_SLOTS; i++)
         if (sv.slots[i].state == SLOT_RUNNING)

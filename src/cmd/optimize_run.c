@@ -1,4 +1,4 @@
-#include "cmd/session.h"
+#include "cmd/optimize_run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "agent/record.h"
 #include "base/util.h"
 #include "cmd/command.h"
-#include "cmd/judging.h"
+#include "cmd/eval_command.h"
 #include "prompt/say.h"
 #include "report/page.h"
 #include "sys/file.h"
@@ -17,7 +17,7 @@
 #include "sys/json.h"
 #include "sys/term.h"
 
-int session_store(struct store **out, const char *given, bool must_exist, struct err *err)
+int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
 {
     const char *env = getenv("HONE_STORE");
     const char *path = given ? given : env && *env ? env : "hone-out/hone.db";
@@ -132,7 +132,7 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 
 /* ---- opening what a run needs --------------------------------------------------------------- */
 
-struct parts {
+struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
     struct evaluator *eval, *model; /* model: the emulator, if `eval` is a GPU; ranks proposals */
@@ -141,7 +141,7 @@ struct parts {
     struct prices *prices;
 };
 
-static void parts_close(struct parts *p)
+static void run_resources_close(struct run_resources *p)
 {
     judge_close(p->judge);
     replay_free(p->replay);
@@ -153,8 +153,8 @@ static void parts_close(struct parts *p)
     task_free(p->task);
 }
 
-static int check_price(const struct parts *p, const struct author *a, const struct budget *b,
-                       struct err *err)
+static int check_price(const struct run_resources *p, const struct author *a,
+                       const struct budget *b, struct err *err)
 {
     struct price x;
     if (b->usd <= 0 || prices_find(p->prices, author_scheme(a), author_model(a), &x))
@@ -165,7 +165,7 @@ static int check_price(const struct parts *p, const struct author *a, const stru
                    author_spec(a));
 }
 
-static int open_authors(struct parts *p, const struct session *s, struct err *err)
+static int open_authors(struct run_resources *p, const struct optimize_run *s, struct err *err)
 {
     for (int i = 0; i < AUTHOR_ROLES; i++) {
         const char *spec = s->config->authors[i];
@@ -178,7 +178,7 @@ static int open_authors(struct parts *p, const struct session *s, struct err *er
     return 0;
 }
 
-static int open_judge(struct parts *p, const struct session *s, struct err *err)
+static int open_judge(struct run_resources *p, const struct optimize_run *s, struct err *err)
 {
     const struct run_config *c = s->config;
     const char *author = c->authors[AUTHOR_CODE];
@@ -207,13 +207,13 @@ static int open_judge(struct parts *p, const struct session *s, struct err *err)
     return 0;
 }
 
-static int print_end(struct session *s, struct parts *p, int rc, struct err *err)
+static int print_end(struct optimize_run *s, struct run_resources *p, int rc, struct err *err)
 {
-    struct summary m;
+    struct run_summary m;
     struct strbuf text = STRBUF_INIT(1u << 20), differ = STRBUF_INIT(64 << 10);
     char *dir = s->out_dir ? xstrdup(s->out_dir) : xasprintf("hone-out/%s", s->run_name);
     int code = HONE_OK, other = 0;
-    if (summary_load(&m, s->store, s->run_name, err) < 0) {
+    if (run_summary_load(&m, s->store, s->run_name, err) < 0) {
         free(dir);
         return cmd_fail(err);
     }
@@ -222,15 +222,15 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
     if (p->replay && !s->config->rejudge)
         other = record_compare(s->store, s->run, p->replay, &differ, err);
     if (s->json) {
-        json_t *j = summary_json(&m);
+        json_t *j = run_summary_json(&m);
         json_object_set_new(j, "dir", json_text(dir));
         if (p->replay)
             json_object_set_new(j, "lineage_differs", json_integer(other));
         json_print(stdout, j);
         json_decref(j);
     } else {
-        summary_print(&m, &text);
-        beside_print(&m, &text);
+        run_summary_print(&m, &text);
+        against_baselines_print(&m, &text);
         if (m.best && code == HONE_OK)
             strbuf_addf(&text, "  kernel: %s/best.cu\n", dir);
         if (code == HONE_OK)
@@ -247,7 +247,7 @@ static int print_end(struct session *s, struct parts *p, int rc, struct err *err
                                                : HONE_OK;
     if (!s->json && (interrupted() || str_eq(m.run.state, "failed")))
         fprintf(stderr, "hone: nothing is lost: `hone resume %s` goes on with it\n", s->run_name);
-    summary_release(&m);
+    run_summary_release(&m);
     strbuf_release(&text);
     strbuf_release(&differ);
     free(dir);
@@ -276,7 +276,8 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-static int begin_run(struct session *s, const struct task *t, struct arena *mem, struct err *err)
+static int begin_run(struct optimize_run *s, const struct task *t, struct arena *mem,
+                     struct err *err)
 {
     struct run_rec r;
     const char *given = s->config->task, *author = s->config->authors[AUTHOR_CODE];
@@ -294,7 +295,7 @@ static int begin_run(struct session *s, const struct task *t, struct arena *mem,
 }
 
 /* Stores the options of `hone resume`: they hold for the rest of the run and its recording. */
-static int keep_config(const struct session *s, const struct task *t, struct arena *mem,
+static int keep_config(const struct optimize_run *s, const struct task *t, struct arena *mem,
                        struct err *err)
 {
     keep_full_paths(s->config, t, mem);
@@ -304,10 +305,10 @@ static int keep_config(const struct session *s, const struct task *t, struct are
     return rc;
 }
 
-int session_run(struct session *s)
+int optimize_run_finish(struct optimize_run *s)
 {
     struct err err = ERR_INIT;
-    struct parts p = {0};
+    struct run_resources p = {0};
     struct arena mem = ARENA_INIT;
     struct live live = {.cfg = s->config, .quiet = s->quiet};
     struct agent *a = NULL;
@@ -357,7 +358,7 @@ out:
     if (rc < 0 && began)
         fprintf(stderr, "hone: the run is recorded so far: `hone resume %s` goes on with it\n",
                 s->run_name);
-    parts_close(&p);
+    run_resources_close(&p);
     arena_release(&mem);
     return code;
 }

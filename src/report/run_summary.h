@@ -1,0 +1,68 @@
+/*
+ * run_summary.h - the numbers of one run, computed from the store alone: for the end of `hone
+ * optimize`, `hone show`, the report and comparisons of strategies.
+ */
+#ifndef REPORT_RUN_SUMMARY_H
+#define REPORT_RUN_SUMMARY_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "store/store.h"
+#include "verdict/verdict.h"
+
+struct move_gain {
+    char kind[24];
+    unsigned tried, gained, failed;
+    double geomean; /* of parent's time / own time, where both passed; 0 = none */
+};
+
+/* A kernel that passed and then failed its confirmation (confirm.h). */
+struct unconfirmed {
+    const struct node_rec *node;
+    const char *kind, *summary;
+};
+
+struct run_summary {
+    struct arena arena;
+    struct run_rec run;
+    struct node_rec_vec nodes;
+    struct idea_rec_vec ideas;
+    struct call_rec_vec calls;
+    struct event_rec_vec events;
+    unsigned judged, passes, failures, failures_entered, failures_repaired, regressions, refused;
+    unsigned drift;
+    bool estimated, usd_unknown;
+    double usd;
+    uint64_t in_tokens, cached_tokens, out_tokens, requests;
+    const struct node_rec *first_pass, *best; /* NULL = none */
+    VEC(struct move_gain) moves;
+    VEC(struct unconfirmed) unconfirmed;
+    bool has_with_torch, confirmed; /* confirmed: `beside` is the verdict of the confirmation */
+    struct verdict with_torch;      /* if has_with_torch: the best kernel's, with PyTorch's times */
+};
+
+int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
+void run_summary_release(struct run_summary *m);
+/* Finds a candidate by its number, or "best"; NULL and an error if there is none. A run that was
+ * killed may lack a number in the middle until it is resumed. */
+const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
+                                             struct err *err);
+void run_summary_print(const struct run_summary *m, struct strbuf *out);
+json_t *run_summary_json(const struct run_summary *m);
+
+/* against_baselines.c: compares the best kernel with every baseline, shape by shape; empty if
+ * PyTorch did not run. run_summary_load, the end of `hone optimize`, `hone show`, the report and
+ * run_summary_json use these. */
+int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
+void against_baselines_print(const struct run_summary *m, struct strbuf *out);
+void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);
+void against_baselines_json(const struct run_summary *m, json_t *out);
+
+/* The lineage as a tree of lines, best marked. */
+void lineage_print(const struct run_summary *m, struct strbuf *out);
+/* "12.3 us"; "-" for none. */
+void print_time(double ns, bool is_model, struct strbuf *out);
+
+#endif
