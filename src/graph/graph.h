@@ -17,8 +17,8 @@
  *     graph_verify(&g, err);
  *
  * A graph comes from a PyTorch expression (torch/read.h), or from JSON (graph/json.h). From it come
- * the reference (graph/reference/reference.h), class and cost (graph/cost.h), text (graph/print.h), and the
- * built-in author's kernels (playbook/).
+ * the reference (graph/reference/reference.h), class and cost (graph/cost.h), text (graph/print.h),
+ * and the built-in author's kernels (playbook/).
  */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H

@@ -232,7 +232,7 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* as hone-worker does */
     if (argc == 2) {          /* a further timing process: this program is the worker */
-        second_process = true;
+        in_further_process = true;
         int rc = run_bundle(argv[1], fake_open, NULL) < 0 ? 3 : 0;
         free(last);
         return rc;

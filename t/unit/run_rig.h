@@ -48,7 +48,7 @@ struct fake {
     const char *launched;
 };
 static bool fake_sealed;   /* does the device watch all of a module's variables? */
-static bool sitting_again; /* is this a process of a further sitting? */
+static bool in_further_process; /* is this a further timing process? */
 static struct fake *last;  /* counters of the latest device, for assertions */
 static int live_slabs;
 
@@ -207,9 +207,9 @@ static enum result_status f_launch(struct device *d, struct device_module *m,
     }
     if (str_eq(k, "slow"))
         usleep(10 * 1000 * 1000);
-    if (sitting_again && str_eq(k, "dies later"))
+    if (in_further_process && str_eq(k, "dies later"))
         _exit(9);
-    if (str_eq(k, "fault") || (sitting_again && str_eq(k, "fault later"))) {
+    if (str_eq(k, "fault") || (in_further_process && str_eq(k, "fault later"))) {
         err_set(e, ERR_INPUT, "illegal address");
         return RESULT_FAULT;
     }
@@ -225,7 +225,7 @@ static int f_time_end(struct device *d, struct launch_stat *s, struct err *e)
     bool slow = self(d)->launched && str_eq(self(d)->launched, "ages");
     bool lazy = self(d)->launched && str_eq(self(d)->launched, "sometimes");
     double ns = slow ? 60e6 : lazy ? 500 : 1000 + k % 3;
-    *s = (struct launch_stat){sitting_again ? ns - 100 : ns, false};
+    *s = (struct launch_stat){in_further_process ? ns - 100 : ns, false};
     return 0;
 }
 static void f_findings(struct device *d, struct finding_vec *o)

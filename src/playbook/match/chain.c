@@ -3,8 +3,8 @@
  *
  *     x / x.abs().amax(-1, keepdim=True)     a pass for the greatest |x|, then x / that
  *
- * Operations along the last axis are unfolded to sums and extremes (graph/normal/normal.h). Each of those
- * is a pass over the row, and a value that later passes and the result may use.
+ * Operations along the last axis are unfolded to sums and extremes (graph/normal/normal.h). Each of
+ * those is a pass over the row, and a value that later passes and the result may use.
  */
 #include <string.h>
 
