@@ -727,5 +727,6 @@ int main(void)
         cmocka_unit_test(views),         cmocka_unit_test(losses),
         cmocka_unit_test(every_row),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

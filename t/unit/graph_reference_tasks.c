@@ -219,5 +219,6 @@ int main(void)
         cmocka_unit_test(builtin_tasks),
         cmocka_unit_test(playbook_tasks),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
