@@ -141,7 +141,8 @@ export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
 # in this order: the longest first, so that none runs alone at the end.
 LONGEST := $(patsubst %,t/%.sh,redteam planted compile playbooks kernels recordings weak_models)
 SH := $(LONGEST) $(filter-out t/lib.sh $(LONGEST),$(sort $(wildcard t/*.sh)))
-TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH))
+TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
+          $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c))
 TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
@@ -159,7 +160,7 @@ check: build-tests ## the tests of `make test` alone, without set-up
 	@TIER=quick $(PROVE) $(SH) $(sort $(UNIT))
 check-all: build-tests
 	@TIER=all $(PROVE) $(SH) $(sort $(UNIT))
-check-rest: $(TESTED) # what test-all adds to test: .ci/run runs it after `make test`
+check-rest: $(TESTED) $(filter $(B)/t/%,$(TIERED)) # what test-all adds to test: .ci/run runs it after `make test`
 	@TIER=rest $(PROVE) $(TIERED)
 check-shell: $(TESTED)
 	@$(PROVE) $(SH)
