@@ -15,7 +15,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 # as the Makefile does: PTX says which operations are fused
 flags="-std=gnu17 -D_GNU_SOURCE -iquote src -O2 -w -fno-math-errno -fno-trapping-math -fno-strict-aliasing"
-find src/base src/job src/device src/emu t/gpu/fidelity*.c -name '*.c' | grep -v -F emu/tensor/tile.c |
+find src/base src/job src/cuda src/device src/emu t/gpu/fidelity*.c -name '*.c' | grep -v -F emu/tensor/tile.c |
     xargs -P "$(nproc)" -I{} sh -c "gcc $flags -ffp-contract=off -c {} -o $tmp/\$(echo {} | tr / _).o" || exit 1
 gcc $flags -O3 -ffp-contract=fast -c src/emu/tensor/tile.c -o "$tmp/tile.o" &&
     gcc -o "$tmp/fidelity" "$tmp"/*.o -ldl -lpthread -lm || exit 1
