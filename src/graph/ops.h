@@ -89,7 +89,7 @@ struct op_row {
     const char *args;  /* "input other?": names of the operands; "?" may be absent */
     const char *attrs; /* "dim:axes keepdim:bool=false" */
     const char *real;  /* how one element is computed in double: "exp($0)"; "" if by its kind */
-    unsigned flops;    /* for each element of the result (elementwise) or of the first argument */
+    unsigned flops;    /* see the top of ops.def; cost.c multiplies it by elements */
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
