@@ -10,18 +10,18 @@
  * the configuration, the replies and the verdicts alone: it reads no clock, and draws random
  * numbers only from the run's own generator.
  *
- * So a run is resumed by starting it over. Each author call has a key (role and index), and so has
- * each verdict (index). If the store has an entry under that key, the strategy gets it at once;
- * nothing recorded is done a second time. A replayed run is therefore the same run.
+ * So Hone resumes a run by starting it over. Each author call has a key (role and index). Each
+ * verdict has one too (index). If the store has an entry under that key, the strategy gets it at
+ * once: Hone does nothing twice that it has recorded. A replayed run is therefore the same run.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
  *                                            └─> budget left? ─> record, ask the author, record
  *
- * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees that.
- * The run checks its budgets, the clock and Ctrl-C before each new call or evaluation. While it
- * waits for a reply it also checks Ctrl-C. It checks the clock then only if a later process can
- * pick up all calls that are still open.
+ * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
+ * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
+ * evaluation. While it waits for replies, it checks Ctrl-C. It then checks the clock too if a later
+ * process can pick up every call that is still open.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -100,7 +100,7 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best;       /* the fastest that passes, or NULL */
-    struct node *with_torch; /* the first that passed on a GPU, timed with all baselines; or NULL */
+    struct node *with_torch; /* the first that passed on a GPU, with all baselines; or NULL */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;
@@ -148,8 +148,8 @@ struct ask {
 };
 void ask_release(struct ask *q);
 
-/* Asks all of them at once; returns 0, 1 (stop) or -1. For an unusable reply (cut off even after
- * retries, empty, refused) `ok` is false, and the run goes on. */
+/* Asks all `n` of them at once; returns 0, 1 (stop) or -1. For an unusable reply (cut off even
+ * after retries, empty, refused) `ok` is false, and the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
 /* Adds a node to the tree (not yet judged, not yet stored). */
@@ -157,8 +157,8 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
                         const char *stage, const char *kind, const char *move);
 /* Judges all of them at once, and stores them with their verdicts. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Fills in the modelled time of each source, so that a strategy can choose one; 0 = it does not
- * pass. The sources become no nodes. Their verdicts are recorded like all others. */
+/* Fills `ns` with the modelled time of each source, for a strategy that chooses among them; 0 = the
+ * source does not pass. The tree gets no nodes, but the store gets the verdicts. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
@@ -173,8 +173,8 @@ int agent_note(struct agent *a, const char *kind, struct err *err, const char *f
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* For confirm.h: the second verdict of a node that passed. The first function looks in the store
- * and returns 1 if it is there, else 0. The second asks the judge, with all baselines; it returns
- * 1, or 0 if there is no verdict, and `why` gets the reason. */
+ * and returns 1 if it finds that verdict, else 0. The second asks the judge, with all baselines. It
+ * returns 1; or 0 if no verdict came, and `why` gets the reason. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,
@@ -183,7 +183,7 @@ int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdi
 bool node_passes(const struct node *n);
 /* Compares by kind of verdict, then by time: <0 if a is worth less than b. */
 int node_cmp(const struct node *a, const struct node *b);
-/* May prompts of this step hold the profiler's counters? */
+/* True if prompts of this step may hold the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
 /* If the best kernel reaches cfg->stop_pct of the roofline, stops the run and returns true. */
 bool near_roofline(struct agent *a);

@@ -132,7 +132,7 @@ static bool parse_marked(const char *reply, const char *source, struct anchor_ve
                 memmove(tail, tail + 3, strlen(tail + 3) + 1);
         } else if (e) {
             if (!open) {
-                strbuf_adds(reason, "a marked span ends that never began");
+                strbuf_adds(reason, "a marked span ends but never began");
                 return false;
             }
             open->last = line - 1;

@@ -27,7 +27,7 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
 /* True if each anchor holds a change from `before` to `after`, and no change lies outside. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
-/* The source with the anchors marked, for the coder. */
+/* Appends the source with the anchors marked, for the coder. */
 void anchors_mark(const char *source, const struct anchor_vec *anchors, struct strbuf *out);
 
 #endif

@@ -51,7 +51,7 @@ struct run_config {
     uint64_t seed;
     uint32_t steps;         /* refine, reflect: steps; team: rounds; search, sample: nodes */
     int32_t repairs;        /* per failed step; -1 = the strategy's default */
-    uint32_t tries;         /* how often a first kernel is asked for */
+    uint32_t tries;         /* how often to ask for a first kernel */
     int32_t profile_delay;  /* the first step that may see counters; -1 = the class's default */
     double regress_allow;   /* a structural step may be slower by this factor ... */
     uint32_t regress_steps; /* ... for so many steps */
@@ -65,7 +65,8 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
-/* Switches one of the papers' ideas, "KEY=VALUE", for studies. ABLATIONS lists them. */
+/* Sets one ablation, "KEY=VALUE": a study switches off or varies one idea of the papers. ABLATIONS
+ * lists the keys. */
 int run_config_ablate(struct run_config *c, const char *setting, struct err *err);
 #define ABLATIONS                                                           \
     "for studies, may be given several times:\n"                            \
@@ -76,10 +77,10 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "anchors=off                    search: plans in words, not in spans\n" \
     "context=flat                   search: every role sees every node\n"   \
     "select=greedy                  search: always expand the best node"
-/* Fills in the strategy's defaults where the user chose nothing. */
+/* Fills in the strategy's default for each value that the user did not set. */
 void run_config_settle(struct run_config *c, const struct task *t);
 json_t *run_config_to_json(const struct run_config *c);
-/* The same as text; the caller frees it. */
+/* The configuration as JSON text; the caller frees it. */
 char *run_config_text(const struct run_config *c, struct err *err);
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 

@@ -103,7 +103,7 @@ int agent_confirm(struct agent *a, struct err *err)
     for (unsigned n = 0; rc == 1 && !passes && needs_confirmation(a); n++) {
         rc = 0;
         if (n == CONFIRM_TRIES)
-            strbuf_addf(&why, "%d kernels before it failed theirs", CONFIRM_TRIES);
+            strbuf_addf(&why, "%d faster kernels failed their confirmation", CONFIRM_TRIES);
         else
             rc = confirm_best(a, &passes, &why, err);
     }

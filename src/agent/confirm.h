@@ -4,9 +4,9 @@
  *
  * During a run PyTorch is timed together with one candidate only (agent_judge). The report compares
  * the best kernel with PyTorch, and both times should come from one measurement. The confirmation
- * provides it, with fresh inputs and other held-out shapes, like any evaluation. The store keeps
- * its verdict next to the first one, under STORE_CONFIRM + the node's index. It is no step of the
- * strategy and counts against the time budget only.
+ * is that measurement. Like any evaluation it uses fresh inputs and other held-out shapes. The
+ * store keeps its verdict next to the first one, under STORE_CONFIRM + the node's index. The
+ * confirmation is no step of the strategy and counts against the time budget only.
  *
  * A kernel that fails its confirmation had passed by luck and is not the best. Its fate becomes
  * "unconfirmed", and the next best takes its place and is confirmed in turn. There is nothing to
@@ -18,8 +18,8 @@
 
 #include "agent/agent.h"
 
-/* 0; 1 if it was interrupted; -1. If a confirmation was needed and is missing, `a->unconfirmed`
- * says why. */
+/* Returns 0, 1 if the user interrupted it, or -1. If a confirmation was needed and is missing,
+ * `a->unconfirmed` says why. */
 int agent_confirm(struct agent *a, struct err *err);
 
 #endif

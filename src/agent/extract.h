@@ -9,8 +9,8 @@
  *     the lines that replace them
  *     >>>>>>> REPLACE
  *
- * The lines of an edit must occur exactly once in the file; if one edit does not fit, none counts.
- * The author names its move on a line of its own: `MOVE: kind: what was done`.
+ * The lines of an edit must occur exactly once in the file. If one edit does not fit, none is
+ * applied. The author names its move on a line of its own: `MOVE: kind: what was done`.
  */
 #ifndef AGENT_EXTRACT_H
 #define AGENT_EXTRACT_H
@@ -31,7 +31,7 @@ struct extract {
     char reason[640]; /* if !ok: why not, in words for the author */
 };
 
-/* `parent` is the file edits apply to; NULL if there is none. */
+/* `parent` is the file that edits apply to; NULL if there is none. */
 void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent);
 void extract_release(struct extract *x);
 

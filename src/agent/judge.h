@@ -1,9 +1,9 @@
 /*
  * judge.h - who gives a candidate its verdict: the evaluator, a recording, or a test's own rules.
  *
- * Strategies know only this interface. submit hands a candidate over, wait returns finished ones in
- * any order, exactly as eval_submit and eval_wait do. Submit all candidates of a wave first, then
- * wait for each: so they are evaluated at the same time.
+ * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
+ * candidates in any order, as eval_submit and eval_wait do. Submit all candidates of a wave first,
+ * then wait for each of them: the judge can then evaluate them at the same time.
  */
 #ifndef AGENT_JUDGE_H
 #define AGENT_JUDGE_H
@@ -32,12 +32,14 @@ struct judge_order {
 };
 
 struct judge_ops {
-    /* 0; 1 if a recording lacks this verdict: it was stopped, or has no confirmation; -1. */
+    /* Returns 0; 1 if a recording lacks this verdict because its run was stopped or made no
+     * confirmation; -1 on an error. */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
-    /* 1 with a verdict, 0 if none within timeout_ns, -1. */
+    /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
                 struct err *err);
-    /* An author is writing a child of this source: the judge may prepare for it. May be NULL. */
+    /* Announces that an author is writing a child of this source: the judge may prepare for that
+     * child. May be NULL. */
     void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
 };
@@ -50,7 +52,8 @@ struct judge {
 /* Judges with an evaluator. `model` is a second one, on the emulator, for orders with `model` set;
  * it is NULL if `e` is on the emulator itself. Both are borrowed. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
-/* Returns the verdicts of a recording, which is borrowed. If one is missing, that is an error. */
+/* Returns the verdicts of a recording, which is borrowed. A missing verdict is an error, except as
+ * `submit` says. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

@@ -4,7 +4,7 @@
  *      first kernel ──passes──> step: ONE move of the stage, from the parent
  *         │ fails                  │ fails                │ passes
  *         └─> repair (<= k)        └─> repair (<= k)      ├─ faster: the new best, and parent
- *                                       │ never passes    └─ slower: knowledge; the parent stays,
+ *                                       │ never passes    └─ slower: noted; the parent stays,
  *                                       └─> parent stays     unless the move was structural
  *
  * The parent of a step is the best kernel. A structural move may make a kernel slower before it
@@ -21,8 +21,8 @@
 #include "prompt/say.h"
 #include "sys/asset.h"
 
-/* Before the delay, moves change structure and data movement. After it the author sees counters,
- * and moves pipeline and tune. */
+/* Before the delay, a step asks for a move of structure or of data movement. After it, the author
+ * sees counters, and a step asks for pipelining or tuning. */
 static const char *stage_of(const struct agent *a, uint32_t step)
 {
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;

@@ -98,7 +98,8 @@ static char *rest_of(struct strbuf *sb)
     return strbuf_detach(sb, NULL);
 }
 
-/* The slots that are the same for every call of a run; providers cache that part of a prompt. */
+/* Fills the slots that are the same for every call of a run. Providers cache that part of a
+ * prompt. */
 static int stable_slots(struct agent *a, struct slots *v, struct err *err)
 {
     char class[64];
@@ -408,7 +409,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
 }
 
 /* Asks the author for cfg->proposals writings and keeps the one with the least modelled time. `w`
- * is the first of them, not yet asked. */
+ * is the first of them; the author has not been asked for it yet. */
 static int writing_choose(struct agent *a, struct writing *w, struct err *err)
 {
     uint32_t n = a->cfg->proposals, good = 0, pick = 0;

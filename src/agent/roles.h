@@ -27,7 +27,7 @@ struct situation {
     const char *given; /* first: a file to start from; port: the original; NULL = none */
 };
 
-/* A role that answers in words. */
+/* Fills `q` for a role that answers in words. */
 int role_ask(struct agent *a, struct ask *q, enum author_role author, const char *role,
              const char *template, const struct situation *s, double temperature, struct err *err);
 
@@ -54,8 +54,8 @@ int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage
                  struct err *err);
 void writing_release(struct writing *w);
 
-/* Repairs a failed node: diagnosis, then edit, up to cfg->repairs times. *out is the last node
- * that passes, or NULL. */
+/* Repairs a failed node: diagnosis, then edit, up to cfg->repairs times. *out is the repaired
+ * node, or NULL if no repair passed. */
 int repair_node(struct agent *a, struct node *failed, struct node **out, struct err *err);
 
 /* Adds a line such as "node 4, child of 2, repair: fixed the tail. pass, 12.3 us". */

@@ -137,8 +137,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call, whose failure ended the run before it was resumed. It
- * counts as part of the call. */
+/* The cost of earlier attempts at a call. They failed and ended the run, which was then resumed.
+ * This cost counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;
@@ -399,7 +399,7 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
 }
 
 /* Updates the tree after a verdict: fate, best kernel, counts. The verdict must be in the store
- * already; the node is stored here. */
+ * already; this function stores the node. */
 static int settle(struct agent *a, struct node *n, struct err *err)
 {
     struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
@@ -447,8 +447,8 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Returns 1 if the store has this verdict. It is an error if that is of another source: the run
- * would not be the same run. */
+/* Returns 1 if the store has this verdict. Fails if the stored verdict belongs to another source:
+ * then this run is not the one that was recorded. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -485,7 +485,7 @@ struct pending {
     bool waiting;
 };
 
-/* Gives a candidate to the judge; returns 1 if the judge has no such verdict. */
+/* Gives a candidate to the judge; returns 1 if a recording has no such verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -639,8 +639,8 @@ int agent_recorded_confirmation(struct agent *a, const struct node *n, struct ve
     return rc;
 }
 
-/* Waits for the verdict of p. Returns 1, or 0 if none came; `why` then gets the reason: an
- * interrupt or an error of the judge, which does not end the run. */
+/* Waits for the verdict of p and returns 1. After an interrupt or an error of the judge it returns
+ * 0 and `why` gets the reason; the run does not fail. */
 static int wait_for_confirmation(struct agent *a, const struct pending *p, struct verdict *out,
                                  struct strbuf *why)
 {

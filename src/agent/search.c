@@ -7,10 +7,10 @@
  *
  * The root is the starting kernel, or its port, or a first kernel that the coder writes. Rules:
  *  - the root is not selected any more once it has n_root children;
- *  - a correct node with more than n_child children that all failed is pruned; a broken node is
- *    pruned when n_child repairs all failed;
- *  - with probability eps any leaf is selected, all with the same chance; else the best node by
- *    node_cmp. `--ablate select=greedy` always takes the best.
+ *  - a correct node is pruned when it has more than n_child children and all of them failed; a
+ *    broken node is pruned when it has n_child repairs and all of them failed;
+ *  - with probability eps the search selects a random leaf, each with the same chance; otherwise it
+ *    selects the best node by node_cmp. `--ablate select=greedy` always selects the best.
  * A wave selects `wave` different nodes, then asks and judges them together.
  */
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 /* The state of the selection for one wave. */
 struct choice {
     struct agent *a;
-    const struct node *root; /* not always the first candidate: tries before it may have failed */
+    const struct node *root; /* not always candidate 0: earlier tries may have failed */
     bool *taken;             /* by node: already selected for this wave */
 };
 
@@ -108,7 +108,8 @@ static int ask_plan(struct agent *a, struct expansion *x, struct err *err)
                     0.8, err);
 }
 
-/* Reads the plan's anchors. If they do not fit, the coder works without, and an event says so. */
+/* Reads the plan's anchors. If they do not fit, the coder works without anchors, and an event
+ * says so. */
 static int ground(struct agent *a, struct expansion *x, struct err *err)
 {
     struct strbuf reason = STRBUF_INIT(512);

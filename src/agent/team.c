@@ -36,8 +36,8 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-/* Asks the tester for shapes and judges the base at them. Only if the base, or its repair, passes
- * are later candidates judged at them too. */
+/* Asks the tester for shapes and judges the base at them. If the base or its repair passes there,
+ * the judge uses these shapes for all later candidates too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;
@@ -66,7 +66,8 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_node(a, n, &good, err);
     if (good) {
-        /* It is the base, or its repair, and passed at more shapes: from now on it is the base. */
+        /* `good` is the base or its repair, and it passed at more shapes. From now on it is the
+         * base. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))

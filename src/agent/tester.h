@@ -15,7 +15,7 @@
 #define TESTER_MAX_ELEMS (4u << 20) /* of all tensors of one case */
 
 /* A new task with the good cases as `check` workloads; NULL if no case is good. `notes` says for
- * each case whether it was taken, or why not. */
+ * each case that it was added, or why not. */
 struct task *task_with_tester_cases(const struct task *t, const char *reply, struct strbuf *notes);
 
 #endif

@@ -180,8 +180,9 @@ static void test_much_luck(void **state)
     assert_string_equal(f.orders, "ahhhhhaaa");
     assert_int_equal(o.m.run.best, 2);
     assert_int_equal(o.m.unconfirmed.n, 3);
-    assert_string_equal(o.m.run.reason,
-                        "the best kernel is not confirmed: 3 kernels before it failed theirs");
+    assert_string_equal(
+        o.m.run.reason,
+        "the best kernel is not confirmed: 3 faster kernels failed their confirmation");
     run_summary_release(&o.m);
 }
 
