@@ -169,8 +169,8 @@ static void finish(struct author_call *c)
              (double)r->latency_ns / 1e9);
 }
 
-/* Makes one plain line of a text from outside. It goes into an error or a note, which terminals,
- * the store and reports show. */
+/* Turns a text from outside into one plain line, for an error or a note. Terminals, the store and
+ * reports show those. */
 static void plain_line(char *s)
 {
     utf8_trim(s); /* a size limit may have cut a character in two */

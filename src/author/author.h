@@ -13,7 +13,7 @@
  *
  * Several calls may be under way at once. A call never falls back to another author; it ends with
  * a text, or with an error that says what happened and what to do. docs/authors.md shows how to
- * add one: a `const struct author_ops` and a row in the table of author.c.
+ * add an author: a `const struct author_ops` and a row in the table of author.c.
  */
 #ifndef AUTHOR_AUTHOR_H
 #define AUTHOR_AUTHOR_H
@@ -40,18 +40,17 @@ struct author_config {
     uint64_t backoff_max_ns;     /* [60 s] */
     uint64_t retry_after_max_ns; /* a longer Retry-After is a failure [10 min] */
     uint32_t retries;            /* failures in a row before giving up [6] */
-    uint32_t continues;          /* how often the rest of a cut-off reply is asked for [6] */
-    uint32_t max_tokens;         /* of one reply, when the request does not say [32000] */
+    uint32_t continues;          /* how often to ask for the rest of a cut-off reply [6] */
+    uint32_t max_tokens;         /* of one reply, if the request sets none [32000] */
     uint64_t jitter_seed;        /* 0 = from the clock */
 };
 
 struct author_request {
-    const char *run;  /* for people who read a mailbox; may be "" */
-    const char *role; /* "code", "plan", ... */
-    uint64_t index;   /* among the role's calls of this run */
-    const char
-        *stable;      /* the part that is the same in the role's next calls: cached by providers */
-    const char *turn; /* the rest */
+    const char *run;    /* for people who read a mailbox; may be "" */
+    const char *role;   /* "code", "plan", ... */
+    uint64_t index;     /* among the role's calls of this run */
+    const char *stable; /* the same in the role's next calls; providers cache it */
+    const char *turn;   /* the rest of the prompt */
     double temperature; /* <0 = the provider's default */
     uint32_t max_tokens;
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
@@ -85,7 +84,7 @@ int author_start(struct author *a, const struct author_request *rq, struct autho
                  struct err *err);
 /* A text by which a later process can pick up this call ("0007" of a mailbox); "" if none. */
 const char *author_call_handle(const struct author_call *c);
-/* Does what can be done without waiting; true when the call has ended. */
+/* Moves the call on without waiting; returns true when the call has ended. */
 bool author_poll(struct author_call *c);
 /* Sleeps until author_poll may find something new, at most timeout_ns. */
 void author_wait(struct author *a, uint64_t timeout_ns);

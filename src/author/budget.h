@@ -1,9 +1,9 @@
 /*
  * budget.h - what a run may spend, and what tokens cost.
  *
- * Prices come from the embedded prompts/prices.json. The user's file overrides single models: it is
- * $HONE_PRICES, else ~/.config/hone/prices.json. The cost of a model without a price is "unknown",
- * never zero; a run with a money budget refuses such a model before it starts.
+ * Prices come from the embedded prompts/prices.json. The user's file overrides single models;
+ * it is $HONE_PRICES, else ~/.config/hone/prices.json. The cost of a model without a price is
+ * "unknown", never zero; a run with a money budget refuses such a model before it starts.
  */
 #ifndef AUTHOR_BUDGET_H
 #define AUTHOR_BUDGET_H
@@ -45,7 +45,8 @@ struct spent {
 
 /* True if nothing is left; `why` (may be NULL) then says which limit it was. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* What was spent of each limit, for the live line: "tokens 12k of 200k, $0.31 of $2.00". */
+/* Appends how much of each limit is spent, for the live line: "tokens 12k of 200k, $0.31 of
+ * $2.00". */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);
 
 #endif

@@ -4,8 +4,9 @@
  *
  * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, under a number that is
  * free. So it appears as a whole, and several runs may share DIR. The reply is DIR/NNNN.reply.md.
- * It is best renamed into place; one that is written slowly counts as complete once it has not
- * changed for a moment. A run that was killed finds its prompt again by the prompt's first line.
+ * Whoever answers should rename it into place. A reply that is written slowly counts as complete
+ * once it has not changed for a moment. A run that was killed finds its prompt again by the
+ * prompt's first line.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -75,9 +76,9 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
     return n > 0 && str_starts(line, want);
 }
 
-/* Without `want`: the highest number in use. With it: the number of the prompt whose first line is
- * `want`. -1 if there is none. A reply whose prompt was deleted keeps its number in use: it must
- * not answer a new prompt. */
+/* Without `want`, returns the highest number in use; with it, the number of the prompt whose first
+ * line is `want`; -1 if there is none. A reply keeps its number in use even if someone deleted its
+ * prompt, so that it cannot answer a new prompt. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;

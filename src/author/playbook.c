@@ -199,8 +199,8 @@ static int reply_file(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Adds an anchor for each span of lines in which the two texts differ; both have as many lines. The
- * launch plan, which ends with the first comment, needs no anchor. */
+/* Adds an anchor for each span of lines in which the two texts differ; both have equally many
+ * lines. The launch plan, which ends with the first comment, needs no anchor. */
 static void add_anchors(const char *before, const char *after, struct strbuf *out)
 {
     const char *plan_end = strstr(before, "*/");

@@ -470,7 +470,8 @@ static void too_big(struct author_call *c)
     author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes: not a kernel", AUTHOR_MAX_REPLY);
 }
 
-/* The answer's text is part of the reply now. Ends the call if it is complete, else goes on. */
+/* Called once the answer's text is part of the reply. Ends the call if the reply is complete, else
+ * asks for the rest. */
 static void judge_text(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -503,7 +504,7 @@ static void judge_stream(struct author_call *c)
         take_answer(c, false);
         author_fail(c, ERR_LIMIT, "the model refused to answer (content filter or refusal)");
     } else if (damaged) {
-        /* A piece of text may be missing, so the rest of it is useless. */
+        /* A piece of the text may be missing, so we keep none of it. */
         take_answer(c, false);
         snprintf(why, sizeof why, "%u events of the stream were garbage", damaged);
         pause_and_retry(c, why, "");

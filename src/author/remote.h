@@ -31,7 +31,8 @@ struct remote_quirks {
     bool no_system; /* the stable part goes into the user's message */
 };
 
-/* The content of one answer. Numbers are set, never added: a repeated event changes nothing. */
+/* The content of one answer. Events set its numbers and never add to them, so that a repeated event
+ * changes nothing. */
 struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
@@ -46,7 +47,7 @@ struct remote_answer {
 
 struct remote_protocol {
     const char *key_env, *base_env, *default_base, *path;
-    /* Adds its headers (with the key) to a list of at most 4. */
+    /* Writes the protocol's headers, with the key; at most 4. */
     void (*headers)(const char *key, char *const lines[4], size_t line_size);
     json_t *(*body)(const struct author_call *c, const struct remote_quirks *q,
                     const char *partial);
@@ -68,7 +69,7 @@ void remote_end(struct author_call *c);
     "Your reply was cut off. Go on exactly where it stopped, repeating nothing and adding " \
     "no remark."
 
-/* Helpers for protocols. In a text that is not UTF-8 only the bad bytes are replaced. */
+/* Helpers for protocols. remote_add_message replaces the bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
 /* How many tokens a reply may have: as many as the call asks for, or the model's own limit. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);

@@ -8,8 +8,8 @@
  *     {"verdict": {"index": 0, "source_sha": "...", "verdict": {...}}}
  *     {"node": {"index": 0, "parent": -1, ...}}  a node that the replay must have, too
  *
- * Prompts are no keys. A prompt that has changed since the recording is drift: a replay reports it
- * and does not fail. The file comes from outside, so every line is checked as it is read.
+ * A prompt is not a key. If it has changed since the recording, the replay reports drift and does
+ * not fail. The file comes from outside, so every line is checked as it is read.
  */
 #ifndef AUTHOR_REPLAY_H
 #define AUTHOR_REPLAY_H
@@ -39,7 +39,7 @@ size_t replay_nodes(const struct replay *r);
 
 #define REPLAY_END "the recording ends here, as the run did" /* the error of a later call */
 
-/* The hash of a prompt, which the recording keeps. */
+/* Computes the hash by which a recording knows a prompt. */
 void replay_prompt_sha(const char *stable, const char *turn, char hex[65]);
 
 #endif

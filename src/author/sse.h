@@ -7,9 +7,9 @@
  *     sse_end(&p);                 the stream is over: an unfinished event is dropped
  *     sse_release(&p);
  *
- * Lines end in LF, CRLF or CR; a byte order mark is skipped; an event is at most SSE_MAX_EVENT
- * bytes, a longer one is dropped and counted. An event whose id repeats the one before is a
- * duplicate and is dropped too.
+ * Lines end in LF, CRLF or CR. The parser skips a byte order mark. It drops and counts an event of
+ * more than SSE_MAX_EVENT bytes. An event with the same id as the one before is a duplicate: the
+ * parser drops it too.
  */
 #ifndef AUTHOR_SSE_H
 #define AUTHOR_SSE_H
