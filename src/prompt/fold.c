@@ -84,8 +84,8 @@ static uint64_t cost(const struct line *l)
     return estimate_tokens(l->text, l->len) + 1;
 }
 
-/* Leaves out lines until the total fits: the lightest first, and of equal ones those in the middle
- * of the text first. */
+/* Leaves out lines until the total fits. It drops the lightest lines first. Among lines of equal
+ * weight it starts in the middle of the text. */
 static void drop_until(struct line_vec *v, uint64_t total, uint64_t max)
 {
     for (int w = 0; w <= 12; w++) {

@@ -139,7 +139,8 @@ static int include(struct rendering *r, const char *name, int depth, struct err 
     return rc;
 }
 
-/* Handles the {{...}} at `p`. Sets *next to the text after it; after {{/slot}} for a {{#slot}}. */
+/* Handles the {{...}} at `p`. Sets *next to the text after it; for a {{#slot}}, to the text after
+ * its {{/slot}}. */
 static int directive(struct rendering *r, const char *p, const char *end, const char **next,
                      int depth, struct err *err)
 {

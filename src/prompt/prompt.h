@@ -1,5 +1,6 @@
 /*
- * prompt.h - makes prompts from template files; every slot must be filled, and is measured.
+ * prompt.h - makes prompts from template files. It checks that every slot is filled, and counts
+ * the tokens of each.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -11,7 +12,7 @@
  *     {{slot}}                  is replaced by the slot's text
  *     {{>part}}                 includes prompts/part.md
  *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
- *     <!-- turn -->             on a line of its own: ends the part that stays from call to call
+ *     <!-- turn -->             on a line of its own: the end of the stable part
  * Other one-line comments are for readers and are dropped. A slot without a value is an error, and
  * so is a value without a slot: no author gets a half-filled prompt. Files in the directory
  * $HONE_PROMPTS replace the built-in ones.

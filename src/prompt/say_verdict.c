@@ -100,7 +100,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
         if (!failed(w))
             continue;
         if (heldout(w)) {
-            if (*w->note && !has_number(w->note)) /* a number could tell the shape */
+            if (*w->note && !has_number(w->note)) /* a number could reveal the shape */
                 strbuf_addf(out, "- at a shape you were not told: %s\n", w->note);
             hidden++;
             continue;
@@ -201,8 +201,8 @@ static bool is_static(const struct verdict_counter *c)
     return str_eq(c->workload, "code");
 }
 
-/* If a kernel was counted at several workloads, only the counters of the last one are told, which
- * is a timed one. Readers would take counters of two shapes for one measurement. */
+/* If a kernel was counted at several workloads, the author gets only the counters of the last
+ * workload, which is a timed one. Readers would take counters of two shapes for one measurement. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))
