@@ -39,7 +39,7 @@ struct run_summary {
     const struct node_rec *first_pass, *best; /* NULL = none */
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
-    bool has_with_torch, confirmed; /* confirmed: `beside` is the verdict of the confirmation */
+    bool has_with_torch, confirmed; /* confirmed: `with_torch` is the confirmation */
     struct verdict with_torch;      /* if has_with_torch: the best kernel's, with PyTorch's times */
 };
 
@@ -52,9 +52,9 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
-/* against_baselines.c: compares the best kernel with every baseline, shape by shape; empty if
- * PyTorch did not run. run_summary_load, the end of `hone optimize`, `hone show`, the report and
- * run_summary_json use these. */
+/* These compare the best kernel with every baseline, shape by shape (against_baselines.c). They
+ * give nothing if PyTorch did not run. Their users are run_summary_load, run_summary_json, the end
+ * of `hone optimize`, `hone show` and the report. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);
