@@ -25,7 +25,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 
-/* More than the compile service accepts, so that its own message about the size is shown. */
+/* Larger than the compile service accepts, so that the user sees the service's own message. */
 enum { CMD_MAX_SOURCE = 128 << 20 };
 
 enum hone_exit {
@@ -45,8 +45,8 @@ struct command {
 /* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */
 extern const bool hone_testing;
 
-/* Runs the command of a table that argv[0] names. `of` is the command that these belong to; "" for
- * `hone` itself. */
+/* Runs the command of a table that argv[0] names. `of` is the name of the command that has this
+ * table; "" for `hone` itself. */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
 

@@ -84,7 +84,7 @@ static int print_one(struct store *s, const struct run_summary *m, const char *w
 {
     const struct call_rec *c = find_call(m, which);
     if (!c)
-        return err_set(err, ERR_INPUT, "run %s has no call '%s' (say ROLE/INDEX, as code/0)",
+        return err_set(err, ERR_INPUT, "run %s has no call '%s' (give ROLE/INDEX, such as code/0)",
                        m->run.name, which);
     struct strbuf prompt = STRBUF_INIT(32u << 20), reply = STRBUF_INIT(AUTHOR_MAX_REPLY);
     int rc = store_blob_get(s, c->stable_sha, &prompt, err);

@@ -165,7 +165,7 @@ static int run(int argc, const char **argv)
                      "steps, rounds or nodes (default: the strategy's)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",
                  "repairs of a failed step, 0 for none (default 5; team 3)"),
-        OPT_POS_UINT(0, "tries", &w.tries, "N", "how often a first kernel is asked for"),
+        OPT_POS_UINT(0, "tries", &w.tries, "N", "how often to ask for a first kernel"),
         OPT_POS_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
         OPT_POS_UINT(0, "proposals", &w.proposals, "N",
                      "refine: moves asked for at a step; the emulator's cost model picks\n"

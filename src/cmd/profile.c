@@ -84,7 +84,7 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone profile [options] TASK KERNEL.cu",
         .about =
-            "Shows what bounds a kernel at each timed shape, and the counters that tell it: "
+            "Shows what bounds a kernel at each timed shape, and the counters that show it: "
             "from\n"
             "Nsight Compute where the driver permits it, else from the emulator. The kernel is\n"
             "evaluated first; one that does not pass has no profile.\n"

@@ -270,7 +270,7 @@ static void show_json(const struct task *t)
     print_json(j);
 }
 
-/* What the task computes, read from its PyTorch expression. */
+/* Prints the graph of what the task computes, read from its PyTorch expression. */
 static int show_graph(const struct task *t, bool json)
 {
     struct graph g;
@@ -373,10 +373,9 @@ static int run_check(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone task check [--json] TASK...\nhone task check [--json] --all",
-        .about =
-            "Checks a task without a GPU: that the JSON is right, and its expressions, roles and\n"
-            "sizes for all workloads; that reference.c compiles as C17 and C++17 and writes every\n"
-            "output element; that outputs full of zeros would not pass.",
+        .about = "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
+                 "workloads; that reference.c compiles as C17 and C++17 and writes every output\n"
+                 "element; that outputs full of zeros would not pass.",
         .example = "hone task check softmax\nhone task check my_task/",
         .opts = opts,
     };
