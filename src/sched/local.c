@@ -15,7 +15,8 @@
 #include "sys/proc.h"
 
 #define TRY_LOCK_NS 20000000u
-/* The worker keeps its limit itself and can report more than we could. It gets this much longer. */
+/* The worker stops itself at its limit, and can then report more than we could. So we wait this
+ * much longer before we kill it. */
 #define GRACE_NS 10000000000u
 
 struct local_bundle {

@@ -41,7 +41,8 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
 
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out)
 {
-    /* A progress message is worded as if the worker ended now. */
+    /* The worker words each progress message as its last one, in case it is killed: drop that
+     * beginning. */
     static const char lead[] = "did not finish: ";
     char *path = s->ops->progress_path(s, ticket);
     struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);

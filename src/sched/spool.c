@@ -8,8 +8,7 @@
  * Invariants:
  *   1. Every step is one rename(2): a bundle is in exactly one place, and complete.
  *   2. done/ID is created once. A second result for the same bundle is dropped.
- *   3. If the worker of a claim stops touching `alive`, another worker moves the bundle back to
- * todo.
+ *   3. If a worker stops touching `alive`, another worker moves its bundle back to todo.
  *   4. A result is accepted only if it repeats its job's nonce (the caller checks that).
  *
  * IDs are random, so several instances of Hone may share one directory.
