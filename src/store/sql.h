@@ -49,8 +49,8 @@ bool sql_row(struct stmt *q);
 int sql_end(struct stmt *q);   /* call it after the last row */
 int sql_write(struct stmt *q); /* runs a statement without rows, and calls the test hook */
 
-/* Numbers are finite (else 0) and texts are valid UTF-8 (bad bytes become '?'), whatever the
- * file holds, so that JSON can hold them. */
+/* Whatever the file holds, these return finite numbers (else 0) and valid UTF-8 (bad bytes become
+ * '?'), so that JSON can hold both. */
 int64_t sql_get_int(struct stmt *q, int col);
 double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */

@@ -74,9 +74,9 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Opens a store read-only, because the file or its directory cannot be written. Without a log
- * file beside it, no process writes to it. Then we tell SQLite that the file is immutable, since
- * SQLite would otherwise want to create a log. */
+/* Opens a store read-only, because the file or its directory cannot be written. If there is no log
+ * file beside the store, no process writes to it. We then tell SQLite that the file is immutable,
+ * since SQLite would otherwise try to create a log. */
 static int open_to_read(struct store *s)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);

@@ -103,7 +103,7 @@ VEC_DECL(call_rec_vec, struct call_rec);
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
-/* Write a call with ended = false if it failed but can be asked again: a resumed run asks it
+/* Set ended = false if the call failed but its author can be asked again: a resumed run then asks
  * again. */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 /* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
@@ -133,8 +133,7 @@ int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdi
 int store_verdict_list(struct store *s, int64_t run, struct verdict_rec_vec *out, struct arena *a,
                        struct err *err);
 
-/* ---- nodes: the tree of candidates
- * --------------------------------------------------------------- */
+/* ---- nodes: the tree of candidates ---------------------------------------------------------- */
 
 struct node_rec {
     uint64_t index;
