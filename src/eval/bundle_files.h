@@ -1,6 +1,6 @@
 /*
- * bundle_files.h - collects the files of a bundle beside the candidate: baselines, oracle, service
- * code.
+ * bundle_files.h - collects the files of a bundle other than the candidate: baselines, oracle,
+ * service code.
  *
  * Each is compiled once; later evaluations find it in the compile cache. A baseline that cannot be
  * built is left out with a note. If no library baseline is left, the verdict says so.

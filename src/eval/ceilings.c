@@ -14,7 +14,7 @@
 #include "sys/json.h"
 #include "sys/proc.h"
 
-/* How long to wait for the GPU. After that the data sheet is used this time. */
+/* How long to wait for the GPU. After that, Hone uses the data sheet this time. */
 #define LOCK_WAIT_NS 60000000000u
 enum { MAX_JSON = 1 << 16 };
 

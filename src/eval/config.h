@@ -21,7 +21,7 @@ struct eval_config {
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     enum eval_baselines baselines;
     uint64_t measure_ns;  /* how long to measure; 0 = 2 s */
-    uint64_t call_ns;     /* a call that takes longer hangs; 0 = 5 s, on the emulator 20 s */
+    uint64_t call_ns;     /* a longer call counts as a hang; 0 = 5 s, on the emulator 20 s */
     const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
     bool annotate;        /* emulator: counters per source line */
     const char *ncu_csv;  /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */

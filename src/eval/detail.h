@@ -11,8 +11,8 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* Diagnostics in at most `max_lines` lines, each with the line of the candidate's source it
- * names. */
+/* Diagnostics in at most `max_lines` lines, each with the line of the candidate's source that
+ * it names. */
 char *detail_diags(struct arena *a, const struct compiled *c, const char *source,
                    unsigned max_lines);
 /* Problems of the plan or the task, one per line. */

@@ -462,8 +462,8 @@ broken:
         finish_unjudged(e, a, "run", &err);
 }
 
-/* Copies the counters except those of held-out shapes, whatever the worker sent: authors see
- * what a verdict says about a kernel. */
+/* Copies the counters that the worker sent, except those of held-out shapes: authors see all
+ * counters of a verdict. */
 static void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {

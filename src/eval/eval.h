@@ -35,8 +35,8 @@ void evaluator_close(struct evaluator *e);
 /* The chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
 
-/* Call it before the children of this source are submitted: it starts in the background what
- * makes their compiles faster. Returns the state of compile_prepare(), -1 = nothing to gain. */
+/* Call it before you submit children of this source: it starts background work that makes their
+ * compiles faster. Returns the state of compile_prepare(), -1 = nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
 /* Appends in a few words what a submitted evaluation is doing; nothing if it is done or unknown. */

@@ -9,10 +9,10 @@
 #include "sched/sched.h"
 
 /*
- * Reads the facts of the run `d` of the bundle in `dir`, made for `job`. If the worker was killed,
- * it reads the last progress instead, which says how far it came. A worker keeps the time limits
- * itself and answers with a result. If another process had to end it, that is not the candidate's
- * failure.
+ * Reads the facts that the worker run `d` wrote to the bundle in `dir`, made for `job`. If the
+ * worker was killed, reads its last progress instead, which says how far it came. A worker keeps
+ * the time limits itself and still writes a result. So if another process had to end the worker,
+ * that does not count against the candidate.
  */
 int read_worker_result(struct result *r, const struct sched_done *d, const char *dir,
                        const struct job *job, struct arena *a, struct err *err);
