@@ -85,7 +85,8 @@ struct call_ctx {
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* The estimate of how much all blocks write (most_written) is already generous. One result in
- * 256 equals its poison by chance, so an output that is written whole may show as less than 1. */
+ * 256 equals its poison by chance, so the share of an output that is written whole may come out
+ * below 1. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -116,8 +117,8 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
-/* Chooses the detector for a wrong output by what was special about the call. Only a lower
- * precision (`budget`) is the same fault in every call. */
+/* Chooses the detector for a wrong output by what was special about the call. An output over the
+ * error budget keeps the detector `budget` in every call: a low precision shows in all of them. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
@@ -189,8 +190,8 @@ static const char *tell_mismatch(struct verdict *v, const struct call_ctx *x,
     struct strbuf sb = STRBUF_INIT(1200);
     double pct = cmp->n ? 100.0 * (double)cmp->bad / (double)cmp->n : 0;
     if (x->r->flags & JOB_CALL_BLOCK_SAMPLE)
-        strbuf_addf(&sb, "of %llu elements of '%s' that a sample of blocks wrote %.3g%% are wrong",
-                    (unsigned long long)cmp->n, b->name, pct);
+        strbuf_addf(&sb, "%.3g%% of %llu elements of '%s' that a sample of blocks wrote are wrong",
+                    pct, (unsigned long long)cmp->n, b->name);
     else
         strbuf_addf(&sb, "%.3g%% of '%s' is wrong", pct, b->name);
     if (isfinite(cmp->max_ratio))
@@ -305,7 +306,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* Says how far the results of a call are verified in which only a sample of blocks ran. */
+/* For a call in which only a sample of blocks ran: says how much of its results was verified. */
 static const char *tell_sample(struct verdict *v, const struct result_call *r)
 {
     uint64_t n = 0;

@@ -429,7 +429,8 @@ static void samples_are_judged(void **state)
     f.cmp[0].max_ratio = 2;
     expect(&f, V_MISMATCH, "compare");
     v = judge(&f, NULL);
-    assert_non_null(strstr(v.summary, "of 990 elements of 'y' that a sample of blocks wrote"));
+    assert_non_null(
+        strstr(v.summary, "of 990 elements of 'y' that a sample of blocks wrote are wrong"));
     verdict_release(&v);
     good(&f);
     f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
