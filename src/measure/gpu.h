@@ -20,8 +20,9 @@ const char *gpu_for_device(const char *device_name, struct arena *a);
 
 /* The least time that any implementation needs: unavoidable bytes at peak bandwidth, or
  * unavoidable arithmetic on the fastest unit for operands of this type. Written bytes may stay
- * in the L2 and reach DRAM after the kernel's end. So as many of the `written` bytes as the L2
- * holds are not counted; `written` 0 counts all bytes. */
+ * in the L2 and reach DRAM after the kernel's end. So if the data does not fit the L2, the floor
+ * leaves out the `written` bytes, up to the size of the L2. With `written` 0 it counts all
+ * bytes. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
 

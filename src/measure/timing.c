@@ -34,8 +34,8 @@ static bool measured(const struct measure_input *in)
 
 /*
  * The share of the ceilings that a time reaches: the larger of the shares by bytes and by
- * arithmetic. It uses the device's measured ceilings, else the data sheet. Full float32 can use the
- * CUDA cores, or three TF32 products for one.
+ * arithmetic. It uses the device's measured ceilings, else the data sheet. A full float32
+ * product can run on the CUDA cores, or as three TF32 products.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns)
 {
@@ -196,16 +196,17 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* The most arithmetic that the counted instructions could have done: each one a multiply-add,
- * each one on halves a packed one. */
+/* The most arithmetic that the counted instructions could have done. It takes each instruction for
+ * a multiply-add, and each one on halves for a packed multiply-add. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
            2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
 }
 
-/* A kernel must touch every byte that it reads or writes at least once. The limit is below 1
- * because a sample of blocks stands for all. Lines that are touched in part count whole. */
+/* A kernel must touch every byte that the task reads or writes at least once. The limit is below 1
+ * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
+ * whole. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

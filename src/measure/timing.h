@@ -4,7 +4,7 @@
  * Every case with timing gets one verdict_time per program. A ratio is baseline / candidate, over
  * calls paired in the order in which they were interleaved, so that drift cancels.
  * measure_below_floor reports a candidate that is faster than physics allows; the caller decides
- * what verdict that is.
+ * which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
