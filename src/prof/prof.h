@@ -78,8 +78,8 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
 
 const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* Writes a line for each timed workload with counters; it leaves out the name if there is only
- * one. */
+/* Writes a line for each timed workload with counters. If there is only one, the line does not name
+ * it. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif
