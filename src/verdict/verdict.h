@@ -57,8 +57,9 @@ struct verdict_time {
     double roofline_pct;              /* of the measured or data-sheet ceiling; 0 = unknown */
 };
 
-/* A finding of the emulator. `workload` is the place ("check:1"), `role` that workload's role.
- * About a held-out one an author is told only the kind and the line (see verdict_hidden). */
+/* A finding of the emulator. `workload` names the workload that showed it ("check:1"), `role` is
+ * that workload's role. If the workload is held-out, an author is told only the kind and the line
+ * (see verdict_hidden). */
 struct verdict_finding {
     const char *workload, *role;
     enum finding_kind kind;
@@ -104,8 +105,8 @@ struct verdict {
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
-/* True if an author must not know what was seen at a workload of this role: a held-out or
- * unknown role. */
+/* True for the held-out role and for unknown roles: an author must not learn what happened at such
+ * a workload. */
 bool verdict_hidden(const char *role);
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 

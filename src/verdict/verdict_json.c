@@ -1,6 +1,6 @@
 /*
  * verdict_json.c - the verdict's JSON. One table per struct serves both writing and reading, so
- * that they cannot differ. schema/verdict.json says the same for people and other programs.
+ * that they cannot differ. schema/verdict.json describes the JSON for people and other programs.
  */
 #include <stddef.h>
 #include <string.h>
