@@ -12,7 +12,7 @@
  *
  * So Hone resumes a run by starting it over. Each author call has a key (role and index). Each
  * verdict has one too (index). If the store has an entry under that key, the strategy gets it at
- * once: Hone does nothing twice that it has recorded. A replayed run is therefore the same run.
+ * once: Hone repeats nothing that it has recorded. A replayed run is therefore the same run.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no

@@ -42,7 +42,7 @@ struct run_config {
     const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
     const char *on;                    /* "local", "spool:DIR" */
     const char *compiler;              /* "nvrtc", "nvcc"; "" = the one found */
-    const char *authors[AUTHOR_ROLES]; /* specs; NULL = that of "code" */
+    const char *authors[AUTHOR_ROLES]; /* specs; NULL = the author of "code" */
     enum dialect dialect;
     enum profile_mode profile;
     enum context_mode context;

@@ -6,7 +6,7 @@
  * the best kernel with PyTorch, and both times should come from one measurement. The confirmation
  * is that measurement. Like any evaluation it uses fresh inputs and other held-out shapes. The
  * store keeps its verdict next to the first one, under STORE_CONFIRM + the node's index. The
- * confirmation is no step of the strategy and counts against the time budget only.
+ * confirmation is not a step of the strategy and counts against the time budget only.
  *
  * A kernel that fails its confirmation had passed by luck and is not the best. Its fate becomes
  * "unconfirmed", and the next best takes its place and is confirmed in turn. There is nothing to

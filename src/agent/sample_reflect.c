@@ -1,7 +1,7 @@
 /*
- * sample_reflect.c - two simple strategies that papers compare theirs with, at the same budget.
- * `sample` takes the best of n independent replies. `reflect` refines the last reply at each step,
- * even if that candidate failed.
+ * sample_reflect.c - two simple strategies. Papers compare their own with these, at the same
+ * budget. `sample` takes the best of n independent replies. `reflect` refines the last reply at
+ * each step, even if that candidate failed.
  */
 #include <stdlib.h>
 
