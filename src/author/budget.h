@@ -1,5 +1,5 @@
 /*
- * budget.h - what a run may spend, and what tokens cost.
+ * budget.h - the limits on what a run may spend, and the prices of tokens.
  *
  * Prices come from the embedded prompts/prices.json. The user's file overrides single models;
  * it is $HONE_PRICES, else ~/.config/hone/prices.json. The cost of a model without a price is

@@ -103,7 +103,8 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* The point to move from: that of the candidate in question if it passes, else the best one. */
+/* The point to move from: the point of the candidate in question if that candidate passes, else the
+ * point of the best kernel. */
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
