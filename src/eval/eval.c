@@ -230,8 +230,8 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* A candidate that does not compile cannot go on to the next stage, whatever is switched
-     * off. */
+    /* A candidate that ends here (it does not compile, say) cannot go on to the next stage. If a
+     * test switched the detector off, the candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
