@@ -1,5 +1,5 @@
 /*
- * check.h - decides from the facts of a run what is wrong with a candidate.
+ * check.h - decides from the facts of a job what is wrong with a candidate.
  *
  * Every rule lowers the verdict through check_blame, with the name of its detector. So the verdict
  * names the rule that decided, and a test can prove that each rule is needed by switching it off.
