@@ -1,5 +1,5 @@
 /*
- * timing.h - turns the raw times of a run into medians, intervals and ratios.
+ * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
  * Every case with timing gets one verdict_time per program. A ratio is baseline / candidate, over
  * calls paired in the order in which they were interleaved, so that drift cancels.
