@@ -139,7 +139,7 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     return s.pct >= busy_at(&s) ? s.bound : BOUND_LATENCY;
 }
 
-/* What warps wait for most, if ncu counted it; else NULL. */
+/* Names the most frequent reason why warps wait, if ncu counted any; else NULL. */
 static const char *stall(const struct prof_kernel *k)
 {
     const struct {
