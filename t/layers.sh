@@ -17,7 +17,7 @@ planted() {
 }
 planted base/err.c sys/file.h "that is upwards"
 planted task/load.c eval/eval.h "that is upwards"
-planted check/check.c measure/gpu.h "siblings do not include each other"
+planted check/decide_verdict.c measure/gpu.h "siblings do not include each other"
 planted eval/eval.c device/device.h "only the worker may"
 planted worker/verify.c task/task.h "worker/ includes only:"
 planted emu/ptx/parse.c emu/core/core.h "that is upwards"

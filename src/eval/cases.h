@@ -11,7 +11,7 @@
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H
 
-#include "check/check.h"
+#include "check/decide_verdict.h"
 #include "compile/compile.h"
 #include "job/job.h"
 #include "plan/plan.h"

@@ -20,7 +20,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "check/check.h"
+#include "check/decide_verdict.h"
 #include "eval/bundle_files.h"
 #include "eval/cases.h"
 #include "eval/ceilings.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "check/check.h"
+#include "check/decide_verdict.h"
 
 struct facts {
     struct task task;

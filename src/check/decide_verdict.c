@@ -1,4 +1,4 @@
-#include "check/check.h"
+#include "check/decide_verdict.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * check.h - decides from the facts of a job what is wrong with a candidate.
+ * decide_verdict.h - decides from the facts of a job what is wrong with a candidate.
  *
  * Every rule lowers the verdict through check_blame, with the name of its detector. So the verdict
  * names the rule that decided, and a test can prove that each rule is needed by switching it off.
@@ -9,8 +9,8 @@
  *
  * The lowest kind that applies wins; among equal kinds the first one reported.
  */
-#ifndef CHECK_CHECK_H
-#define CHECK_CHECK_H
+#ifndef CHECK_DECIDE_VERDICT_H
+#define CHECK_DECIDE_VERDICT_H
 
 #include "job/job.h"
 #include "job/result.h"
