@@ -18,8 +18,8 @@
 
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Takes the findings and counters that the device gathered since the last call. Those of a baseline
- * are dropped, so that they are not blamed on the candidate. */
+/* Adds the findings and counters that the device gathered since the last call to the result. Drops
+ * those of a baseline, so that they are not blamed on the candidate. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -57,7 +57,7 @@ struct call_ctx {
     struct result_call out;
     bool used[JOB_MAX_BUFFERS];
     uint64_t addr[JOB_MAX_BUFFERS];
-    uint64_t hash[JOB_MAX_BUFFERS]; /* of each input, before the launches */
+    uint64_t hash[JOB_MAX_BUFFERS]; /* hash of each input before the launches */
     void *before[JOB_MAX_BUFFERS];  /* copies of in-place outputs, for note_changed() */
     uint8_t maps[JOB_MAX_BUFFERS][128];
 };
@@ -147,11 +147,12 @@ static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buf
     return rc;
 }
 
-/* Copies a tensor that the call updates in place. A whole call tells which share of such a tensor
- * changes; share_of_changed() uses that for calls that run only a sample of their blocks. */
+/* Copies a tensor before the call updates it in place. After a call that runs all blocks,
+ * note_changed() counts from the copy which share of the tensor changed. share_of_changed() needs
+ * that share for calls that run only a sample of their blocks. */
 static int copy_before(struct job_run *r, struct call_ctx *x, uint32_t i, struct err *err)
 {
-    enum { FEW = 1024 }; /* elements; fewer give no reliable share */
+    enum { FEW = 1024 }; /* with fewer elements the share is not reliable */
     const struct job_buffer *b = &x->jc->buffers[i];
     if (!r->dev->ops->written || is_sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
         b->elems < FEW)
@@ -216,8 +217,8 @@ void unload_kernels(struct job_run *r)
 /*
  * Every call gets a fresh module, so that no state survives from one call to the next, unless the
  * call asks to keep state. A timed call may use the module of the call before it if Hone checks all
- * of the module's variables: then a kernel that changes one is found out. Loading takes longer than
- * most kernels run.
+ * of the module's variables: then it notices a kernel that changes one. Reuse saves time: loading
+ * takes longer than most kernels run.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -226,7 +227,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        unload_kernels(r); /* so that each is loaded at the same place */
+        unload_kernels(r); /* so that the next call loads each one at the same place */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -380,8 +381,8 @@ void drop_kept_call(struct job_run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* Uses big pages: most of the cost of keeping outputs is the first touch of hundreds of
- * megabytes. */
+/* Allocates big pages. Keeping outputs means touching hundreds of megabytes for the first time;
+ * with small pages the page faults would take most of the time. */
 static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;
@@ -420,16 +421,18 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* An element that is updated in place may be right without a change. The calls that ran whole tell
- * which share of the elements changes. Their data was different, so we allow a tenth less. */
+/* Scales the share of an in-place tensor that a sampled call changed. Some elements are right
+ * without a change, so even a correct kernel changes only a part of the tensor. r->changed[i] is
+ * that part, measured in calls that ran all blocks. Those calls had other data, so we expect only
+ * nine tenths of it. */
 static double share_of_changed(const struct job_run *r, uint32_t i, double share)
 {
     return r->changed[i] > 0 ? share / (0.9 * r->changed[i]) : INFINITY;
 }
 
-/* Keeps some of what the blocks of a sampled call wrote, if the device can tell. If the result may
- * depend on blocks that did not run, the device returns no pieces. Then we do not check module
- * variables either: the last block may be the one that restores them. */
+/* Keeps some of the pieces that the blocks of a sampled call wrote, if the device can list them. If
+ * the results may depend on blocks that did not run, the device returns no pieces. Then we do not
+ * check module variables either: a block that did not run may be the one that restores them. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 512 };
@@ -488,8 +491,8 @@ static int dump_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Hashes the outputs. A REPEAT call is compared with the call before it; the hashes are kept for
- * the call after it. */
+/* Hashes the outputs if this call or the next one is a REPEAT call. A REPEAT call must have the
+ * same hashes as the call before it. */
 static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool repeat = x->call->flags & JOB_CALL_REPEAT;
@@ -532,7 +535,7 @@ static void add_lap(uint64_t *since, uint64_t *sum)
 
 /* The device enforces its own limit on a call; the watchdog ends calls that ignore that limit.
  * After a failed call it stays armed until run_call() has freed the buffers, because that may hang
- * too. It does not watch Hone's own filling and checking of data. */
+ * too. It is not armed while Hone fills and checks data. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     if (r->job->limits.call_ns)
@@ -602,7 +605,7 @@ static void prepare_timing(struct job_run *r)
     r->timing_ready = true;
     if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
-    job_run_note_clocks(r, 0); /* now, because the GPU is under load */
+    job_run_note_clocks(r, 0); /* read now, while the GPU is under load */
 }
 
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call)

@@ -126,8 +126,8 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     free(bad);
 }
 
-/* Adds a wrong element to the examples, in ascending order. We tell no pattern here: the pattern of
- * a few elements would say little. */
+/* Adds a wrong element to the examples, in ascending order. It looks for no pattern: a few elements
+ * are too few for one. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
     uint32_t at = out->nexamples++;

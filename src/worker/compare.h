@@ -24,7 +24,7 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
 /* Fills `out` from sums that a device computed: all but examples, worst values and pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
-/* Like compare_output(), for the written elements of some pieces of an output. */
+/* Like compare_output(), but compares only the written elements in some pieces of an output. */
 struct piece_vec;
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
                     const double *mag, struct arena *a, struct result_compare *out);

@@ -1,11 +1,11 @@
 /*
- * job_run.h - runs one job from beginning to end; declares what the worker's own files share for
- * that.
+ * job_run.h - runs one job from beginning to end. It also declares the functions that the worker's
+ * files share.
  *
  *     run_bundle(dir, open_device, err)      reads job.bin, obeys it, writes result.bin
  *
- * The order is the one that job.h promises. First come all calls of all cases (call.c, rounds.c).
- * Then the worker unloads the candidate's module, opens the oracle and compares the kept outputs
+ * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
+ * rounds.c). Then it unloads the candidate's module, opens the oracle and compares the kept outputs
  * with the truth (verify.c).
  */
 #ifndef WORKER_JOB_RUN_H
@@ -34,15 +34,15 @@ double *job_run_times(const struct job_run *r, uint32_t c, uint32_t program, siz
 /* Whether the candidate is so short in this case that it must be timed in further processes
  * (time_in_processes.c). */
 bool candidate_is_short(const struct job_run *r, uint32_t c);
-/* Times all such cases in further processes and appends their calls to the result. Closes the
- * device first. */
+/* Times all cases with such a candidate in further processes and appends their calls to the result.
+ * Closes the device first. */
 void time_in_processes(struct job_run *r);
 /* After a timed call of the candidate: decides whether to keep and verify it, and makes room if
  * so. */
 bool rounds_keep_call(struct rounds *s, double time_ns);
 /* Loads the oracle and verifies all kept calls (verify.c). */
 int verify_kept_calls(struct job_run *r, struct err *err);
-/* Drops a kept call: the reservoir of timed calls replaced it. */
+/* Drops a kept call, because the reservoir of timed calls replaced it. */
 void drop_kept_call(struct job_run *r, size_t index);
 /* Unloads all kernel modules. The next call of each loads it again. */
 void unload_kernels(struct job_run *r);

@@ -22,15 +22,15 @@ struct sidecar;
 struct module_state {
     struct device_module *m; /* NULL: not loaded */
     struct sidecar *sidecar; /* JOB_MODULE_TORCH, once started */
-    bool unsealed;           /* Hone does not check all of its state: every call loads it afresh */
+    bool unsealed; /* Hone cannot check all of the module's state, so every call loads it afresh */
     enum result_status status;
 };
 
-/* Outputs of a verified call, kept until the oracle may be loaded. */
+/* Outputs of a call to verify. The worker keeps them until it may load the oracle. */
 struct kept_call {
     uint32_t c;                 /* case */
     uint32_t k;                 /* index of the call in the result */
-    struct job_call call;       /* with its seeds */
+    struct job_call call;       /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output */
     struct piece_vec *pieces;   /* in a sampled call, instead of `out`: for each buffer */
 };
@@ -47,9 +47,10 @@ struct job_run {
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
     uint64_t kept_bytes, kept_max;
-    uint64_t out_hash[JOB_MAX_BUFFERS]; /* of the call before, for JOB_CALL_REPEAT */
-    double changed[JOB_MAX_BUFFERS];    /* for in-place tensors: the smallest share that a whole
-                                         * call changed */
+    uint64_t
+        out_hash[JOB_MAX_BUFFERS]; /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
+    double changed[JOB_MAX_BUFFERS]; /* for in-place tensors: the smallest share that a whole
+                                      * call changed */
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
@@ -58,7 +59,7 @@ struct job_run {
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
     } spent;               /* time that calls took, by part, for the log */
-    struct rounds *rounds; /* set during a timed call of the candidate: the call may be kept */
+    struct rounds *rounds; /* set during a timed call of the candidate, which may be kept */
     bool timing_ready;
 };
 

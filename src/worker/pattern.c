@@ -1,7 +1,7 @@
 /*
  * This file sees the output as a matrix whose rows run along the last dimension (a vector is one
- * row). It asks two questions in turn. WHERE are the bad elements? The counts per row and per
- * column decide. WHAT do they hold? Each hypothesis is tried on a few hundred of them.
+ * row). It answers two questions. Where are the bad elements? It looks at the counts per row and
+ * per column. What do they hold? It tries each hypothesis on a few hundred of them.
  */
 #include "worker/pattern.h"
 
@@ -133,8 +133,8 @@ static void tell_tail(struct strbuf *sb, const char *line, uint64_t first, uint6
         }
 }
 
-/* Tells in words which rows, or which columns, are bad. Returns false if all are, or if the bad
- * ones form no regular pattern. */
+/* Writes in words which rows, or which columns, are bad. Returns false if all of them are bad, or
+ * if the bad ones form no regular pattern. */
 static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *count, uint64_t n)
 {
     struct span s = span_of(count, n);
@@ -169,7 +169,7 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
     return false;
 }
 
-/* Tells if exactly the last elements of the flat array are bad. */
+/* Writes where the bad elements begin, if they are exactly the last elements of the flat array. */
 static bool tell_flat_tail(struct strbuf *sb, const struct view *v)
 {
     uint64_t n = v->b->elems, first = n - v->p->nbad;
@@ -222,7 +222,7 @@ static bool fits(const struct view *v, uint64_t i, double got, double want)
     return fabs(got - want) <= slack + compare_ulp(t, want);
 }
 
-/* Whether at least nine of ten probes said yes, of at least four. */
+/* Whether there were at least four probes and at least nine of ten said yes. */
 static bool nearly_all(size_t yes, size_t asked)
 {
     return asked >= 4 && yes * 10 >= asked * 9;

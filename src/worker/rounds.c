@@ -1,16 +1,16 @@
 /*
- * Adaptive timing. A round calls every program once. The order turns around from round to round (A
- * B C, C B A, ...), so that drift affects all programs alike. Data, poison and addresses are fresh
- * for every call. Rounds go on until the medians are known well enough or the time is used up.
+ * Adaptive timing. A round calls every program once. The order is reversed from round to round (A B
+ * C, C B A, ...), so that drift affects all programs alike. Every call gets new data, poison and
+ * addresses. Rounds go on until the medians are known well enough or the time is used up.
  *
- * The place of the code matters too. A cold start fetches instructions from memory, and that takes
- * up to 100 ns longer from one place than from another, in every call alike. So modules change
- * places: every seven rounds the worker unloads all of them, and the next round loads them in its
- * own order. Seven is odd, so that order is the reverse of the order seven rounds before.
+ * The address of the code matters too. A cold start fetches instructions from memory. From one
+ * address that takes up to 100 ns longer than from another, in every call alike. So the modules
+ * change addresses: every seven rounds the worker unloads all of them, and the next round loads
+ * them in its own order. Seven is odd, so each time that order is the reverse of the last one.
  *
- * The place of the driver's own data (page tables, for example) matters as well. A kernel
- * of 4 us takes the same time as long as the process lives, and 100 ns more or less in the next
- * process. So short kernels are timed as often again in further processes (time_in_processes.c).
+ * The address of the driver's own data (page tables, for example) matters as well. A kernel of 4 us
+ * takes the same time as long as the process lives, but 100 ns more or less in the next process. So
+ * the worker repeats the timing of short kernels in further processes (time_in_processes.c).
  *
  * The worker decides after each candidate call whether to verify it (reservoir sampling). It
  * chooses among the calls that are no slower than the median so far. Neither the candidate nor the
@@ -24,7 +24,7 @@
 #include "job/poison.h"
 #include "worker/job_run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd, so that the order turns around: see above */
+enum { MOVE_ROUNDS = 7 }; /* odd, so that the order is reversed: see above */
 
 struct rounds {
     struct job_run *r;
@@ -40,7 +40,7 @@ struct rounds {
     bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: it gets one timed call only */
 };
 
-/* A baseline that takes longer than this is timed once: one call says how much slower it is. */
+/* A baseline that takes longer than this is timed once: one call shows how much slower it is. */
 static const double SLOW_NS = 50e6;
 
 static uint64_t draw(struct rounds *s)
@@ -117,7 +117,7 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
 }
 
 /* Calls every program once without a clock. On the first call of a shape a library or the driver
- * may choose an algorithm or grow local memory; that must not be part of a measurement. */
+ * may choose an algorithm or grow local memory; we must not measure that. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;

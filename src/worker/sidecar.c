@@ -27,13 +27,13 @@ extern const char sidecar_program[];
 struct sidecar {
     pid_t pid;
     int to, from;
-    uint32_t at_case; /* the case it was last told about; UINT32_MAX = none */
+    uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
     bool opening;     /* `open` was sent, its answer not read yet: importing PyTorch takes
                        * seconds */
     uint64_t born_ns;
 };
 
-/* ---- JSON, the little that is needed here ---------------------------------------------------- */
+/* ---- writing JSON ---------------------------------------------------------------------------- */
 
 static void put_string(struct strbuf *sb, const char *s)
 {
@@ -58,8 +58,8 @@ static void exec_python(int in, int out, pid_t parent)
     if (getppid() != parent)
         _exit(3);
     signal(SIGPIPE, SIG_DFL);
-    /* Replies go to descriptor 3. Whatever the program prints goes to stderr, so it cannot mix with
-     * them. */
+    /* Replies go to descriptor 3. Everything that the program prints goes to stderr, so it cannot
+     * mix with the replies. */
     int o = fcntl(out, F_DUPFD, 10), i = fcntl(in, F_DUPFD, 10);
     if (dup2(i, 0) < 0 || dup2(2, 1) < 0 || dup2(o, 3) < 0)
         _exit(3);

@@ -146,7 +146,7 @@ static unsigned count_try(const char *bundle)
     return n;
 }
 
-/* Writes a result that only says why the bundle was given up. */
+/* Writes a result that only says why the worker gave up the bundle. */
 static int write_gave_up_result(const char *bundle, const char *why)
 {
     struct result res = {.status = RESULT_MACHINE, .message = why};
@@ -281,7 +281,7 @@ static bool claim_and_run(const struct spool *s, const char *id)
     return ours;
 }
 
-/* Moves bundles back to todo/ whose worker no longer touches `alive`. */
+/* Moves a bundle back to todo/ if its worker no longer touches `alive`. */
 static void take_back(const struct spool *s)
 {
     struct name_vec v = list_names(s->dir, "claimed");

@@ -1,12 +1,13 @@
 /*
  * Timing processes. The driver places page tables and other data of a process somewhere in the
- * GPU's memory. After the cache is flushed, that place makes a kernel of 4 us up to 100 ns faster
- * or slower, in every call of the process alike. So a case with a short candidate is timed as often
- * again in further processes. Each is a worker of its own on a bundle inside this one, which holds
- * only these cases. It checks and verifies as this process did, and its calls are appended to ours.
+ * GPU's memory. With a flushed cache, that address makes a kernel of 4 us up to 100 ns faster or
+ * slower, in every call of the process alike. So the worker times a case with a short candidate
+ * again in further processes, with as many calls in each. Each process is a worker that runs a
+ * bundle inside this bundle. The inner bundle holds only the cases with a short candidate. The
+ * process checks and verifies as this one did, and we append its calls to ours.
  *
- * PyTorch takes seconds to start, so PyTorch baselines are not timed again. Slow baselines are
- * timed once, so they are not timed again either.
+ * We do not time PyTorch baselines again, because PyTorch takes seconds to start. We do not time
+ * slow baselines again either: one call is enough for them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ bool candidate_is_short(const struct job_run *r, uint32_t c)
 /* ---- the job of a timing process
  * -------------------------------------------------------------- */
 
-/* The job of a timing process, and which of our cases and programs its cases and programs are. */
+/* The job of a timing process, and for each of its cases and programs the number that it has in our
+ * job. */
 struct timing_process {
     struct job job;
     uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
@@ -90,7 +92,8 @@ static struct timing_process *plan_timing_process(struct job_run *r)
     return s;
 }
 
-/* Each timing process gets its own data, and the same data if the whole job is run again. */
+/* Gives each timing process its own data. If the whole job runs again, each process gets the same
+ * data as before. */
 static void reseed(const struct job_run *r, struct timing_process *s, uint32_t number)
 {
     s->job.nonce = poison_mix(r->job->nonce + number);
@@ -106,7 +109,7 @@ static int link_file(const struct job_run *r, const char *dir, const char *name,
     if (!*name)
         return 0;
     char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
-    /* A file that is missing here is also missing there, and that process reports it. */
+    /* A file that is missing here is also missing there; the timing process reports it. */
     bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
     int rc = done ? 0 : err_errno(err, "cannot link %s", to);
     free(from);

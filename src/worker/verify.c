@@ -1,7 +1,7 @@
 /*
- * Runs after the last call, when no candidate module is loaded any more. For each kept call it
- * computes the truth (on the device if the device can, else on the CPU) and compares the kept
- * outputs with it. Calls on the same data share one truth.
+ * Verifies the kept calls after the last call, when no candidate module is loaded any more. For
+ * each kept call it computes the truth (on the device if the device can, else on the CPU) and
+ * compares the kept outputs with it. Calls on the same data share one truth.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static int open_truth(struct verifier *v, struct err *err)
 {
     const struct device_ops *ops = v->r->dev->ops;
     if (!*v->r->job->oracle)
-        return err_set(err, ERR_INPUT, "calls are to be verified but the job names no oracle");
+        return err_set(err, ERR_INPUT, "the job asks to verify calls but names no oracle");
     if (ops->truth_open)
         return ops->truth_open(v->r->dev, v->r->dir, v->r->job->oracle, err);
     char *path = bundle_path(v->r->dir, v->r->job->oracle);
@@ -85,7 +85,8 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     return rc;
 }
 
-/* Returns the call on the same data without the changed element, or NULL if there is none. */
+/* Returns the call whose data differs from this one only in the perturbed element, or NULL if there
+ * is none. */
 static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {

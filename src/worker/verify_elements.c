@@ -12,13 +12,13 @@
 #include "job/ref_ctx.h"
 #include "worker/compare.h"
 
-/* The most that may be spent on one call, in operations of the task; about 0.1 s on two cores. */
+/* The most operations of the task that we run to verify one call: about 0.1 s on two cores. */
 static const double budget_ops = 2e7;
 enum { MAX_ELEMS = 2048, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
 
-/* Scratch is filled with these before the units run, one after the other. A result that depends on
- * scratch that no unit wrote differs between them: arithmetic passes a NaN on, and a comparison may
- * drop a NaN but not a large number of either sign. */
+/* The units run once with each of these values in all of the scratch. A result that depends on
+ * scratch that no unit wrote then differs between the runs: arithmetic passes a NaN on, and a
+ * comparison may drop a NaN but not a large number of either sign. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {NAN, 1e30, -1e30};
 
@@ -163,7 +163,7 @@ static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level
     verify_elements_units(at, parts, s->c->phases[phase].units, first, end);
 }
 
-/* Whether units [first, end) of a phase were not asked for before. */
+/* Whether no element has asked for units [first, end) of a phase yet. */
 static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, uint64_t end,
                    bool remember)
 {
@@ -181,8 +181,8 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
     return true;
 }
 
-/* Returns an upper bound on the cost of the element's units that no other element has asked for: as
- * if each phase did all of the work. */
+/* Returns an upper bound on the cost of those units of the element that no other element has asked
+ * for. It counts as if each phase did all of the work. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -272,8 +272,8 @@ static bool differ(double a, double b)
     return compare_to_bits(a) != compare_to_bits(b);
 }
 
-/* Marks each element as unknown whose result differs from `was`, in both places: it depends on
- * scratch that no unit wrote. */
+/* Marks each element whose result differs from `was` as unknown, in our results and in `was`: it
+ * depends on scratch that no unit wrote. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -329,8 +329,8 @@ static uint32_t draw(struct verify_elements *s, const struct device_piece *p)
     return i;
 }
 
-/* Draws some elements and returns the largest. Where most values are near zero (a softmax), a small
- * element would be right whatever it holds. */
+/* Draws some elements and returns the largest. If most values are near zero (a softmax), almost any
+ * value of a small element is within the tolerance. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0;

@@ -4,14 +4,16 @@
  *
  *     verify_elements(oracle, jcase, call, pieces, nthreads, &arena, compares, &n, err)
  *
- * The caller gives pieces of the outputs. We draw elements of them and run the oracle's units that
- * compute these elements; inputs are generated where a unit reads them. The task does not say which
- * units compute an element, so we guess: an element in the middle of its tensor comes from the unit
- * in the middle of the last phase, and from units in the middle of the phases before.
+ * The caller passes pieces of the outputs. We draw elements from them and run the units of the
+ * oracle that compute these elements. We generate only the inputs that these units read. The task
+ * does not say which units compute an element, so we guess: an element in the middle of its tensor
+ * comes from the unit in the middle of the last phase, and from units in the middle of the phases
+ * before.
  *
- * We notice a wrong guess: the unit wrote another element, or the value depends on what the scratch
- * held before. Elements whose truth stays unknown are not compared. The number of elements depends
- * on the cost of a unit, not on the clock, so it is the same in every run.
+ * We notice a wrong guess: the unit writes another element, or the value depends on the old
+ * contents of the scratch. If the truth of an element stays unknown, we do not compare the element.
+ * The number of elements depends on the cost of a unit, not on the clock, so it is the same in
+ * every run.
  */
 #ifndef WORKER_VERIFY_ELEMENTS_H
 #define WORKER_VERIFY_ELEMENTS_H

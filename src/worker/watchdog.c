@@ -21,8 +21,8 @@ struct watchdog {
     bool stop;
 };
 
-/* Writes the snapshot as result.bin and ends the process. _exit() runs no destructor of the driver:
- * it might wait for the kernel that hangs. */
+/* Writes the snapshot as result.bin and ends the process. _exit() runs no destructor of the driver,
+ * which might wait for the kernel that hangs. */
 static void end_process(struct watchdog *w, enum result_status status)
 {
     if (w->snapshot && w->len > RESULT_STATUS_AT) {

@@ -10,7 +10,7 @@
  *     watchdog_arm(dog, call_ns, RESULT_HANG);
  *     ... the call ...
  *     watchdog_disarm(dog);
- *     watchdog_stop(dog);            before result.bin is written by anybody else
+ *     watchdog_stop(dog);            before anything else writes result.bin
  */
 #ifndef WORKER_WATCHDOG_H
 #define WORKER_WATCHDOG_H
@@ -23,8 +23,8 @@
 
 struct watchdog;
 
-/* wall_ns limits the whole job; 0 = no limit. Past it the status is RESULT_MACHINE, because no
- * single call hung. */
+/* wall_ns limits the whole job; 0 = no limit. When it runs out, the status is RESULT_MACHINE,
+ * because no single call hung. */
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, struct err *err);
 /* Copies a serialized result and keeps it until the next one. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len);
