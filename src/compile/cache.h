@@ -1,14 +1,14 @@
 /*
- * cache.h - compile results on disk, by the hash of everything that went into them.
+ * cache.h - compile results on disk. The key of a result is the hash of everything it depends on.
  *
  *     DIR/obj/ab/cdef...   one result: a header, its bytes, their SHA-256
  *     DIR/pch/...          precompiled headers (pch.h)
  *     DIR/tmp/...          the compilers' temporary files
  *
- * Several processes can share it without locks: a process writes an entry to a temporary file and
- * renames it, and never changes it afterwards. Each entry carries a checksum. A damaged entry is
- * removed and counts as a miss. Reading an entry makes it young; the oldest entries are removed
- * when the cache is over its size.
+ * Several processes can share the cache without locks: a process writes an entry to a temporary
+ * file and renames it, and never changes it afterwards. Each entry carries a checksum. A damaged
+ * entry is removed and counts as a miss. Reading an entry makes it the youngest. When the cache
+ * exceeds its size, the oldest entries are removed.
  */
 #ifndef COMPILE_CACHE_H
 #define COMPILE_CACHE_H

@@ -18,8 +18,8 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 
-/* Finds the program `hone`: this process's own, or for a test or a tool the one built in its
- * folder. */
+/* Finds the program `hone`. In `hone` itself that is this process's program; in a test or a tool it
+ * is the `hone` in the same build folder. */
 void client_program(char *out, size_t cap)
 {
     char self[4096];

@@ -1,6 +1,6 @@
 /*
- * client.h - Hone's side of the compile service. It starts the service when it is first needed,
- * sends it jobs, and starts it again if it died.
+ * client.h - the client of the compile service. It starts the service before the first job, sends
+ * it jobs, and starts a new service if the old one died.
  */
 #ifndef COMPILE_CLIENT_H
 #define COMPILE_CLIENT_H

@@ -75,8 +75,8 @@ void code_fail(struct compiled *out, const char *file, const char *failure, cons
 }
 
 /* Returns the first external function that a candidate may not call, or NULL. Only printf and
- * assert are allowed: they keep no data. The heap of malloc() outlives calls and modules, and
- * Hone does not check it; a candidate asks for memory in its plan. */
+ * assert are allowed, because they keep no data. The heap of malloc() outlives calls and modules,
+ * and Hone does not check it. A candidate asks for memory in its plan instead. */
 static const char *bad_import(const struct compiled *c)
 {
     const char *name;
@@ -122,7 +122,7 @@ void code_from_result(const struct compile_job_result *r, const struct code_orig
     } else if ((import = bad_import(out))) {
         fail_at(out, o->file, ptxas_call_line(plain.buf, import, o->file), "forbidden call",
                 arena_printf(&out->arena,
-                             "%s() is not allowed: what it gives outlives the call; use the plan's "
+                             "%s() is not allowed: its memory outlives the call; use the plan's "
                              "workspace",
                              import));
     } else {

@@ -27,10 +27,11 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-/* Address space of a header. A compile that needs more is tried again without the header. */
+/* Address space for NVRTC's heap with a header. If a compile needs more, Hone tries it again
+ * without the header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
-/* A compile that takes less time cannot gain from a family header. */
+/* A family header cannot speed up a compile that takes less time than this. */
 #define FAMILY_MIN_NS (4 * SEC)
 /* A part of every cache key: raise the number when the meaning of an entry changes. */
 #define KEY_VERSION "hone-compile 5"
@@ -77,7 +78,7 @@ struct compile_ticket {
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time: this shows another version without reading the file. */
+/* Hashes a file's size and time. They differ in another version, so we need not read the file. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -311,7 +312,7 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
 
 /* ---- families --------------------------------------------------------------------------------*/
 
-/* The cache keeps a family record under a key of its own, made from the key of its compile. */
+/* Makes the key under which the cache keeps a family record, from the key of its compile. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
     struct hash *h = hash_new();
@@ -336,8 +337,8 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     strbuf_release(&sb);
 }
 
-/* Reads the parent's record and starts to build its header. Without a record that can be used,
- * the state is FAMILY_USELESS. */
+/* Reads the parent's record and starts to build its header. If there is no usable record, the state
+ * is FAMILY_USELESS. */
 static struct family *family_new(struct compiler *c, const char *parent,
                                  struct compile_job_request *job, const struct option_list *o)
 {
@@ -491,8 +492,8 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         spec.pch_if_ready = true;
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
-        /* The parent is heavy, but its family header is not ready. The usual header would cost
-         * more than it saves: its memory is mapped page by page from a file. */
+        /* The parent's compile is slow, but its family header is not ready. The usual header would
+         * cost more than it saves: the system maps its memory page by page from a file. */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);

@@ -8,8 +8,8 @@
  *     compiled_release(&c);
  *
  * Open one `struct compiler` per run. It uses NVRTC in a service process that owns the precompiled
- * headers, or nvcc. Every result records the compiler, since another compiler makes another kernel.
- * Results come from the content-addressed cache when it has them.
+ * headers, or nvcc. Every result records the compiler, because another compiler makes other code.
+ * If the cache holds a result, Hone takes it from there.
  */
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
@@ -67,7 +67,7 @@ void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
 /*
  * Builds the parent's family header in the background, so that its children compile fast. Call it
  * when a parent is chosen and the author begins to think. Returns 1 = ready, 0 = being built, -1 =
- * nothing to gain (a light kernel), or it cannot be built.
+ * it would save no time (a kernel that compiles fast), or it cannot be built.
  */
 int compile_prepare(struct compiler *c, const char *parent, const char *arch);
 

@@ -40,7 +40,7 @@ struct slot {
     uint64_t cpu_ns;  /* processor time of the child, after its end */
     bool building;    /* the child builds spec.pch for pch[pch_index] */
     bool timed_out;   /* the service killed it at its deadline */
-    bool without_pch; /* second try after a crash with a precompiled header */
+    bool without_pch; /* this is the second try, after a crash with a precompiled header */
     bool pch_full;    /* ... because the header's heap was too small; the header is sound */
     bool killed;   /* second try: a process other than the service killed the first with SIGKILL */
     int pch_index; /* the header it uses or builds, or -1 */
@@ -58,8 +58,9 @@ static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* compiles that clients wait for: the most at once; now */
-    unsigned background; /* headers built in the background, one at a time, beside the compiles */
+    unsigned jobs, running; /* compiles that clients wait for: the most at once; running now */
+    unsigned
+        background; /* headers being built in the background, one at a time, while compiles run */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -180,7 +181,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Allocations of any size come from the break, so that mappings do not depend on the source. */
+    /* Makes allocations of any size come from the break, so that mappings do not depend on the
+     * source. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -288,7 +290,7 @@ static struct slot *next_slot(void)
             continue;
         next = s;
         if (s->building)
-            break; /* it marked its header as being built, so this slot must start */
+            break; /* slot_ready() marked its header as being built, so this slot must start */
     }
     return next;
 }
@@ -358,8 +360,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
     if (end == COMPILE_JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-        /* The service did not kill it and no compiler kills itself this way, so the candidate is
-         * not at fault. */
+        /* The service did not kill this child, and no compiler kills itself with SIGKILL. So the
+         * candidate is not at fault. */
         if (s->killed) {
             slot_reply(s, COMPILE_JOB_LOST, status);
         } else {
@@ -425,8 +427,8 @@ static void check_deadlines(void)
     }
 }
 
-/* The client gave up on this job. A header that is being built goes on, since other jobs need
- * it. */
+/* Ends a job that the client gave up. If the child builds a header, it goes on, because other jobs
+ * need the header. */
 static void cancel(struct slot *s)
 {
     if (s->state == SLOT_QUEUED)

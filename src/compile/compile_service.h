@@ -16,7 +16,7 @@
  *  3. A child holds no lock except on files. The kernel releases those when the child ends.
  *  4. A reply socket that closes on the client's side cancels its job.
  *  5. Every reply is one struct compile_job_reply; if the socket ends without one, the service
- * died.
+ *     died.
  */
 #ifndef COMPILE_COMPILE_SERVICE_H
 #define COMPILE_COMPILE_SERVICE_H
@@ -60,7 +60,7 @@ struct compile_job_reply {
     uint64_t wall_ns, cpu_ns;
 };
 
-/* What a child reads from the request memfd. */
+/* A request, which the child reads from the request memfd. */
 struct compile_job_request {
     const char *source;
     size_t len;
@@ -81,7 +81,7 @@ void compile_job_request_write(const struct compile_job_request *rq, struct strb
 int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
                              struct arena *a, struct err *err);
 
-/* What a child writes into the result memfd. */
+/* How the compiler failed, if it did not simply report errors in the source. */
 enum {
     COMPILE_JOB_TOOL_FAILED = 100,
     COMPILE_JOB_TOOL_CRASHED,
@@ -90,9 +90,10 @@ enum {
 };
 enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine code */
 
+/* A result, which the child writes into the result memfd. */
 struct compile_job_result {
     bool ok;
-    int code; /* of a failure: one of these, or any other if the source is wrong */
+    int code; /* after a failure: one of those codes; any other value: the source has an error */
     bool used_pch;
     uint64_t compile_ns;
     const char *log;

@@ -42,7 +42,7 @@ struct compiled {
     const char *failure; /* "" or the graded reason: "time limit", "memory", "forbidden include" */
     char key[65];        /* cache key, hex SHA-256 */
     bool from_cache, used_pch, used_family_pch;
-    uint64_t compile_ns, cpu_ns; /* of the compile, also if its result was cached */
+    uint64_t compile_ns, cpu_ns; /* times of the compile, also if its result came from the cache */
     const char *compiler;        /* "nvrtc 13.0", "nvcc 13.0.88" */
     const char *arch;
     const char *ptx; /* with line info; NUL-terminated */

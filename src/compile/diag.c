@@ -10,7 +10,7 @@ enum {
     MESSAGE_MAX = 400, /* bytes of one message */
     FRAME_MAX = 160,
     DIAGS_MAX = 64,
-    PER_LINE_MAX = 2, /* errors kept for one line: later ones follow from the first */
+    PER_LINE_MAX = 2, /* errors kept for one line: the first usually causes the later ones */
     FRAMES_MAX = 8
 };
 
@@ -200,8 +200,8 @@ static bool read_host(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads errors without a source line: from the linker, and from ptxas where ptxas_places() found
- * none. */
+/* Reads errors without a source line: those of the linker, and those of ptxas for which
+ * ptxas_places() found no line. */
 static bool read_ptxas(struct parser *p, const char *s, size_t n)
 {
     if (n < 5 || strncmp(s, "ptxas", 5) != 0)
@@ -237,8 +237,8 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* FILE(LINE): note #3196-D: to match this "{". Gives an error at the end of the source its
- * place. */
+/* FILE(LINE): note #3196-D: to match this "{". It gives its place to an error at the end of the
+ * source. */
 static bool read_match(struct parser *p, const char *s, size_t n)
 {
     const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);
@@ -310,8 +310,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
     }
 }
 
-/* After an open brace, everything behind the source is in the wrong place. Those errors say
- * nothing new. */
+/* Drops errors without a place. If the source leaves a brace open, the compiler reports such errors
+ * in all text that follows the source. They say nothing new. */
 static void drop_placeless(struct diag_vec *v)
 {
     size_t kept = 0;

@@ -43,8 +43,8 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 }
 
 /*
- * The source has passed the scan of lex.h. This walk therefore needs to know only comments,
- * strings, directives and words.
+ * The source has passed the scan of lex.h, so this walk only tells apart comments, strings,
+ * directives and words.
  */
 struct walk {
     const char *p, *end;
@@ -93,8 +93,8 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Drops #include, since the includes stand before the namespace, and notes macros: none may
- * survive the header. */
+/* Drops #include, because the includes stand before the namespace. Notes macros, because the header
+ * must #undef all of them at its end. */
 static void on_directive(struct walk *w)
 {
     const char *q = w->p + 1, *end = line_end(w->p, w->end);

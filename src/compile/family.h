@@ -2,16 +2,16 @@
  * family.h - precompiled headers that hold a parent kernel's template instantiations.
  *
  * A template-heavy kernel spends nearly all its compile time on instances of CuTe types, and an
- * edited version needs nearly the same ones. So Hone makes the parent's source harmless and puts it
- * into a precompiled header:
+ * edited version needs nearly the same ones. So Hone puts the parent's source into a precompiled
+ * header, changed so that its names cannot clash with the child's:
  *
  *     #include <cute/tensor.hpp>              the parent's includes
  *     namespace hone_family { ... }           its text: kernels as static __device__ functions
  *     #undef ...                              its macros
  *
- * The compile service builds it in the background, once per parent. Hone uses it for a child whose
- * includes cover the parent's, and stops using it if the child's compile took longer than the
- * parent's own.
+ * The compile service builds this header in the background, once per parent. Hone uses it for a
+ * child whose includes cover the parent's. If the child's compile takes longer than the parent's
+ * did, Hone stops using the header.
  */
 #ifndef COMPILE_FAMILY_H
 #define COMPILE_FAMILY_H
@@ -24,7 +24,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* What the cache keeps of a slow compile, to build its family header later. */
+/* A record of a slow compile. The cache keeps it, so that Hone can build the family header
+ * later. */
 struct family_record {
     const char *source;
     size_t len;

@@ -1,6 +1,7 @@
 /*
- * hints.c - one sentence for each of the mistakes that CuTe authors make most, found by a part of
- * the message. The first entry that matches wins, so special entries stand before general ones.
+ * hints.c - one sentence of advice for each of the most common mistakes of CuTe authors. A part of
+ * the compiler's message selects it. The first entry that matches wins, so special entries stand
+ * before general ones.
  */
 #include "base/util.h"
 #include "compile/diag.h"
@@ -22,7 +23,7 @@ static const struct {
      "source and destination have different shapes: tile both to the same static shape and "
      "partition both with the same TiledCopy"},
     {"CopyAtom", "vals",
-     "the partition does not hold what the copy atom moves: check the atom's width against the "
+     "the partition does not fit what the copy atom moves: check the atom's width against the "
      "value layout and the element type"},
     {"In CopyAtom, dst layout doesn't vectorize", NULL,
      "the destination is not contiguous along the vector: match the value layout to the tensor's "
@@ -92,7 +93,7 @@ static const struct {
     {"identifier \"convert_", NULL, "a helper of FlashAttention, not of CuTe: define it"},
     {"identifier \"cuda", "undefined",
      "device code cannot call the CUDA runtime: a candidate has no host code, its launches and "
-     "memory belong into the hone-plan comment"},
+     "memory belong in the hone-plan comment"},
     {"identifier \"alloca", "undefined",
      "take an array of fixed size, dynamic shared memory (\"smem\" in the plan) or workspace"},
     {"identifier \"__", "undefined",
@@ -105,7 +106,7 @@ static const struct {
     {"annotation on lambda", NULL, "leave __device__ out: a lambda in device code is device code"},
     {"capture list", NULL, "capture it: [=] or [&]"},
     {"device-side kernel launch", NULL,
-     "a candidate has no host code: launches belong into the hone-plan comment"},
+     "a candidate has no host code: launches belong in the hone-plan comment"},
     {"device-side kernel", NULL, "a candidate has no host code: use the hone-plan comment"},
     {"considered a host function", NULL, "mark it __device__"},
     {"__shfl", NULL, "shuffles take 4- and 8-byte scalars: shuffle a struct member by member"},
@@ -124,7 +125,7 @@ static const struct {
     {"not_supported_before_SM", NULL,
      "the architecture compiled for does not have this instruction"},
     {"ptxas: Unresolved extern", NULL,
-     "declared and nowhere defined: a candidate is one file, and no library is linked to it"},
+     "the function is declared but not defined: a candidate is one file, and no library is linked"},
     {"ptxas: Arguments mismatch", NULL,
      "operands of the wrong size or number; the letters mean 16 (h), 32 (r), 64 bits (l), float "
      "(f), double (d)"},

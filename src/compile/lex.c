@@ -159,7 +159,7 @@ static void lex_raw_string(struct lexer *l, struct token *t)
     }
     if (l->in_directive)
         reject_at(l, t->start, "forbidden directive", "a raw string inside a directive");
-    /* A compiler that does not know raw strings would see these directives in a skipped #if. */
+    /* In a skipped #if, a compiler that does not know raw strings would obey these directives. */
     for (const char *p = body; p < end; p++) {
         if (*p != '\n')
             continue;
@@ -420,9 +420,9 @@ static void on_directive(struct lexer *l, size_t at)
 /* ---- kernels ---------------------------------------------------------------------------------*/
 
 /*
- * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. It is
- * used only where no plan names the kernels. A wrong guess is harmless: the trailer compares it
- * with what the compiler sees.
+ * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. The scan
+ * uses it only if no plan names the kernels. A wrong guess is harmless: the trailer does not
+ * compile for a name that is no kernel.
  */
 struct kernel_finder {
     bool extern_c;   /* in this declaration */
@@ -484,9 +484,8 @@ static void find_kernel(struct lexer *l, struct kernel_finder *k, const struct t
 /* ---- the whole source
  * ---------------------------------------------------------------------------- */
 
-/* True for a character that controls a terminal or reverses the direction of text, also for a
- * byte that an old terminal takes for such a character. Letters of other character sets in
- * comments are harmless. */
+/* True for a character that controls a terminal or reverses the direction of text, and for a byte
+ * that an old terminal would take for one. Letters of other alphabets are harmless in comments. */
 static bool is_hostile(const struct lexer *l, size_t i)
 {
     const char *p = l->src + i;
@@ -501,7 +500,7 @@ static bool is_hostile(const struct lexer *l, size_t i)
     return c < 0xa0 && !inside;
 }
 
-/* Hone shows source lines to people and models. No line may look different there. */
+/* Hone shows source lines to people and models. They must see exactly what the compiler reads. */
 static void check_bytes(struct lexer *l)
 {
     for (size_t i = 0; i < l->len; i++) {

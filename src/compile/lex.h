@@ -2,13 +2,14 @@
  * lex.h - reads a candidate's source like the first phases of a compiler, before a compiler sees
  * it.
  *
- * Invariants it enforces on untrusted source. The compiler runs with Hone's rights and Hone shows
- * its diagnostics, so a candidate could read any file that the compiler can open.
- *  1. Every #include names a literal header below the include path: relative, without "..".
- *     There is no #include_next, #import, #embed, #line or computed include. __has_include obeys
- * the same rule.
+ * The compiler runs with Hone's rights, and Hone shows its diagnostics. Without these rules a
+ * candidate could read any file that the compiler can open. Invariants that the scan enforces on
+ * untrusted source:
+ *  1. Every #include names a literal header below the include path: relative, without "..". There
+ *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
+ *     rule.
  *  2. No pragma but `unroll` reaches the compiler. Harmless pragmas are blanked; pragmas that
- * change macros, names or diagnostics are rejected.
+ *     change macros, names or diagnostics are rejected.
  *  3. Comments, strings and #if groups are closed at the end, so the trailer is compiled.
  *  4. The source is rejected where compilers disagree about the end of a line
  *     (backslash-blank-newline, lone CR, NUL).

@@ -12,7 +12,7 @@
 #include "compile/ptxas.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* Results of nvrtcCompileProgram that do not mean that NVRTC itself is broken. */
+/* After one of these results of nvrtcCompileProgram, NVRTC itself still works. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;
@@ -34,8 +34,8 @@ static struct {
 
 static const char prelude_name[] = "hone-prelude.hpp";
 
-/* NVRTC searches its builtins by file name on the loader's path. The right file lies beside the
- * NVRTC library. We load it here, so that NVRTC finds it. */
+/* NVRTC looks for its builtins library by file name on the loader's path. The right one lies in the
+ * same folder as NVRTC. We load that one first, so that NVRTC finds it. */
 static void load_builtins(const char *path)
 {
     glob_t found;
@@ -207,8 +207,8 @@ bad:
 }
 
 /*
- * Builds spec->pch unless another process built it first. It is compiled alone, with an empty
- * source: macros of a candidate must not change it.
+ * Builds spec->pch unless another process built it first. Compiles it with an empty source, so that
+ * no candidate's macros can change it.
  */
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {

@@ -1,7 +1,7 @@
 /*
  * The checksum finds damage; it does not stop an attacker. Whoever can write to the cache directory
- * can change the user's kernels anyway. It is fast (about 50 ms for 300 MB), since every service
- * checks a header before it first uses it.
+ * can change the user's kernels anyway. It must be fast (about 50 ms for 300 MB), because every
+ * service checks a header before it first uses it.
  */
 #include "compile/pch.h"
 

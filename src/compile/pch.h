@@ -1,7 +1,7 @@
 /*
  * pch.h - precompiled headers on disk: FILE.pch, and FILE.pch.sum with its checksum.
  *
- *     int lock = pch_lock(path);              builders of the same header come one at a time
+ *     int lock = pch_lock(path);              one process at a time builds a header
  *     if (lock >= 0 && !pch_valid(path))
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
@@ -17,8 +17,8 @@
 enum { PCH_PATH_MAX = 512 };
 #define PCH_FAMILY "family-"
 
-/* Waits until no other process builds this header. Close the descriptor to let the next process
- * in; the end of the process does so too. Returns -1 if no lock can be had. */
+/* Waits until no other process builds this header. Close the descriptor to let the next process in;
+ * the end of the process does so too. Returns -1 if locking fails. */
 int pch_lock(const char *path);
 
 bool pch_valid(const char *path);

@@ -130,7 +130,8 @@ int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx
 
 /* ---- pruning ---------------------------------------------------------------------------------*/
 
-/* A set of names by hash. A false "is used" only keeps a variable, which is harmless. */
+/* A set of names by hash. Two names may share a hash; then we keep an unused variable, which is
+ * harmless. */
 struct names {
     uint64_t *slots;
     size_t n, cap;
@@ -226,7 +227,7 @@ static void use_names(struct names *used, const char *p, const char *end, const 
     }
 }
 
-/* How many braces a line leaves open. */
+/* Returns how many braces the line leaves open. */
 static int brace_depth(const char *p, size_t n)
 {
     int depth = 0;

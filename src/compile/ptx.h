@@ -29,8 +29,8 @@ void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, siz
 /*
  * Copies PTX without the module variables that nothing refers to. (With -default-device every
  * static constexpr member of every template becomes such a variable.) Also drops variables whose
- * name begins with `drop`, the trailer's. Drops only a line that is one whole declaration, outside
- * of every function: the emulator must run what the GPU runs.
+ * name begins with `drop`, the trailer's. Drops a line only if it is one whole declaration outside
+ * of every function, because the emulator must run the same code as the GPU.
  */
 void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
                struct strbuf *out);

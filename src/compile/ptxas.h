@@ -7,12 +7,13 @@
 #include "base/arena.h"
 
 /*
- * ptxas names lines of the PTX, which no author sees. Returns a copy of the log in which
+ * ptxas names lines of the PTX, but authors see only their source. Returns a copy of the log in
+ * which
  *     ptxas application ptx input, line 35; error   : MESSAGE
  * has become
  *     NAME(12): error: ptxas: MESSAGE, in `INSTRUCTION`
- * if the PTX's .loc directives lead to a line of the file NAME. For code of a header that is the
- * line where the code was inlined. An undefined function gets the line that calls it.
+ * if the PTX's .loc directives lead to a line of the file NAME. For code from a header, it is the
+ * line into which the code was inlined. An undefined function gets the line that calls it.
  */
 const char *ptxas_places(const char *log, const char *ptx, const char *name, struct arena *a);
 

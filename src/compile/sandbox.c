@@ -1,5 +1,5 @@
 /*
- * sandbox.c - with Landlock, lets a compile child read only headers.
+ * sandbox.c - restricts the files that a compile child can open, with Landlock.
  */
 #include <fcntl.h>
 #include <linux/landlock.h>

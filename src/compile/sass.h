@@ -4,8 +4,8 @@
  *     struct sass_vec v = VEC_INIT;
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
- * With cuobjdump it reads the mnemonics. Without, it reads the opcode bits of each 16-byte
- * instruction, which tell the same kinds apart (t/unit/compile_sass.c compares both ways).
+ * With cuobjdump it reads the mnemonics. Without cuobjdump it reads the opcode bits of each 16-byte
+ * instruction. They tell the same kinds apart (t/unit/compile_sass.c compares both ways).
  */
 #ifndef COMPILE_SASS_H
 #define COMPILE_SASS_H

@@ -11,8 +11,8 @@
 struct shim {
     const char *name, *text;
 };
-/* Comes before every source. It declares what nvcc offers by including the CUDA runtime's
- * headers. */
+/* Is included before every source. It declares the functions that nvcc gets by including the CUDA
+ * runtime's headers. */
 #define SHIM_BASE "hone-base.hpp"
 extern const struct shim shims[];
 extern const size_t nshims;
