@@ -1,9 +1,9 @@
 /*
  * code.c - loads a module: places its variables in memory and finds its functions by name.
  *
- * Global variables share one allocation. Shared variables of the module and of .func's come first
- * (after SMEM_BASE, which the hardware reserves too), then those of each entry; dynamic shared
- * memory follows, at the alignment its declaration asks for.
+ * All global variables share one allocation. Shared memory begins with SMEM_BASE bytes, which the
+ * hardware reserves too. Then come the shared variables of the module and of .func's, then those of
+ * the entry, then dynamic shared memory, aligned as its declaration asks.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -107,8 +107,9 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* `extern .shared x[]` has one address while an entry is decoded. Functions are decoded once for
- * all entries, so if a function uses it, all entries get the same address. */
+/* While an entry is decoded, `extern .shared x[]` has one address. The decoder decodes each
+ * function once for all entries. So if a function uses x, all entries get the same address for
+ * it. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);

@@ -1,10 +1,10 @@
 /*
  * core.h - the inside of the emulator: decoded instructions, warps, blocks, memory, scheduling.
  *
- * How an instruction gets to run. At load, decode.c gives each ptx_insn to the decode function
- * registered for its opcode. This function checks the form, translates operands to *operand codes*
- * and puts an exec function and its data into a struct insn; or it calls dec_unsupported(). At run
- * time
+ * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
+ * for its opcode. This function checks the form, translates operands to *operand codes* and puts an
+ * exec function and its data into a struct insn. If it does not know the form, it calls
+ * dec_unsupported(). At run time
  *
  *     int exec(struct warp *w, const struct insn *in)
  *
@@ -84,11 +84,11 @@ enum insn_flags {
     INSN_GUARD = 1,
     INSN_GUARD_NEG = 2,
     INSN_ALIGNED = 4,   /* needs the whole warp converged */
-    INSN_PIN = 8,       /* operand registers are written later (wgmma): never share their slots */
+    INSN_PIN = 8,       /* it writes operand registers later (wgmma): never share their slots */
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes of a member mask (core: shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
-    INSN_VARYING = 128  /* core's own */
+    INSN_VARYING = 128  /* set and used by the core alone */
 };
 
 /* The class under which the counters count an instruction. */
@@ -167,19 +167,21 @@ extern const struct decode_entry decode_alu_ops[], decode_video_ops[], decode_bi
     decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
     decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
 
-/* Set the error "unsupported: <text> at file:line" or "bad instruction ...", and return -1. */
+/* These set the error "unsupported: <text> at file:line" or "bad instruction ...", and return
+ * -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
 int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Operand codes. `bits` is the width that the instruction reads or writes: 1 (predicate), 16, 32,
- * 64, 128; a register of another width is an error. dec_src also takes immediates, special
- * registers and symbols; `t` says how to read an immediate (float constants). */
+/* These return operand codes. `bits` is the width that the instruction reads or writes: 1
+ * (predicate), 16, 32, 64, 128; a register of another width is an error. dec_src also takes
+ * immediates, special registers and symbols; `t` says how to read an immediate (float
+ * constants). */
 int dec_dst(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             uint32_t *out);
 int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, enum ptx_type t,
             uint32_t *out);
-/* A predicate that is read; *neg tells if it is negated. */
+/* Decodes a predicate that the instruction reads; *neg tells if it is negated. */
 int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t *out,
              bool *neg);
 /* An address [reg+imm], [sym+imm] or [imm]: *base is an operand code whose lanes are *base_bits (32
@@ -216,7 +218,7 @@ struct fragment {
     uint32_t mask;
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase;  /* of the barrier at which it arrived */
+    uint32_t phase;  /* phase of the barrier at which it arrived */
     uint8_t arrived; /* at a barrier: never merged until released */
     uint8_t waiting; /* its last step was EX_WAIT */
     uint32_t ran;    /* slices since another fragment of the warp ran */
@@ -224,7 +226,7 @@ struct fragment {
 
 struct warp {
     char *base[4]; /* bases of operand codes: frame, constants, special registers of warp, block */
-    uint32_t active; /* lanes that execute this instruction, guard applied */
+    uint32_t active; /* lanes that execute this instruction, after the guard */
     uint32_t mask;   /* lanes of the running fragment */
     uint32_t live;   /* lanes not exited */
     struct frame *frame;
@@ -233,23 +235,24 @@ struct warp {
     char *local; /* [WARP][launch->local_bytes] */
     struct fragment frags[WARP];
     uint32_t nfrags, cur;
-    uint32_t id;              /* within the block */
+    uint32_t id;              /* number of the warp in the block */
     uint64_t steps;           /* warp instructions executed */
     struct undef *undef;      /* set while registers hold unwritten bytes: undefined.c */
     struct warp_watch *watch; /* set while a wgmma in flight uses registers: warpgroup.c */
     struct warp_async *async; /* cp.async groups, wgmma groups: async.h */
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
-    struct insn_count *counts; /* of the host thread, or NULL */
+    struct insn_count *counts; /* the host thread's counts, or NULL */
     struct pending *pending;   /* with counts: loads under way */
     struct frame *frame0;      /* the frame of the entry */
     uint32_t slices;
     uint32_t diverged;        /* branches that split a fragment */
     uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */
-    uint32_t cluster_phase;   /* of that arrival */
+    uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps;
     uint64_t call_bytes; /* memory of the frames of open calls */
-    uint32_t strong;     /* strong loads and atomics since the last switch: it may be spinning */
+    uint32_t strong;     /* strong loads and atomics since the last switch: many mean that it may be
+                            spinning */
     bool unfair;         /* the last slice ended while other fragments waited for their turn */
 };
 
@@ -265,7 +268,7 @@ struct barrier {
 
 struct block {
     uint32_t id[3], linear;
-    uint32_t rank; /* in its cluster */
+    uint32_t rank; /* number of the block in its cluster */
     struct cluster *cluster;
     struct launch *launch;
     struct warp *warps;
@@ -292,12 +295,12 @@ struct cluster {
     struct barrier bar; /* barrier.cluster */
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
-    struct worker_state *ws; /* of its host thread */
+    struct worker_state *ws; /* state of its host thread */
     uint64_t stored;         /* bytes stored to global memory, in counted launches */
     uint32_t nrunning;       /* warps */
     uint32_t nlive;          /* threads */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* rounds in which waits had to return false, since `state` changed */
+    uint32_t polls;   /* how many rounds since `state` changed made waits return false */
     uint64_t state;   /* hash of shared memory and of `strongs` */
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
@@ -349,7 +352,7 @@ enum mem_access {
     MEM_WRITE = 2,
     MEM_ATOMIC = 4,  /* read-modify-write: with READ|WRITE */
     MEM_STRONG = 8,  /* volatile, relaxed, acquire, release: two of these are no data race */
-    MEM_ASYNC = 16,  /* by the async proxy: TMA, cp.async.bulk, wgmma operands */
+    MEM_ASYNC = 16,  /* made by the async proxy: TMA, cp.async.bulk, wgmma operands */
     MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own) */
 };
 
@@ -359,10 +362,11 @@ enum mem_access {
  * `pc` names the source line. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
-/* The block to whose shared memory addr points, and the offset there; NULL if the rank is out of
- * range. */
+/* Returns the block whose shared memory addr points to, and the offset in that memory. NULL if the
+ * rank is out of range. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
-/* The same as mem_at for shared memory of this block, but cheaper; for ldmatrix and its like. */
+/* Like mem_at, but cheaper and only for this block's shared memory: for ldmatrix and similar
+ * instructions. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
 /* Space and offset of a generic address. */
@@ -382,8 +386,9 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
  * EX_FAULT. lane -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. Findings of
- * one kind and line are recorded once and counted. `object` and `other` may be NULL. */
+/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. If findings
+ * have the same kind and line, it records one of them and counts the rest. `object` and `other` may
+ * be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                  const char *object, int64_t index, const char *other, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -393,44 +398,46 @@ bool emu_sanitizing(const struct warp *w);
 
 /* Happens-before. A release publishes, under a key, everything that the warp's active lanes did
  * before it. The key is the host address of an mbarrier, for example. After an acquire, the warp's
- * accesses are ordered after all that was released under that key. */
+ * accesses are ordered after everything that was released under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
-/* An asynchronous operation will read (write = false) or write these bytes of shared memory until
- * san_async_end. A conflicting access until then is a FIND_ASYNC that names `what`. Returns an id
- * > 0. */
+/* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
+ * until san_async_end. If another access conflicts with it before then, the sanitizer reports
+ * FIND_ASYNC with the name `what`. Returns an id > 0. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
-/* An async operation that has completed wrote these shared bytes: they are initialised now and, if
- * key is not NULL, released under it. */
+/* Says that a completed async operation wrote these shared bytes. They are initialised now, and
+ * released under `key` if key is not NULL. */
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
 /* The active lanes execute fence.proxy.async. */
 void san_proxy_fence(struct warp *w);
-/* The async proxy is about to read these bytes: reports FIND_ASYNC if the block wrote them with
- * generic writes and no fence came since. */
+/* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote them
+ * with generic writes and has executed no fence since. */
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 
 /* ---- hooks the asynchronous part implements (async.c) --------------------------------------- */
 
-/* Before a block's first instruction: starts with empty state. */
+/* Call it before a block's first instruction. It sets up empty state. */
 void async_block_begin(struct block *b);
-/* After all threads exited: completes pending stores, reports the operations for which no thread
- * waited, frees the state. */
+/* Call it after all threads exited. It completes pending stores, reports operations that no thread
+ * waited for, and frees the state. */
 void async_block_end(struct block *b);
 void async_warp_exit(struct warp *w);
-/* Every warp of the cluster waits: completes operations in flight. Returns how many. */
+/* Call it when every warp of the cluster waits. It completes operations in flight and returns how
+ * many. */
 int async_idle(struct cluster *c);
 /* Called before each instruction while warp->watch is set. */
 void async_touch(struct warp *w, const struct insn *in);
-/* Tensor map of 128 bytes, encoded by the device's tensormap operation; see device.h. */
+/* Encodes a tensor map of 128 bytes: the emulator's `tensormap` operation of device.h. */
 enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, uint8_t out[128],
                                  struct err *err);
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* Counts bytes that an operation moves which is no plain load or store (bulk copies, ldmatrix). */
+/* Counts the bytes that an operation other than a plain load or store moves (bulk copies,
+ * ldmatrix). */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
 

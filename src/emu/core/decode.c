@@ -2,9 +2,9 @@
  * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
  * table.
  *
- * If no decoder knows an instruction, its exec function is exec_unsupported. This ends the launch
- * and reports the instruction's text and source line if a warp reaches it, so that it never gives a
- * wrong result. A malformed instruction fails the load.
+ * If no decoder knows an instruction, its exec function is exec_unsupported. If a warp reaches it,
+ * exec_unsupported ends the launch and reports the instruction's text and source line. So an
+ * unknown instruction never gives a wrong result. A malformed instruction fails the load.
  */
 #include <stdarg.h>
 
@@ -579,8 +579,8 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* Decodes the entry and every function that it, or a function it calls, names. If a call goes
- * through a pointer, decodes all functions of the module, because the pointer may come from a
+/* Decodes the entry and all functions that it names, and those that they name in turn. If a call
+ * goes through a pointer, decodes all functions of the module, because the pointer may come from a
  * variable. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
 {

@@ -2,9 +2,10 @@
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
  * Ranks are a topological order of the graph without back edges. We repeatedly take a block whose
- * predecessors all have ranks, and prefer one inside the innermost loop that is still open. A depth
- * first walk finds back edges, and they give the loops: innermost first, each then collapsed into
- * its header. Irreducible graphs get some order.
+ * predecessors all have ranks, and prefer one inside the innermost loop that is still open. A
+ * depth-first walk finds the back edges, and each back edge belongs to a loop. We treat the
+ * innermost loop first and collapse each loop into its header. Irreducible graphs get an arbitrary
+ * order.
  */
 #include "emu/core/flow.h"
 
@@ -109,7 +110,7 @@ struct loops {
     uint32_t *by_order; /* block of a number */
     uint32_t nreach;
     uint32_t *loop;   /* innermost loop header of a block, NONE */
-    uint32_t *parent; /* of the loop with this header: the header around it */
+    uint32_t *parent; /* the header of the loop around the loop with this header */
     uint32_t *size;   /* blocks in the loop with this header, inner ones included */
 };
 

@@ -16,7 +16,7 @@ struct flow_block {
 struct flow {
     struct flow_block *blocks;
     uint32_t n;
-    uint32_t *block_of; /* by instruction */
+    uint32_t *block_of; /* the block of each instruction */
 };
 
 /* Finds blocks, edges and ranks. Ranks order the blocks: a block comes after the blocks that lead

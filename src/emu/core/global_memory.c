@@ -127,8 +127,8 @@ struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *s, struct 
                 (unsigned long long)s->bytes);
         return NULL;
     }
-    /* the address is a multiple of align and of no higher power of two: a kernel gets no more
-     * alignment than was promised */
+    /* the address is a multiple of align and of no higher power of two, so a kernel gets no more
+     * alignment than Hone promises */
     uint64_t a = (start + GUARD_BYTES + align - 1) / align * align;
     if (a % (2 * align) == 0)
         a += align;

@@ -14,15 +14,15 @@
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
-#define SAMPLE_LEAST 8u /* clusters of a sample that run even if they take long */
+#define SAMPLE_LEAST 8u /* so many clusters of a sample run even if they take long */
 #define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
 #define GUARD_BYTES 16384u
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
-#define SMEM_BASE 1024u         /* a kernel's first shared address; the system owns those below */
-#define SMEM_SCRATCH 512u       /* from here to SMEM_BASE: cooperative groups' part of them */
+#define SMEM_BASE 1024u   /* a kernel's first shared address; the system owns the addresses below */
+#define SMEM_SCRATCH 512u /* cooperative groups use the addresses from here to SMEM_BASE */
 #define LOCAL_STACK_BYTES 8192u /* local memory for calls, beyond the entry's own */
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ struct alloc_reads {
 };
 
 struct alloc {
-    uint64_t lo, hi;    /* with guard zones */
+    uint64_t lo, hi;    /* the whole range, with guard zones */
     uint64_t addr, end; /* the buffer proper */
     char name[64];
     uint32_t elem_bytes;
@@ -43,9 +43,9 @@ struct alloc {
     bool dirty;               /* the race shadow was changed since it was cleared */
     bool shadowed;            /* may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
-    struct alloc_reads reads; /* by the counted launch */
+    struct alloc_reads reads; /* what the counted launch read */
     const struct insn
-        *store; /* sanitizer: the store to it in this launch that is last in the code */
+        *store; /* sanitizer: of all stores to it in this launch, the last one in the code */
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
     uint32_t store_line;
     uint32_t rank;
@@ -60,7 +60,7 @@ struct emu_mem {
     uint64_t used, limit;
     struct alloc *last;
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
-    uint8_t *touched;          /* one byte for each 128: a counted launch used them */
+    uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
     uint32_t *writer, *reader; /* shadow of each cell, usually 4 bytes: see global.c */
     uint16_t *wtick, *rtick;   /* the warp of that writer and reader, and its clock */
 };
@@ -73,7 +73,8 @@ void mem_free(struct emu_mem *m, struct alloc *a);
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 /* Marks these bytes in the shadow as written, or as never written. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
-/* From now on the allocation is filled piece by piece when touched; b and seed as in lazy.h. */
+/* From now on each piece of the allocation is filled when a launch first touches it. b and seed are
+ * those of lazy.h. */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -93,7 +94,7 @@ struct code_func {
     uint32_t local_bytes; /* .local variables, rounded up */
     uint32_t local_size;  /* .local variables, exactly */
     uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
-    uint32_t regs_live;   /* the most 32-bit registers alive at once: estimates the GPU's need */
+    uint32_t regs_live;   /* the most 32-bit registers alive at once: estimates those on a GPU */
     uint32_t smem_static; /* entries: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
@@ -125,8 +126,8 @@ struct code {
 enum result_status code_load(struct code **out, struct emu *e, const char *ptx, size_t len,
                              struct err *err);
 void code_free(struct code *c);
-/* Whether the module's variables still hold their initial values; if not, the name of one that
- * changed. */
+/* Sets *ok to whether the module's variables still hold their initial values. If not, *which names
+ * one that changed. */
 int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
 /* Decodes a function and all functions that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
@@ -135,8 +136,8 @@ struct code_func *code_find(struct code *c, const char *name);
 void code_place_dynamic(struct code *c, struct code_func *entry);
 /* The heap of malloc() in kernels, allocated before a launch that may need it. */
 #define HEAP_BYTES (8u << 20)
-/* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is none.
- */
+/* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is not the
+ * address of a function. */
 #define FUNC_BASE (5ull << 40)
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
@@ -145,9 +146,9 @@ const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 void merge_shared(struct code_func *cf);
 /* regs.c: gives every register of f a place in the frame, and every instruction a rank. */
 struct reg_plan {
-    uint32_t *offset; /* by register index */
+    uint32_t *offset; /* place of each register in the frame */
     uint32_t frame_bytes;
-    uint32_t *rank; /* by instruction */
+    uint32_t *rank; /* rank of each instruction */
     uint8_t *leader;
     uint32_t regs_live;
 };
@@ -210,9 +211,9 @@ enum block_spec {
 
 struct gsync;
 
-/* Sectors that a block read again. A bucket holds those whose distance has the same log2; the
- * distance is how many sectors the block used since it last read this one. `sectors`: how many in
- * this bucket; `since`: the sum of their distances. */
+/* Counts the sectors that a block read again. The distance of such a sector is how many sectors the
+ * block used since it last read it. A bucket holds the sectors whose distances have the same log2.
+ * `sectors` is their number, `since` the sum of their distances. */
 struct reuse {
     uint64_t sectors, since;
 };
@@ -241,9 +242,9 @@ struct launch {
     uint32_t next_cluster;  /* atomic */
     struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
         uint32_t held;      /* clusters that all host threads hold */
-        uint32_t most;      /* the most that they may hold */
-        uint32_t cycling;   /* of those held: clusters seen to repeat their state */
-        uint32_t confirmed; /* clusters seen to repeat it once more since `epoch` changed */
+        uint32_t most;      /* the most clusters that they may hold */
+        uint32_t cycling;   /* how many of the held clusters repeat their state */
+        uint32_t confirmed; /* how many of them repeated it once more since `epoch` changed */
         uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
     int stop;       /* atomic: a fault was recorded */
@@ -254,8 +255,8 @@ struct launch {
     struct gsync *gsync;             /* the sanitizer's order between blocks */
     int gsync_used;                  /* atomic */
     bool turned;                     /* a repeated call: clusters run in another order */
-    uint8_t blank;                   /* each byte of registers and local memory before a write */
-    uint32_t nsample;                /* 0: every cluster runs; else only those in `sample` */
+    uint8_t blank;    /* the value of each byte of registers and local memory before a write */
+    uint32_t nsample; /* 0: every cluster runs; else only those in `sample` */
     uint32_t *sample;
     uint64_t enough_ns; /* time after which a sample of independent blocks stops growing; 0: none */
     uint32_t begun;     /* atomic: clusters begun */
@@ -275,8 +276,8 @@ struct worker_state {
     struct cluster *clusters; /* resident */
     uint32_t nclusters;
     uint64_t rng;
-    struct alloc *last;        /* found last */
-    uint64_t steps, told;      /* instructions executed; those already added to the launch's */
+    struct alloc *last;        /* the allocation that the last search found */
+    uint64_t steps, told;      /* instructions executed; those already added to launch->steps */
     struct insn_count *counts; /* per decoded instruction, or NULL */
     uint64_t diverged;
 };
@@ -300,7 +301,7 @@ struct emu {
     pthread_mutex_t lock; /* report, printf, heap */
     struct finding_vec findings;
     uint32_t too_early[16];       /* lines whose lanes read a cell that they wrote later */
-    struct seen_finding seen[64]; /* of this launch; `lock` guards it, as it does findings */
+    struct seen_finding seen[64]; /* findings of this launch; guarded by `lock` */
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
@@ -309,8 +310,8 @@ struct emu {
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
     uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
-    bool in_part_alone;   /* the last of them: its blocks do not depend on each other */
-    bool stored_after;    /* a launch after them stored something */
+    bool in_part_alone; /* whether the blocks of the last such launch do not depend on each other */
+    bool stored_after;  /* whether a later launch stored something */
     double in_part_scale; /* all blocks would store at most this many times what the sample did */
     double model_ns;
 };
@@ -330,9 +331,9 @@ struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes);
 void warp_release(struct warp *w);
 /* call.c: copies the results of a call to the caller's variables. */
 void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
-/* barrier.c: these lanes have exited, so barriers may be complete now. */
+/* barrier.c: call it when these lanes have exited, because barriers may be complete now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
-/* A branch target: the instruction with this number of the function being decoded. */
+/* Returns a branch target: instruction number `index` of the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
 /* Splits the running fragment: lanes in `taken` go to `pc`, the others go on. Returns EX_JUMP. */
 int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
@@ -342,17 +343,18 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 
 /* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
 
-/* undefined.c: an instruction of a warp with marked registers is about to run. */
+/* undefined.c: call it before each instruction of a warp with marked registers. */
 void undef_step(struct warp *w, const struct insn *pc);
-/* The lanes of a mask synchronise in one instruction. */
+/* Call it when the lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 /* A fence; scope 0 is the block, 1 the cluster, 2 the device. */
 void san_fence(struct warp *w, uint32_t scope);
-/* After the sanitizer checked a product (wgmma) of this warp: returns the product's clock. */
+/* Returns the clock of a product (wgmma) of this warp, after the sanitizer checked it. */
 uint32_t san_product(struct warp *w);
-/* w has waited for the product of `warp` with clock t: it knows that its operands were read. */
+/* Call it when w has waited for the product of `warp` with clock t. From then on w may overwrite
+ * the product's operands. */
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
-/* The warp leaves a barrier of the whole block. */
+/* Call it when the warp leaves a barrier of the whole block. */
 void san_barrier_full(struct warp *w, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
@@ -369,7 +371,7 @@ struct insn_count {
     uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
     uint64_t merged;         /* shared memory: executions that were part of another instruction */
-    uint64_t lines;          /* global memory: 128-byte lines, summed over accesses */
+    uint64_t lines;          /* global memory: 128-byte lines that each access touched, added up */
     uint64_t fresh;          /* global loads: sectors this block had not read before */
     uint64_t waits[2];       /* how often a warp needed a register before its load came; PEND_... */
 };
@@ -378,8 +380,10 @@ struct insn_count {
 enum { PEND_GLOBAL, PEND_SHARED };
 struct pending {
     bool any[2];
-    bool waited[2]; /* in this pass of a basic block, whose loads were issued together */
-    bool stored;    /* to global memory, in this pass: later loads cannot move before the store */
+    bool waited[2]; /* whether it waited in this pass of a basic block; all loads of a pass are
+                       issued together */
+    bool stored;    /* whether this pass stored to global memory: later loads cannot move before the
+                       store */
     uint32_t words;
     uint64_t *bits[2]; /* one bit for each 64 bytes of the frame */
     uint32_t clock;    /* sectors this warp has used */
@@ -400,16 +404,17 @@ static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t ma
 /* Notes whether the warp would wait here for a load, and which registers this instruction loads. */
 void count_waits(struct warp *w, const struct insn *pc);
 void count_start(struct warp *w);
-/* reuse.c. A block begins: its set of sectors is empty. reuse_free() frees the set. */
+/* reuse.c: gives a new block an empty set of sectors. reuse_free() frees the set. */
 void reuse_start(struct block *b);
 void reuse_free(struct block *b);
-/* The warp uses a sector. Returns whether it is new to the block. If it is not, and the L1 may
- * serve it, notes how much the block used since the last time. */
+/* Notes that the warp uses a sector. Returns whether the sector is new to the block. If it is not
+ * new and the L1 may serve it, counts how many sectors the block used since it last used this
+ * one. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1);
-/* A load brings `sectors` sectors; `fresh` of them are new to the block. */
+/* Notes a load of `sectors` sectors; `fresh` of them are new to the block. */
 void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,
                   uint32_t fresh);
-/* A warp waits for its loads. */
+/* Notes that a warp waits for its loads. */
 void reuse_waited(struct warp *w);
 static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t mask)
 {
@@ -428,11 +433,11 @@ void count_to_counters(struct launch *l);
 struct work {
     double warps[CK_COUNT], threads[CK_COUNT]; /* instructions by kind */
     double all_warps, all_threads;
-    double instructions;                               /* of the code: those executed at all */
+    double instructions; /* instructions of the code that were executed at least once */
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
     double ld_lines, st_lines;                         /* 128-byte lines, access by access */
     double local_sectors;
-    double fresh_sectors; /* of ld_sectors: those the block had not read before */
+    double fresh_sectors; /* the part of ld_sectors that the block had not read before */
     /* the sectors read again, in the buckets of struct reuse; the mean distance of each bucket */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2]; /* how often warps waited for loads: global, shared */

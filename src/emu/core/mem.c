@@ -4,7 +4,7 @@
  *
  * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If they are all in one
  * object, it finds a base such that lane i's bytes are at base + addr[i] + i * stride. mem_at() is
- * the careful way, one lane at a time, and only it reports.
+ * the careful way: it looks at one lane at a time. Only mem_at() reports findings and faults.
  */
 #include "emu/core/mem.h"
 
@@ -395,7 +395,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         } else {
             uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
             if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* leaves addr[] alone; it may be another block's memory */
+                return false; /* addr[] stays as it is; it may point to another block's memory */
             win = lo & WIN_MASK;
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;

@@ -14,7 +14,7 @@ struct lanes {
     uint64_t lo, hi; /* addresses touched */
 };
 
-/* A host thread holds this lock while it moves 16 bytes as one. */
+/* A host thread holds this lock while it moves 16 bytes in one atomic access. */
 extern pthread_mutex_t mem_wide_lock;
 
 /* In o[4] of a load of constant data (ld.nc): the load may move before stores. */
@@ -31,8 +31,8 @@ extern pthread_mutex_t mem_wide_lock;
 enum ptx_space mem_space(const struct ptx_insn *p); /* from the modifiers; SP_GENERIC if none */
 
 /* Places a whole warp's access. Returns false if the active lanes are not all in one object, or if
- * something must be reported: the caller then goes lane by lane with mem_at. Turns generic
- * addresses in addr[] into offsets of their space. */
+ * something must be reported: the caller then calls mem_at for each lane. Turns generic addresses
+ * in addr[] into offsets of their space. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
@@ -45,8 +45,8 @@ int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_st
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
 
-/* The sanitizer checks an access. The warp-wide functions return false when something must be
- * reported: the access then goes lane by lane, and san_lane reports. */
+/* The sanitizer checks an access. The warp-wide functions return false when there is something to
+ * report. The caller then checks lane by lane, and san_lane reports. */
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access);
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,
@@ -54,8 +54,8 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* Orders a strong access at the addresses of the active lanes. Called before the access with
- * release = true if it writes, and after it with release = false if it reads. */
+/* Orders a strong access at the addresses of the active lanes. If the access writes, call this
+ * before it with release = true. If it reads, call this after it with release = false. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 

@@ -48,9 +48,9 @@ static inline float ftz32(float f)
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
-/* A NaN in double precision: the result is the first NaN among these operands, made quiet. If no
- * operand is a NaN, the result is a NaN with the sign set. Callers pass the operands in the order
- * of the hardware: sums and products b, a; fma b, c, a; quotients a, b. */
+/* Which NaN a double-precision operation returns: the first NaN among its operands, made quiet. If
+ * no operand is a NaN, it returns a NaN with the sign set. Callers pass the operands in the order
+ * in which the hardware looks at them: sums and products b, a; fma b, c, a; quotients a, b. */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
@@ -125,7 +125,7 @@ static inline double max64(double a, double b)
 static inline float half32(uint16_t h)
 {
     uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-    float f = float32(m) * 0x1p112f; /* denormals come out right too */
+    float f = float32(m) * 0x1p112f; /* also correct for denormals */
     uint32_t u = (h & 0x7c00) == 0x7c00 ? ((h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign)
                                         : bits32(f) | sign;
     return float32(u);

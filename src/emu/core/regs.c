@@ -1,10 +1,10 @@
 /*
  * regs.c - gives every register of a function a place in the frame.
  *
- * Registers whose lives do not overlap share a place, so that a warp's frame stays in the cache.
- * Lives are per lane (a write changes only active lanes), hence ordinary liveness on the control
- * flow graph is right even when lanes are at different places. If we do not know whether an
- * instruction reads or writes an operand, the operand counts as read and written.
+ * Registers whose lives do not overlap share a place, so that a warp's frame stays in the cache. A
+ * write changes only active lanes, so each lane has lives of its own. Therefore ordinary liveness
+ * on the control flow graph is right even when lanes are at different places. If we do not know
+ * whether an instruction reads or writes an operand, the operand counts as read and written.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"
@@ -70,7 +70,7 @@ static void visit_insn(const struct ptx_insn *in, visit_fn fn, void *ctx)
 struct pass {
     struct live *lives;
     uint32_t at, block;
-    uint64_t *gen, *kill; /* of the block being walked, by gid */
+    uint64_t *gen, *kill; /* sets of the block being walked, by gid */
     bool pin;
 };
 

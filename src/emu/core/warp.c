@@ -5,8 +5,8 @@
  *  1. The masks of a warp's fragments are disjoint and their union is w->live.
  *  2. Only the fragment w->cur runs. Its pc is a local variable of run(), which writes it back to
  *     the fragment when it stops.
- *  3. A single fragment runs on at the borders of basic blocks. If there are several, run() stops
- *     there: it merges fragments with equal (pc, frame) and picks the one of least rank.
+ *  3. A fragment that is alone does not stop at the borders of basic blocks. If there are several,
+ *     run() stops there, merges fragments with equal (pc, frame) and picks the one of least rank.
  *  4. A fragment that has arrived at a barrier does not merge until the barrier lets it go.
  */
 #include "base/util.h"
@@ -64,8 +64,8 @@ static bool merge_into(struct warp *w, uint32_t i)
     return merged;
 }
 
-/* The fragment to run, among those that do not wait: deepest call, then least rank; if `fair`, the
- * one that ran longest ago. */
+/* Returns the fragment to run next, among those that do not wait: the one in the deepest call, and
+ * of these the one of least rank. If `fair`, returns the one that ran longest ago. */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;
@@ -172,8 +172,8 @@ void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_
         memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, l->blank, n);
 }
 
-/* An unwritten register must not hold the right value by chance. It holds NaN as a float and -1 as
- * an integer; in a repeated call, other values. */
+/* Fills the registers, so that an unwritten register does not hold the right value by chance. It
+ * reads as NaN (a float) or -1 (an integer); in a repeated call it holds other values. */
 void frame_poison(struct frame *fr, const struct launch *l)
 {
     memset(fr->regs, l->blank, fr->func->frame_bytes);
@@ -242,8 +242,8 @@ void warp_release(struct warp *w)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* Only some of the warp's lanes reached an aligned instruction. Returns the lanes that execute it,
- * or 0 to wait for the others. */
+/* Called when only some of the warp's lanes have reached an aligned instruction. Returns the lanes
+ * that execute it, or 0 to wait for the others. */
 static uint32_t converge(struct warp *w, const struct insn *pc)
 {
     w->frags[w->cur].pc = pc;
@@ -260,8 +260,8 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
-/* While warp_sched.c looks for a repeating state: notes whether the cluster reads or writes memory
- * that other clusters can reach. */
+/* Notes whether the cluster reads or writes memory that other clusters can reach, while
+ * warp_sched.c looks for a repeating state. */
 static void note_outside_access(struct warp *w, const struct insn *pc)
 {
     struct cluster *c = w->block->cluster;
@@ -372,7 +372,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
                 continue;
             }
             goto wait;
-        case EX_ARRIVED: /* it is counted when it leaves the barrier */
+        case EX_ARRIVED: /* the instruction is counted when the warp leaves the barrier */
             if (count)
                 uncount_insn(w, pc, m);
             w->frags[w->cur].pc = pc;

@@ -5,11 +5,11 @@
  * Each host thread takes clusters in order from a shared counter and runs one to its end, warp by
  * warp in slices. A cluster that runs a long time without finishing may be waiting for another
  * block (a grid barrier, decoupled look-back). The thread then takes one more cluster and
- * alternates between those it holds, up to the number that would be resident on the GPU (all
+ * alternates between its clusters. It takes at most as many as would be resident on the GPU (all
  * clusters in a cooperative launch).
  *
- * Within a cluster warps take turns. The order of warps and the length of a slice depend on the
- * seed and the block, not on the number of host threads.
+ * The warps of a cluster take turns. Their order and the length of a slice depend on the seed and
+ * the block, not on the number of host threads.
  */
 #include <sys/mman.h>
 
@@ -201,8 +201,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
-    /* NaN as floats, -1 as integers: a kernel must not be right because of bytes that an earlier
-     * block left */
+    /* read as NaN (floats) or -1 (integers), so that a kernel is not right by chance because of
+     * bytes that an earlier block left */
     memset(b->smem, 0, SMEM_BASE);
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
@@ -290,13 +290,13 @@ static int deadlock(struct cluster *c, const char *why)
             struct warp *w = &c->blocks[b].warps[i];
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first || (first->frags[at].waiting && !w->frags[k].waiting)) {
-                    first = w; /* a spinning fragment tells more than one that waits for it */
+                    first = w; /* report a spinning fragment rather than one that waits for it */
                     at = k;
                 }
         }
     describe_stuck(c, &sb);
-    /* The blocks of a sample may wait for blocks left out, or do their work too: that is no hang.
-     */
+    /* The blocks of a sample may wait for blocks outside the sample, or do their work as well. We
+     * do not call that a hang. */
     static const char advice[] =
         "; its blocks run long, or wait for blocks outside the sample. A GPU can time it; here, "
         "try a longer --call-limit, or --skip-time, which judges it without a time";
@@ -312,9 +312,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* True if waits have returned false many times and nothing that they may wait for changed: shared
- * memory stayed the same, and no warp made a strong access, which could see other blocks' writes.
- */
+/* True if waits have returned false many times while nothing changed that they could wait for.
+ * Shared memory stayed the same, and no warp made a strong access, which could have seen another
+ * block's write. */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -338,7 +338,7 @@ static bool polls_in_vain(struct cluster *c)
 /* If a cluster's registers and memory return to an earlier state, and in between it neither wrote
  * nor read memory outside the cluster, it repeats this cycle for ever. If it read global memory,
  * another cluster may end the cycle. It is a deadlock only if all running clusters cycle, and each
- * was seen to cycle once more after all of them did. */
+ * of them completes one more cycle after that. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -392,7 +392,8 @@ static void probe_result(struct cluster *c, bool cycles)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* A host thread took a cluster or gave one up; c is the cluster, NULL if it has not started. */
+/* Called when a host thread takes a cluster or gives one up. c is the cluster; NULL if it has not
+ * started. */
 static void held_changed(struct launch *l, int by, const struct cluster *c)
 {
     pthread_mutex_lock(&l->emu->lock);
