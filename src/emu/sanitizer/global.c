@@ -3,14 +3,16 @@
  *
  * The shadow has two words for each cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that
  * block's clock, strong or not) and which block read it (or MANY). Host threads write these words
- * without a lock. At worst the shadow misses one of two racing blocks, and then it sees the other.
+ * without a lock. If two blocks race, the shadow may lose the entry of one, but it still has the
+ * other's.
  *
- * Order between blocks: a block's clock counts its device-wide fences. The address of a strong
- * write after a fence becomes an object, and the write leaves (block, clock) in it. A strong read
- * of the object followed by a fence makes the reader's block depend on the object. A write (b, c)
- * is ordered before our access if an object that we depend on holds it, or an object on which a
- * block found there depends. We search to a small depth. When the search gets long we answer
- * "ordered": a missed race is better than a false one.
+ * Order between blocks: a block's clock counts its device-wide fences. When a block makes a strong
+ * write after a fence, the written address becomes an object, and the write leaves (block, clock)
+ * in it. If another block reads the object with a strong read and then executes a fence, it depends
+ * on the object. A write (b, c) is ordered before our access if an object that we depend on holds
+ * (b, c). It is also ordered if such an object holds another block that depends on (b, c). We
+ * follow such chains to a small depth. When the search gets long we answer "ordered": a missed race
+ * is better than a false one.
  */
 #include <sys/mman.h>
 
@@ -28,9 +30,10 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* A second shadow has the warp of the access and the warp's clock, for races within a block (see
- * state.h). It has only 16 bits for each cell, because the shadow takes the most memory here. If
- * the clock is too large the tick is 0: we do not check the order of this access. */
+/* A second shadow holds the warp of the access and the warp's clock, for races within a block (see
+ * state.h). Both fit in 16 bits for each cell, because the shadow takes more memory than anything
+ * else here. If the clock is too large, the tick is 0 and we do not check the order of this
+ * access. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -264,8 +267,8 @@ void san_global_fence(struct warp *w)
 void san_global_publish(struct warp *w, uint64_t addr)
 {
     struct gsync *g = w->launch->gsync;
-    /* We count fences of all threads of the block. A thread may fence and then reach a barrier with
-     * this one: this write then publishes that thread's writes too. */
+    /* The clock counts the fences of all threads of the block. Another thread may execute a fence
+     * and then meet this thread at a barrier. Our write then publishes that thread's writes too. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);
@@ -336,8 +339,9 @@ static bool watched(const struct alloc *a)
     return a->role != JOB_INPUT;
 }
 
-/* 0 if each cell of one array is untouched, or was touched by this warp or by an access of this
- * block with which the warp has synchronised; else not 0. */
+/* Returns 0 if each cell of one array is untouched, or the last access to it was ordered before
+ * this one: it came from this warp, or from a warp of this block with which it has synchronised
+ * since. Else returns not 0. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -382,7 +386,8 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* ld.global.nc: its cache sees no store of this launch, not even of the same thread. */
+/* Whether it is ld.global.nc. The cache of this load does not see stores of this launch, not even
+ * those of the same thread. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
@@ -495,8 +500,8 @@ static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lan
                 what);
 }
 
-/* Checks for races between warps of one block. If the block waited for other blocks, order may have
- * come through them; we report nothing then, because a missed race is better than a false one. */
+/* Checks for races between warps of one block. If the block waited for other blocks, they may have
+ * ordered its warps. We report nothing then, because a missed race is better than a false one. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
                         uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -547,8 +552,8 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* A write to an input is reported even if the kernel restores the old value: other blocks may have
- * read in between. */
+/* Reports a write to an input, even if the kernel restores the old value: other blocks may have
+ * read the new one in between. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];

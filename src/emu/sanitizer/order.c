@@ -1,16 +1,16 @@
 /*
- * order.c - happens-before: how fences, barriers and strong accesses change the vector clocks of
- * warps, and the life of a block's shadow. See state.h.
+ * order.c - happens-before: changes the vector clocks of warps at fences, barriers and strong
+ * accesses. It also creates and frees a block's shadow. See state.h.
  *
  * Fences: a strong write publishes the clock that the warp had at its last fence. A strong read
- * remembers the published clock; the warp takes it over at its next fence, or at once if the read
- * is an acquire.
+ * remembers the published clock. At its next fence the warp joins that clock into its own; if the
+ * read is an acquire, it does so at once.
  */
 #include "emu/sanitizer/state.h"
 
 #include "base/util.h"
 
-#define MAX_OBJS 16384u /* of a block */
+#define MAX_OBJS 16384u /* the most objects of a block */
 
 /* ---- clocks --------------------------------------------------------------------------------- */
 
@@ -95,7 +95,8 @@ void san_barrier_full(struct warp *w, const void *key)
 {
     if (!w->launch->sanitize)
         return;
-    /* All warps have released under this key, and none has left the barrier with an older clock. */
+    /* All warps have released under this key, so every access before the barrier has a clock of at
+     * most m. Each warp leaves the barrier with a clock above m. */
     const struct hb_obj *o = find_obj(w->block, key, true);
     uint32_t m = 0;
     for (uint32_t i = 0; i < VC_N; i++)

@@ -1,9 +1,9 @@
 /*
  * shared.c - shared memory: reads of unwritten bytes, races, asynchronous operations.
  *
- * Cells are as small as the smallest shared access of the kernel. The warp-wide check is quick: it
- * passes if the warp has synchronised with all earlier accesses to these cells. If it does not
- * pass, we check the lanes one by one, and they may still be right.
+ * A cell is as large as the smallest shared access of the kernel. The warp-wide check is quick: it
+ * passes if the warp has synchronised with all earlier accesses to these cells. If it fails, we
+ * check the lanes one by one; that check may still pass.
  */
 #include "base/util.h"
 #include "emu/sanitizer/state.h"
@@ -54,7 +54,7 @@ static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, ui
                 var[0] ? " " : "", var, mine, off - SMEM_BASE, theirs, other);
 }
 
-/* Whether the store writes the value that is there already. */
+/* Whether the store writes the value that the memory already holds. */
 static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t off, uint32_t n)
 {
@@ -127,10 +127,10 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Whether the read of a cell by another warp r, at clock t, is over before w's access now. A
- * product's read is over once w knows that the product was waited for (VC_WGMMA). `who` is the
- * cell's last reader: if that is a third warp, we do not know whether r's read was a product's, and
- * either clock will do. */
+/* Whether warp r's read of a cell, at clock t, ended before w's access now. The read of a product
+ * (wgmma) has ended once w knows that a warp waited for the product (VC_WGMMA). `who` is the cell's
+ * last reader. If that is a third warp, we do not know whether a product made r's read; then it is
+ * enough if one of the two clocks orders it. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -142,7 +142,7 @@ static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t wh
     return in && (in->flags & INSN_PIN) ? t <= vc[VC_WGMMA + r] : t <= vc[r];
 }
 
-/* The "who" of a reader whose read of cell c is not ordered before this write, or 0. */
+/* Returns the "who" of a reader whose read of cell c is not ordered before this write, or 0. */
 static inline uint32_t find_reader(const struct warp *w, const struct block_san *s, uint32_t c,
                                    uint32_t lane, uint32_t insn, const bool products)
 {
@@ -177,8 +177,8 @@ static inline uint32_t unordered_reader(const struct warp *w, const struct block
                        : find_reader(w, s, c, lane, insn, false);
 }
 
-/* Another block reads a cell before the owning block has written it. If no barrier of the cluster
- * comes before that write, read and write race. */
+/* Called when another block reads a cell that the owning block has not written yet. If the owning
+ * block writes the cell before the next barrier of the cluster, read and write race. */
 static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -215,8 +215,8 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-/* A thread of the block itself reads an unwritten cell. If the same thread writes the cell later,
- * it read too early, no matter what other threads do. */
+/* Called when a thread of the block itself reads an unwritten cell. If the same thread writes the
+ * cell later, it read too early, no matter what other threads do. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -342,9 +342,9 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
 }
 
 /* A block's shared memory disappears when the block ends, so accesses by other blocks of the
- * cluster must be over by then. A plain access is over if the cluster's barrier completed after it.
- * If a strong access (an arrival, for example) follows, the two blocks may have synchronised
- * through it, and we trust them. */
+ * cluster must have ended by then. A plain access has ended if a barrier of the cluster completed
+ * after it. If a strong access (an arrival, for example) follows, the two blocks may have
+ * synchronised through that, and we report nothing. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
     emu_finding(w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
@@ -454,8 +454,8 @@ static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint3
     return true;
 }
 
-/* Two lanes of one store write different values to the same address: it is undefined which stays.
- */
+/* Reports two lanes of one store that write different values to the same address. Which value stays
+ * is undefined. */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;

@@ -2,16 +2,16 @@
  * state.h - the sanitizer's state; for the files of this folder.
  *
  * Each warp has a vector clock for happens-before: one entry for each warp of the block, and one
- * for asynchronous copies. A warp's entry for itself is its own clock, and each access is stamped
- * with it. An access of warp u with stamp t is ordered before an access of warp v if v's entry for
- * u is at least t. A release publishes the warp's vector clock under a key and advances its own
- * clock; an acquire joins the published clock into the warp's. A warp-wide instruction in which
- * lanes synchronise also advances the own clock. So accesses of two lanes with the same stamp are
- * unordered.
+ * for asynchronous copies. A warp's entry for itself is its own clock. It is also the stamp of each
+ * of the warp's accesses. An access of warp u with stamp t is ordered before an access of warp v if
+ * v's entry for u is at least t. A release publishes the warp's vector clock under a key and
+ * advances its own clock; an acquire joins the published clock into the warp's. An instruction in
+ * which the lanes of a warp synchronise also advances the warp's clock. So two accesses of
+ * different lanes with the same stamp are unordered.
  *
  * A wgmma is one operation of four warps. A warp that has waited for it knows that all four warps
- * have read their operands, but knows nothing else about the other three. So entries of their own
- * (VC_WGMMA) order these reads.
+ * have read their operands, but knows nothing else about the other three. So the vector clock has
+ * separate entries (VC_WGMMA) for these reads.
  *
  * Clocks never go back, not even when a block reuses the shadow of an earlier block. A new block
  * starts above all clocks in the shadow, hence "written in this block" means "clock >= base".
@@ -23,7 +23,9 @@
 
 #define VC_ASYNC MAX_WARPS
 #define VC_N (MAX_WARPS + 1)
-#define VC_WGMMA VC_N /* + warp: that warp's products up to this clock have read their operands */
+#define VC_WGMMA                                                                                  \
+    VC_N /* entry VC_WGMMA + warp: that warp's products up to this clock have read their operands \
+          */
 #define VC_ALL (VC_N + MAX_WARPS)
 
 struct vclock {
@@ -116,7 +118,7 @@ void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
                          uint8_t buf[128]);
 
-/* An asynchronous copy completed at clock t under this key. */
+/* Notes that an asynchronous copy completed at clock t under this key. */
 void san_async_key(struct block *b, const void *key, uint32_t t);
 
 /* global.c */
@@ -126,8 +128,9 @@ void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
 
-/* undefined.c: this lane loads n bytes; those whose bit is set in `bad` were never written. Returns
- * false if the caller must report the load now, true if undefined.c reports it at its first use. */
+/* undefined.c: call it when this lane loads n bytes. The bytes whose bit is set in `bad` were never
+ * written. Returns false if the caller must report the load now, true if undefined.c reports it at
+ * its first use. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
 

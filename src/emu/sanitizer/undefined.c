@@ -8,12 +8,12 @@
  * predicated instruction; it is part of an address; or it reaches an instruction that is not plain
  * arithmetic of one lane (shuffles, votes, tensor cores).
  *
- * Two things are no use. One is a select or a condition whose result does not depend on the marked
- * part. The other is a plain copy to shared or local memory of a word that was written in part,
- * because copying a structure copies its padding; the word then counts as written there.
+ * Two things do not count as a use. One is a select or a condition whose result does not depend on
+ * the marked part. The other is a plain copy of a partly written word to shared or local memory,
+ * because copying a structure copies its padding. The copy then counts as written.
  *
- * We follow only registers of the entry. Loads in other functions, and loads for which the tables
- * here have no room, are reported at once.
+ * We follow only registers of the entry. We report other loads at once: those in other functions,
+ * and those for which the tables here have no room.
  */
 #include "base/util.h"
 #include "emu/sanitizer/state.h"
@@ -33,7 +33,7 @@ struct undef {
     struct {
         const struct ptx_var *var;
         uint32_t lanes, read; /* read: index of the load that the mark came from */
-        bool in_part;         /* it is as loaded, and some of its bytes had been written */
+        bool in_part; /* the value is still as loaded, and some of its bytes had been written */
     } reg[MAX_REGS];
     struct undef_read read[MAX_READS];
 };
