@@ -1,8 +1,8 @@
 /*
  * device_emu.c - the emulator as a device: implements the device vtable.
  *
- * launch() runs a launch to its end, so sync() has nothing to wait for; it looks for unwritten
- * outputs. Limits, seed, number of threads and the emulated GPU come from the job.
+ * launch() runs a launch to its end. So sync() has nothing to wait for, and only looks for
+ * unwritten outputs. Limits, seed, number of threads and the emulated GPU come from the job.
  */
 #include <math.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Host memory of a buffer; fills the pieces of it that are still empty. */
+/* Returns the host memory of a buffer, after filling those of its pieces that are still empty. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -48,7 +48,7 @@ static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t 
                     struct err *err)
 {
     struct emu *e = emu_of(d);
-    /* When all blocks run, shapes are small and tensors take megabytes. */
+    /* A call that runs all blocks has a small shape, and its tensors take megabytes. */
     const uint64_t enough = UINT64_C(2) << 30;
     if (spec->role == JOB_WORKSPACE && spec->bytes > enough && !e->sampling)
         return err_set(err, ERR_LIMIT,
@@ -439,8 +439,8 @@ static bool may_wait_for_blocks(const struct code *c)
     return false;
 }
 
-/* Whether the code depends on other blocks in a loop, or in a function, which a loop may call. If
- * each block waits for the one before it, running blocks in another order takes very long. */
+/* Whether the code depends on other blocks inside a loop, or inside a function (a loop may call
+ * it). If each block waits for the one before it, another order of the blocks takes very long. */
 static bool polls_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -451,7 +451,7 @@ static bool polls_blocks(const struct code *c)
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* also takes in code before the loop, which is safe */
+                loop = k; /* this also includes code before the loop, which is safe */
             if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
@@ -462,10 +462,11 @@ static bool polls_blocks(const struct code *c)
 /* Chooses the clusters of a sampled launch.
  *
  * If blocks do not depend on each other, we split the grid into equal parts and draw one cluster
- * from each, so that a block cannot know whether it is in the sample. They run in random order, so
- * that the first of them are a sample too: if blocks run long (persistent ones, over a large
- * problem), no more begin once a quarter of the time limit has passed. If blocks may wait for
- * earlier ones, the sample is the first clusters.
+ * from each, so that a block cannot know whether it is in the sample. The drawn clusters run in
+ * random order, so that the first few of them are a sample too. That matters if blocks run long
+ * (persistent blocks of a large problem): once a quarter of the time limit has passed, no more
+ * clusters begin. If blocks may wait for earlier blocks, the sample is the first clusters of the
+ * grid.
  *
  * If blocks depend on each other in a loop and all fit on the GPU, they may divide the work among
  * themselves at run time. A sample of them would do all the work, so all blocks run. */
@@ -495,11 +496,10 @@ static void choose_sample(const struct code *c, struct launch *run)
         run->enough_ns = limit ? now_ns() + limit / 4 : UINT64_MAX;
 }
 
-/* All blocks store at most this many times what the sample stored. It is the sample's estimate plus
- * four standard errors, plus four blocks for a kind of block that the sample misses (a persistent
- * block with one tile more than the others). It is infinite if too few blocks of the sample stored
- * anything.
- */
+/* Returns an upper bound: all blocks together store at most this many times the bytes that the
+ * sample stored. The bound is the sample's estimate plus four standard errors, plus four blocks in
+ * case the sample misses a kind of block (a persistent block with one tile more than the others).
+ * It is infinite if too few blocks of the sample stored anything. */
 static double scale_of_sample(const struct launch *run)
 {
     enum { ENOUGH = 16 };
@@ -510,7 +510,7 @@ static double scale_of_sample(const struct launch *run)
     return run->nclusters / n * (1 + 4 * error + 4 / n);
 }
 
-/* After the launch: notes whether it ran in part. A sample may turn out to be all clusters. */
+/* Notes after the launch whether it ran in part. The sample may have held all clusters. */
 static void note_sample(struct launch *run)
 {
     struct emu *e = run->emu;
@@ -625,16 +625,15 @@ static void op_begin_call(struct device *d, const struct job_call *call)
 
 /* ---- what a sample of blocks wrote ---------------------------------------------------------- */
 
-/* Whether the blocks that did not run could have changed neither the outputs of the others nor
- * their inputs. That is so if all blocks ran. It is also so if only one launch ran in part, its
- * blocks do not depend on each other, and the launches after it stored nothing. */
+/* Whether the results of the blocks that ran cannot depend on the blocks that did not run. This
+ * holds if all blocks ran. It also holds if only one launch ran in part, its blocks do not depend
+ * on each other, and the launches after it stored nothing. */
 static bool sample_is_independent(const struct emu *e)
 {
     return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);
 }
 
-/* Finds the elements of a piece that differ from what it was filled with; false if there are none.
- */
+/* Finds the elements of a piece that no longer hold their fill value; false if there are none. */
 static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
 {
     uint8_t was[LAZY_PIECE];
@@ -708,8 +707,8 @@ static bool reader_wrote_later(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* Whether a read of unwritten memory turned out to race with the write: the race is then the better
- * report. */
+/* Whether a finding of a race covers this read of unwritten memory. If so, we report only the race,
+ * because it says more. */
 static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];

@@ -97,8 +97,8 @@ void async_free(struct async_op *op)
 
 /* ---- moving the bytes ----------------------------------------------------------------------- */
 
-/* How many of the next `left` bytes of a run, from offset `off` of the box on, stay contiguous
- * after swizzling. *at is the shared address where they begin. */
+/* Returns how many of the next `left` bytes of a run, from offset `off` of the box on, are still
+ * contiguous after swizzling. *at is the shared address where they begin. */
 static inline uint32_t contiguous_bytes(const struct async_op *op, uint32_t off, uint32_t left,
                                         uint32_t *at)
 {

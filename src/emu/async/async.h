@@ -1,17 +1,17 @@
 /*
  * async.h - operations in flight, for cp.async, bulk copies, mbarriers and wgmma.
  *
- * An asynchronous operation does nothing when a thread issues it. We record it with the warp, lane
- * and instruction that issued it, and complete it at the last legal moment:
+ * When a thread issues an asynchronous operation, we only record it, with the warp, lane and
+ * instruction that issued it. We complete it at the last legal moment:
  *   - with an mbarrier: when a thread waits for that mbarrier (async_settle), or when every warp of
  *     the cluster is stuck (async_idle);
  *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
- *   - a bulk store for which no thread waits: when the block ends.
+ *   - a bulk store that no thread waits for: when the block ends.
  * So a kernel that forgets a wait reads old data. While the operation is in flight, the sanitizer
  * knows which bytes it reads or writes. Without the sanitizer, a seed lets some operations complete
  * at once.
  *
- * The host thread that runs the cluster owns all this; there are no locks.
+ * The host thread that runs the cluster owns these structures, so they need no locks.
  */
 #ifndef EMU_ASYNC_ASYNC_H
 #define EMU_ASYNC_ASYNC_H
@@ -27,7 +27,7 @@ enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RE
 /* A contiguous part of a copy: its place in outside memory (global, or another block's shared
  * memory) and its offset in the box. */
 struct async_run {
-    uint8_t *outside; /* NULL: there is none, fill the box with zeros or NaN */
+    uint8_t *outside; /* NULL: outside the tensor; fill the box with zeros or NaN */
     uint32_t off, bytes;
 };
 
@@ -124,11 +124,11 @@ void async_free(struct async_op *op);
 void async_start(struct async_op *op);
 /* Completes all operations that complete on this mbarrier; returns how many there were. */
 int async_settle(struct block *b, uint32_t mbar_off);
-/* Completes the bulk groups of the active lanes, all but the newest `keep`. read_only: only reads
- * their sources. */
+/* Completes the bulk groups of the active lanes, except the newest `keep`. With read_only it only
+ * reads their sources. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
-/* The word of an mbarrier of this block; nothing is checked. */
+/* Returns the word of an mbarrier of this block, without any check. */
 static inline uint64_t *mbar_word(struct block *b, uint32_t off)
 {
     return (uint64_t *)(void *)(b->smem + off);
@@ -138,8 +138,8 @@ enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes the copies of the lanes in `mask` that were issued before `limit`: all of
- * them, or those outside the newest `keep` groups. */
+/* cpasync.c: completes the copies that the lanes in `mask` issued before `limit`: all of them, or
+ * all but those of the newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
 /* warpgroup.c */
 void wg_release(struct warp *w);

@@ -41,7 +41,8 @@ static int misaligned(struct warp *w, const struct insn *in, uint32_t lane, cons
                      (unsigned long long)addr, align);
 }
 
-/* The block that has these `n` bytes of shared memory, and their offset; NULL after a fault. */
+/* Returns the block that owns these `n` bytes of shared memory, and their offset; NULL after a
+ * fault. */
 static struct block *shared_range(struct warp *w, const struct insn *in, uint32_t lane,
                                   uint64_t addr, uint32_t n, const char *what, uint32_t *off)
 {
@@ -145,9 +146,10 @@ static int check_coords(struct warp *w, const struct insn *in, const struct asyn
     }
     for (unsigned i = 0; i < b->rank && op->kind != ASYNC_LOAD; i++)
         if (c[i] < 0)
-            return emu_fault(w, in, (int)op->lane, RESULT_FAULT, FIND_OOB,
-                             "%s: coordinate %d is negative (%d), which only loads may have",
-                             b->what, i, c[i]);
+            return emu_fault(
+                w, in, (int)op->lane, RESULT_FAULT, FIND_OOB,
+                "%s: coordinate %d is negative (%d); only loads may have negative coordinates",
+                b->what, i, c[i]);
     return EX_NEXT;
 }
 

@@ -2,9 +2,9 @@
  * cpasync.c - cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
  *
  * Each thread has its own sequence of groups. A record holds the copies of one warp instruction,
- * and the group of each lane's copy. The copy is written, as an access of the issuing thread, when
- * that thread waits for the group, or when a thread waits for an mbarrier at which the issuing
- * thread arrived (cp.async.mbarrier.arrive).
+ * and the group of each lane's copy. We write a copy when the issuing thread waits for its group,
+ * or when any thread waits for an mbarrier at which the issuing thread arrived
+ * (cp.async.mbarrier.arrive). For the sanitizer the write is an access of the issuing thread.
  */
 #include <string.h>
 
@@ -128,8 +128,8 @@ static int exec_cp_wait(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* The arrival happens after the copies issued so far. Without .noinc the phase expects one arrival
- * more. */
+/* The arrival happens when the copies issued so far are complete. Without .noinc it also raises the
+ * number of arrivals that the phase expects by one. */
 static int exec_cp_arrive(struct warp *w, const struct insn *in)
 {
     struct warp_async *a = warp_async(w);

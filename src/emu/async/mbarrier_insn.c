@@ -121,7 +121,7 @@ static int exec_arrive(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Whether the phase for which this lane waits is over; < 0 after a fault. */
+/* Whether the phase that this lane waits for is over; < 0 after a fault. */
 static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const void **key)
 {
     const struct mbar_insn *m = in->aux;

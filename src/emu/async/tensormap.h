@@ -3,8 +3,7 @@
  *
  * A map is 128 bytes, like the driver's CUtensorMap, but in a layout of our own: kernels treat it
  * as opaque, pass it by value, copy it and edit it with tensormap.replace only. We read the bytes
- * back from the kernel's memory, so tensormap_load() checks everything before anything relies on
- * it.
+ * back from the kernel's memory, so tensormap_load() checks every field.
  *
  * tensormap_walk() splits a box into runs: parts of the innermost dimension that are contiguous
  * both in the tensor and in the (unswizzled) box.
@@ -70,7 +69,7 @@ int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_
 /* Reads a map from kernel memory; -1 if the bytes are no map, or an edit made it inconsistent. */
 int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
 /* tensormap.replace.tile.FIELD: `ord` is the ordinal if the field has one. Does not check the map
- * as a whole, because a series of edits passes through inconsistent states. -1: no such field,
+ * as a whole, because it may be inconsistent between two edits. Returns -1 for an unknown field,
  * ordinal or value. */
 int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
                       struct err *err);
@@ -96,9 +95,8 @@ typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 
-/* The shared-memory address of a byte of the box: address bits from 4 on, xored with bits from 7
- * on.
- */
+/* Returns the shared-memory address of a byte of the box. Swizzling xors the address bits from 4 on
+ * with the bits from 7 on. */
 static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t addr)
 {
     return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;

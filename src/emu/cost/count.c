@@ -2,9 +2,9 @@
  * count.c - counts what a kernel executes and moves, for each launch and each source line.
  *
  * During a launch, each host thread adds to one record for each decoded instruction. At the end we
- * add the records up and turn them into named numbers. The kind, the source line and the tensor
- * operations are known from the instruction, so only executions, sectors and conflicts are counted
- * during the launch.
+ * add the records up and turn them into named numbers. The instruction itself tells its kind,
+ * source line and tensor operations. So during the launch we count only executions, sectors and
+ * conflicts.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -40,8 +40,8 @@ void count_collect(struct launch *l, struct worker_state *ws)
 
 /* ---- one access ----------------------------------------------------------------------------- */
 
-/* How many distinct 32-byte sectors the active lanes use. *fresh: how many are new to the block;
- * *lines: how many 128-byte lines they are in. */
+/* Returns how many distinct 32-byte sectors the active lanes use. *fresh is how many of them are
+ * new to the block, *lines how many 128-byte lines hold them. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -70,8 +70,8 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Wavefronts of a shared access. The hardware serves lanes in groups of 128 bytes. Within a group a
- * bank serves one word at a time, to all lanes that want this word. */
+/* Returns the wavefronts of a shared access. The hardware serves lanes in groups of 128 bytes.
+ * Within a group a bank serves one word at a time, to all lanes that want this word. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -174,7 +174,7 @@ static void set_pending(struct pending *p, int k, uint32_t code)
     p->any[k] = true;
 }
 
-/* A warp begins: it has no loads under way. */
+/* Called when a warp begins, with no loads under way. */
 void count_start(struct warp *w)
 {
     uint32_t words = w->frame0->func->frame_bytes / 64 / 64 + 1;
@@ -320,9 +320,9 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         w->tensor[tensor_class(p)] += (double)in->tensor_ops * (double)c->warps * scale;
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. We keep the
- * latter as distinct bytes and as sectors summed over blocks: the model computes from both how
- * often a block finds data in a cache because another block has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. It counts the
+ * second as distinct bytes and as sectors summed over blocks. From both numbers the model computes
+ * how often a block finds data in a cache because another block has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;
@@ -354,8 +354,8 @@ static void footprint(struct launch *l, struct work *w, double scale)
 
 /* ---- named numbers -------------------------------------------------------------------------- */
 
-/* Sets a counter. If an earlier launch of the kernel set it, an additive number is added to the old
- * value and any other replaces it. */
+/* Sets a counter. If an earlier launch of the kernel set it already, a counter that adds up grows
+ * by the value, and any other counter takes the new value. */
 static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
                 const char *unit, double value, bool additive)
 {

@@ -3,9 +3,9 @@
  *
  * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
  * of one basic block to neighbouring addresses, if they are aligned and nothing in between forbids
- * it. We use the result only for counting (wavefronts, bank conflicts): o[4] of an instruction gets
- * the bytes of the merged access, and whether this is the first of its parts. count.c checks at run
- * time that the base is aligned.
+ * it. We use the result only to count wavefronts and bank conflicts. o[4] of an instruction gets
+ * the bytes of the merged access, and whether the instruction is the first of its parts. count.c
+ * checks at run time that the base is aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

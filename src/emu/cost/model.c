@@ -2,19 +2,20 @@
  * model.c - estimates the time of a launch on a GPU, from counters and occupancy.
  *
  * The model computes how long the work of each unit takes: DRAM, L2, L1, issue slots and pipes,
- * shared memory, tensor cores, the starting of blocks. It also computes how long the blocks live,
- * one after the other in the places that an SM has for blocks. The modelled time is the p-norm of
- * these times: the longest, and a part of the others, because they do not overlap with it fully.
+ * shared memory, tensor cores, the starting of blocks. It also computes how long the blocks live:
+ * an SM has places for a few blocks, and the blocks run one after the other in each place. The
+ * modelled time is the p-norm of all these times. So the longest time counts in full, and the
+ * others in part, because they overlap with it only in part.
  *
  * A block's life has two parts: the waits of one of its warps, and the work of all its warps, which
- * compete from barrier to barrier. Its place is free when its last warp is done. The time of a load
- * depends on who read the data before: nobody (DRAM), another block (L2, perhaps L1) or the block
- * itself. Whether a cache still holds the data depends on how much else was read since then. Only
- * the compiler knows spills and registers; both come with the job.
+ * compete for the SM between barriers. The block's place becomes free when its last warp is done.
+ * The time of a load depends on who read the data before: nobody (DRAM), another block (L2, perhaps
+ * L1) or the block itself. Whether a cache still holds the data depends on how much else was read
+ * since then. Only the compiler knows spills and registers, so the job brings both.
  *
  * The constants were fitted to times of an H200 (t/gpu/rank.sh, variants of the set `fit` of ten
- * tasks; results/h200/rank.txt says how well the model ranks others). gpus/NAME.json has the
- * numbers that differ between GPUs. The model is good for ranking variants, not for quoting times.
+ * tasks; results/h200/rank.txt says how well the model ranks other variants). gpus/NAME.json has
+ * the numbers that differ between GPUs. Use the model to rank variants, not to quote times.
  */
 #include <math.h>
 
@@ -23,23 +24,23 @@
 
 #define NORM 3.5
 #define DRAM_EFFICIENCY 0.869
-#define L2_SHARE 0.39   /* part of the L2 that keeps data to be read again; streams fill the rest */
-#define L1_SHARE 0.50   /* the same of the L1, which is the SM's memory less shared memory */
+#define L2_SHARE 0.39   /* part of the L2 that keeps data for later reads; streams fill the rest */
+#define L1_SHARE 0.50   /* the same for the L1, which is the SM's memory less shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 1.62   /* how steeply hits fall when more is read than fits (LRU: at once) */
+#define EVICTION 1.62   /* how steeply hits fall when reads exceed the cache (LRU: at once) */
 #define L1_LINE 0.894   /* clocks for a 128-byte line of an access */
-#define PART_STORE 1.44 /* L2 time, in sectors, for 32 bytes that partial stores leave out */
+#define PART_STORE 1.44 /* L2 time, in sectors, for 32 bytes that partial stores do not write */
 #define ISSUE 0.45      /* factor on issue_clocks(): SASS is shorter, and pipes are doubled */
 #define INSNS_PER_PTX 1.15
 #define LOADS_IN_FLIGHT 4.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 45.0
 #define L2_HIT_NS 160.0
 #define DRAM_BUSY 1.147    /* latency of a busy DRAM, in latencies of an idle one */
-#define SHARED_WAIT_NS 8.0 /* a warp waits for a shared load or a shuffle */
+#define SHARED_WAIT_NS 8.0 /* how long a warp waits for a shared load or a shuffle */
 #define BARRIER_NS 20.7
-#define INSN_NS 1.41        /* an instruction of a warp, which seldom issues back to back */
-#define BLOCK_NS 73.6       /* to start a block on an SM */
+#define INSN_NS 1.41  /* time of one instruction of a warp; a warp seldom issues back to back */
+#define BLOCK_NS 73.6 /* to start a block on an SM */
 #define BLOCK_LIFE_NS 120.0 /* from a free place on the SM to the block's first warp */
 #define WARP_START_NS 13.6  /* to start each warp of the block */
 
@@ -117,9 +118,9 @@ struct traffic {
     double load_ns;   /* an average load */
 };
 
-/* Spilled registers: returns the sectors that they move in the whole launch, and in *block_bytes
- * how much memory they take for each block. ptxas says how many bytes one pass through the code
- * moves; the model assumes that loops spill as much as the rest. */
+/* Returns the sectors that spilled registers move in the whole launch, and in *block_bytes how much
+ * memory they take for each block. ptxas says how many bytes one pass through the code moves. The
+ * model assumes that code in loops spills as much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
     double passes = w->all_warps / MAX(w->instructions, 1.0); /* summed over warps */
@@ -141,20 +142,23 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double l2_ns = L2_HIT_NS - L1_HIT_NS, dram_ns = or_else(g->dram_latency_ns, 570) * DRAM_BUSY;
     struct traffic t = {.first_ns = dram_ns};
 
-    /* data that other blocks have read: in the L1 if the blocks of an SM read the same, else L2 */
+    /* data that other blocks have read is in the L1 if the blocks of an SM read the same, else in
+     * the L2 */
     double shared = w->common_sectors * 32 / blocks; /* bytes that one block reads of it */
     double own = MAX(w->fresh_sectors * 32 / blocks - shared, 0.0);
     double common = MAX(w->common_sectors - w->common / 32, 0.0);
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* blocks that run at once find it in the L2; those of the next wave do if all of it fits */
+    /* blocks that run at the same time find it in the L2; the next wave does so if all of it
+     * fits */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
 
-    /* data that the block itself has read; common data takes room once, and stays in the L2 */
+    /* data that the block itself has read; data common to several blocks takes room only once, and
+     * stays in the L2 */
     double again = 0, miss1 = 0, miss2 = 0, all = MAX(w->ld_sectors, 1.0);
     double in_common = (w->common_sectors + w->common_again) / all;
     for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
@@ -167,7 +171,8 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     miss2 *= again > 0 ? MAX(1 - w->common_again / again, 0.0) : 0;
     t.again_ns = L1_HIT_NS + (l2_ns * miss1 + (dram_ns - L2_HIT_NS) * miss2) / MAX(again, 1.0);
 
-    /* bulk copies and strong loads bypass the L1; so do stores, half of the local accesses */
+    /* bulk copies and strong loads bypass the L1; so do stores, which are half of the local
+     * accesses */
     double past = MAX(w->ld_sectors - w->fresh_sectors - again, 0.0);
     double local_l2 = local * (1 - 0.5 * hits(l1, (own + stack) * on_sm));
     double parts = MAX(w->st_sectors - w->st_bytes / 32, 0.0);

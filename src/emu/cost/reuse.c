@@ -1,11 +1,12 @@
 /*
- * reuse.c - which sectors of global memory a block has read, and how long ago: this decides what
- * caches hold.
+ * reuse.c - notes which sectors of global memory a block has read, and how long ago. The model
+ * computes from this what the caches hold.
  *
- * Each block has a set of 32-byte sectors with the time of their last use. We count time in sectors
- * used, so the time between two uses of a sector tells how much else a cache must hold to still
- * have it. All warps of a block run at once on a GPU, but in turns here. So we assume that between
- * two uses by one warp, each of the others used as much as it did.
+ * Each block has a set of 32-byte sectors with the time of their last use. The unit of time is one
+ * used sector. So the time between two uses of a sector is the amount of other data that a cache
+ * must hold to still have this sector. On a GPU all warps of a block run at once; here they take
+ * turns. So we assume that between two uses by one warp, each other warp used as many sectors as
+ * this one did.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -27,7 +28,7 @@ struct tally {
 
 struct sector_set {
     uint64_t *slots, epoch;
-    struct use *uses; /* of the sectors in slots */
+    struct use *uses; /* last use of the sector in each slot */
     uint32_t cap, n, clock;
     struct tally tallies[8]; /* for the allocations read last */
     uint32_t next;           /* the tally to reuse for another allocation */

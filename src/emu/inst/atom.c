@@ -2,8 +2,9 @@
  * atom.c - atom and red in every operation, type, space and vector width.
  *
  * On global memory the update is a host compare-and-swap loop, because other host threads run other
- * blocks. Shared memory belongs to one host thread, but the same code works there too. 16-byte
- * exchange and compare-and-swap take a lock. Lanes update in lane order.
+ * blocks. Shared memory belongs to one host thread, but the same code works there too. An exchange
+ * or compare-and-swap of 16 bytes takes a lock. The lanes update memory in the order of their
+ * numbers.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

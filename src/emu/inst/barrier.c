@@ -50,7 +50,7 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* Whether the operand is the same in all active lanes; its value in *out. */
+/* Whether the operand is the same in all active lanes. *out gets its value. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);

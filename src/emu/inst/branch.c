@@ -81,7 +81,7 @@ static int decode_bra(struct decoder *d, const struct ptx_insn *p, struct insn *
 
 static int decode_end(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
-    bool event = str_eq(p->op, "pmevent"); /* it tells a profiler a number or a mask */
+    bool event = str_eq(p->op, "pmevent"); /* pmevent passes a number or a mask to a profiler */
     if (p->nops != event)
         return dec_bad(d, p, event ? "a number is expected" : "no operands are expected");
     in->flags |= INSN_BRANCH;

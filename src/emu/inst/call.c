@@ -1,9 +1,9 @@
 /*
  * call.c - calls, direct and through pointers, and the functions that the emulator itself provides.
  *
- * Arguments and results are .param variables. Each lane has its bytes of them in the caller's
- * frame; a call copies arguments to the callee's frame, and results back. Lanes that call together
- * share the callee's frame until they return.
+ * Arguments and results are .param variables. The caller's frame holds a copy of them for each
+ * lane. A call copies the arguments to the callee's frame, and the results back. Lanes that call
+ * together share the callee's frame until they return.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -267,7 +267,7 @@ static int builtin_assertfail(struct warp *w, const struct insn *in, const struc
         return EX_FAULT;
     slash = strrchr(file, '/');
     for (char *p = msg; *p; p++)
-        *p = (unsigned char)*p < ' ' ? ' ' : *p; /* a message shows it: no newlines, no escapes */
+        *p = (unsigned char)*p < ' ' ? ' ' : *p; /* a message holds no newlines or escapes */
     for (char *p = file; *p; p++)
         *p = (unsigned char)*p < ' ' ? ' ' : *p;
     return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_ASSERT, "%s:%u: assertion `%s' failed",

@@ -1,8 +1,8 @@
 /*
  * cvt.c - conversions between all types.
  *
- * The frequent conversions have loops of their own. All others go lane by lane through an exact
- * intermediate (sign, 64-bit magnitude, exponent), which is rounded once.
+ * The frequent conversions have loops of their own. All others convert each lane to an exact
+ * intermediate (sign, 64-bit magnitude, exponent) and round that once.
  *
  * General form: sub[0] = destination type, sub[1] = source type, sub[2] = rounding, sub[3] = flags;
  * o[4] = bytes of a destination and of a source register, as (dst << 8 | src).

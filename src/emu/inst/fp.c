@@ -2,8 +2,8 @@
  * fp.c - single and double precision arithmetic.
  *
  * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
- * The operands are in memory that the compiler must reload after this call, so it computes nothing
- * outside the loop. Approximate functions use the host's libm and are right to within an ulp, which
+ * The compiler must reload the operands from memory after that call, so it cannot move arithmetic
+ * out of the loop. Approximate functions use the host's libm and are right to within an ulp, which
  * is well inside the bounds of the PTX manual.
  */
 #include <fenv.h>
@@ -199,7 +199,7 @@ static int general_minmax(struct warp *w, const struct insn *in)
 
 /* ---- approximate functions ------------------------------------------------------------------ */
 
-/* Flush the operand, compute in double, round once, flush the result. */
+/* Flushes the operand, computes in double, rounds once, and flushes the result. */
 #define APPROX(name, expr)                                  \
     UNARY(name##_f32, float, float, canon32((float)(expr))) \
     UNARY(name##_f32_ftz, float, float, approx_##name(a))

@@ -2,9 +2,9 @@
  * half.c - f16, bf16 and their packed forms.
  *
  * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
- * half type: the wider type has enough bits that rounding twice equals rounding once. In fma,
- * product and addend together may need more bits than double has. So fma rounds to odd in double
- * first.
+ * half type: the wider type has so many bits that rounding twice gives the same result as rounding
+ * once. The exact result of an fma may need more bits than double has. So fma rounds to odd in
+ * double first.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -154,8 +154,8 @@ static int exec_half2(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Plain forms, without flags. Float has enough bits that rounding a sum or product of halves twice
- * equals rounding it once (24 >= 2*11 + 2 bits; 24 >= 2*8 + 2). */
+/* Plain forms, without flags. Float has so many bits that rounding a sum or product of halves twice
+ * gives the same result as rounding it once (24 >= 2*11 + 2 bits; 24 >= 2*8 + 2). */
 #define PLAIN(name, to, of, expr)                                        \
     BINARY(name##_1, uint16_t, uint16_t, uint16_t, of(to(a) expr to(b))) \
     BINARY(name##_2, uint32_t, uint32_t, uint32_t,                       \

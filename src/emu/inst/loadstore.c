@@ -160,8 +160,9 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Finds the memory of a strong access. Such an access moves each element as a whole; 16-byte
- * elements take a lock. So a reader sees a flag and its value together. */
+/* Finds the memory of a strong access. Such an access moves each element as a whole, for 16-byte
+ * elements under a lock. So a reader that gets a flag and its value in one element sees both or
+ * neither. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -446,9 +447,9 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* Whether this plain load reads an address on which the function also does a compare-and-swap: `old
- * = *p` before the loop, as in the programming guide. A stale value only costs one more pass of the
- * loop, so the load counts as relaxed. */
+/* Whether the function also does a compare-and-swap at the address of this plain load: `old = *p`
+ * before the loop, as in the programming guide. If the value is stale, the loop only runs once
+ * more. So the load counts as relaxed. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     if (addr->kind != PO_ADDR)

@@ -116,7 +116,7 @@ static int decode_nanosleep(struct decoder *d, const struct ptx_insn *p, struct 
     return dec_src(d, p, &p->ops[0], PT_U32, &in->o[1]);
 }
 
-/* A cache policy is an opaque number; we use the same for all. */
+/* A cache policy is an opaque number. We use the same number for all policies. */
 static int exec_policy(struct warp *w, const struct insn *in)
 {
     uint64_t *d = opnd(w, in->o[0]);

@@ -3,7 +3,7 @@
  *
  * o[0] = destination, o[1], o[2] = operands, o[3] = a predicate combined with the result, o[4] =
  * second destination (the complement). sub[0] = enum combine, sub[1] = the predicate is negated,
- * sub[2] = there is a second destination, sub[3] = set: what to write.
+ * sub[2] = there is a second destination, sub[3] = for set, the value to write.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -67,8 +67,8 @@ INT_COMPARES(u32, uint32_t)
 INT_COMPARES(s64, int64_t)
 INT_COMPARES(u64, uint64_t)
 
-/* Floats: one function for each type, which looks up the comparison; F(x) turns bits into a value.
- */
+/* Floats have one function for each type, which looks up the comparison. F(x) turns bits into a
+ * value. */
 enum cmp {
     CMP_EQ,
     CMP_NE,

@@ -3,8 +3,8 @@
  *
  * Operands have selectors. Scalar instructions select a part of an operand (a.b1, a.h0), and their
  * result may replace a part of c (d.h1). Packed instructions have one digit for each part (a.h10,
- * b.b7654); the digits count through a's parts and then b's. A mask on d says which parts are
- * written.
+ * b.b7654); the digits number the parts of a first, then those of b. A mask on d says which parts
+ * of d the instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -241,11 +241,11 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* packed forms always name c, but without .add it only fills the parts outside the mask */
+    /* packed forms always name c; without .add, c only fills the parts outside the mask */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
-    /* ptxas departs from the manual in these forms, so no result would be right for every kernel */
+    /* in these forms ptxas departs from the manual, so we cannot know the right result */
     bool sg = v->as || v->bs, shifted = v->sat || v->shift;
     bool upper = p->ops[0].sel && str_eq(p->ops[0].sel, "h1");
     if ((v->parts == 1 && ((p->ops[0].sel && v->sat) || upper)) ||

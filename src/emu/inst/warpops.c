@@ -10,8 +10,8 @@
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* Returns 0 if all lanes named in the mask operand are active, EX_WAIT if some are still elsewhere.
- */
+/* Returns 0 if all lanes that the mask operand names are active, EX_WAIT if some have not arrived
+ * yet. */
 static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 {
     const uint32_t *m = opnd(w, mask_code);

@@ -64,8 +64,8 @@ static struct loc **loc_slot(struct parser *ps, uint32_t file, uint32_t line, ui
     return &ps->locs[(file * 31 + line * 7 + col) % ARRAY_LEN(ps->locs)];
 }
 
-/* Sets the source line that reports name: the innermost one in the kernel's own file, or else the
- * outermost. */
+/* Sets the source line that findings and messages show: the innermost line in the kernel's own
+ * file, or else the outermost line. */
 static void set_source_line(struct parser *ps, struct loc l)
 {
     for (int hop = 0; hop < 64; hop++) {

@@ -3,9 +3,9 @@
  *
  * All names are in one hash table. Each name has a stack of bindings, with the innermost scope on
  * top; leaving a scope pops its bindings. `.reg .b32 %r<45>` binds only the prefix; we create %r7
- * when the text first uses it. Labels may be used before they are set: each scope keeps its uses,
- * and when it closes it passes unresolved uses to the enclosing scope. These functions may not
- * return: a syntax error ends the parse through lex_fail().
+ * when the text first uses it. The text may use a label before it defines it. So each scope keeps
+ * the uses of labels; when the scope closes, it passes unresolved uses to the enclosing scope. A
+ * syntax error ends the parse through lex_fail(), so these functions may not return.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -27,8 +27,8 @@ struct binding {
     enum bind_kind kind;
     uint32_t depth;
     struct name *name;
-    struct binding *below;    /* of the same name */
-    struct binding *in_scope; /* next of the same scope */
+    struct binding *below;    /* the outer binding of the same name */
+    struct binding *in_scope; /* the next binding of the same scope */
     struct ptx_var *var;
     struct ptx_func *func;
     struct ptx_table *table;
@@ -65,7 +65,7 @@ struct loc {
 struct parser {
     struct lexer lx;
     struct ptx_module *m;
-    struct ptx_func *f; /* being defined, or NULL */
+    struct ptx_func *f; /* the function being defined, or NULL */
     struct name *names[NBUCKETS];
     struct scope scopes[MAX_DEPTH];
     uint32_t depth;

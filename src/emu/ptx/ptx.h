@@ -147,7 +147,7 @@ struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
 struct ptx_opnd {
     enum ptx_okind kind;
     uint32_t target;            /* LABEL */
-    uint32_t n;                 /* of list */
+    uint32_t n;                 /* operands in `list` */
     bool is_float, is_f32, neg; /* is_f32: written as 0f...; neg: !%p */
     union {
         struct ptx_var *var;     /* REG, SYM, ADDR */
@@ -169,7 +169,7 @@ struct ptx_insn {
     bool guard_neg;
     struct ptx_var *guard; /* @%p, or NULL */
     struct ptx_opnd *ops;
-    uint32_t file, line; /* of the CUDA source, from .loc; 0 = unknown */
+    uint32_t file, line; /* place in the CUDA source, from .loc; 0 = unknown */
     uint32_t ptx_line;   /* line of the PTX text */
     const char *text;    /* as written, whitespace squeezed, for messages */
 };
@@ -202,7 +202,7 @@ struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
 bool ptx_has(const struct ptx_insn *in, const char *mod); /* whether it has the modifier */
 
 enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is no type */
-uint32_t ptx_type_bits(enum ptx_type t);    /* of the value: 1 for PRED, 16 for E4M3X2 */
+uint32_t ptx_type_bits(enum ptx_type t);    /* bits of a value: 1 for PRED, 16 for E4M3X2 */
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);

@@ -47,7 +47,7 @@ static const struct form forms[] = {
     {32, 8, 16, TC_S8, 0, 0, 1},   {8, 32, 16, TC_S8, 0, 0, 1},
 };
 
-/* The type in forms[] that stands for all types with the same shapes. */
+/* Returns the type that stands in forms[] for all types with the same shapes. */
 static enum tc_type family(enum tc_type t)
 {
     switch (t) {

@@ -8,9 +8,9 @@
  * A register is an array of 32 lanes, uint32_t or (f64) uint64_t; a fragment is an array of
  * pointers to registers. Register layouts are those of the PTX manual; see mma_layout.
  *
- * Numbers: decoding is exact, products are exact, and sums run over k in ascending order, starting
- * from the accumulator, in float with fused multiply-add (f16 accumulators: float, then one
- * rounding to f16). f64 is a chain of IEEE fma. Integers wrap, or clamp with .satfinite. A GPU adds
+ * Numbers: decoding and products are exact. Sums start from the accumulator and run over k in
+ * ascending order, in float with fused multiply-add. f16 accumulators also add in float and round
+ * to f16 once. f64 is a chain of IEEE fma. Integers wrap, or clamp with .satfinite. A GPU adds
  * aligned and truncated products; docs/emulator-tensor.md bounds the difference. NaN results are
  * the canonical NaN.
  */
@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "emu/tensor/lowp.h"
 
-#define MMA_MAX_REGS 8 /* of one fragment; wmma's f16 fragments hold duplicates */
+#define MMA_MAX_REGS 8 /* registers of one fragment; wmma's f16 fragments hold duplicates */
 
 enum mma_bitop { MMA_MUL, MMA_XOR_POPC, MMA_AND_POPC };
 enum mma_round { MMA_RN, MMA_RZ, MMA_RM, MMA_RP };
@@ -69,8 +69,8 @@ static inline uint64_t mma_macs(const struct mma_op *op)
 /*
  * The places of the stored elements in a 16-row slab of sparse A: idx[row * k/2 + i] is the logical
  * column of stored element i. The pattern is 2:4; 1:2 for tf32; 4:8 in pairs for 4-bit types. meta
- * has one word for each lane. The product ignores skipped positions: an infinity in B opposite a
- * gap does no harm.
+ * has one word for each lane. The product skips the positions that A does not store, so an infinity
+ * in B at such a position has no effect.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
                       unsigned sel);

@@ -27,7 +27,7 @@ struct mma_insn {
     uint32_t sel;
 };
 
-/* A matrix instruction needs the whole warp: lanes that have exited are missing too. */
+/* A matrix instruction needs the whole warp. Lanes that have exited count as missing. */
 static void check_whole_warp(struct warp *w, const struct insn *in)
 {
     uint32_t left = w->launch->nthreads - w->id * WARP;
@@ -116,9 +116,9 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements: a whole
- * register at once if they are neighbours in memory. A register with the same addresses as an
- * earlier one is copied from that one. */
+/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements; if they are
+ * neighbours in memory, it moves a whole register at once. A register with the same addresses as an
+ * earlier one is a copy of it, so we do not count it. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;

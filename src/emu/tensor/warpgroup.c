@@ -3,13 +3,14 @@
  *
  * A product is one operation of four warps, each with its own 16 rows of D. It is complete for all
  * four or for none. So the first warp that waits for the product also waits until the others have
- * issued it, and then computes all rows. From then on, one thread may give the operands' memory
- * back for all four warps. Registers and shared memory are read at that moment, not at issue, so a
- * change in between has an effect. B is the same for all four warps; we decode it once and keep it
- * under the number of the instruction in its warpgroup's sequence.
+ * issued it, and then computes all rows. From then on, one thread may free the operands' memory for
+ * all four warps. The product reads registers and shared memory when it is computed, not when it is
+ * issued, so a change in between has an effect. B is the same for all four warps, so we decode it
+ * once. The cache key is the number of the instruction in the warpgroup's sequence.
  *
- * warp->watch marks the accumulators of products in flight. A plain register copy, which ptxas
- * would have removed, completes the products first. Any other access is reported and sees old data.
+ * warp->watch marks the accumulators of products in flight. A plain register copy completes the
+ * products first, because ptxas would have removed the copy. Any other access sees old data, and we
+ * report it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,7 @@ static bool writes_v(const struct insn *in)
            in->kind == CK_LD_CONST;
 }
 
-/* The core is about to execute `in` while products are in flight. */
+/* The core calls this before it executes `in` while products are in flight. */
 void async_touch(struct warp *w, const struct insn *in)
 {
     const struct warp_watch *t = w->watch;
@@ -213,7 +214,8 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Computes the first n pending products. In a chain on one accumulator, it stays dense. */
+/* Computes the first n pending products. In a chain of products on one accumulator, the accumulator
+ * stays dense. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
@@ -252,7 +254,8 @@ static void watch_again(struct warp *w)
             watch_add(w, &a->wg.items[i]);
 }
 
-/* Completes all pending products although the warp has not waited: it may use their D now. */
+/* Completes all pending products although the warp has not waited. Afterwards the warp may use
+ * their D. */
 static void complete_early(struct warp *w)
 {
     struct warp_async *a = w->async;
@@ -355,8 +358,8 @@ static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_s
     return n;
 }
 
-/* The whole operand is below this address: offsets grow with line and chunk, and swizzling keeps a
- * chunk in its 128 bytes. */
+/* Returns an address above the whole operand. Offsets grow with line and chunk, and swizzling keeps
+ * a chunk in its 128 bytes. */
 static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_span *s)
 {
     uint8_t keep = d.swizzle;

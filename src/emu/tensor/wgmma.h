@@ -65,8 +65,8 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
 void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, uint32_t *x);
 
-/* acc[16][n] = A*B (+ acc if scale_d). The type of d decides whether cells are float or int32. meta
- * and sel belong to a sparse A. */
+/* Computes acc[16][n] = A*B (+ acc if scale_d). The type of d decides whether cells are float or
+ * int32. A sparse A needs meta and sel. */
 void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b,
                    const uint32_t *meta, unsigned sel, bool scale_d, uint32_t *acc);
 
