@@ -17,7 +17,7 @@ enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* What each driver error says about the code that was running. */
+/* For each driver error: what it says about the code that was running. */
 static const struct {
     cu_result r;
     enum result_status st;
@@ -119,9 +119,9 @@ int cuda_read_file(const char *dir, const char *name, size_t max, char **data, s
 }
 
 /* The driver writes the output of kernels' printf to stdout. We redirect stdout to a file in memory
- * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. A full
- * file may refuse a write up to a page before its end, so the file is some pages larger than the
- * limit: then output over the limit still fills it up to the limit. */
+ * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. Near its
+ * end the file may refuse a write, up to a page too early. So we make the file some pages larger
+ * than the limit; then it always takes all output up to the limit. */
 static void capture_stdout(struct cuda *d)
 {
     enum { SPARE = 64 << 10 };
@@ -222,7 +222,8 @@ static int open_context(struct cuda *d, struct err *err)
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
     CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
-    /* The driver keeps local memory at its largest size: growing it again would stop the stream. */
+    /* With this flag the driver keeps local memory at its largest size. Growing it again would stop
+     * the stream. */
     CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
              "making a context");
     size_t fifo =

@@ -1,8 +1,10 @@
 /*
- * cuda.h - what the files of the CUDA backend share. Private to src/device/cuda*.c.
+ * cuda.h - types and functions that the files of the CUDA backend share. Private to
+ * src/device/cuda*.c.
  *
- * This backend is the part of GPU code that knows jobs: whom an error is blamed on, guard zones,
- * the gate in front of timed calls. The driver itself is in src/cuda/, whose names begin with cu_.
+ * This backend is the part of the GPU code that knows about jobs: it decides which code an error is
+ * blamed on, checks guard zones, and holds timed calls behind a gate. The driver itself is in
+ * src/cuda/; names from there begin with cu_.
  *
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
@@ -51,9 +53,9 @@ struct cuda_slab {
     cu_ptr base;
     uint64_t size;
     bool used;
-    uint64_t addr, bytes; /* of the buffer inside it */
-    uint64_t key;         /* of its guard zones */
-    uint64_t stamp;       /* last use */
+    uint64_t addr, bytes; /* the buffer inside the slab */
+    uint64_t key;         /* decides the bytes of its guard zones */
+    uint64_t stamp;       /* when it was last used */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
@@ -97,8 +99,8 @@ static inline struct cuda *cuda_of(struct device *d)
 }
 
 /* In these functions `rc` is the return value of a function of src/cuda/: the driver's error,
- * negated. Those functions get no err here, because cuda_fail and cuda_blame say more about the
- * error. */
+ * negated. We pass no err to the functions of src/cuda/, because cuda_fail and cuda_blame say more
+ * about the error. */
 
 /* Reports a failed driver call of Hone's own: returns -1 with "what: why" in err. Remembers a lost
  * context. */

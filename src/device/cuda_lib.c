@@ -12,7 +12,7 @@
  *
  * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers, then the
  * bias [N] if there is one. Batches lie one after another. The library works in column-major order,
- * so it is given the transposed problem: D^T[N,M] = B^T A^T.
+ * so we give it the transposed problem: D^T[N,M] = B^T A^T.
  *
  * The first untimed call of a shape tries the algorithms that the library proposes and
  * keeps the fastest.
@@ -161,7 +161,7 @@ void cuda_lib_close(struct cuda *d)
 
 struct spec {
     bool ta, tb;
-    int in, out, compute, scale, epilogue; /* as the library numbers them */
+    int in, out, compute, scale, epilogue; /* numbers of the library's own enums */
 };
 
 static int data_type(const char *name)

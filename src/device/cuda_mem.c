@@ -1,7 +1,7 @@
 /*
- * Buffers. Each has a slab of its own, with guard zones on both sides. A freed slab is kept and
- * used again for a buffer at another place inside it. So a call gets new addresses without the cost
- * of a driver allocation.
+ * Buffers. Each buffer has a slab of its own, with guard zones on both sides. We keep a freed slab
+ * and reuse it for another buffer, at another place inside the slab. So a call gets new addresses
+ * without the cost of a driver allocation.
  *
  *     base                addr                       addr+bytes             base+size
  *      | free | guard 64K  | the buffer               | guard 64K  | free    |
@@ -13,7 +13,8 @@
 #include "base/util.h"
 
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
-/* The driver packs smaller allocations together, and IPC would then share their neighbours too. */
+/* The driver packs smaller allocations together; sharing one with another process would share its
+ * neighbours too. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
 int cuda_mem_open(struct cuda *d, struct err *err)
@@ -81,9 +82,9 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* The place of its tensors makes a short kernel some tens of nanoseconds faster or slower. A
- * measured time should cover many places, not only the few that one process happened to get. So we
- * use up to 64 MB of slabs of one size. */
+/* The addresses of its tensors make a short kernel some tens of nanoseconds faster or slower. A
+ * measured time should cover many addresses, not only the few that one process happened to get. So
+ * we keep up to 64 MB of slabs of each size. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
@@ -131,8 +132,8 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                            spec->name, (unsigned long long)spec->bytes);
         CUDA_TRY(d, rc, err, "allocating device memory");
     }
-    /* A random multiple of align that is no multiple of a higher power of two, plus the offset
-     * asked for. */
+    /* A random multiple of align that is no multiple of a higher power of two, plus
+     * spec->offset. */
     uint64_t places = (s->size - span) / step + 1;
     uint64_t first = s->base + CUDA_GUARD_BYTES;
     first = (first + step - 1) / step * step + spec->align;

@@ -2,15 +2,15 @@
  * Modules and launches.
  *
  * The worker queues a whole timed call behind a gate kernel and then opens the gate. So the time
- * between the two events is the device's alone:
+ * between the two events contains no time of the host:
  *
  *     flush | gate (waits for the host) | event | launches... | event
  *
- * The gate lasts at least REST_NS, as long as PyTorch's baselines wait (torch_sidecar.py). So all
- * contenders start from the same state of the device.
+ * The gate stays closed for at least REST_NS. PyTorch baselines wait as long (torch_sidecar.py). So
+ * all contenders start from the same state of the device.
  *
  * If the host takes longer than GATE_NS to queue the call (because the driver had to allocate
- * something), the gate gives up and the time is not used.
+ * something), the gate opens by itself and the worker does not use the time.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -43,8 +43,7 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    bool sealed; /* the ranges are all memory that it can write to and find again in the next
-                  * call */
+    bool sealed; /* `ranges` covers all memory in which it could keep data for the next call */
 };
 
 /* ---- __device__ variables -------------------------------------------------------------------- */
@@ -100,10 +99,11 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * Where the writable variables of a cubin are: for each section (.nv.global, .nv.global.init) one
- * symbol whose address the driver tells. The variables of a section lie as in the file, so one
- * symbol gives the place of all, also of the static ones. Headers like CuTe's define thousands of
- * symbols, and asking for one costs microseconds, so we remember the answers for the next load.
+ * The places of a cubin's writable variables. For each section (.nv.global, .nv.global.init) we
+ * need one symbol whose address the driver knows. In memory the variables of a section lie as in
+ * the file, so one symbol gives the place of all of them, also of the static ones. Headers like
+ * CuTe's define thousands of symbols, and a question to the driver takes microseconds. So we
+ * remember the answers for the next load.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
@@ -133,7 +133,7 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        out->nsections = 1; /* PTX: we know nothing about its variables */
+        out->nsections = 1; /* PTX, not a cubin: we know nothing about its variables */
         return;
     }
     unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
@@ -288,7 +288,7 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Refuses some launches with an explanation; the driver would only say "invalid value". */
+/* Refuses launches that the driver would refuse with a mere "invalid value", and explains why. */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {
@@ -317,8 +317,8 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     return RESULT_PLAN;
 }
 
-/* Allows what a kernel needs, once per module: large shared memory, clusters of more than 8
- * blocks. */
+/* Opts in, once per kernel, to large shared memory and to clusters of more than 8 blocks if a
+ * launch needs them. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;

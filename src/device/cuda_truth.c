@@ -1,7 +1,7 @@
 /*
- * The truth on the GPU. It generates a call's inputs again, runs the oracle's phases with one
- * thread per unit, and compares kept outputs with the truth on the device. It is loaded only after
- * every candidate module is unloaded and its buffers are freed.
+ * Computes the truth on the GPU. It generates a call's inputs again, runs the oracle's phases with
+ * one thread per unit, and compares kept outputs with the truth. The worker loads the oracle only
+ * after it has unloaded every candidate module and freed its buffers.
  */
 #include <stdlib.h>
 

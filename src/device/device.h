@@ -105,12 +105,13 @@ struct device_ops {
     void (*unload)(struct device *d, struct device_module *m);
 
     /* Whether the module's __device__ variables are as they were at load. `which` names one that
-     * changed and lives as long as the module. NULL: unknown; the worker takes them as intact. */
+     * changed; the name lives as long as the module. If this function is NULL, the worker assumes
+     * that they are intact. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
-    /* Whether globals_intact checks all state that the module could carry from call to call. Then
-     * it need not be loaded afresh for each timed call. NULL: it must. */
+    /* Whether globals_intact checks all state that the module could carry from call to call. If so,
+     * the worker need not load the module afresh for each timed call. NULL means no. */
     bool (*sealed)(struct device *d, struct device_module *m);
 
     /* Encodes a tensor map for the given address, to 128 bytes. */
@@ -127,12 +128,13 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Starts a call, before all other operations of it. The call's flags say whether to count or to
-     * sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a buffer's data when it
-     * is first touched. May be NULL. */
+    /* Starts a call. Comes before all other operations of the call. The call's flags say whether to
+     * count or to sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a buffer's
+     * data when it is first touched. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* Return what the device saw since the last call. The strings live until close. */
+    /* Return the findings, counters and printed text since the last call. The strings live until
+     * close. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
@@ -160,8 +162,8 @@ struct device_ops {
     int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,
                        struct err *err);
 
-    /* Returns a handle with which another process opens the memory around addr. The buffer is at
-     * *offset in it. */
+    /* Returns a handle with which another process can open the memory around addr. *offset is the
+     * buffer's offset in that memory. */
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);
