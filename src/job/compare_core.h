@@ -2,15 +2,15 @@
  * compare_core.h - compares one output element with the truth, in the common subset of C17 and
  * C++17.
  *
- * It is compiled into hone-worker and, by NVRTC, into Hone's device code, so both treat an element
- * alike.
+ * gcc compiles it into hone-worker, and NVRTC compiles it into Hone's device code, so both treat an
+ * element alike.
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the error of an ideal implementation
  *
- * A NaN matches only a NaN truth. Infinities must be equal, except where the truth, or the truth
- * within the tolerance, overflows the dtype. A magnitude of -1 means that the oracle did not
+ * A NaN matches only a NaN truth. An infinity must be equal to the truth, unless the truth, or a
+ * value within its tolerance, overflows the dtype. A magnitude of -1 means that the oracle did not
  * compute the element; such an element is skipped.
  */
 #ifndef JOB_COMPARE_CORE_H
@@ -30,7 +30,7 @@
 
 /* Values in place of a magnitude, for elements without a truth. */
 #define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
-#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: it only must have been written */
+#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any written value is right */
 
 struct compare_rule {
     double rtol, atol, acc_eps;
@@ -203,7 +203,8 @@ COMPARE_FN int compare_overflows(struct compare_type t, double v)
     return t.overflow > 0 && compare_abs(v) >= t.overflow;
 }
 
-/* |got - want| / allowed for one element; infinite where a distance makes no sense. */
+/* Returns |got - want| / allowed for one element. Infinite if NaN or infinity makes a distance
+ * meaningless. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {
@@ -216,14 +217,16 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
         return over && t.mant == 3 ? 0 : compare_inf();
     if (compare_is_inf(got))
         return over && (got < 0) == (want < 0) ? 0 : compare_inf();
-    /* Narrow conversions saturate where the truth overflows, so that is right too. */
+    /* If the truth overflows, conversions to narrow types may saturate. So the largest value is
+     * right too. */
     if (t.mant && t.mant <= 3 && compare_overflows(t, want) && (got < 0) == (want < 0) &&
         compare_overflows(t, got + (got < 0 ? -1 : 1) * compare_ulp(t, got) / 2))
         return 0;
     return compare_abs(got - want) / allowed;
 }
 
-/* For these types no arithmetic produces the poison's bits, so poison proves that nobody wrote. */
+/* Whether no arithmetic of this type produces the poison's bits. If so, poison proves that the
+ * kernel did not write the element. */
 COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;

@@ -1,6 +1,6 @@
 /*
- * gen.c - runs gen_core.h over ranges of elements, in chunks. It makes the random words of a chunk
- * first, then runs one tight loop per kind of value, so that the compiler can vectorise both.
+ * gen.c - runs gen_core.h over ranges of elements, in chunks. It makes all random words of a chunk
+ * first, then runs one loop for each kind of value. So the compiler can vectorise both steps.
  */
 #include "job/gen.h"
 

@@ -107,11 +107,11 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
 }
 
 /*
- * Row pointers. Rows come in groups of 16 and supergroups of 256, whose bounds are even shares of
- * the total. In 1 of 16 supergroups one row holds everything (256 times the mean). In 1 of 8 groups
- * one row holds everything (16 times the mean). In 1 of 8 groups every second row is empty.
- * Elsewhere each bound moves by a random amount towards the next even share, so that rows have 0 to
- * twice the mean.
+ * Row pointers. Rows form groups of 16 and supergroups of 256. The bounds of groups and supergroups
+ * are even shares of the total. In 1 of 16 supergroups one row holds everything (256 times the
+ * mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8 groups every
+ * second row is empty. In all other groups each bound moves by a random amount towards the next
+ * even share, so that rows have 0 to twice the mean.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {
@@ -187,8 +187,8 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Says which special value the element is, if any. A second word, derived from the first,
- * decides. */
+/* Returns which special value the element is, if any. It decides by a second random word, which it
+ * derives from the first. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {
@@ -233,7 +233,7 @@ GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
 
 /*
  * A perturbed element i gets another draw, which is never special and differs from the first draw's
- * bits. Only distributions that draw at random can be perturbed.
+ * bits. A tensor can be perturbed only if its distribution draws at random.
  */
 GEN_FN int gen_can_perturb(const struct gen_spec *s)
 {
@@ -256,8 +256,8 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 
 /*
  * A content hash: a sum over 8-byte little-endian words (the last one padded with zeros). So parts
- * can be hashed separately, in any order, and added up. It catches accidental and careless changes,
- * not a forger who knows the hash.
+ * can be hashed separately, in any order, and added up. It detects accidental and careless changes.
+ * A forger who knows the hash can defeat it.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "job/wire.h"
 
-/* The smallest encoding of one element of each array. It limits the counts that a file may
+/* The fewest bytes that one element of each array takes. They limit the counts that a file may
  * claim. */
 enum {
     MIN_MODULE = 5 * 4 + 1,

@@ -1,5 +1,5 @@
 /*
- * job.h - job.bin: everything a worker must do for one candidate, resolved to numbers.
+ * job.h - job.bin: all that a worker must do for one candidate, resolved to numbers.
  *
  * A job is a list of cases, each one workload at one shape. A case has buffers, programs (0 is the
  * candidate, 1.. are baselines) and calls. `hone` writes the job and `hone-worker` obeys it. The
@@ -72,7 +72,8 @@ struct job_buffer {
     int64_t dims[8];
     struct gen_spec gen; /* inputs */
     uint32_t stream;     /* RNG stream of this buffer */
-    const char *file; /* its contents, a file in the bundle (then zeros), instead of gen; or "" */
+    const char *file;    /* a file in the bundle with its contents (zeros after its end), instead of
+                            gen; or "" */
     /* for outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
     double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
@@ -85,7 +86,7 @@ struct job_arg {
     enum job_arg_kind kind;
     uint32_t index;   /* buffer or tensor map */
     uint8_t bytes[8]; /* scalar, little-endian */
-    uint32_t size;    /* of the parameter: 1, 2, 4, 8; 8 for a pointer; 128 for a tensor map */
+    uint32_t size; /* bytes of the parameter: 1, 2, 4, 8; 8 for a pointer; 128 for a tensor map */
 };
 
 struct job_launch {
@@ -93,7 +94,8 @@ struct job_launch {
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
     uint32_t regs;        /* per thread, as compiled; 0 = unknown; for the cost model */
-    uint32_t spill_bytes; /* stored and loaded per thread because registers ran out; likewise */
+    uint32_t spill_bytes; /* bytes that a thread stores and loads because registers ran out; for the
+                             cost model */
     bool cooperative;
     uint32_t nargs;
     struct job_arg *args;
@@ -124,30 +126,30 @@ struct job_program {
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
-    JOB_CALL_VERIFY = 2,      /* keep outputs, compare with the oracle */
-    JOB_CALL_REPEAT = 4,      /* same data as the call before: outputs must be bit-identical */
-    JOB_CALL_COUNT = 8,       /* collect counters */
-    JOB_CALL_KEEP_STATE = 32, /* do not reload the module before this call: state left behind by the
-                               * calls before is visible to it, as it would be to a user */
-    JOB_CALL_PROFILE = 128,   /* a profiler around the worker looks at these launches only */
-    JOB_CALL_DUMP = 64,       /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
+    JOB_CALL_VERIFY = 2,       /* keep outputs, compare with the oracle */
+    JOB_CALL_REPEAT = 4,       /* same data as the call before: outputs must be bit-identical */
+    JOB_CALL_COUNT = 8,        /* collect counters */
+    JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that it sees state
+                                  that earlier calls left behind, as it would for a user */
+    JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only these launches */
+    JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: a sample of blocks only, for the cost model */
 };
 
 struct job_call {
     uint32_t program;
     uint32_t flags;
-    uint64_t seed;          /* of the data */
-    uint64_t poison;        /* of the poison patterns */
+    uint64_t seed;          /* seed of the data */
+    uint64_t poison;        /* seed of the poison patterns */
     int32_t perturb_buffer; /* -1 = none */
-    uint64_t perturb_elem;  /* this element is replaced by another draw */
+    uint64_t perturb_elem;  /* another draw replaces this element */
 };
 
 /*
  * Timing beyond the listed calls. After a case's own calls the worker goes on with rounds of A B B
  * A ... over all programs, with fresh seeds derived from `seed`. It stops when every program has
  * min_calls and the 95% interval of each median is under target_rel, or when max_calls or
- * limits.measure_ns is reached. It verifies a random sample of `verify` of these candidate calls.
+ * limits.measure_ns is reached. It verifies `verify` of these candidate calls, drawn at random.
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
@@ -217,10 +219,10 @@ struct job {
     enum job_device device;
     int32_t ordinal;
     bool sanitize;
-    bool annotate;     /* per source line counters */
-    uint64_t nonce;    /* copied to the result: tells which run of the job the result answers */
-    uint64_t seed;     /* interleaving, sampling; data seeds are per call */
-    uint32_t nthreads; /* emulator host threads; 0 = all */
+    bool annotate;             /* per source line counters */
+    uint64_t nonce;            /* copied to the result, to show which run of the job it answers */
+    uint64_t seed;             /* interleaving, sampling; data seeds are per call */
+    uint32_t nthreads;         /* emulator host threads; 0 = all */
     uint32_t timing_processes; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only
                                   this one */
     struct job_limits limits;
@@ -235,7 +237,7 @@ struct job {
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
-/* Ties a result to the job it answers: equal bytes have equal hashes. Never 0. */
+/* Returns a hash that shows which job a result answers: equal bytes have equal hashes. Never 0. */
 uint64_t job_hash(const void *data, size_t len);
 
 #endif

@@ -1,17 +1,17 @@
 /*
  * lazy.h - a tensor that is filled piece by piece, when a piece is first read.
  *
- * A sample of a kernel's blocks, or a few units of the oracle, reads megabytes of a tensor of
- * gigabytes. The caller owns the memory (address space is cheap). A piece of it is filled when some
- * thread needs it for the first time.
+ * A sample of a kernel's blocks, or a few units of the oracle, reads only megabytes of a tensor of
+ * gigabytes. So we fill a piece of the tensor when a thread first needs it. The caller reserves and
+ * owns memory for the whole tensor; pages that nobody touches cost nothing.
  *
  *     struct lazy z;
  *     lazy_init(&z, memory, buffer, LAZY_DATA, seed);
  *     lazy_need(&z, offset, bytes);         these bytes are filled now
  *     lazy_release(&z);                     the memory stays
  *
- * lazy_original() tells what a piece held when it was filled. So we can find out what a sample of
- * blocks wrote.
+ * lazy_original() returns the bytes that a piece was filled with. By comparing, we find the
+ * elements that a sample of blocks wrote.
  */
 #ifndef JOB_LAZY_H
 #define JOB_LAZY_H
@@ -40,7 +40,7 @@ struct lazy {
     enum dtype dtype;
     struct gen_spec gen;
     uint32_t stream;
-    atomic_uchar *state; /* of each piece: enum lazy_state */
+    atomic_uchar *state; /* enum lazy_state of each piece */
 };
 
 /* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_doubles for n equal doubles. */
@@ -65,7 +65,7 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
             lazy_make(z, k);
 }
 
-/* The size of a piece (the last one may be short), and the bytes it was filled with. */
+/* Return the size of a piece (the last one may be short), and the bytes that it was filled with. */
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece);
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst);
 

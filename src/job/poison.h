@@ -1,9 +1,10 @@
 /*
- * poison.h - fills an output before a call, so that an element that nobody wrote can be recognised.
+ * poison.h - the bits that fill an output before a call. Hone recognises by them an element that
+ * the kernel did not write.
  *
  * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i). For
- * floats they are a NaN whose payload no arithmetic produces. For integers they are random, so two
- * calls with different patterns tell "unwritten" from "happens to be equal". For bool they are
+ * floats they are a NaN whose payload no arithmetic produces. For integers they are random. A
+ * result may equal them by chance, but not in two calls with different patterns. For bool they are
  * neither 0 nor 1. A workspace (DT_NONE) is filled with float32 NaNs.
  *
  * This file is in the common subset of C17 and C++17 and is also compiled into Hone's device code.
@@ -54,7 +55,8 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     }
 }
 
-/* Whether the bits alone prove that nobody wrote the element, even where a NaN would be right. */
+/* Whether the bits alone prove that the kernel did not write the element, even if NaN is the right
+ * answer. */
 POISON_FN int poison_is_proof(uint8_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;

@@ -1,10 +1,10 @@
 /*
- * result.h - result.bin: the facts that a worker saw. It holds no opinion; `hone` judges.
+ * result.h - result.bin: the facts that a worker saw. Only `hone` judges them.
  *
- * result.bin appears once, complete, by rename. Until then the worker rewrites `progress.bin` (the
- * same format, with status RESULT_NOT_RUN) before every call that could hang or kill it. If the
- * worker dies, progress.bin still holds the facts so far and the place. A result is hostile input:
- * the worker on another machine may be any program.
+ * The worker renames result.bin into place once, when it is complete. Until then it rewrites
+ * `progress.bin` (the same format, with status RESULT_NOT_RUN) before every call that could hang or
+ * kill it. If the worker dies, progress.bin still holds the facts so far and the place. A result is
+ * hostile input: the worker on another machine may be any program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -75,15 +75,15 @@ struct result_counter {
     uint32_t line; /* 0 = whole kernel */
     const char *name, *unit;
     double value;
-    uint32_t case_index; /* of the job */
+    uint32_t case_index; /* index of the case in the job */
 };
 
 struct result_compare {
     uint32_t buffer;
     uint64_t n;         /* elements compared */
     uint64_t bad;       /* over tolerance */
-    uint64_t unwritten; /* still holding poison */
-    uint64_t stale;     /* perturbed call: bad elements that are as before the change */
+    uint64_t unwritten; /* elements that still hold poison */
+    uint64_t stale;     /* perturbed call: bad elements that are the same as before the change */
     double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
     double rms_ratio;   /* rms error / rms error of an ideal implementation */
     double zero_ratio;  /* the max_ratio that an all-zero output would have (a probe) */
@@ -97,7 +97,7 @@ struct result_compare {
 };
 
 struct result_call {
-    uint32_t program, flags; /* of the job's call, or of a call of adaptive timing */
+    uint32_t program, flags; /* those of the job's call, or of a call of adaptive timing */
     enum result_status status;
     double time_ns; /* <0 = none */
     bool time_is_model;
@@ -115,7 +115,8 @@ struct result_case {
     struct result_call *calls;
 };
 
-/* One of the job's modules. A baseline that cannot run here is a fact; it does not fail the job. */
+/* One of the job's modules. If a baseline cannot run here, the result says so, and the job goes
+ * on. */
 struct result_module {
     enum result_status status;
     const char *message; /* why it failed, or what it is: "cuBLASLt 13.0, algorithm 3 of 8" */
@@ -150,7 +151,7 @@ const char *result_status_name(enum result_status s);
 
 void result_write(const struct result *r, struct strbuf *out);
 int result_read(struct result *r, const void *data, size_t len, struct arena *a, struct err *err);
-/* Checks that the result names only cases, programs and buffers of the job: a result from outside
+/* Checks that the result names only cases, programs and buffers of the job. A result from outside
  * may name others. */
 struct job;
 int result_fits(const struct result *r, const struct job *j, struct err *err);

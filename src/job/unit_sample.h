@@ -1,11 +1,10 @@
 /*
- * unit_sample.h - chooses the units of an oracle's last phase that are computed when not all are.
+ * unit_sample.h - chooses which units of an oracle's last phase to compute, if not all of them.
  *
- * The sample consists of many short runs of adjacent units. The whole is cut into stretches, and
- * each run lies at a random place in its stretch. So a kernel that skips a hundredth of the rows is
- * noticed. The first and the last units are in the sample, because kernels often go wrong at the
- * edges. No unit is in it twice. The truth on the CPU and the truth on the device use the same
- * sample.
+ * The sample consists of many short runs of adjacent units. We cut the phase into stretches and put
+ * one run at a random place in each. So the sample shows a kernel that skips a hundredth of the
+ * rows. The sample holds the first and the last units, because kernels often go wrong at the edges.
+ * It holds no unit twice. The truth on the CPU and the truth on the device use the same sample.
  */
 #ifndef JOB_UNIT_SAMPLE_H
 #define JOB_UNIT_SAMPLE_H
@@ -26,7 +25,7 @@ struct unit_sample {
 /* Draws at most max units in all; max 0 = all units. */
 void unit_sample_draw(uint64_t units, uint64_t max, uint64_t seed, struct unit_sample *out);
 
-/* Returns the units of a phase of a case: all of them, except that the last phase has at most the
+/* Returns the units to compute in a phase of a case: all of them, but in the last phase at most the
  * case's max_units. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);

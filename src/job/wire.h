@@ -1,8 +1,8 @@
 /*
  * wire.h - reads and writes little-endian bytes within bounds, for job.bin and result.bin.
  *
- * A reader never reads past its bytes. At the end of the bytes, or at a count over its cap, it sets
- * `bad` to what it was reading and returns zeros from then on. Check once, at the end:
+ * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap, it
+ * sets `bad` to the name of the field and returns zeros from then on. Check `bad` once, at the end:
  *
  *     struct wire_reader r = wire_reader_of(data, len);
  *     uint32_t n = wire_get_count(&r, JOB_MAX_BUFFERS, "buffers");
@@ -22,7 +22,7 @@
 struct wire_reader {
     const uint8_t *data;
     size_t len, pos;
-    const char *bad; /* what was bad; NULL so far */
+    const char *bad; /* name of the first bad field; NULL if all were good */
 };
 
 struct wire_reader wire_reader_of(const void *data, size_t len);
