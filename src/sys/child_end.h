@@ -10,7 +10,7 @@ enum child_end {
     CHILD_SIGNALED, /* code is the signal */
     CHILD_TIMEOUT,
     CHILD_MEMORY,
-    CHILD_KILLED /* by child_release */
+    CHILD_KILLED /* child_release killed it */
 };
 
 #endif

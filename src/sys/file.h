@@ -20,7 +20,8 @@
  * more than max bytes is an error. */
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err);
 
-/* Writes a temporary file in the same directory, syncs it and renames it: all of it or nothing. */
+/* Writes a temporary file in the same directory, syncs it and renames it. So the whole file
+ * appears, or nothing does. */
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* Like file_write, with a mode (0755, 0600). */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
@@ -30,7 +31,7 @@ bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 bool file_is_executable(const char *path); /* a regular file that this user may run */
 
-int dir_make(const char *path, struct err *err); /* with its parents; no error if it exists */
+int dir_make(const char *path, struct err *err); /* makes its parents too; no error if it exists */
 /* Removes a tree. Does not follow symbolic links. No error if it does not exist. */
 int dir_remove(const char *path, struct err *err);
 /* Lists the names in a directory except "." and "..", sorted. Free them with name_vec_release. */
@@ -39,8 +40,8 @@ int dir_list(const char *path, struct name_vec *out, struct err *err);
 void name_vec_release(struct name_vec *v);
 
 /*
- * A directory that is removed with its owner. The owner holds a lock on it, so that temp_dir_sweep
- * can tell directories of killed processes from those in use.
+ * A temporary directory. temp_dir_release removes it. The owner holds a lock on it, so that
+ * temp_dir_sweep can tell directories of killed processes from those in use.
  */
 struct temp_dir {
     char *path; /* NULL when released */
@@ -60,8 +61,8 @@ int user_cache_dir(struct strbuf *out, struct err *err);
 
 /* Returns the directory of the running binary. */
 int self_dir(struct strbuf *out, struct err *err);
-/* Looks a program up on PATH; a name with a slash is taken as a path. Returns false if there is
- * none. */
+/* Looks a program up on PATH. A name with a slash is a path already. Returns false if there is no
+ * such program. */
 bool find_program(const char *name, struct strbuf *out);
 
 #endif

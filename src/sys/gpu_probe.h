@@ -4,8 +4,9 @@
  *     struct gpu_probe g;
  *     if (gpu_probe(&g, err) == 0 && g.n) printf("%s\n", g.gpus[0].name);
  *
- * It asks the driver's libcuda, so it sees what CUDA programs see after CUDA_VISIBLE_DEVICES. It
- * asks NVML for the driver's version. Both are loaded at run time; neither has to exist.
+ * It asks the driver's libcuda, so it sees the same GPUs as CUDA programs do under
+ * CUDA_VISIBLE_DEVICES. It asks NVML for the driver's version. Both are loaded at run time; neither
+ * has to exist.
  */
 #ifndef SYS_GPU_PROBE_H
 #define SYS_GPU_PROBE_H
@@ -28,8 +29,8 @@ struct gpu_probe {
     } gpus[GPU_PROBE_MAX];
 };
 
-/* Returns 0, also with n == 0 if CUDA_VISIBLE_DEVICES hides all GPUs; -1 with the reason why no GPU
- * can be used. */
+/* Returns 0 on success. n is then 0 if CUDA_VISIBLE_DEVICES hides all GPUs. Returns -1 with the
+ * reason if no GPU can be used. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
 /* The architecture to compile for: 90 gives "sm_90a", 89 gives "sm_89". */

@@ -14,12 +14,12 @@
 
 #include "base/err.h"
 
-#define HASH_HEX 65 /* with the NUL */
+#define HASH_HEX 65 /* 64 digits and the NUL */
 
 struct hash;
 
 struct hash *hash_new(void);
-void hash_bytes(struct hash *h, const void *p, size_t n); /* with its length in front */
+void hash_bytes(struct hash *h, const void *p, size_t n); /* adds the length first */
 void hash_str(struct hash *h, const char *s);             /* NULL counts as "" */
 void hash_u64(struct hash *h, uint64_t v);
 void hash_finish(struct hash *h, char hex[HASH_HEX]);

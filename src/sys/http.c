@@ -1,8 +1,8 @@
 /*
  * http.c - libcurl's multi interface, loaded with dlopen.
  *
- * The declarations below are the small part of libcurl's stable ABI that is used here. With them
- * the program builds without curl's headers. Without the library it runs, but without HTTP.
+ * The declarations below are the part of libcurl's stable ABI that this file uses. With them the
+ * program builds without curl's headers. If the library is missing, the program runs without HTTP.
  */
 #include "sys/http.h"
 

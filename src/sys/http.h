@@ -11,9 +11,9 @@
  *     }
  *     http_transfer_free(t);
  *
- * libcurl is never linked: on a machine without it http_open fails with an ERR_ENV that says so.
- * This file writes no header and no body to a log, so a key in a header stays secret. It does not
- * follow redirects: a key must not go to a server that its owner did not name.
+ * Hone does not link libcurl. On a machine without it, http_open fails with an ERR_ENV that says
+ * so. This file writes no header and no body to a log, so a key in a header stays secret. It does
+ * not follow redirects: a key must not go to a server that its owner did not name.
  */
 #ifndef SYS_HTTP_H
 #define SYS_HTTP_H
@@ -36,12 +36,12 @@ struct http_request {
     uint64_t connect_ns; /* 0 = 20 s */
     uint64_t total_ns;   /* 0 = 15 min */
     uint64_t stall_ns;   /* no byte for this long ends the transfer; 0 = 120 s */
-    size_t max_bytes;    /* of the answer; 0 = 64 MiB */
+    size_t max_bytes;    /* cap on the answer; 0 = 64 MiB */
 };
 
 enum http_outcome {
     HTTP_RUNNING,
-    HTTP_COMPLETE, /* a complete answer came, whatever its status */
+    HTTP_COMPLETE, /* a complete answer arrived, with any status */
     HTTP_CONNECT,  /* no connection: name, route, refused, TLS */
     HTTP_BROKEN,   /* the connection ended in the middle of the answer */
     HTTP_STALLED,

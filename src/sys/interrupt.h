@@ -2,10 +2,10 @@
  * interrupt.h - makes Ctrl-C a condition that code checks.
  *
  * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor. After a
- * signal every loop_step() returns -1, callers close what they opened, and main exits with 130. A
- * second signal (a quarter of a second later or more), or ten seconds without an end, exits with
- * 130 at once. That is safe: every process that Hone started dies with it, and files are complete
- * at any moment.
+ * signal every loop_step() returns -1, callers close their files and processes, and main exits with
+ * 130. A second signal (a quarter of a second later or more), or ten seconds without an end, exits
+ * with 130 at once. That is safe: every process that Hone started dies with it, and Hone never
+ * leaves a half-written file.
  */
 #ifndef SYS_INTERRUPT_H
 #define SYS_INTERRUPT_H

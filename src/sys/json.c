@@ -9,8 +9,8 @@
 #include "sys/file.h"
 
 /*
- * jansson recurses, and its own depth limit is fixed and high, so we count the nesting first. Here
- * only brackets outside of strings matter; jansson reports all other errors.
+ * jansson recurses, and its own depth limit is fixed and high. So we count the nesting first: we
+ * look only at brackets outside of strings. jansson reports all other errors.
  */
 static int check_text(const char *text, size_t len, const char *name, unsigned max, struct err *err)
 {
@@ -84,7 +84,7 @@ json_t *json_read_file(const char *path, const struct json_caps *caps, struct er
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* A scanner over text known to be valid JSON. It still never reads past `end`. */
+/* A scanner over text that is valid JSON. It never reads past `end` even if the text is not. */
 struct scan {
     const char *p, *end;
 };

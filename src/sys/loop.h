@@ -8,7 +8,7 @@
  *             break;
  *     loop_free(l);
  *
- * Single-threaded. A callback may watch and unwatch freely.
+ * A loop belongs to one thread. A callback may watch and unwatch any descriptor.
  */
 #ifndef SYS_LOOP_H
 #define SYS_LOOP_H

@@ -167,8 +167,8 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* Reads what is left in the pipes. All processes that wrote to them are dead, so no more will
- * come. */
+/* Reads the rest of the output from the pipes. All processes that wrote to them are dead, so no
+ * more will come. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)
@@ -204,8 +204,7 @@ static void on_report(struct loop *l, int fd, short revents, void *ctx)
         c->cpu_ns = m.cpu_ns;
         c->peak_bytes = m.peak_bytes;
     } else {
-        /* Somebody killed the supervisor. All we can still do is to kill the program's process
-         * group. */
+        /* Another process killed the supervisor. We can still kill the program's process group. */
         kill(-c->pid, SIGKILL);
         c->end = CHILD_SIGNALED;
         c->code = SIGKILL;

@@ -9,15 +9,15 @@
  *     if (c.end == CHILD_EXITED && c.code == 0) use(c.out.buf);
  *     child_release(&c);
  *
- * Between Hone and the program runs a small supervisor, forked from Hone. It
+ * A small supervisor, forked from Hone, runs between Hone and the program. It
  *   1. reaps all descendants of the program, also daemons, and leaves none alive;
  *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
- *      and when Hone itself dies, even by SIGKILL (because Hone's end of a socket closes);
+ *      and when Hone itself dies, even by SIGKILL (it notices that Hone's end of a socket closes);
  *   3. reports once how the program ended.
  * The supervisor measures memory (resident anonymous and shared pages of all descendants, every 20
  * ms). It does not limit the address space, because CUDA and the sanitizers reserve terabytes that
- * they never touch. Output over its cap is read and dropped, so a program that prints much neither
- * fills memory nor hangs.
+ * they never touch. Hone reads output beyond the cap and drops it, so a program that prints much
+ * neither fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
 #define SYS_PROC_H
@@ -58,7 +58,7 @@ struct child_process {
     int code;
     struct strbuf out, err; /* its output, capped */
     uint64_t wall_ns, cpu_ns, peak_bytes;
-    pid_t pid; /* of the program */
+    pid_t pid; /* the program's process id */
 
     /* ---- private ---- */
     struct loop *loop;

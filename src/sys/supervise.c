@@ -3,9 +3,10 @@
  * process.
  *
  * Invariants:
- *   1. After STARTED, exactly one ENDED is sent, after every descendant that can be killed is gone.
- *   2. A process is only ever killed by number while it cannot have been reaped: our own children,
- *      and the program's group before its leader is waited for.
+ *   1. After STARTED, the supervisor sends exactly one ENDED, after every descendant that it can
+ *      kill is gone.
+ *   2. The supervisor kills a process by number only while nobody can have reaped it: its own
+ *      children, and the program's group before it has waited for the leader.
  *   3. No allocation, no stdio, no locks: Hone may have been multi-threaded when it forked.
  */
 #include "sys/supervise.h"
@@ -130,7 +131,7 @@ struct kernel_dirent {
     char name[];
 };
 
-/* The kernel lists a process's children by the thread that made them. */
+/* The kernel keeps a separate list of children for each thread of a process. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];
@@ -250,7 +251,7 @@ static pid_t start_program(const struct super_spec *s, struct start_failure *f)
 
 struct supervisor {
     const struct super_spec *spec;
-    pid_t pid; /* of the program */
+    pid_t pid; /* the program's process id */
     int pidfd;
     uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent; 0 = not yet */
     enum child_end why;         /* CHILD_RUNNING: it ended by itself */

@@ -1,9 +1,9 @@
 /*
  * supervise.h - the supervisor's side of proc.h: the process between Hone and a program.
  *
- * supervise() runs in a process forked from Hone, which may have had threads. So it allocates
- * nothing and calls only functions that are safe after fork. It talks to Hone over a SOCK_SEQPACKET
- * socket:
+ * supervise() runs in a process forked from Hone. Hone may have had several threads then. So
+ * supervise() allocates nothing and calls only functions that are safe after fork. It talks to Hone
+ * over a SOCK_SEQPACKET socket:
  *
  *     supervisor -> Hone   SUPER_STARTED | SUPER_FAILED, then (after STARTED) SUPER_ENDED, once
  *     Hone -> supervisor   closed = end the program now

@@ -1,5 +1,6 @@
 /*
- * term.h - one line of progress on stderr, rewritten in place; plain lines if it is no terminal.
+ * term.h - one line of progress on stderr, rewritten in place; plain lines if stderr is no
+ * terminal.
  *
  *     struct progress p;
  *     progress_init(&p, stderr);

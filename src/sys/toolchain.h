@@ -7,8 +7,8 @@
  *     toolchain_release(&tc);
  *
  * It looks in this order: the environment (HONE_CUDA_HOME, HONE_CUTLASS_HOME, HONE_NVRTC and
- * HONE_NVCC, HONE_CUOBJDUMP, ... for single tools); .deps/ above the running binary, then in the
- * current directory, as tools/setup fills it; share/hone/ of the prefix Hone is installed in;
+ * HONE_NVCC, HONE_CUOBJDUMP, ... for single tools); .deps/ (which tools/setup fills) above the
+ * running binary, then in the current directory; share/hone/ of the prefix Hone is installed in;
  * CUDA_HOME and CUDA_PATH; PATH; the usual places (/usr/local/cuda, /opt/cuda, /usr). It loads no
  * library.
  */
