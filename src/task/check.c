@@ -51,8 +51,8 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                 s->task->tensors.items[i].name, (unsigned long long)s->elems[i], TASK_SMOKE_ELEMS);
 }
 
-/* Checks the declared least traffic. If it were too high, the judge would blame a kernel for being
- * faster than possible. */
+/* Checks `bytes`, the least traffic that the task declares. If it were too high, the judge would
+ * say of an honest kernel that it is faster than possible. */
 static void check_bytes(const struct shape *s, struct task_check_result *r)
 {
     const struct task *t = s->task;

@@ -4,7 +4,7 @@
  *     struct task_check_result r = TASK_CHECK_RESULT_INIT;
  *     task_check(t, &r);
  *     if (r.problems.n) ...      must be fixed
- *     r.notes                    what was not checked, and why
+ *     r.notes                    checks that were not made, and why
  *     task_check_result_release(&r);
  *
  * It checks that there is a workload of every role, that smoke workloads are small, and that the

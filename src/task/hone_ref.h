@@ -22,9 +22,9 @@
  *
  * OUT_MAG(y, i, value, magnitude) also says how large the terms of the sum were (for a dot product:
  * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
- * as the magnitude. OUT_ADD(y, i, dv, dm) adds to the value that the same unit stored before, for a
- * unit that fills many elements in one pass over its inputs. IN reads the ORIGINAL input, also of a
- * tensor that is updated in place.
+ * as the magnitude. OUT_ADD(y, i, dv, dm) adds to the value that the same unit stored before. It is
+ * for units that fill many elements in one pass over their inputs. IN always reads the ORIGINAL
+ * input, even if the task updates the tensor in place.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -51,7 +51,7 @@ typedef short int16_t;
 #include <stdint.h>
 #endif
 
-/* The argument of every unit. worker/oracle.c and the GPU's service code fill it in. */
+/* The argument of every phase. worker/oracle.c and the GPU's service code fill it in. */
 struct hone_ref_ctx {
     const void *in[64];    /* one per tensor, NULL for pure outputs */
     double *out_value[64]; /* NULL for pure inputs */

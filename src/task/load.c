@@ -1,8 +1,8 @@
 /*
  * load.c - reads task.json into struct task: the top level, axes, tensors, scalars, constraints.
  *
- * After a problem the loader goes on where that makes sense. It skips parts that depend on a broken
- * part, so that one mistake gives one problem. It returns a task only if there was no problem.
+ * After a problem the loader goes on. It skips only the parts that depend on the broken part, so
+ * that one mistake gives one problem. It returns a task only if there was no problem.
  */
 #include "task/load.h"
 
@@ -112,7 +112,7 @@ static void load_axis(struct loader *l, const struct json_node *n, const char *n
     size_t type;
     if (!name_is_free(l, n, name))
         return;
-    /* Others may refer to a broken axis, so its name is declared anyway. */
+    /* Declares the name of a broken axis too, because other parts may refer to it. */
     if (json_node_object(n, 16) && json_node_need(n, "type", &c) &&
         json_node_word(&c, types, 2, &type)) {
         axis.is_const = type == 0;
@@ -281,7 +281,8 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     }
 }
 
-/* FlashInfer's scalars are declared among the inputs, and expressions may use their names too. */
+/* A FlashInfer definition declares its scalars among the inputs, and expressions may use their
+ * names too. */
 static void load_names(struct loader *l)
 {
     struct task *t = l->t;
@@ -294,8 +295,8 @@ static void load_names(struct loader *l)
 
 /* ---- other keys ------------------------------------------------------------------------------ */
 
-/* The constraints of a definition are Python. Those outside our expression language are kept as
- * text and not checked. */
+/* The constraints of a definition are Python. If one is not in our expression language, we keep it
+ * as text and do not check it. */
 static void load_constraints(struct loader *l)
 {
     struct json_node n;

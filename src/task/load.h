@@ -1,5 +1,6 @@
 /*
- * load.h - what the files of the loader share. Nothing outside task/ includes this.
+ * load.h - types and functions that the files of the loader share. No file outside task/ includes
+ * it.
  */
 #ifndef TASK_LOAD_H
 #define TASK_LOAD_H
@@ -11,7 +12,7 @@ struct loader {
     struct task *t;
     struct problem_log r;
     struct json_node root;
-    size_t expr_bytes; /* of all expressions so far */
+    size_t expr_bytes; /* bytes of all expressions so far */
 };
 
 /* load_init.c: "init" of inputs, "tolerance" of outputs. */

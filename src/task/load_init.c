@@ -129,7 +129,7 @@ static void load_init_of(struct loader *l, const struct json_node *n, struct tas
     check_dist(&dist, t);
 }
 
-/* Without an init: a guess at the values of a definition's tensor. */
+/* Guesses a distribution for a definition's tensor, because definitions have no init. */
 static void default_init(struct task_tensor *t)
 {
     bool is_float = dtype_is_float(t->dtype);
@@ -156,7 +156,7 @@ void load_init(struct loader *l)
         if (i < 0 && load_declared(l, "inputs", key))
             continue; /* this problem was reported before */
         if (i < 0 || !l->t->tensors.items[i].is_input)
-            json_node_bad_key(&c, "init of \"%.64s\", which is no input", key);
+            json_node_bad_key(&c, "init of \"%.64s\", which is not an input", key);
         else
             load_init_of(l, &c, &l->t->tensors.items[i]);
     }
@@ -182,7 +182,8 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     if (json_node_get(n, "budget", &c))
         json_node_real(&c, 0, 1e6, &t->budget);
     if (json_node_need(n, "why", &c) && json_node_str(&c, 4096, &t->why) && strlen(t->why) < 10)
-        json_node_bad(&c, "the reason is too short to be one: say what errs, and by how much");
+        json_node_bad(
+            &c, "the reason is too short: say which step causes the error, and how large it is");
 }
 
 /* A definition without tolerances gets a few units in the last place of the output. */
@@ -214,7 +215,7 @@ void load_tolerance(struct loader *l)
         if (i < 0 && (load_declared(l, "outputs", key) || !json_object_get(l->root.j, "outputs")))
             continue;
         if (i < 0 || !l->t->tensors.items[i].is_output)
-            json_node_bad_key(&c, "tolerance of \"%.64s\", which is no output", key);
+            json_node_bad_key(&c, "tolerance of \"%.64s\", which is not an output", key);
         else
             load_tolerance_of(&c, &l->t->tensors.items[i]);
     }

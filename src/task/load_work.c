@@ -193,7 +193,8 @@ static int verify_sizes(const struct task *t, const struct shape *s, struct err 
     if (t->bytes && (v = shape_eval(s, t->bytes, err)) < 0)
         return err_prefix(err, "bytes");
     if (t->bytes && v == 0)
-        return err_set(err, ERR_INPUT, "bytes: nothing is moved, says '%s'", expr_text(t->bytes));
+        return err_set(err, ERR_INPUT, "bytes '%s' is 0, but a kernel moves at least one byte",
+                       expr_text(t->bytes));
     if (t->scratch && (v = shape_eval(s, t->scratch, err)) < 0)
         return err_prefix(err, "oracle scratch");
     if (t->scratch && (uint64_t)v > TASK_MAX_SCRATCH)

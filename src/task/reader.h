@@ -44,11 +44,11 @@ struct json_node {
     const char *path; /* JSON pointer */
 };
 
-/* Parses the report's text. The JSON lives until json_node_root_release. */
+/* Parses r->text. The JSON lives until json_node_root_release. */
 bool json_node_root(struct json_node *out, struct problem_log *r, struct arena *a);
 void json_node_root_release(struct json_node *root);
 
-/* Report what is wrong with this value, or with its key. */
+/* Report a problem with this value, or with its key. */
 void json_node_bad(const struct json_node *n, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
@@ -80,7 +80,8 @@ bool json_node_word(const struct json_node *n, const char *const *words, size_t 
 /* Reads a string or an integer as an expression over names. */
 bool json_node_expr(const struct json_node *n, const char *const *names, size_t nnames,
                     struct expr **out);
-/* Whether `name` is a C identifier of at most 64 characters; keys that name things must be. */
+/* Checks that `name` is a C identifier of at most 64 characters, as a key that names an axis, a
+ * tensor or a workspace must be. */
 bool json_node_name_ok(const struct json_node *n, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * task.h - what must be computed: tensors, shapes, dtypes, oracle, tolerances, workloads.
+ * task.h - a task: its tensors, shapes, dtypes, oracle, tolerances and workloads.
  *
  * tasks/NAME/task.json follows FlashInfer-Bench's Definition; docs/task.md describes Hone's own
  * keys. task_load reports ALL problems of a file, each with file:line:column:
@@ -75,7 +75,7 @@ struct task_scalar {
     bool has_value; /* a FlashInfer definition gives its scalars no value; value is then 1 */
 };
 
-/* A list of numbers; each workload takes one of them, see shape_init(). */
+/* A list of numbers. Each workload uses one of them, see shape_init(). */
 struct task_choice {
     uint32_t n;
     double value[8];
@@ -91,8 +91,8 @@ struct task_tensor {
     struct expr *init_a, *init_b;      /* NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* n > 0: one of these instead */
     double rtol, atol, budget;         /* outputs */
-    const char *why;                   /* the written reason of the tolerance */
-    struct task_place place;           /* of the tolerance */
+    const char *why;                   /* the task's reason for the tolerance */
+    struct task_place place;           /* where the tolerance is */
 };
 
 struct task_phase {
@@ -118,9 +118,9 @@ struct task_workload {
 struct task {
     struct arena arena;
     const char *name, *description, *dir; /* dir: "" for a built-in task */
-    const char *file;                     /* how problems name it: the path, or the asset's */
-    bool is_definition;                   /* a FlashInfer-Bench definition: no Hone keys needed */
-    const char *op_type;                  /* the task's name for its operation; "" if it has none */
+    const char *file;    /* the name that problems show: the path of the file or of the asset */
+    bool is_definition;  /* a FlashInfer-Bench definition: no Hone keys needed */
+    const char *op_type; /* the task's name for its operation; "" if it has none */
     enum task_class class;
     VEC(struct task_axis) axes;
     VEC(struct task_scalar) scalars;
@@ -129,7 +129,7 @@ struct task {
     struct task_place workloads_place;
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
-    VEC(const char *) constraints;       /* as written */
+    VEC(const char *) constraints;       /* the text of each constraint */
     VEC(struct expr *) constraint_exprs; /* those in our expression language */
     VEC(const char *) unchecked;         /* the others: a definition's Python, kept as text */
     struct expr *scratch;                /* NULL = none */
@@ -180,8 +180,8 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
 /* The extents of tensor i. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
-/* The alignment of tensor i's address in this workload, in bytes: exactly, no higher power of
- * two. */
+/* The alignment of tensor i's address in this workload, in bytes. The address is not a multiple of
+ * any higher power of two. */
 uint32_t shape_align(const struct shape *s, size_t i);
 /* The generator of input i at this shape. Evaluates and checks its expressions. From each list of
  * numbers it takes entry `turn`, modulo the list's length. */
