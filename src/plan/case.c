@@ -1,6 +1,6 @@
 /*
- * case.c - fills the parts of a case that the task and the shape decide, whatever program runs in
- * it: buffers, oracle, flops and bytes.
+ * case.c - fills the parts of a case that depend only on the task and the shape, not on the
+ * program: buffers, oracle, flops and bytes.
  */
 #include <math.h>
 

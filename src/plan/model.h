@@ -53,7 +53,7 @@ struct plan_map {
     bool of_workspace;
     size_t index; /* tensor or workspace */
     enum dtype dtype;
-    uint32_t rank;                /* of the box */
+    uint32_t rank;                /* dimensions of the box */
     struct expr *box[5];          /* innermost dimension first, as in all lists here */
     struct expr *dims[5];         /* all NULL = the tensor's shape, reversed */
     struct expr *strides[5];      /* bytes, [1..rank-1]; all NULL = contiguous */

@@ -29,15 +29,15 @@ const char *plan_launch_kernel(const struct plan *p, size_t i);
 int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
-/* Fills the parts of a case that the task decides at one shape, whatever program runs in it: the
+/* Fills the parts of a case that depend only on the task and the shape, not on the program: the
  * tensors' buffers (in task order, with room for JOB_MAX_BUFFERS), the oracle's phases, axes and
  * scalars, flops and bytes. The caller sets name, programs, calls and timing. */
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
 /* Resolves this plan to a program of case `c`. It calls plan_fill_case() if the case has no buffers
- * yet. It appends a workspace to the case's buffers if a launch that runs uses it. A number
- * takes its size from the kernel's signature. An error names the launch, the argument and what
- * was expected; it does not name the axes of a held-out shape. */
+ * yet. It appends a workspace to the case's buffers if a launch that runs uses it. The kernel's
+ * signature decides the size of a number. An error names the launch, the argument and the expected
+ * value. It does not name the axes of a held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

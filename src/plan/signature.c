@@ -3,9 +3,9 @@
  * them.
  *
  * A tensor or workspace needs a pointer whose element has the tensor's size (or a multiple of it,
- * for vector types). An input needs a pointer to const: a kernel that would write its input cannot
- * have a valid plan. Numbers convert as in a C call, but a float never becomes an integer. A tensor
- * map is a 128-byte struct by value.
+ * for vector types). An input needs a pointer to const, so a kernel that writes its input has no
+ * valid plan. Numbers convert as in a C call, but a float never becomes an integer. A tensor map is
+ * a 128-byte struct by value.
  */
 #include <string.h>
 
