@@ -2,8 +2,8 @@
  * expr.c - a recursive-descent parser that emits code for a small stack machine.
  *
  * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse and needs at most
- * EXPR_MAX_STACK words, which the parser checks. && || ?: jump over the branch that is not taken,
- * so an error in that branch is not reported.
+ * EXPR_MAX_STACK words; the parser checks this. && || ?: jump over the branch that they do not
+ * need, so an error in that branch does not matter.
  */
 #include "base/expr.h"
 
@@ -73,7 +73,7 @@ struct parser {
     size_t ntensors;
     int depth;
     int stack, max_stack;
-    size_t col; /* of the error */
+    size_t col; /* column of the error */
     struct err *err;
 };
 
@@ -627,7 +627,7 @@ int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, st
     return 0;
 }
 
-/* The operator's name; NULL for what is no plain operator. */
+/* Returns the operator's name, or NULL if it is not a plain operator. */
 static const char *operator_name(enum op op)
 {
     static const char *const names[] = {

@@ -43,10 +43,10 @@ struct expr *expr_parse(const char *text, size_t len, const char *const *names, 
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
 const char *expr_text(const struct expr *e);
 /*
- * Turns an expression into something else, from the leaves up. `apply` gets the operator ("+",
- * "min", "neg", "<", ...) and what the callbacks returned for its operands; b is NULL where there
- * is one. Returns what `apply` returned for the whole. Returns NULL if a callback returned NULL, or
- * if the expression has && || ?: or alignof.
+ * Turns an expression into another representation, from the leaves up. `apply` gets the operator
+ * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
+ * there is only one operand. Returns the result of `apply` for the whole expression. Returns NULL
+ * if a callback returned NULL, or if the expression has && || ?: or alignof.
  */
 struct expr_fold {
     void *(*number)(void *ctx, int64_t v);

@@ -4,7 +4,7 @@
  *
  *     int fd = gpu_lock(0);          GPU_BUSY: another process measures there; try again later
  *     ...
- *     gpu_unlock(fd);                the holder's death unlocks too
+ *     gpu_unlock(fd);                the end of the process unlocks too
  *
  * Each GPU has a lock file in /tmp. If the file cannot be opened (no /tmp, another user's file),
  * there is no lock: gpu_lock then returns GPU_NO_LOCK, and the caller goes on.

@@ -3,8 +3,8 @@
  * C++17.
  *
  * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
- * of them produce the same bits: random words come from Philox4x32-10, and a double becomes a
- * narrower type with one rounding, to even. job/gen_core.h makes tensors' data from both.
+ * of them produce the same bits: random words come from Philox4x32-10, and converting a double to a
+ * narrower type rounds once, to even. job/gen_core.h uses both to make the data of tensors.
  */
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H

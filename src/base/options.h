@@ -16,8 +16,9 @@
  *     };
  *     switch (options_parse(&spec, &argc, argv, err)) ...
  *
- * --name VALUE, --name=VALUE, -nVALUE, bundled short flags and --no-FLAG are understood; "--" ends
- * the options; options and operands may be mixed. An unknown option suggests the nearest one.
+ * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags and --no-FLAG.
+ * "--" ends the options. Options and operands may be mixed. For an unknown option, the error
+ * suggests the nearest one.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -53,7 +54,8 @@ struct option {
     void *value;
     const char *arg; /* placeholder in --help */
     const char *help;
-    bool positive; /* INT to TIME: the value must be above 0; 0 means "not given" to the program */
+    bool positive; /* INT to TIME: the value must be above 0, because the program uses 0 for "not
+                      given" */
 };
 
 #define OPT_FLAG(c, name, v, help)                           \

@@ -1,5 +1,5 @@
 /*
- * util.h - what every file needs: allocation that cannot fail, BUG(), small macros.
+ * util.h - small helpers for every file: allocation that cannot fail, BUG(), macros.
  *
  * Allocation aborts with a message when memory runs out, because no caller could do better. Sizes
  * that come from outside are capped before they get here.
@@ -28,9 +28,9 @@ bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
-/* Call it first in a program. If stdin, stdout or stderr is closed, the next file that is opened
- * would get its number, and printed text would go into that file. This function opens something
- * unwritable in its place. */
+/* Call it first in a program. If stdin, stdout or stderr is closed, the next file that the program
+ * opens gets its number, and printed text goes into that file. To prevent this, the function opens
+ * a descriptor in its place that cannot be written to. */
 void std_fds_fill(void);
 /* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);
