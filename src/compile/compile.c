@@ -704,7 +704,7 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
     }
     family_remember(t, out);
     if (out->used_family_pch && out->cpu_ns > t->family->record.cpu_ns) {
-        log_info("compile", "family header of %.12s is no gain", t->family->parent);
+        log_info("compile", "family header of %.12s saves no time", t->family->parent);
         t->family->state = FAMILY_USELESS;
     }
     return 0;

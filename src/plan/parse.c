@@ -289,7 +289,7 @@ static void parse_launch(struct plan *p, const struct json_node *n)
         return;
     if (!*kernel || strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
                                    "$") != strlen(kernel)) {
-        json_node_bad(&c, "\"%.64s\" is no kernel's name: it must be extern \"C\"", kernel);
+        json_node_bad(&c, "\"%.64s\" is not a kernel's name: it must be extern \"C\"", kernel);
         return;
     }
     l = vec_push(&p->launches);
@@ -377,8 +377,7 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
         return;
     for (size_t i = 0; i < p->task->tensors.n; i++)
         if (p->task->tensors.items[i].is_output && !reaches(p, i))
-            json_node_bad(&n, "no launch is given the output \"%s\"",
-                          p->task->tensors.items[i].name);
+            json_node_bad(&n, "no launch gets the output \"%s\"", p->task->tensors.items[i].name);
 }
 
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,

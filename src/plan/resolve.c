@@ -80,8 +80,9 @@ static int resolve_dims(const struct plan_launch *l, const struct shape *s, stru
                        SHOWN(s, blocks));
     for (int i = 0; i < 3; i++)
         if (out->cluster[i] && out->grid[i] % out->cluster[i])
-            return err_set(err, ERR_INPUT, "grid.%c is %s, no multiple of cluster.%c, which is %u",
-                           'x' + i, SHOWN(s, out->grid[i]), 'x' + i, out->cluster[i]);
+            return err_set(err, ERR_INPUT,
+                           "grid.%c is %s, not a multiple of cluster.%c, which is %u", 'x' + i,
+                           SHOWN(s, out->grid[i]), 'x' + i, out->cluster[i]);
     if (l->smem && plan_eval(s, l->smem, &smem, err) < 0)
         return err_prefix(err, "smem");
     if (smem < 0 || smem > PLAN_MAX_SMEM)

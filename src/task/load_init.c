@@ -97,9 +97,9 @@ static void check_dist(const struct json_node *n, const struct task_tensor *t)
     if (t->init.dist == GEN_DENORMAL && !is_float)
         json_node_bad(n, "a tensor of %s has no denormals", dtype_name(t->dtype));
     if (t->init.dist == GEN_INT && !t->init_a && t->init.a != rint(t->init.a))
-        json_node_bad(n, "min %g is no integer", t->init.a);
+        json_node_bad(n, "min %g is not an integer", t->init.a);
     if (t->init.dist == GEN_INT && !t->init_b && t->init.b != rint(t->init.b))
-        json_node_bad(n, "max %g is no integer", t->init.b);
+        json_node_bad(n, "max %g is not an integer", t->init.b);
     if (t->init.dist == GEN_NORMAL && t->init.b < 0)
         json_node_bad(n, "std %g is negative", t->init.b);
     for (uint32_t i = 0; t->init.dist == GEN_NORMAL && i < t->pick_b.n; i++)

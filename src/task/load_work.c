@@ -161,7 +161,7 @@ static void load_workload(struct loader *l, const struct json_node *n)
         json_node_str(&c, 100, &w.name);
     if (json_node_get(n, "align_bytes", &c) && json_node_int(&c, 1, 4096, &v)) {
         if (v & (v - 1))
-            json_node_bad(&c, "%lld is no power of two", (long long)v);
+            json_node_bad(&c, "%lld is not a power of two", (long long)v);
         w.align_bytes = (uint32_t)v;
     }
     if (json_node_get(n, "offset_elems", &c) && json_node_int(&c, 0, 4096, &v))

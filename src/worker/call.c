@@ -478,7 +478,7 @@ static int dump_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         char *data = xmalloc(b->bytes), *name;
         name = xasprintf("dump.%u.%u.%s.bin", x->c, x->k, b->name);
-        int rc = strchr(b->name, '/') ? err_set(err, ERR_INPUT, "'%s' is no file name", b->name)
+        int rc = strchr(b->name, '/') ? err_set(err, ERR_INPUT, "'%s' is not a file name", b->name)
                  : b->bytes           ? r->dev->ops->read(r->dev, data, x->addr[i], b->bytes, err)
                                       : 0;
         if (rc == 0)

@@ -127,8 +127,7 @@ static void tell_tail(struct strbuf *sb, const char *line, uint64_t first, uint6
                 (unsigned long long)n);
     for (uint64_t tile = 1024; tile >= 4; tile /= 2)
         if (n > tile && n % tile == m) {
-            strbuf_addf(sb, " (what is left over after whole tiles of %llu)",
-                        (unsigned long long)tile);
+            strbuf_addf(sb, " (the rest after whole tiles of %llu)", (unsigned long long)tile);
             return;
         }
 }

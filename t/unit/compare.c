@@ -285,7 +285,7 @@ static void patterns_of_place(void **state)
     EACH(f, r, c)
     if (r >= 64)
         AT(f, r, c) = 0;
-    expect(&f, "rows 64..76, the last 13 of 77 (what is left over after whole tiles of 64)");
+    expect(&f, "rows 64..76, the last 13 of 77 (the rest after whole tiles of 64)");
     expect(&f, "all zero");
     done(&f);
 

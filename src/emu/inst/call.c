@@ -88,7 +88,7 @@ static int exec_call_pointer(struct warp *w, const struct insn *in)
     struct code_func *f = code_from_addr(w->launch->code, t[first]);
     if (!f || f->src->is_entry)
         return emu_fault(w, in, (int)first, RESULT_FAULT, FIND_OTHER,
-                         "call through a pointer (0x%llx) that is no function",
+                         "call through a pointer (0x%llx) that is not a function",
                          (unsigned long long)t[first]);
     uint32_t rest = w->active & ~same;
     int rc = enter_function(w, in, c, f, same);

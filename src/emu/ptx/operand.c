@@ -281,7 +281,7 @@ static void parse_address(struct parser *ps, struct ptx_opnd *o)
         struct name *nm = ps_name(ps);
         struct binding *b = ps_lookup(ps, nm);
         if (!b || b->kind != B_VAR)
-            FAIL("'%s' is no register or variable", nm->text);
+            FAIL("'%s' is neither a register nor a variable", nm->text);
         o->var = b->var;
         o->name = nm->text;
         if (lex_is(&ps->lx, '+') || lex_is(&ps->lx, '-')) {

@@ -203,7 +203,7 @@ static void parse_statement(struct parser *ps)
         struct name *nm = ps_name(ps);
         struct binding *b = ps_lookup(ps, nm);
         if (!b || b->kind != B_VAR || b->var->space != SP_REG || b->var->type != PT_PRED)
-            FAIL("'%s' is no predicate", nm->text);
+            FAIL("'%s' is not a predicate", nm->text);
         if (lx->tok != T_IDENT)
             FAIL("an instruction is expected");
         parse_insn(ps, b->var, neg);

@@ -4,4 +4,4 @@
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:2:26: "ns::gemm<128>" is no kernel's name: it must be extern "C"
+// want: kernel.cu:2:26: "ns::gemm<128>" is not a kernel's name: it must be extern "C"

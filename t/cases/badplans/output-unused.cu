@@ -4,4 +4,4 @@
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:2:14: no launch is given the output "C"
+// want: kernel.cu:2:14: no launch gets the output "C"
