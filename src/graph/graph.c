@@ -336,3 +336,19 @@ const uint32_t *graph_uses(const struct graph *g, struct arena *a)
     }
     return uses;
 }
+
+const bool *graph_needed(const struct graph *g, const struct value *v,
+                         bool (*stop)(const struct value *v), struct arena *a)
+{
+    bool *needed = arena_alloc(a, (v->id + 1) * sizeof *needed);
+    needed[v->id] = true;
+    for (size_t i = v->id + 1; i-- > 0;) {
+        const struct value *one = g->values.items[i];
+        if (!needed[i] || (stop && stop(one)))
+            continue;
+        for (uint32_t k = 0; k < one->nargs; k++)
+            if (one->args[k])
+                needed[one->args[k]->id] = true;
+    }
+    return needed;
+}

@@ -113,5 +113,9 @@ int graph_verify(const struct graph *g, struct err *err);
 /* How often each value is used by others and as an output, one count per id; from the outputs only
  * (values nobody needs count 0). In the arena. */
 const uint32_t *graph_uses(const struct graph *g, struct arena *a);
+/* v and the values that it needs: one flag per id, up to v's. Values that only a value with `stop`
+ * needs are left out; NULL stops nowhere. In the arena. */
+const bool *graph_needed(const struct graph *g, const struct value *v,
+                         bool (*stop)(const struct value *v), struct arena *a);
 
 #endif

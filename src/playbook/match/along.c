@@ -54,17 +54,16 @@ static bool is_reduction(const struct value *v)
 
 /* ---- what is made of a reduction ------------------------------------------------------------- */
 
-/* The outermost reductions under v: *found is the first, the result how many differ (at most 2). */
-static unsigned outermost(const struct value *v, const struct value **found, unsigned depth)
+/* The outermost reductions: *found is the last, the result how many there are. */
+static unsigned outermost(const struct match *x, const struct value **found)
 {
+    const bool *needed = graph_needed(&x->m->g, x->v, is_reduction, &x->m->mem);
     unsigned n = 0;
-    if (is_reduction(v)) {
-        n = !*found ? 1 : *found != v ? 2 : 0;
-        *found = *found ? *found : v;
-        return n;
-    }
-    for (uint32_t i = 0; i < v->nargs && depth < 100; i++)
-        n += v->args[i] ? outermost(v->args[i], found, depth + 1) : 0;
+    for (size_t i = 0; i <= x->v->id; i++)
+        if (needed[i] && is_reduction(x->m->g.values.items[i])) {
+            *found = x->m->g.values.items[i];
+            n++;
+        }
     return n;
 }
 
@@ -82,7 +81,7 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
     const struct value *reduction = NULL;
     if (name_of(x->v))
         return x->v;
-    unsigned n = outermost(x->v, &reduction, 0);
+    unsigned n = outermost(x, &reduction);
     if (n != 1 || !op_called(x->pb, "sum")) {
         cannot_write(x->why, n ? "more than a reduction at" : "no reduction that is known, but",
                      x->v);

@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "graph/normal/normal.h"
+#include "playbook/match/functions.h"
 #include "playbook/match/match.h"
 
 enum { MAX_PASSES = 8 };
@@ -117,8 +118,8 @@ static bool bind_passes(struct chain *c)
         struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
         enum graph_op op = c->pass[i]->op;
         const char *unit = op == OP_SUM    ? "0.f"
-                           : op == OP_AMAX ? "-__int_as_float(0x7f800000)"
-                                           : "__int_as_float(0x7f800000)";
+                           : op == OP_AMAX ? "-" C_INFINITY
+                                           : C_INFINITY;
         const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
         ok = write_real(c, c->pass[i]->args[0], &term);
         strbuf_addf(&all,

@@ -35,13 +35,14 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;
-    const struct attr *before = value_attr(v, "before");
-    return value_is_number(v->args[1], &zero) && zero == 0 && !before->ints[0] && !before->ints[1];
+    const struct attr *before = value_attr(v, "before"), *after = value_attr(v, "after");
+    return value_is_number(v->args[1], &zero) && zero == 0 && !before->ints[0] &&
+           !before->ints[1] && !after->ints[0] && !after->ints[1];
 }
 
 static bool find_conv(const struct match *x, struct conv *c)
 {
-    *c = (struct conv){.v = only_one(x->v, OP_CONV),
+    *c = (struct conv){.v = only_one(x, OP_CONV),
                        .window = {1, 1},
                        .stride = {1, 1},
                        .dilation = {1, 1},

@@ -5,24 +5,19 @@
 
 #include "base/util.h"
 
-static void find_op(const struct value *v, enum graph_op op, const struct value **found,
-                    bool *several, unsigned depth)
-{
-    if (v->op == op) {
-        *several |= *found && *found != v;
-        *found = v;
-    }
-    for (uint32_t i = 0; i < v->nargs && depth < 200 && !*several; i++)
-        if (v->args[i])
-            find_op(v->args[i], op, found, several, depth + 1);
-}
-
-const struct value *only_one(const struct value *v, enum graph_op op)
+const struct value *only_one(const struct match *x, enum graph_op op)
 {
     const struct value *found = NULL;
-    bool several = false;
-    find_op(v, op, &found, &several, 0);
-    return several ? NULL : found;
+    const bool *needed = graph_needed(&x->m->g, x->v, NULL, &x->m->mem);
+    for (size_t i = 0; i <= x->v->id; i++) {
+        const struct value *v = x->m->g.values.items[i];
+        if (!needed[i] || v->op != op)
+            continue;
+        if (found)
+            return NULL;
+        found = v;
+    }
+    return found;
 }
 
 int input_but_casts(const struct meaning *m, const struct value *v)

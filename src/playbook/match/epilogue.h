@@ -19,8 +19,8 @@ struct epilogue {
 };
 bool bind_epilogue(struct match *x, const struct epilogue *e);
 
-/* The only value of that operation under v; NULL if there is none, or several. */
-const struct value *only_one(const struct value *v, enum graph_op op);
+/* The only value of that operation in what the task computes; NULL if there is none, or several. */
+const struct value *only_one(const struct match *x, enum graph_op op);
 /* The input that the value is, but for casts between floats; -1 if it is none. */
 int input_but_casts(const struct meaning *m, const struct value *v);
 

@@ -52,7 +52,9 @@ static void write_number(double v, bool real, struct strbuf *out)
         return;
     }
     snprintf(text, sizeof text, "%.9g", v);
-    if (v > (double)FLT_MAX)
+    if (isnan(v))
+        strbuf_adds(out, C_NAN);
+    else if (v > (double)FLT_MAX)
         strbuf_adds(out, C_INFINITY);
     else
         strbuf_addf(out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".");

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 
 #define C_INFINITY "__int_as_float(0x7f800000)"
+#define C_NAN "__int_as_float(0x7fffffff)"
 
 struct c_function {
     const char *real;  /* of floats; other operands are converted to float first; NULL: none */

@@ -2,11 +2,6 @@
 #include "base/util.h"
 #include "playbook/match/match.h"
 
-struct halves {
-    const struct match *x;
-    bool any;
-};
-
 /* 0 or 1: v is that half of the input's rows; -1: it is neither. */
 static int half_of(const struct match *x, const struct value *v)
 {
@@ -24,34 +19,29 @@ static int half_of(const struct match *x, const struct value *v)
 
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
-    struct halves *h = ctx;
-    int half = half_of(h->x, v);
-    if (half >= 0) {
+    int half = half_of(ctx, v);
+    if (half >= 0)
         strbuf_addf(out, "v%d", half);
-        h->any = true;
-    }
     return half >= 0;
 }
 
-/* Is there a half of the input's rows anywhere under v? */
-static bool has_half(const struct match *x, const struct value *v, unsigned depth)
+/* Does the task use a half of the input's rows? */
+static bool has_half(const struct match *x)
 {
-    if (half_of(x, v) >= 0)
-        return true;
-    for (uint32_t i = 0; i < v->nargs && depth < 100; i++)
-        if (v->args[i] && has_half(x, v->args[i], depth + 1))
+    const bool *needed = graph_needed(&x->m->g, x->v, NULL, &x->m->mem);
+    for (size_t i = 0; i <= x->v->id; i++)
+        if (needed[i] && half_of(x, x->m->g.values.items[i]) >= 0)
             return true;
     return false;
 }
 
 const struct pb_op *match_halves(struct match *x)
 {
-    struct halves h = {.x = x};
-    struct leaves leaves = {leaf, &h};
+    struct leaves leaves = {leaf, x};
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
     if (x->m->inputs != 1)
         strbuf_adds(x->why, "it takes one tensor, whose halves it joins");
-    else if (!has_half(x, x->v, 0))
+    else if (!has_half(x))
         strbuf_adds(x->why, "its PyTorch expression has no half of the input's rows");
     bool ok = !x->why->len && write_expression(x->v, &leaves, &expr, x->why);
     if (ok)

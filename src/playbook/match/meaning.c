@@ -130,7 +130,8 @@ static void number_values(struct meaning *m, const struct signature *s)
     }
 }
 
-bool same_but_ones(const struct value *a, const struct value *b)
+/* Does b have a's elements in a's order: the same sizes but for ones? */
+static bool same_but_ones(const struct value *a, const struct value *b)
 {
     uint32_t i = 0, k = 0;
     for (;; i++, k++) {

@@ -40,7 +40,5 @@ void meaning_take_axes(struct meaning *m);
 int meaning_input(const struct meaning *m, const struct value *v);
 /* The only output's value, without reshapes by axes of 1; NULL if there are several outputs. */
 const struct value *meaning_result(const struct meaning *m);
-/* Does b have a's elements in a's order: the same sizes but for ones? */
-bool same_but_ones(const struct value *a, const struct value *b);
 
 #endif

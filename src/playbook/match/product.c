@@ -86,7 +86,7 @@ static bool see_matrices(struct match *x, const struct operand *p, const struct 
 
 const struct pb_op *match_product(struct match *x)
 {
-    const struct value *product = only_one(x->v, OP_MATMUL);
+    const struct value *product = only_one(x, OP_MATMUL);
     struct operand a, b;
     char name[16];
     if (!product || !find_operand(x->m, product->args[0], &a) ||
