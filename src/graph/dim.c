@@ -110,6 +110,14 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d);
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
+/* A key for a size whose own key would be too long. No other size has it, and no plan can read it.
+ */
+static const char *unwritten_key(struct dim_pool *p)
+{
+    p->too_long = true;
+    return arena_printf(p->arena, "#%zu", p->all.n);
+}
+
 static const struct dim *interned(struct dim_pool *p, struct sum *s)
 {
     struct strbuf key = STRBUF_INIT(1 << 16);
@@ -122,6 +130,10 @@ static const struct dim *interned(struct dim_pool *p, struct sum *s)
         add_term(&s->terms[i], i == 0, &key);
     if (!n)
         strbuf_adds(&key, "0");
+    if (key.truncated) {
+        strbuf_clear(&key);
+        strbuf_adds(&key, unwritten_key(p));
+    }
     for (size_t i = 0; i < p->all.n; i++)
         if (str_eq(p->all.items[i]->key, key.buf)) {
             strbuf_release(&key);
@@ -131,6 +143,8 @@ static const struct dim *interned(struct dim_pool *p, struct sum *s)
     struct dim_term *terms = arena_alloc(p->arena, (n ? n : 1) * sizeof *terms);
     memcpy(terms, s->terms, n * sizeof *terms);
     d->key = d->text = arena_strdup(p->arena, key.buf);
+    if (strchr(d->key, '#'))
+        d->text = "(a size too long to write)";
     d->terms = terms;
     d->n = n;
     d->is_number = !n || (n == 1 && !terms[0].n);
@@ -147,15 +161,14 @@ static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
     return interned(p, &s);
 }
 
-/* Keys of nested operations could double at every step: a key that is too long is cut to a number
- * of its own, and such a size equals itself only. */
+/* Keys of nested operations could double at every step, so they have a limit. */
 static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
                                  const struct dim *b)
 {
     struct atom *t = arena_alloc(p->arena, sizeof *t);
     *t = (struct atom){.kind = ATOM_APPLY, .op = op, .a = a, .b = b};
     bool long_key = strlen(a->key) + (b ? strlen(b->key) : 0) > MAX_KEY;
-    t->key = long_key ? arena_printf(p->arena, "size_%zu", p->all.n) : apply_key(p, op, a, b);
+    t->key = long_key ? unwritten_key(p) : apply_key(p, op, a, b);
     return of_atom(p, t);
 }
 
@@ -270,6 +283,14 @@ static void split_number(const struct dim_term *t, int64_t by, struct sum *out, 
     sum_add(rest, &(struct dim_term){.factor = r}, 1);
 }
 
+static bool has_minus(const struct dim *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->terms[i].factor < 0)
+            return true;
+    return false;
+}
+
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     if (both_numbers(a, b) && b->value && !(b->value == -1 && a->value == INT64_MIN))
@@ -290,6 +311,8 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     if (!ok)
         return applied(p, "/", a, b);
     const struct dim *left = interned(p, &rest), *whole = interned(p, &out);
+    if (has_minus(left) && !dim_is(whole, 0)) /* left may be negative where a is not */
+        return applied(p, "/", a, b);
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     return nothing ? whole : dim_add(p, whole, applied(p, "/", left, b));
 }
@@ -359,10 +382,10 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
     return sum ? sum : d;
 }
 
-void dim_define(struct dim_pool *p, size_t i, const struct dim *d)
+bool dim_define(struct dim_pool *p, size_t i, const struct dim *d)
 {
     if (p->values[i] || dim_uses(d->fixed, i))
-        return;
+        return false;
     p->values[i] = d->fixed;
     for (size_t round = 0; round < 2; round++) /* sizes may be atoms of earlier ones */
         for (size_t k = 0; k < p->all.n; k++)
@@ -370,6 +393,7 @@ void dim_define(struct dim_pool *p, size_t i, const struct dim *d)
     for (size_t k = 0; k < p->nnames; k++)
         if (p->values[k])
             p->values[k] = p->values[k]->fixed;
+    return true;
 }
 
 static void *fold_number(void *ctx, int64_t v)
@@ -418,6 +442,23 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
     return d;
+}
+
+bool dim_define_by(struct dim_pool *p, const char *constraint)
+{
+    const char *equals = strstr(constraint, "==");
+    size_t n = equals ? (size_t)(equals - constraint) : 0;
+    while (n && constraint[n - 1] == ' ')
+        n--;
+    if (!n || strpbrk(equals + 2, "=<>!&|?"))
+        return false;
+    for (size_t i = 0; i < p->nnames; i++) {
+        if (strlen(p->names[i]) != n || memcmp(p->names[i], constraint, n) != 0)
+            continue;
+        const struct dim *d = dim_parse(p, equals + 2, NULL);
+        return d && dim_define(p, i, d);
+    }
+    return false;
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -10,7 +10,8 @@
  * stand as one factor where they cannot be worked out. The pool keeps one struct dim for each size,
  * so two sizes that are equal for this form are the same pointer. Sizes that are different pointers
  * may still be equal in value ("min(M,N)" and "M" where M < N): the form is exact where it says
- * yes, not where it says no. Sizes are not negative: (H - 1)/2 + 1 is (H + 1)/2.
+ * yes, not where it says no. Sizes are not negative: (H - 1)/2 + 1 is (H + 1)/2. A size whose form
+ * would take thousands of characters equals itself only and has no text.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -40,14 +41,19 @@ struct dim_pool {
     size_t nnames;
     const struct dim **values; /* one per name: the size that it is defined as, or NULL */
     VEC(struct dim *) all;
+    bool too_long; /* a size was made that has no text: graph_verify() refuses the graph */
 };
 
 void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names, size_t n);
 void dim_pool_release(struct dim_pool *p);
 
 /* Name number i is that size: a constant axis, or one that a constraint gives by others. The names
- * of a size stay as they are; dim_same() knows. A definition by itself is passed over. */
-void dim_define(struct dim_pool *p, size_t i, const struct dim *d);
+ * of a size stay as they are; dim_same() knows. False for a name that is defined already, and for a
+ * definition by itself. */
+bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
+/* Defines the axis of a constraint "NAME == SIZE". False for a constraint that says more or
+ * something else. */
+bool dim_define_by(struct dim_pool *p, const char *constraint);
 
 const struct dim *dim_number(struct dim_pool *p, int64_t v);
 const struct dim *dim_name(struct dim_pool *p, size_t i); /* axis number i */

@@ -73,13 +73,18 @@ static bool same(const struct value *a, const struct value *b)
     return ok;
 }
 
-/* The value itself, or the same one that is there already. */
-static const struct value *interned(struct graph *g, struct value *v)
+/* The same value, if it is there already. */
+static const struct value *find_same(const struct graph *g, struct value *v)
 {
     v->hash = hash_of(v);
-    vec_each (struct value *, there, &g->values)
+    vec_each (struct value *const, there, &g->values)
         if (same(*there, v))
             return *there;
+    return NULL;
+}
+
+static const struct value *keep(struct graph *g, struct value *v)
+{
     v->id = (uint32_t)g->values.n;
     for (uint32_t i = 0; i < v->nattrs; i++)
         if (v->attrs[i].kind == ATTR_TEXT)
@@ -88,6 +93,13 @@ static const struct value *interned(struct graph *g, struct value *v)
     *kept = *v;
     *vec_push(&g->values) = kept;
     return kept;
+}
+
+/* The value itself, or the same one that is there already. */
+static const struct value *interned(struct graph *g, struct value *v)
+{
+    const struct value *there = find_same(g, v);
+    return there ? there : keep(g, v);
 }
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
@@ -181,13 +193,14 @@ const struct value *graph_add(struct graph *g, enum graph_op op, const struct va
                               const struct attr *attrs, struct err *err)
 {
     struct value v = {.op = op};
-    if (g->values.n >= GRAPH_MAX_VALUES) {
+    if (fill(&v, args, attrs, err) < 0 || infer_value(&g->dims, &v, err) < 0)
+        return NULL;
+    const struct value *there = find_same(g, &v);
+    if (!there && g->values.n >= GRAPH_MAX_VALUES) {
         err_set(err, ERR_LIMIT, "more than %d values in one graph", GRAPH_MAX_VALUES);
         return NULL;
     }
-    if (fill(&v, args, attrs, err) < 0 || infer_value(&g->dims, &v, err) < 0)
-        return NULL;
-    return interned(g, &v);
+    return there ? there : keep(g, &v);
 }
 
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
@@ -311,6 +324,8 @@ static int verify_value(const struct graph *g, const struct value *v, struct err
 
 int graph_verify(const struct graph *g, struct err *err)
 {
+    if (g->dims.too_long)
+        return err_set(err, ERR_LIMIT, "a size of the graph is too long to write");
     for (size_t i = 0; i < g->values.n; i++)
         if (verify_value(g, g->values.items[i], err) < 0)
             return -1;

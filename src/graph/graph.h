@@ -106,8 +106,8 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
 /* Inferred against declared: every output has its shape (up to axes of size 1 where the number of
- * elements agrees and the order of the others does), floats are not stored as integers, every value
- * is one that graph_add() would make again. -1 with what and where. */
+ * elements agrees and the order of the others does), floats are not stored as integers, every size
+ * has a text, every value comes after its operands. -1 with what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
 /* How often each value is used by others and as an output, one count per id; from the outputs only

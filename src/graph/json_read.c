@@ -304,6 +304,43 @@ static int read_input(struct reader *r, const json_t *j)
     return 0;
 }
 
+/* ---- guards ------------------------------------------------------------------------- */
+
+static int read_guard(struct reader *r, const json_t *j, const char **out)
+{
+    const char *s;
+    if (read_text(r, j, GRAPH_JSON_MAX_EXPR, &s) < 0)
+        return -1;
+    const struct dim_pool *d = &r->g->dims;
+    const struct expr *e =
+        expr_parse(s, strlen(s), d->names, d->nnames, &r->g->arena, NULL, r->err);
+    if (!e)
+        return fail_here(r);
+    if (expr_alignof_name(e, 0, NULL))
+        return fail(r, "'alignof' has no meaning for a graph");
+    *out = arena_strdup(&r->g->arena, s);
+    return 0;
+}
+
+/* A guard that says what size an axis is defines the axis: shapes need it. */
+static int read_guards(struct reader *r, const json_t *j)
+{
+    if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)
+        return -1;
+    size_t n = json_array_size(j);
+    const char **guards = arena_alloc(&r->g->arena, (n + 1) * sizeof *guards);
+    r->g->guards = guards;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = step_to(r, i);
+        if (read_guard(r, json_array_get(j, i), &guards[r->g->nguards]) < 0)
+            return -1;
+        if (!dim_define_by(&r->g->dims, guards[r->g->nguards]))
+            r->g->nguards++;
+        step_out(r, at);
+    }
+    return 0;
+}
+
 /* ---- values ------------------------------------------------------------------------- */
 
 static int read_number(struct reader *r, const json_t *j, const struct value **out)
@@ -522,8 +559,6 @@ static int read_value(struct reader *r, const json_t *j)
         IN_MEMBER(r, j, "attrs", read_attrs(r, member, op, attrs));
     if (read_type(r, j, &t) < 0)
         return -1;
-    if (r->g->values.n >= GRAPH_MAX_VALUES)
-        return fail(r, "more than %d values", GRAPH_MAX_VALUES);
     v = graph_add(r->g, op, args, attrs, r->err);
     if (!v)
         return fail_here(r);
@@ -535,7 +570,7 @@ static int read_value(struct reader *r, const json_t *j)
     return 0;
 }
 
-/* ---- outputs and guards ------------------------------------------------------------- */
+/* ---- outputs ------------------------------------------------------------------------ */
 
 /* An output may have the name of an input, which it then replaces: they are one tensor. */
 static int check_in_place(struct reader *r, const char *name, const struct type *t)
@@ -567,39 +602,6 @@ static int read_output(struct reader *r, const json_t *j)
         return -1;
     IN_MEMBER(r, j, "value", read_operand(r, member, &v));
     graph_add_output(r->g, name, t.dtype, (uint32_t)t.rank, t.shape, v);
-    return 0;
-}
-
-static int read_guard(struct reader *r, const json_t *j, const char **out)
-{
-    const char *s;
-    if (read_text(r, j, GRAPH_JSON_MAX_EXPR, &s) < 0)
-        return -1;
-    const struct dim_pool *d = &r->g->dims;
-    const struct expr *e =
-        expr_parse(s, strlen(s), d->names, d->nnames, &r->g->arena, NULL, r->err);
-    if (!e)
-        return fail_here(r);
-    if (expr_alignof_name(e, 0, NULL))
-        return fail(r, "'alignof' has no meaning for a graph");
-    *out = arena_strdup(&r->g->arena, s);
-    return 0;
-}
-
-static int read_guards(struct reader *r, const json_t *j)
-{
-    if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)
-        return -1;
-    size_t n = json_array_size(j);
-    const char **guards = arena_alloc(&r->g->arena, (n + 1) * sizeof *guards);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = step_to(r, i);
-        if (read_guard(r, json_array_get(j, i), &guards[i]) < 0)
-            return -1;
-        step_out(r, at);
-    }
-    r->g->guards = guards;
-    r->g->nguards = n;
     return 0;
 }
 
@@ -647,12 +649,12 @@ static int read_names(struct reader *r, const json_t *root)
 
 static int read_rest(struct reader *r, const json_t *root)
 {
+    IN_MEMBER(r, root, "guards", read_guards(r, member));
     if (read_list(r, root, "scalars", GRAPH_JSON_MAX_SCALARS, read_scalar) < 0 ||
         read_list(r, root, "inputs", GRAPH_JSON_MAX_INPUTS, read_input) < 0 ||
         read_list(r, root, "values", GRAPH_MAX_VALUES, read_value) < 0 ||
         read_list(r, root, "outputs", GRAPH_JSON_MAX_OUTPUTS, read_output) < 0)
         return -1;
-    IN_MEMBER(r, root, "guards", read_guards(r, member));
     if (!r->g->outputs.n)
         return fail(r, "there is no output");
     return graph_verify(r->g, r->err);

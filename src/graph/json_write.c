@@ -112,11 +112,27 @@ static json_t *axes_json(const struct graph *g)
         const struct value *v = graph_find(g, name);
         if (v && v->op == OP_SCALAR)
             continue;
-        json_array_append_new(axes, value ? json_pack("{s:o, s:I}", "name", json_text(name),
-                                                      "value", (json_int_t)value->value)
-                                          : json_text(name));
+        bool constant = value && value->is_number;
+        json_array_append_new(axes, constant ? json_pack("{s:o, s:I}", "name", json_text(name),
+                                                         "value", (json_int_t)value->value)
+                                             : json_text(name));
     }
     return axes;
+}
+
+/* The guards, and the axes that others define: "OH == (H+1)/2". */
+static json_t *guards_json(const struct graph *g)
+{
+    json_t *guards = json_array();
+    for (size_t i = 0; i < g->dims.nnames; i++) {
+        const struct dim *value = g->dims.values[i];
+        if (value && !value->is_number)
+            json_array_append_new(guards,
+                                  json_sprintf("%s == %s", g->dims.names[i], value->text));
+    }
+    for (size_t i = 0; i < g->nguards; i++)
+        json_array_append_new(guards, json_text(g->guards[i]));
+    return guards;
 }
 
 json_t *graph_to_json(const struct graph *g)
@@ -124,7 +140,7 @@ json_t *graph_to_json(const struct graph *g)
     struct arena a = ARENA_INIT;
     const uint32_t *numbers = graph_numbers(g, &a);
     json_t *inputs = json_array(), *scalars = json_array(), *values = json_array(),
-           *outputs = json_array(), *guards = json_array();
+           *outputs = json_array();
     vec_each (const struct value *const, v, &g->inputs)
         json_array_append_new(inputs,
                               tensor_json((*v)->name, (*v)->dtype, (*v)->rank, (*v)->shape));
@@ -139,10 +155,8 @@ json_t *graph_to_json(const struct graph *g)
         json_object_set_new(j, "value", operand_json(o->value, numbers));
         json_array_append_new(outputs, j);
     }
-    for (size_t i = 0; i < g->nguards; i++)
-        json_array_append_new(guards, json_text(g->guards[i]));
     arena_release(&a);
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "version", GRAPH_JSON_VERSION, "axes",
                      axes_json(g), "inputs", inputs, "scalars", scalars, "values", values,
-                     "outputs", outputs, "guards", guards);
+                     "outputs", outputs, "guards", guards_json(g));
 }

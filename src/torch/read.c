@@ -74,24 +74,6 @@ static int shape_of(struct graph *g, const struct torch_tensor *t, const struct 
     return 0;
 }
 
-/* "NAME == SIZE": the axis is that size. */
-static void define_axis(struct graph *g, const char *text)
-{
-    const char *equals = strstr(text, "==");
-    size_t n = equals ? (size_t)(equals - text) : 0;
-    while (n && text[n - 1] == ' ')
-        n--;
-    for (size_t i = 0; i < g->dims.nnames && n; i++) {
-        const char *name = g->dims.names[i];
-        if (strlen(name) != n || memcmp(name, text, n) != 0)
-            continue;
-        const struct dim *d = dim_parse(&g->dims, equals + 2, NULL);
-        if (d)
-            dim_define(&g->dims, i, d);
-        return;
-    }
-}
-
 static int add_leaves(struct graph *g, const struct torch_task *t, struct err *err)
 {
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -99,7 +81,7 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
         if (t->fixed[i] > 0)
             dim_define(&g->dims, i, dim_number(&g->dims, t->fixed[i]));
     for (size_t i = 0; i < t->nconstraints; i++)
-        define_axis(g, t->constraints[i]);
+        dim_define_by(&g->dims, t->constraints[i]);
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
         if (shape_of(g, one, shape, err) < 0) /* of outputs, too: sizes keep the task's words */

@@ -357,6 +357,8 @@ int graph_lower(const struct graph *g, struct graph *low, struct err *err)
     }
     if (rc == 0)
         rc = lower_outputs(&l);
+    if (rc == 0)
+        rc = graph_verify(low, err);
     free(l.made);
     return rc;
 }
