@@ -50,27 +50,38 @@ static enum dtype wider(enum dtype a, enum dtype b)
     return large;
 }
 
-void promote(enum dtype a, bool a_weak, enum dtype b, bool b_weak, enum dtype *out, bool *weak)
+/* Of two dtypes; DT_NONE stands for no operand. */
+static enum dtype promoted(enum dtype a, enum dtype b)
 {
+    if (a == DT_NONE || b == DT_NONE)
+        return a == DT_NONE ? b : a;
     enum kind ka = kind_of(a), kb = kind_of(b);
-    *weak = a_weak && b_weak;
-    if (ka == kb)
-        *out = a_weak == b_weak ? wider(a, b) : a_weak ? b : a;
-    else
-        *out = ka > kb ? a : b;
-    bool of_weak = ka > kb ? a_weak : kb > ka && b_weak;
-    if (of_weak && !*weak) /* a Python number of a higher kind takes that kind's usual dtype */
-        *out = kind_of(*out) == KIND_REAL ? DT_F32 : DT_I64;
+    return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
+/* Of operands with axes (`first`) and operands that give way to them: only a higher kind counts. */
+static enum dtype giving_way(enum dtype first, enum dtype second)
+{
+    bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
+    return counts ? promoted(first, second) : first;
+}
+
+/* The dtype that PyTorch gives the operands from `from` on. A tensor without axes gives way to
+ * tensors with axes, and a Python number to both. */
 static void promote_args(struct infer *x, uint32_t from)
 {
+    enum dtype with_axes = DT_NONE, without = DT_NONE, weak = DT_NONE;
     struct value *v = x->v;
-    v->dtype = DT_BOOL;
-    v->weak = true;
-    for (uint32_t i = from; i < v->nargs; i++)
-        if (v->args[i])
-            promote(v->dtype, v->weak, v->args[i]->dtype, v->args[i]->weak, &v->dtype, &v->weak);
+    for (uint32_t i = from; i < v->nargs; i++) {
+        const struct value *a = v->args[i];
+        enum dtype *of = !a ? NULL : a->weak ? &weak : a->rank ? &with_axes : &without;
+        if (of)
+            *of = promoted(*of, a->dtype);
+    }
+    v->weak = with_axes == DT_NONE && without == DT_NONE;
+    if (!v->weak && weak != DT_NONE && weak != DT_BOOL) /* a number of its kind's usual dtype */
+        weak = dtype_is_float(weak) ? DT_F32 : DT_I64;
+    v->dtype = giving_way(with_axes, giving_way(without, weak));
 }
 
 static void make_real(struct value *v)
@@ -94,6 +105,17 @@ static int needs_whole(const struct infer *x, uint32_t i)
                ? 0
                : err_set(x->err, ERR_INPUT, "%s takes integers for its operand %u, not %s",
                          name_of(x), i + 1, dtype_name(a->dtype));
+}
+
+/* An operand such as eps: a number, a scalar, or a tensor without axes. */
+static int needs_single(const struct infer *x, uint32_t i)
+{
+    const struct op_param *p;
+    op_args(x->v->op, &p);
+    return x->v->args[i]->rank == 0
+               ? 0
+               : err_set(x->err, ERR_INPUT, "%s takes a single value for '%s', not %u axes",
+                         name_of(x), p[i].name, x->v->args[i]->rank);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -190,6 +212,14 @@ static int same_size(const struct infer *x, const struct dim *a, const struct di
     return dim_same(a, b) ? 0
                           : err_set(x->err, ERR_INPUT, "%s: %s: '%s' and '%s' differ", name_of(x),
                                     what, a->text, b->text);
+}
+
+static bool same_sizes(const struct dim *const *a, const struct dim *const *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!dim_same(a[i], b[i]))
+            return false;
+    return true;
 }
 
 /* ---- leaves and elementwise operations ------------------------------------------------------- */
@@ -319,7 +349,9 @@ static int rule_along(struct infer *x)
 
 static int rule_along_real(struct infer *x)
 {
-    return needs_real(x, 0) < 0 ? -1 : along(x, x->v->args[0]->dtype);
+    if (needs_real(x, 0) < 0 || (x->v->op == OP_NORMALIZE && needs_single(x, 1) < 0))
+        return -1;
+    return along(x, x->v->args[0]->dtype);
 }
 
 static int rule_along_sum(struct infer *x)
@@ -333,7 +365,7 @@ static int rule_norm(struct infer *x)
     struct value *v = x->v;
     const struct value *a = v->args[0];
     int64_t n = attr_at(x, "axes")->i;
-    if (needs_real(x, 0) < 0)
+    if (needs_real(x, 0) < 0 || needs_single(x, v->nargs - 1) < 0)
         return -1;
     if (n < 1 || n > (int64_t)a->rank)
         return err_set(x->err, ERR_INPUT, "%s over %lld of %u axes", name_of(x), (long long)n,
@@ -427,6 +459,13 @@ static const struct dim *conv_size(const struct infer *x, uint32_t i)
     return dim_add(p, dim_div(p, size, dim_number(p, attr_at(x, "stride")->ints[i])), one);
 }
 
+/* Are both sizes known, and is the first no multiple of the second? */
+static bool leaves_rest(const struct dim *a, const struct dim *b)
+{
+    const struct dim *p = a->fixed, *q = b->fixed;
+    return p->is_number && q->is_number && (q->value < 1 || p->value % q->value != 0);
+}
+
 static int rule_conv(struct infer *x)
 {
     struct value *v = x->v;
@@ -440,6 +479,9 @@ static int rule_conv(struct infer *x)
         return -1;
     if (groups->kind == ATTR_NONE)
         *groups = attr_dim(dim_number(x->dims, 1));
+    if (leaves_rest(a->shape[1], groups->dims[0]) || leaves_rest(w->shape[0], groups->dims[0]))
+        return err_set(x->err, ERR_INPUT, "conv: '%s' groups do not divide '%s' and '%s' channels",
+                       groups->dims[0]->text, a->shape[1]->text, w->shape[0]->text);
     if (same_size(x, dim_div(x->dims, a->shape[1], groups->dims[0]), w->shape[1],
                   "channels of a group") < 0)
         return -1;
@@ -451,6 +493,22 @@ static int rule_conv(struct infer *x)
     for (uint32_t i = 0; i < n; i++)
         v->shape[2 + i] = conv_size(x, i);
     promote_args(x, 0);
+    return 0;
+}
+
+/* The mask broadcasts to the scores, and the scores keep their shape. */
+static int check_mask(struct infer *x)
+{
+    const struct value *q = x->v->args[0], *k = x->v->args[1], *mask = x->v->args[3];
+    const struct dim *scores[GRAPH_MAX_RANK], *both[GRAPH_MAX_RANK];
+    uint32_t n = q->rank, rank = n;
+    if (mask->dtype != DT_BOOL && needs_real(x, 3) < 0)
+        return -1;
+    memcpy(scores, q->shape, sizeof scores);
+    scores[n - 1] = k->shape[n - 2];
+    memcpy(both, scores, sizeof both);
+    if (mask->rank > n || broadcast_with(x, mask, &rank, both) < 0 || !same_sizes(both, scores, n))
+        return err_set(x->err, ERR_INPUT, "attention: its mask does not broadcast to scores");
     return 0;
 }
 
@@ -468,15 +526,9 @@ static int rule_attention(struct infer *x)
         if (same_size(x, q->shape[i], k->shape[i], "batch") < 0 ||
             same_size(x, q->shape[i], w->shape[i], "batch") < 0)
             return -1;
+    if ((v->args[3] && check_mask(x) < 0) || (v->args[4] && needs_single(x, 4) < 0))
+        return -1;
     take_shape(v, q);
-    if (v->args[3]) { /* the mask broadcasts to the scores */
-        uint32_t rank = n;
-        const struct dim *scores[GRAPH_MAX_RANK];
-        memcpy(scores, q->shape, sizeof scores);
-        scores[n - 1] = k->shape[n - 2];
-        if (v->args[3]->rank > n || broadcast_with(x, v->args[3], &rank, scores) < 0)
-            return err_set(x->err, ERR_INPUT, "attention: its mask does not broadcast to scores");
-    }
     v->shape[n - 1] = w->shape[n - 1];
     v->dtype = q->dtype;
     return needs_real(x, 0);
@@ -567,14 +619,6 @@ static int rule_reshape(struct infer *x)
                : err_set(x->err, ERR_INPUT, "reshape of %s elements to %s", was->text, is->text);
 }
 
-static bool same_sizes(const struct dim *const *a, const struct dim *const *b, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (!dim_same(a[i], b[i]))
-            return false;
-    return true;
-}
-
 static int rule_expand(struct infer *x)
 {
     struct value *v = x->v;
@@ -610,8 +654,10 @@ static int rule_permute(struct infer *x)
 static bool slice_fits(int64_t start, int64_t length, int64_t step, int64_t size)
 {
     int64_t last;
-    return start >= 0 && length >= 0 && !__builtin_mul_overflow(length - 1, step, &last) &&
-           !__builtin_add_overflow(start, last, &last) && last < MAX(size, 1);
+    if (length == 0)
+        return start <= size;
+    return !__builtin_mul_overflow(length - 1, step, &last) &&
+           !__builtin_add_overflow(start, last, &last) && last < size;
 }
 
 static int rule_slice(struct infer *x)
@@ -625,10 +671,12 @@ static int rule_slice(struct infer *x)
         return -1;
     if (start->kind != ATTR_DIM || length->kind != ATTR_DIM || attr_at(x, "step")->i < 1)
         return err_set(x->err, ERR_INPUT, "slice needs a start, a length and a step from 1 on");
-    const struct dim *size = v->shape[dim->ints[0]];
-    if (size->is_number && start->dims[0]->is_number && length->dims[0]->is_number &&
-        !slice_fits(start->dims[0]->value, length->dims[0]->value, attr_at(x, "step")->i,
-                    size->value))
+    const struct dim *size = v->shape[dim->ints[0]], *from = start->dims[0]->fixed,
+                     *n = length->dims[0]->fixed;
+    if ((from->is_number && from->value < 0) || (n->is_number && n->value < 0))
+        return err_set(x->err, ERR_INPUT, "slice with a negative start or length");
+    if (size->fixed->is_number && from->is_number && n->is_number &&
+        !slice_fits(from->value, n->value, attr_at(x, "step")->i, size->fixed->value))
         return err_set(x->err, ERR_INPUT, "slice beyond the %s elements there are", size->text);
     v->shape[dim->ints[0]] = length->dims[0];
     return 0;
@@ -648,6 +696,8 @@ static int rule_pad(struct infer *x)
     struct dim_pool *p = x->dims;
     take_type(v);
     take_shape(v, v->args[0]);
+    if (needs_single(x, 1) < 0)
+        return -1;
     if (before->n != v->rank || after->n != v->rank)
         return err_set(x->err, ERR_INPUT, "pad needs a number before and after each axis");
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -686,8 +736,8 @@ static int rule_cross_entropy(struct infer *x)
 static int rule_triplet(struct infer *x)
 {
     const struct value *a = x->v->args[0];
-    for (uint32_t i = 0; i < 3; i++)
-        if (needs_real(x, i) < 0)
+    for (uint32_t i = 0; i < 5; i++)
+        if (i < 3 ? needs_real(x, i) < 0 : needs_single(x, i) < 0)
             return -1;
     if (a->rank < 1 || !value_same_shape(a, x->v->args[1]) || !value_same_shape(a, x->v->args[2]))
         return err_set(x->err, ERR_INPUT, "triplet_margin_loss takes three tensors of one shape");

@@ -13,7 +13,4 @@
 
 int infer_value(struct dim_pool *p, struct value *v, struct err *err);
 
-/* The dtype that PyTorch gives a + b. */
-void promote(enum dtype a, bool a_weak, enum dtype b, bool b_weak, enum dtype *out, bool *weak);
-
 #endif

@@ -282,6 +282,8 @@ int graph_write_reference(const struct graph *g, struct graph_reference *out, st
     }
     if (rc == 0 && (out->source.truncated || w.bodies.truncated))
         rc = err_set(err, ERR_LIMIT, "the reference is longer than %d bytes", MAX_SOURCE);
+    if (rc == 0 && w.g->dims.too_long)
+        rc = err_set(err, ERR_LIMIT, "a size of the reference is too long to write");
     strbuf_release(&w.bodies);
     arena_release(&w.arena);
     if (rc < 0)
