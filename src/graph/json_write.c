@@ -127,8 +127,7 @@ static json_t *guards_json(const struct graph *g)
     for (size_t i = 0; i < g->dims.nnames; i++) {
         const struct dim *value = g->dims.values[i];
         if (value && !value->is_number)
-            json_array_append_new(guards,
-                                  json_sprintf("%s == %s", g->dims.names[i], value->text));
+            json_array_append_new(guards, json_sprintf("%s == %s", g->dims.names[i], value->text));
     }
     for (size_t i = 0; i < g->nguards; i++)
         json_array_append_new(guards, json_text(g->guards[i]));

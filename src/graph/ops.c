@@ -139,22 +139,13 @@ bool op_is_commutative(enum graph_op op)
     }
 }
 
-static int place_of(const struct op_param *p, uint32_t n, const char *name)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (str_eq(p[i].name, name))
-            return (int)i;
-    return -1;
-}
-
-int op_arg_place(enum graph_op op, const char *name)
-{
-    return place_of(params_of(op)->args, params_of(op)->nargs, name);
-}
-
 int op_attr_place(enum graph_op op, const char *name)
 {
-    return place_of(params_of(op)->attrs, params_of(op)->nattrs, name);
+    const struct params *p = params_of(op);
+    for (uint32_t i = 0; i < p->nattrs; i++)
+        if (str_eq(p->attrs[i].name, name))
+            return (int)i;
+    return -1;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

@@ -103,8 +103,7 @@ uint32_t op_args(enum graph_op op, const struct op_param **out); /* how many */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
 enum graph_op op_named(const char *name); /* OP_COUNT if there is none */
 bool op_is_commutative(enum graph_op op); /* add, mul, maximum, minimum, and, or, xor, eq, ne */
-/* Places of operands and attributes by name; -1 if the row has none of that name. */
-int op_arg_place(enum graph_op op, const char *name);
+/* The place of the attribute of that name; -1 if the row has none. */
 int op_attr_place(enum graph_op op, const char *name);
 
 /* The attribute of that name; BUG() if the row has none. */

@@ -162,6 +162,21 @@ static size_t label_sizes(const struct value *v, const struct labels *has,
     return some->n;
 }
 
+/* A label of both operands has one size. */
+static bool same_labels(struct build *b, const struct value *a, const struct labels *la,
+                        const struct value *c, const struct labels *lc)
+{
+    for (size_t i = 0; i < la->n; i++) {
+        if (!has_label(lc, la->s[i]))
+            continue;
+        const struct dim *p = a->shape[i], *q = c->shape[label_place(lc, la->s[i])];
+        if (!dim_same(p, q))
+            return refuse(b, "einsum's label '%c' has the sizes '%s' and '%s'", la->s[i], p->text,
+                          q->text);
+    }
+    return true;
+}
+
 /* Two operands: batch labels, those of one operand only, and those summed over. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
@@ -192,6 +207,8 @@ static const struct value *contracted(struct build *b, const struct value *a, st
     size_t nb = label_sizes(a, &oa, &batch, da), all = nb;
     if (nb + 2 > GRAPH_MAX_RANK || got.n > GRAPH_MAX_RANK)
         return refuse_value(b, "einsum needs more than %d axes on the way", GRAPH_MAX_RANK);
+    if (!same_labels(b, a, &oa, c, &oc))
+        return NULL;
     memcpy(dc, da, sizeof dc);
     memcpy(ends, da, sizeof da);
     all += label_sizes(a, &oa, &m, ends + all);

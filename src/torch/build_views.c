@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-enum { MAX_PIECES = 32, SAMPLES = 48 };
+enum { MAX_PIECES = 32, SAMPLES = 48, LARGE_SAMPLES = 31 };
 
 static struct dim_pool *pool(struct build *b)
 {
@@ -271,12 +271,16 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
     size_t n = pool(b)->nnames;
     int64_t *values = arena_alloc(b->mem, (n + 1) * sizeof *values), l, h;
     uint64_t seed = 12345;
-    for (unsigned round = 0; round < SAMPLES; round++) {
+    for (unsigned round = 0; round < SAMPLES + LARGE_SAMPLES; round++) {
         for (size_t i = 0; i < n; i++) {
             seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
-            values[i] = round < 8 ? (int64_t)round + 1 : (int64_t)(seed >> 33) % 300 + 1;
+            values[i] = round < 8         ? (int64_t)round + 1
+                        : round < SAMPLES ? (int64_t)(seed >> 33) % 300 + 1
+                                          : (int64_t)(seed >> 33) >> (round - SAMPLES + i) % 31;
+            values[i] = MAX(values[i], 1);
         }
-        if (!dim_eval(low, values, &l) || !dim_eval(high, values, &h) || l > h)
+        bool known = dim_eval(low, values, &l) && dim_eval(high, values, &h);
+        if (known ? l > h : round < SAMPLES) /* products of large values may overflow */
             return false;
     }
     return true;
@@ -432,8 +436,8 @@ OBJECT_BUILDER(build_chunk)
     if (n < 1 || n > MAX_PIECES)
         return refuse(b, "a tensor splits into at least 1 and at most %d chunks", MAX_PIECES);
     const struct dim *size = a->shape[axis], *count = number(b, n);
-    const struct dim *each =
-        size->is_number ? number(b, (size->value + n - 1) / n) : dim_div(pool(b), size, count);
+    const struct dim *each = size->is_number ? number(b, size->value / n + (size->value % n > 0))
+                                             : dim_div(pool(b), size, count);
     if (dim_is(size, 0))
         return refuse(b, "an axis of size 0 does not split");
     if (!size->is_number && !dim_same(dim_mul(pool(b), each, count), size))

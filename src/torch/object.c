@@ -160,6 +160,9 @@ bool obj_is(const struct object *o, double v)
 /* A size that is a scalar of the task by itself is that scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
+    const int64_t most = INT64_C(1) << 53; /* the reference computes in double */
+    if (d->is_number && (d->value < -most || d->value > most))
+        return refuse_value(b, "the number %lld lies beyond 2^53", (long long)d->value);
     for (size_t i = 0; i < b->g->scalars.n && !d->is_number; i++)
         if (str_eq(b->g->scalars.items[i]->name, d->key))
             return b->g->scalars.items[i];
@@ -284,11 +287,6 @@ const struct value *op3(struct build *b, enum graph_op op, const struct value *a
                         const struct value *c, const struct value *d)
 {
     return a && c && d && b->err.kind == ERR_NONE ? graph_add3(b->g, op, a, c, d, &b->err) : NULL;
-}
-
-const struct value *real_number(struct build *b, double v)
-{
-    return graph_number(b->g, v);
 }
 
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args, ...)

@@ -107,7 +107,6 @@ const struct value *op2(struct build *b, enum graph_op op, const struct value *a
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-const struct value *real_number(struct build *b, double v);
 /* Attributes by their names, in pairs, NULL last: make_op(b, OP_SUM, args, "dim", &d, NULL). */
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);

@@ -90,7 +90,7 @@ static const char *whole_text(enum graph_op op)
     case OP_NOT:
         return "~(uint64_t)(int64_t)$0";
     case OP_SHL:
-        return "(uint64_t)(int64_t)$0 << (int64_t)$1";
+        return "$1 < 0 || $1 > 63 ? 0 : (uint64_t)(int64_t)$0 << (int64_t)$1";
     default:
         return NULL;
     }

@@ -80,7 +80,10 @@ static int64_t fan(const struct value *v, uint32_t k)
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
-    int64_t w = is_heavy(v) ? HEAVY : kind == OPK_ELEMENTWISE ? op_row(v->op)->flops : 0;
+    int64_t w = is_heavy(v)                ? HEAVY
+                : kind == OPK_ELEMENTWISE  ? op_row(v->op)->flops
+                : v->op == OP_INDEX_SELECT ? 1
+                                           : 0;
     for (uint32_t k = 0; k < v->nargs && w < HEAVY; k++) {
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
@@ -96,7 +99,7 @@ static bool must_store(const struct planner *p, const struct value *v)
     int64_t w = p->weight[v->id], reads = p->reads[v->id];
     if (op_makes_lines(v->op))
         return true;
-    if (kind == OPK_LEAF || kind == OPK_VIEW || v->op == OP_INDEX_SELECT)
+    if (kind == OPK_LEAF || kind == OPK_VIEW)
         return false;
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }

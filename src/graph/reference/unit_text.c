@@ -75,18 +75,11 @@ static struct scope *scope_around(const struct unit_text *u, unsigned depth)
     return s;
 }
 
-struct scope *unit_scope(struct unit_text *u, unsigned depth)
-{
-    struct scope *s = u->at;
-    while (s->depth > depth && !s->is_guard)
-        s = s->parent;
-    return s;
-}
-
 struct scope *unit_enter(struct unit_text *u, unsigned depth)
 {
     struct scope *was = u->at;
-    u->at = unit_scope(u, depth);
+    while (u->at->depth > depth && !u->at->is_guard)
+        u->at = u->at->parent;
     return was;
 }
 

@@ -71,10 +71,9 @@ const char *dim_in_c(struct unit_text *u, const struct dim *d);
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* The scope of a statement that reads memory: not outside the conditions that guard it. */
-struct scope *unit_scope(struct unit_text *u, unsigned depth);
 unsigned scope_depth(const struct scope *s);
-/* Goes to that scope; the caller puts u->at back. */
+/* Goes to the scope of a statement that reads memory: that depth, but not outside the conditions
+ * that guard it. The caller puts u->at back. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
 /* "const double N = ..." in the current scope; returns the name. */

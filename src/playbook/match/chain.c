@@ -117,9 +117,7 @@ static bool bind_passes(struct chain *c)
     for (size_t i = 0; i < c->n && ok; i++) {
         struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
         enum graph_op op = c->pass[i]->op;
-        const char *unit = op == OP_SUM    ? "0.f"
-                           : op == OP_AMAX ? "-" C_INFINITY
-                                           : C_INFINITY;
+        const char *unit = op == OP_SUM ? "0.f" : op == OP_AMAX ? "-" C_INFINITY : C_INFINITY;
         const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
         ok = write_real(c, c->pass[i]->args[0], &term);
         strbuf_addf(&all,

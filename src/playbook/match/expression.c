@@ -164,6 +164,12 @@ static void of_integers(const struct value *v, const char *a, const char *b, str
         strbuf_addf(out, "%s(%s %s %s)", type, a, op, b);
 }
 
+/* C compares uint32_t with a signed integer as unsigned numbers, PyTorch as int64. */
+static bool mixes_signs(const struct value *x, const struct value *y)
+{
+    return !x->weak && !y->weak && (x->dtype == DT_U32) != (y->dtype == DT_U32);
+}
+
 static bool write_operator(struct writer *w, const struct value *v, struct strbuf *out)
 {
     const struct value *x = v->args[0], *y = v->args[1];
@@ -175,6 +181,8 @@ static bool write_operator(struct writer *w, const struct value *v, struct strbu
     bool ok = write_as(w, x, operands, &a) && write_as(w, y, operands, &b);
     if (ok && quotient)
         strbuf_addf(out, "(float(%s) / float(%s))", a.buf, b.buf);
+    else if (ok && compares && operands == KIND_WHOLE && mixes_signs(x, y))
+        strbuf_addf(out, "(int64_t(%s) %s int64_t(%s))", a.buf, operator_of(v->op), b.buf);
     else if (ok && (compares || operands == KIND_REAL))
         strbuf_addf(out, "(%s %s %s)", a.buf, operator_of(v->op), b.buf);
     else if (ok && operands == KIND_BOOL)
