@@ -455,7 +455,8 @@ bool dim_define_by(struct dim_pool *p, const char *constraint)
     for (size_t i = 0; i < p->nnames; i++) {
         if (strlen(p->names[i]) != n || memcmp(p->names[i], constraint, n) != 0)
             continue;
-        const struct dim *d = dim_parse(p, equals + 2, NULL);
+        const char *size = equals + 2;
+        const struct dim *d = dim_parse(p, size + strspn(size, " "), NULL);
         return d && dim_define(p, i, d);
     }
     return false;

@@ -470,6 +470,30 @@ static void example_of_the_page(void **state)
 }
 
 /* The graph of every built-in task survives the way through JSON, and its JSON fits the schema. */
+/* A guard that defines an axis comes back as a definition. */
+static void defined_axes(void **state)
+{
+    (void)state;
+    json_t *j = parse("{\"version\": 1, \"axes\": [\"H\", \"O\"], \"scalars\": [],"
+                      " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\","
+                      " \"shape\": [\"2*O\"]}],"
+                      " \"values\": [], \"outputs\": [{\"name\": \"y\","
+                      " \"dtype\": \"float32\", \"shape\": [\"2*(H/3)\"],"
+                      " \"value\": \"x\"}], \"guards\": [\"O == H/3\", \"H > 1\"]}");
+    struct err err = ERR_INIT;
+    struct graph g;
+    for (int round = 0; round < 2; round++) {
+        if (graph_from_json(&g, j, &err) < 0)
+            fail_msg("%s", err.msg);
+        json_decref(j);
+        assert_int_equal(g.nguards, 1);
+        j = graph_to_json(&g);
+        graph_release(&g);
+        assert_int_equal(json_array_size(json_object_get(j, "guards")), 2);
+    }
+    json_decref(j);
+}
+
 static void built_in_tasks(void **state)
 {
     (void)state;
@@ -544,6 +568,7 @@ int main(void)
         cmocka_unit_test(numbers_count_as_values),
         cmocka_unit_test(schema_agrees_with_reader),
         cmocka_unit_test(example_of_the_page),
+        cmocka_unit_test(defined_axes),
         cmocka_unit_test(built_in_tasks),
         cmocka_unit_test(schema_names_every_operation),
     };

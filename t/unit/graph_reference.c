@@ -635,6 +635,12 @@ static void indices(void **state)
                    ATTRS(AXES(1)))));
     check(&m);
     maker_open(&m);
+    const struct value *chain = in(&m, "nA", DT_I64, "A"); /* i[i], and of that the same */
+    for (int i = 0; i < 30; i++)
+        chain = op(&m, OP_INDEX_SELECT, ARGS(chain, chain), ATTRS(AXES(0)));
+    out(&m, chain);
+    check(&m);
+    maker_open(&m);
     static const char *const modes[] = {"sum", "mean", "max"};
     for (size_t i = 0; i < ARRAY_LEN(modes); i++)
         out(&m, op(&m, OP_EMBEDDING_BAG,

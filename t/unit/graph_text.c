@@ -198,6 +198,69 @@ static void constant_axes(void **state)
            "y: float32[R, C] = mul(x, w)\n");
 }
 
+/* An axis that a constraint defines is told by the others; one that says more defines nothing. */
+static void defined_axes(void **state)
+{
+    (void)state;
+    assert_false(dim_define_by(&g.dims, "D == C && R > 1"));
+    assert_false(dim_define_by(&g.dims, "D >= C"));
+    assert_true(dim_define_by(&g.dims, "D == (C + 1)/2"));
+    assert_false(dim_define_by(&g.dims, "D == R"));
+    const struct value *x = input("x", DT_F32, "R", "D");
+    output("y", DT_F32, "R", "C/2+C%2", add(OP_RELU, x, NULL, NULL, NULL));
+    assert_int_equal(graph_verify(&g, &err), -1);
+    g.outputs.items[0].shape[1] = size("(C+1)/2");
+    assert_int_equal(graph_verify(&g, &err), 0);
+    prints("D = (C + 1)/2\n"
+           "x: float32[R, D]\n"
+           "%1 = relu(x): float32[R, D]\n"
+           "y: float32[R, (C + 1)/2] = %1\n");
+}
+
+/* What is left of a quotient stays in it where it may be negative: (2*C - D)/2 is not C - D/2. */
+static void quotients(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"(2*C - D)/2", "(C*D - 5)/D", "(R - C + 3)/2",
+                                        "(2*C + D + 3)/2"};
+    for (int64_t v = 1; v < 6; v++)
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+            int64_t values[] = {7, v, 3, 1}, r = 7, c = v, d = 3, got;
+            int64_t want[] = {(2 * c - d) / 2, (c * d - 5) / d, (r - c + 3) / 2,
+                              (2 * c + d + 3) / 2};
+            assert_true(dim_eval(size(texts[i]), values, &got));
+            if (2 * c >= d) /* sizes are not negative */
+                assert_int_equal(got, want[i]);
+        }
+}
+
+/* A size that is too long to write is no axis, equals itself only, and no graph may have it. */
+static void long_sizes(void **state)
+{
+    (void)state;
+    const struct dim *d = size("C");
+    for (int i = 0; i < 12; i++)
+        d = dim_max(&g.dims, dim_add(&g.dims, d, size("R")), dim_min(&g.dims, d, size("D")));
+    assert_true(g.dims.too_long);
+    assert_string_equal(d->text, "(a size too long to write)");
+    const struct value *x = graph_input(&g, "x", DT_F32, 1, &d);
+    graph_add_output(&g, "y", DT_F32, 1, &d, x);
+    assert_int_equal(graph_verify(&g, &err), -1);
+    assert_non_null(strstr(err.msg, "too long"));
+}
+
+/* A value that is there already is found in a full graph. */
+static void full_graph(void **state)
+{
+    (void)state;
+    const struct value *x = input("x", DT_F32, "R", "C"), *v = x;
+    const struct value *first = add(OP_RELU, x, NULL, NULL, NULL);
+    while (g.values.n < GRAPH_MAX_VALUES)
+        v = add(OP_NEG, v == x ? first : v, NULL, NULL, NULL);
+    assert_null(graph_add1(&g, OP_NEG, v, &err));
+    assert_ptr_equal(graph_add1(&g, OP_RELU, x, &err), first);
+}
+
 /* An operand that follows an absent one has its name. */
 static void absent_operands(void **state)
 {
@@ -222,6 +285,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(numbers_inline, begin, end),
         cmocka_unit_test_setup_teardown(attributes, begin, end),
         cmocka_unit_test_setup_teardown(constant_axes, begin, end),
+        cmocka_unit_test_setup_teardown(defined_axes, begin, end),
+        cmocka_unit_test_setup_teardown(quotients, begin, end),
+        cmocka_unit_test_setup_teardown(long_sizes, begin, end),
+        cmocka_unit_test_setup_teardown(full_graph, begin, end),
         cmocka_unit_test_setup_teardown(absent_operands, begin, end),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

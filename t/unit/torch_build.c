@@ -62,7 +62,7 @@ static const char some_tensors[] =
     "x float16 R,C; h float32 R,2*D; q float32 A,R,C; w float32 C; k float32 C,K; i int64 N;"
     " s int32 N; m bool R,C; p float32 N,P,H,W; f float32 P,1,3,3; g float32 P; l float32 R,5;"
     " z float32 N,R; table float32 C,D; t float32 A,C,K; y float32 A,R,C; d float32 D;"
-    " b float32 K; rows float32 N,D; e scalar";
+    " b float32 K; rows float32 N,D; u1 float32 2,3,N,K; u2 float32 2,3,N,R,K; e scalar";
 
 /* A graph with the tensors only. */
 static void open_graph(struct torch_rig *r, struct graph *g, const char *spec)
@@ -347,6 +347,13 @@ static void test_types(void **state)
         {"x // 2", DT_F16},
         {"x * 0.5", DT_F16},
         {"x * f", DT_F32},
+        /* a tensor without axes gives way, unless it is of a higher kind */
+        {"x * z", DT_F16},
+        {"b + j", DT_I8},
+        {"b * z", DT_F32},
+        {"j + 1", DT_I64},
+        {"j * 0.5", DT_F32},
+        {"torch.where(m, x, z)", DT_F16},
         {"a.sum()", DT_I64},
         {"(x > 0).sum(-1)", DT_I64},
         {"x.argmax()", DT_I64},
@@ -366,11 +373,10 @@ static void test_types(void **state)
                                       "x[x]",
                                       "x[m]",
                                       "x.norm(p='nuc')"};
-    static const char spec[] = "a uint8 N; b int8 N; m bool N; x float16 N; f float32 N; n int32 N";
     struct torch_rig r;
     struct graph g;
-    rig_spec(&r, spec);
-    open_graph(&r, &g, "a uint8 N; b int8 N; m bool N; x float16 N; f float32 N");
+    open_graph(&r, &g,
+               "a uint8 N; b int8 N; m bool N; x float16 N; f float32 N; z float32 -; j int64 -");
     graph_scalar(&g, "n", DT_I32);
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         const struct value *v = value_of(&g, good[i].text);
@@ -441,6 +447,17 @@ static void test_refusals(void **state)
         {"F.pad(p, (1, 2, 3))", "before and one after"},
         {"F.scaled_dot_product_attention(q, y, y, dropout_p=0.1)", "dropout"},
         {"F.embedding_bag(i, table, i)", "include_last_offset=True"},
+        {"F.pad(x, (1, 1), value=x)", "single value for 'value'"},
+        {"F.layer_norm(h, (2 * D,), eps=d)", "single value for 'eps'"},
+        {"F.scaled_dot_product_attention(q, q, q, scale=w)", "single value for 'scale'"},
+        {"F.scaled_dot_product_attention(q[:1], q[:1], q[:1], attn_mask=(q @ q.mT > 0))", "mask"},
+        {"F.scaled_dot_product_attention(q, q, q, attn_mask=i)", "takes floats"},
+        {"F.conv2d(l[None, None].expand(1, 5, R, 5), l[:3, :, None, None], groups=2)", "divide"},
+        {"x.narrow(1, 0, -1)", "narrow may leave"},
+        {"x.split([-1, C + 1], 1)[0]", "negative start or length"},
+        {"x[:, C // 400 - 1]", "out of range"},
+        {"i + 9007199254740993", "beyond 2^53"},
+        {"torch.einsum('abij,bamkj->abimk', u1, u2)", "label 'a'"},
         {"torch.einsum('mk,kn', x, k)", "'->'"},
         {"torch.einsum('mm->m', x)", "distinct letters"},
         {"torch.einsum('...k,kn->...n', x, k)", "distinct letters"},
