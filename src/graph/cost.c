@@ -14,23 +14,13 @@ struct census {
     bool permutes;
 };
 
-static bool is_smaller(const struct value *a, const struct value *v)
-{
-    for (uint32_t i = 0; i < v->rank; i++) {
-        bool absent = i + a->rank < v->rank;
-        if (!dim_is(v->shape[i], 1) && (absent || dim_is(a->shape[i + a->rank - v->rank], 1)))
-            return true;
-    }
-    return false;
-}
-
 /* Does v come from a reduction through elementwise operations and views? */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
     reduced[v->id] = k == OPK_REDUCTION;
     for (uint32_t i = 0; i < v->nargs && (k == OPK_ELEMENTWISE || k == OPK_VIEW); i++)
-        if (v->args[i] && !is_smaller(v->args[i], v))
+        if (v->args[i] && !value_repeats(v->args[i], v))
             reduced[v->id] |= reduced[v->args[i]->id];
 }
 
@@ -41,7 +31,7 @@ static void count_value(const struct value *v, const bool *reduced, struct censu
     c->computes |= k == OPK_ELEMENTWISE && v->op != OP_CAST;
     c->permutes |= v->op == OP_PERMUTE;
     for (uint32_t i = 0; i < v->nargs && k == OPK_ELEMENTWISE; i++)
-        c->spreads |= reduced[v->args[i]->id] && is_smaller(v->args[i], v);
+        c->spreads |= reduced[v->args[i]->id] && value_repeats(v->args[i], v);
 }
 
 static enum task_class class_of_kind(enum op_kind k)

@@ -181,6 +181,16 @@ bool value_same_shape(const struct value *a, const struct value *b)
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
+bool value_repeats(const struct value *a, const struct value *v)
+{
+    for (uint32_t i = 0; i < v->rank; i++) {
+        bool absent = i + a->rank < v->rank;
+        if (!dim_is(v->shape[i], 1) && (absent || dim_is(a->shape[i + a->rank - v->rank], 1)))
+            return true;
+    }
+    return false;
+}
+
 bool attr_same(const struct attr *a, const struct attr *b)
 {
     if (a->kind != b->kind || a->n != b->n)

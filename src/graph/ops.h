@@ -111,6 +111,8 @@ const struct attr *value_attr(const struct value *v, const char *name);
 bool value_flag(const struct value *v, const char *name); /* a bool attribute */
 bool value_is_number(const struct value *v, double *out); /* OP_NUMBER or a negated one */
 bool value_same_shape(const struct value *a, const struct value *b);
+/* Does an element of a stand for several of v, to whose shape a broadcasts? */
+bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 
 /* Attributes ready to pass on. */

@@ -21,34 +21,9 @@ static bool same_dims(const struct dim *const *a, const struct dim *const *b, si
 
 bool attr_equal(const struct attr *a, const struct attr *b)
 {
-    if (a->kind != b->kind)
-        return false;
-    switch (a->kind) {
-    case ATTR_NONE:
-        return true;
-    case ATTR_BOOL:
-    case ATTR_INT:
-        return a->i == b->i;
-    case ATTR_REAL:
-        return a->real == b->real;
-    case ATTR_AXES:
-    case ATTR_INTS:
-        if (a->n != b->n)
-            return false;
-        for (size_t i = 0; i < a->n; i++)
-            if (a->ints[i] != b->ints[i])
-                return false;
-        return true;
-    case ATTR_DIMS:
-        return a->n == b->n && same_dims(a->dims, b->dims, a->n);
-    case ATTR_DIM:
-        return same_dim(a->dims[0], b->dims[0]);
-    case ATTR_TEXT:
-        return str_eq(a->text, b->text);
-    case ATTR_DTYPE:
-        return a->dtype == b->dtype;
-    }
-    return false;
+    if (a->kind != ATTR_DIMS && a->kind != ATTR_DIM)
+        return attr_same(a, b);
+    return a->kind == b->kind && a->n == b->n && same_dims(a->dims, b->dims, a->n);
 }
 
 /* Adds the operands under v to out[n...]; stops early at max + 1. */

@@ -31,23 +31,13 @@ static bool is_heavy(const struct value *v)
            v->op == OP_EMBEDDING_BAG;
 }
 
-static bool is_larger(const struct value *v, const struct value *a)
-{
-    for (uint32_t i = 0; i < v->rank; i++) {
-        bool absent = i + a->rank < v->rank;
-        if (!dim_is(v->shape[i], 1) && (absent || dim_is(a->shape[i + a->rank - v->rank], 1)))
-            return true;
-    }
-    return false;
-}
-
 static bool batch_repeats(const struct value *v, const struct value *a)
 {
     uint32_t rows = v->args[0]->rank > 1, columns = v->args[1]->rank > 1;
     struct value batch = *v, own = *a;
     batch.rank = v->rank - rows - columns;
     own.rank = a->rank > 2 ? a->rank - 2 : 0;
-    return is_larger(&batch, &own);
+    return value_repeats(&own, &batch);
 }
 
 /* How often one evaluation of all of v reads an element of its operand k. */
@@ -56,7 +46,7 @@ static int64_t fan(const struct value *v, uint32_t k)
     const struct value *a = v->args[k];
     switch (op_row(v->op)->kind) {
     case OPK_ELEMENTWISE:
-        return is_larger(v, a) ? MANY : 1;
+        return value_repeats(a, v) ? MANY : 1;
     case OPK_REDUCTION:
     case OPK_SCAN:
         return 1;
@@ -67,7 +57,8 @@ static int64_t fan(const struct value *v, uint32_t k)
         return (across && !dim_is(across, 1)) || batch_repeats(v, a) ? MANY : 1;
     }
     case OPK_VIEW:
-        return (v->op == OP_EXPAND && is_larger(v, a)) || (v->op == OP_PAD && k == 1) ? MANY : 1;
+        return (v->op == OP_EXPAND && value_repeats(a, v)) || (v->op == OP_PAD && k == 1) ? MANY
+                                                                                          : 1;
     case OPK_GATHER:
         return v->op == OP_INDEX_ADD && k != 1 ? 1 : MANY;
     case OPK_LOSS:
