@@ -7,7 +7,7 @@
 #ifndef TORCH_CHANGES_H
 #define TORCH_CHANGES_H
 
-#include "torch/tree.h"
+#include "torch/parse.h"
 
 /* -1 with err set, which names the column, if a changed tensor is read elsewhere. */
 int changes_check(const struct tree *root, struct arena *mem, struct err *err);

@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 #include "torch/changes.h"
-#include "torch/expression.h"
+#include "torch/evaluate.h"
 
 /* The object that a text says; false with err set. */
 static bool read_object(struct graph *g, const char *text, const struct torch_names *names,

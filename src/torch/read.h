@@ -6,7 +6,7 @@
  *     if (torch_read(&g, "F.silu(x[:, :D]) * x[:, D:]", &t, err) < 0) ...
  *     graph_release(&g);
  *
- * The text goes through tree.h (the parser), changes.h (changes in place), expression.h (names,
+ * The text goes through parse.h (the parser), changes.h (changes in place), evaluate.h (names,
  * operators, subscripts) and functions.h (PyTorch's functions). An expression that has no exact
  * meaning as a graph is refused with the column and the reason.
  *

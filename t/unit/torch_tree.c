@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "torch/changes.h"
-#include "torch/tree.h"
+#include "torch/parse.h"
 
 /* Every operation in brackets: (+ a (* b c)). */
 static void show(const struct tree *t, struct strbuf *out)

@@ -1,12 +1,12 @@
 /*
- * expression.h - the meaning of a tree: names, operators, fields, subscripts and calls as objects.
+ * evaluate.h - the meaning of a tree: names, operators, fields, subscripts and calls as objects.
  */
-#ifndef TORCH_EXPRESSION_H
-#define TORCH_EXPRESSION_H
+#ifndef TORCH_EVALUATE_H
+#define TORCH_EVALUATE_H
 
 #include "torch/names.h"
 #include "torch/object.h"
-#include "torch/tree.h"
+#include "torch/parse.h"
 
 struct expression {
     struct build b;

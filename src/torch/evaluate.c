@@ -1,4 +1,4 @@
-#include "torch/expression.h"
+#include "torch/evaluate.h"
 
 #include <errno.h>
 #include <math.h>

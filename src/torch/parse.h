@@ -1,5 +1,5 @@
 /*
- * tree.h - a PyTorch expression as a tree: what the text says, before anybody asks what it means.
+ * parse.h - a PyTorch expression as a tree: what the text says, before anybody asks what it means.
  *
  *     struct arena a = ARENA_INIT;
  *     struct tree *t = torch_parse(&a, "F.softmax(x, dim=-1)", err);
@@ -9,8 +9,8 @@
  * hold a node in several places. A list is a tuple. Lambdas, comprehensions, `if`, `and`, `or`,
  * `not` and chained comparisons have no tree. Patterns may use names that start with "$".
  */
-#ifndef TORCH_TREE_H
-#define TORCH_TREE_H
+#ifndef TORCH_PARSE_H
+#define TORCH_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

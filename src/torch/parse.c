@@ -1,5 +1,5 @@
-/* tree.c - the parser: one precedence table, bounded in depth, nodes and length. */
-#include "torch/tree.h"
+/* parse.c - the parser: one precedence table, bounded in depth, nodes and length. */
+#include "torch/parse.h"
 
 #include <ctype.h>
 #include <stdlib.h>
