@@ -642,7 +642,7 @@ static const char *operator_name(enum op op)
 
 void *expr_fold(const struct expr *e, const struct expr_fold *f)
 {
-    void *stack[EXPR_MAX_STACK], **sp = stack;
+    void *stack[EXPR_MAX_STACK] = {NULL}, **sp = stack;
     for (size_t pc = 0; pc < e->ninsns; pc++) {
         const struct insn *in = &e->insns[pc];
         enum op op = (enum op)in->op;

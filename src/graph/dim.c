@@ -474,11 +474,20 @@ bool dim_same(const struct dim *a, const struct dim *b)
     return a == b || a->fixed == b->fixed;
 }
 
+static bool divide_values(const char *op, int64_t a, int64_t b, int64_t *out)
+{
+    if (b == 0 || (b == -1 && a == INT64_MIN))
+        return false;
+    int64_t up = a / b + (a % b > 0);
+    *out = op[0] == '/' ? a / b : op[0] == '%' ? a % b : up;
+    return op[0] != 'a' || !__builtin_mul_overflow(up, b, out);
+}
+
 static bool apply_values(const char *op, int64_t a, int64_t b, int64_t *out)
 {
     bool divides_by = strchr("/%", op[0]) || str_eq(op, "cdiv") || str_eq(op, "align");
-    if (divides_by && (b == 0 || (b == -1 && a == INT64_MIN)))
-        return false;
+    if (divides_by)
+        return divide_values(op, a, b, out);
     switch (op[0]) {
     case '+':
         return !__builtin_add_overflow(a, b, out);
@@ -486,12 +495,6 @@ static bool apply_values(const char *op, int64_t a, int64_t b, int64_t *out)
         return !__builtin_sub_overflow(a, b, out);
     case '*':
         return !__builtin_mul_overflow(a, b, out);
-    case '/':
-        *out = a / b;
-        return true;
-    case '%':
-        *out = a % b;
-        return true;
     case '=':
         *out = a == b;
         return true;
@@ -507,11 +510,6 @@ static bool apply_values(const char *op, int64_t a, int64_t b, int64_t *out)
     case 'm':
         *out = str_eq(op, "min") ? MIN(a, b) : MAX(a, b);
         return true;
-    case 'c':
-        *out = a / b + (a % b > 0);
-        return true;
-    case 'a':
-        return !__builtin_mul_overflow(a / b + (a % b > 0), b, out);
     default: /* pow2ceil */
         for (*out = 1; *out < a && *out < INT64_C(1) << 62;)
             *out *= 2;

@@ -39,10 +39,16 @@ static uint32_t hash_text(uint32_t h, const char *s)
     return h;
 }
 
+static uint64_t bits_of(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
 static uint32_t hash_of(const struct value *v)
 {
     uint32_t h = mix(17, v->op);
-    uint64_t bits;
     for (uint32_t i = 0; i < v->nargs; i++)
         h = mix(h, v->args[i] ? v->args[i]->id + 1 : 0);
     for (uint32_t i = 0; i < v->nattrs; i++) {
@@ -52,13 +58,13 @@ static uint32_t hash_of(const struct value *v)
             h = mix(h, (uint64_t)a->ints[k]);
         h = hash_text(h, a->text);
     }
-    memcpy(&bits, &v->number, sizeof bits);
-    return hash_text(mix(h, bits), v->name);
+    return hash_text(mix(h, bits_of(v->number)), v->name);
 }
 
+/* By their bits: a NaN is the same as itself, and 0 is not -0. */
 static bool same_number(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return bits_of(a) == bits_of(b);
 }
 
 static bool same(const struct value *a, const struct value *b)

@@ -130,7 +130,7 @@ static int too_many_axes(const struct infer *x)
 static int broadcast_with(const struct infer *x, const struct value *a, uint32_t *rank,
                           const struct dim **shape)
 {
-    const struct dim *both[GRAPH_MAX_RANK];
+    const struct dim *both[GRAPH_MAX_RANK] = {NULL};
     uint32_t n = MAX(*rank, a->rank);
     for (uint32_t i = 0; i < n; i++) { /* from the last axis */
         const struct dim *p = i < *rank ? shape[*rank - 1 - i] : NULL;

@@ -361,7 +361,7 @@ static int read_number(struct reader *r, const json_t *j, const struct value **o
 
 static int read_size(struct reader *r, const json_t *j, const struct value **out)
 {
-    const struct dim *d;
+    const struct dim *d = NULL;
     if (read_dim(r, j, &d) < 0)
         return -1;
     *out = graph_size(r->g, d);

@@ -147,8 +147,9 @@ static bool is_usual_conv(const char *name, const struct attr *a)
 /* Is the attribute at its default, or does the type of the result say the same? */
 static bool is_left_out(const struct value *v, const struct op_param *p, const struct attr *a)
 {
-    if (op_row(v->op)->kind == OPK_REDUCTION && str_eq(p->name, "dim"))
-        return a->n == v->args[0]->rank; /* all axes */
+    const struct value *x = v->args[0];
+    if (x && op_row(v->op)->kind == OPK_REDUCTION && str_eq(p->name, "dim"))
+        return a->n == x->rank; /* all axes */
     if (v->op == OP_CONV)
         return is_usual_conv(p->name, a);
     return attr_same(a, &p->value) || (v->op == OP_CAST && str_eq(p->name, "dtype")) ||

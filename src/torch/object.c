@@ -6,31 +6,16 @@
 
 #include "base/util.h"
 
-static void set_reason(struct build *b, const char *fmt, va_list ap)
+void give_reason(struct build *b, const char *fmt, ...)
 {
     char text[512];
+    va_list ap;
     if (b->err.kind != ERR_NONE)
         return;
+    va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
     err_set(&b->err, ERR_INPUT, "%s", text);
-}
-
-bool refuse(struct build *b, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    set_reason(b, fmt, ap);
-    va_end(ap);
-    return false;
-}
-
-const struct value *refuse_value(struct build *b, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    set_reason(b, fmt, ap);
-    va_end(ap);
-    return NULL;
 }
 
 /* ---- making objects -------------------------------------------------------------------------- */

@@ -54,10 +54,19 @@ struct build {
     struct err err;
 };
 
-/* False and NULL, with the reason; a reason that is there already stays. */
-bool refuse(struct build *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const struct value *refuse_value(struct build *b, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Keeps the reason for a refusal; a reason that is there already stays. */
+void give_reason(struct build *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, and false or NULL. Inline, so that a compiler sees the value. */
+#define refuse(b, ...) (give_reason(b, __VA_ARGS__), refused())
+#define refuse_value(b, ...) (give_reason(b, __VA_ARGS__), refused_value())
+static inline bool refused(void)
+{
+    return false;
+}
+static inline const struct value *refused_value(void)
+{
+    return NULL;
+}
 
 /* ---- making objects -------------------------------------------------------------------------- */
 

@@ -149,7 +149,8 @@ static bool bind(struct bindings *b, const char *name, const struct value *v, co
 
 void pattern_bind(struct bindings *b, const char *name, const struct value *v)
 {
-    bind(b, name, v, NULL);
+    if (!bind(b, name, v, NULL))
+        BUG("$%s stands for two values", name);
 }
 
 static bool number_matches(double number, const struct attr *a)

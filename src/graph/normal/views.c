@@ -37,6 +37,8 @@ static bool is_whole_axis(const struct value *v)
 const struct value *views_merge(struct graph *g, const struct value *v)
 {
     const struct value *x = v->nargs ? v->args[0] : NULL;
+    if (!x)
+        return NULL;
     switch (v->op) {
     case OP_RESHAPE:
     case OP_EXPAND:

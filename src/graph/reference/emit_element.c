@@ -283,7 +283,7 @@ bool value_is_exact(const struct value *v, const struct store *store)
         return first;
     bool exact = kind == OPK_ELEMENTWISE && keeps_exact(v->op);
     for (uint32_t k = 0; exact && k < v->nargs; k++)
-        exact = !reads_mag(v->op, k) || store[v->args[k]->id].is_exact;
+        exact = !v->args[k] || !reads_mag(v->op, k) || store[v->args[k]->id].is_exact;
     return exact;
 }
 

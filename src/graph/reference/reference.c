@@ -31,6 +31,8 @@ static void write_output(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     struct term t = emit_value(e, s->v, &p);
+    if (!s->output)
+        BUG("a sink of an output has none");
     if (term_is_exact(&t))
         unit_do(&e->u, "OUT(%s, unit, %s)", s->output->name, t.v);
     else

@@ -237,6 +237,8 @@ static void drop_unused(const struct unit_text *u, bool *stays)
             *vec_push(&open) = i;
             *vec_push(&kept_at_close) = kept;
         } else if (l->kind == LINE_OPEN) {
+            if (!open.n || !kept_at_close.n)
+                BUG("a block opens that does not close");
             size_t close = open.items[--open.n];
             stays[i] = stays[close] = kept > kept_at_close.items[--kept_at_close.n];
         }

@@ -44,7 +44,7 @@ static bool add_pass(struct chain *c, const struct value *v)
 {
     const struct attr *dim = value_attr(v, "dim");
     const struct value *of = v->args[0];
-    if (dim->n != 1 || dim->ints[0] != (int64_t)of->rank - 1 || !value_flag(v, "keepdim"))
+    if (!of || dim->n != 1 || dim->ints[0] != (int64_t)of->rank - 1 || !value_flag(v, "keepdim"))
         return refuse(c, "a reduction that is not along the last axis, with keepdim", v);
     if (!spans_rows(c, of))
         return refuse(c, "a reduction of what is the same all along a row", v);

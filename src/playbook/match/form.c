@@ -187,7 +187,7 @@ static json_t *in_order(const struct form *f)
         if (json_is_true(json_object_get(t, "input")))
             *vec_push(&inputs) = t;
     }
-    for (i = 0; i < f->inputs; i++)
+    for (i = 0; i < f->inputs && inputs.items; i++)
         json_array_append(tensors, inputs.items[f->input_at[i]]);
     json_array_foreach(old, i, t)
     {

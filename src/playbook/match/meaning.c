@@ -146,7 +146,8 @@ static bool same_but_ones(const struct value *a, const struct value *b)
     }
 }
 
-/* The shape in which every use sees the input; NULL if uses differ. */
+/* The reshape through which every use sees the input; the input itself if there is none, or if uses
+ * differ. */
 static const struct value *how_seen(const struct meaning *m, const uint32_t *uses,
                                     const struct value *input)
 {
@@ -158,14 +159,14 @@ static const struct value *how_seen(const struct meaning *m, const uint32_t *use
                 continue;
             const struct value *now = v->op == OP_RESHAPE && same_but_ones(v, input) ? v : input;
             if (seen && seen != now)
-                return NULL;
+                return input;
             seen = now;
         }
     }
     vec_each (const struct graph_output, o, &m->g.outputs)
         if (o->value == input)
-            seen = seen && seen != input ? NULL : input;
-    return seen;
+            return input;
+    return seen ? seen : input;
 }
 
 static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *shape)
@@ -189,10 +190,9 @@ static void see_tensors(struct meaning *m)
             set_shape(t, o->rank, o->shape);
         }
         if (json_is_true(json_object_get(t, "input"))) {
-            const struct value *own = m->g.inputs.items[input], *seen = how_seen(m, uses, own);
-            m->seen[input] = seen ? seen : own;
-            set_shape(t, m->seen[input]->rank, m->seen[input]->shape);
-            input++;
+            const struct value *seen = how_seen(m, uses, m->g.inputs.items[input]);
+            m->seen[input++] = seen;
+            set_shape(t, seen->rank, seen->shape);
         }
     }
 }
