@@ -40,7 +40,7 @@ VALUE_BUILDER(build_layer_norm)
         !(args[3] = need_value(b, &arg[4], "eps")))
         return NULL;
     struct attr axes = attr_int((int64_t)n);
-    return make_op(b, OP_LAYER_NORM, args, "axes", &axes, NULL);
+    return make_op(b, OP_LAYER_NORM, args, "axes", &axes, NO_MORE);
 }
 
 /* input normalized_shape weight eps */
@@ -57,7 +57,7 @@ VALUE_BUILDER(build_rms_norm)
                             dtype_name(args[0]->dtype));
     args[2] = obj_is_none(&arg[3]) ? graph_number(b->g, 0x1p-23) : need_value(b, &arg[3], "eps");
     struct attr axes = attr_int((int64_t)n);
-    return args[2] ? make_op(b, OP_RMS_NORM, args, "axes", &axes, NULL) : NULL;
+    return args[2] ? make_op(b, OP_RMS_NORM, args, "axes", &axes, NO_MORE) : NULL;
 }
 
 /* A vector with a value for each channel, the second of `rank` axes. */
@@ -109,7 +109,7 @@ VALUE_BUILDER(build_normalize)
     if (!obj_real(&arg[1], &p))
         return refuse_value(b, "normalize's p is a number");
     struct attr order = attr_real(p), dim = attr_axis(axis);
-    return make_op(b, OP_NORMALIZE, args, "p", &order, "dim", &dim, NULL);
+    return make_op(b, OP_NORMALIZE, args, "p", &order, "dim", &dim, NO_MORE);
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ VALUE_BUILDER(build_cross_entropy)
         return refuse_value(b, "cross_entropy with weight, ignore_index or label_smoothing is not "
                                "known");
     args[1] = index_source(args[1]);
-    return make_op(b, OP_CROSS_ENTROPY, args, "reduction", &how, NULL);
+    return make_op(b, OP_CROSS_ENTROPY, args, "reduction", &how, NO_MORE);
 }
 
 /* anchor positive negative margin p eps swap size_average reduce reduction */
@@ -152,5 +152,5 @@ VALUE_BUILDER(build_triplet)
     if (!obj_is(&arg[4], 2) || !obj_is(&arg[6], 0) || !obj_is_none(&arg[7]) ||
         !obj_is_none(&arg[8]))
         return refuse_value(b, "triplet_margin_loss is known with p=2 and without swap");
-    return make_op(b, OP_TRIPLET_MARGIN_LOSS, args, "reduction", &how, NULL);
+    return make_op(b, OP_TRIPLET_MARGIN_LOSS, args, "reduction", &how, NO_MORE);
 }

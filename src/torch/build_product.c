@@ -44,7 +44,7 @@ VALUE_BUILDER(build_dot)
     if (a && c && (a->rank != 1 || c->rank != 1))
         return refuse_value(b, "dot takes vectors");
     const struct value *p = op2(b, OP_MUL, a, c);
-    return p ? make_op(b, OP_SUM, &p, NULL) : NULL;
+    return p ? make_op(b, OP_SUM, &p, NO_MORE) : NULL;
 }
 
 /* alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. */
@@ -150,7 +150,7 @@ static const struct value *sum_others(struct build *b, const struct value *v, st
     if (!n || !v)
         return v;
     struct attr dim = attr_axes(axes, n);
-    return make_op(b, OP_SUM, &v, "dim", &dim, NULL);
+    return make_op(b, OP_SUM, &v, "dim", &dim, NO_MORE);
 }
 
 /* The sizes of some labels of v. */
@@ -342,7 +342,7 @@ static const struct value *conv(struct build *b, const struct object *arg, size_
     struct attr from = attr_dims(before, axes), to = attr_dims(after, axes), by = attr_dim(groups);
     const struct value *args[] = {x, w, bias};
     return make_op(b, OP_CONV, args, "stride", &stride, "dilation", &dilation, "before", &from,
-                   "after", &to, "groups", &by, NULL);
+                   "after", &to, "groups", &by, NO_MORE);
 }
 
 VALUE_BUILDER(build_conv1d)
@@ -377,7 +377,7 @@ VALUE_BUILDER(build_attention)
     if (!obj_is(&arg[4], 0) || !obj_is(&arg[7], 0))
         return refuse_value(b, "attention with dropout or enable_gqa is not known");
     struct attr causal = attr_bool(is_causal);
-    return make_op(b, OP_ATTENTION, args, "causal", &causal, NULL);
+    return make_op(b, OP_ATTENTION, args, "causal", &causal, NO_MORE);
 }
 
 /* ---- by index -------------------------------------------------------------------------------- */
@@ -389,7 +389,7 @@ static const struct value *rows(struct build *b, const struct value *table,
         return NULL;
     struct attr dim = attr_axis(axis);
     const struct value *args[] = {table, index_source(index)};
-    return make_op(b, OP_INDEX_SELECT, args, "dim", &dim, NULL);
+    return make_op(b, OP_INDEX_SELECT, args, "dim", &dim, NO_MORE);
 }
 
 /* input weight padding_idx max_norm norm_type scale_grad_by_freq sparse */
@@ -429,7 +429,7 @@ VALUE_BUILDER(build_index_add)
         source = op2(b, OP_MUL, need_value(b, &arg[4], "alpha"), source);
     struct attr dim = attr_axis(axis);
     const struct value *args[] = {a, index_source(index), source};
-    return source ? make_op(b, OP_INDEX_ADD, args, "dim", &dim, NULL) : NULL;
+    return source ? make_op(b, OP_INDEX_ADD, args, "dim", &dim, NO_MORE) : NULL;
 }
 
 /* input weight offsets max_norm norm_type scale_grad_by_freq mode sparse per_sample_weights
@@ -450,5 +450,5 @@ VALUE_BUILDER(build_embedding_bag)
         return refuse_value(b, "embedding_bag's mode is 'sum', 'mean' or 'max'");
     struct attr mode = attr_text(arg[6].text);
     const struct value *args[] = {index_source(index), w, index_source(offsets)};
-    return make_op(b, OP_EMBEDDING_BAG, args, "mode", &mode, NULL);
+    return make_op(b, OP_EMBEDDING_BAG, args, "mode", &mode, NO_MORE);
 }

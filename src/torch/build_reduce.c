@@ -12,7 +12,7 @@ static const struct value *reduced(struct build *b, enum graph_op op, const stru
     if (!a || !need_axes(b, dim, a->rank, &axes) || !need_bool(b, keepdim, "keepdim", &yes))
         return NULL;
     keep = attr_bool(yes);
-    return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NULL);
+    return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
 /* The tensor, in the dtype that a dtype= asks for. */
@@ -56,7 +56,7 @@ static const struct value *along(struct build *b, enum graph_op op, const struct
     if (!need_axis(b, dim, a->rank, &axis))
         return NULL;
     struct attr axes = attr_axis(axis);
-    return make_op(b, op, &a, "dim", &axes, NULL);
+    return make_op(b, op, &a, "dim", &axes, NO_MORE);
 }
 
 VALUE_BUILDER(build_along)
@@ -81,7 +81,7 @@ VALUE_BUILDER(build_spread)
     if (!obj_is_none(&arg[4]) && !need_whole(b, &arg[4], "correction", &correction))
         return NULL;
     struct attr keep = attr_bool(yes), less = attr_int(correction);
-    return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, "correction", &less, NULL);
+    return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, "correction", &less, NO_MORE);
 }
 
 /* ---- norms of vectors ------------------------------------------------------------------------ */
@@ -104,7 +104,7 @@ static const struct value *norm_of(struct build *b, const struct value *a, doubl
     if (!need_axes(b, dim, a->rank, &axes) || !need_bool(b, keepdim, "keepdim", &yes))
         return NULL;
     keep = attr_bool(yes);
-    return make_op(b, OP_NORM, &a, "p", &order, "dim", &axes, "keepdim", &keep, NULL);
+    return make_op(b, OP_NORM, &a, "p", &order, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
 static bool order_of(struct build *b, const struct object *o, double *out)

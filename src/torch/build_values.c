@@ -12,7 +12,7 @@ VALUE_BUILDER(build_elementwise)
     for (uint32_t i = 0; i < n; i++)
         if (!(args[i] = need_value(b, &arg[i], params[i].name)))
             return NULL;
-    return make_op(b, op, args, NULL);
+    return make_op(b, op, args, NO_MORE);
 }
 
 /* factor * v; v itself where the factor is 1. */
@@ -165,7 +165,7 @@ static const struct value *difference_loss(struct build *b, enum graph_op op,
     bool mean = obj_is_text(&arg[4], "mean");
     if (!mean && !obj_is_text(&arg[4], "sum"))
         return refuse_value(b, "reduction is 'none', 'mean' or 'sum'");
-    return make_op(b, mean ? OP_MEAN : OP_SUM, &d, NULL);
+    return make_op(b, mean ? OP_MEAN : OP_SUM, &d, NO_MORE);
 }
 
 VALUE_BUILDER(build_mse_loss)

@@ -141,7 +141,7 @@ static const struct value *expanded(struct build *b, const struct value *a,
     struct attr shape = attr_dims(d, n);
     if (n == a->rank && memcmp(d, a->shape, n * sizeof *d) == 0)
         return a;
-    return make_op(b, OP_EXPAND, &a, "shape", &shape, NULL);
+    return make_op(b, OP_EXPAND, &a, "shape", &shape, NO_MORE);
 }
 
 VALUE_BUILDER(build_expand)
@@ -254,7 +254,7 @@ VALUE_BUILDER(build_flip)
     struct attr axes;
     if (!a || !need_axes(b, &arg[1], a->rank, &axes))
         return NULL;
-    return axes.n ? make_op(b, OP_FLIP, &a, "dims", &axes, NULL) : a;
+    return axes.n ? make_op(b, OP_FLIP, &a, "dims", &axes, NO_MORE) : a;
 }
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
@@ -491,7 +491,7 @@ VALUE_BUILDER(build_pad)
     }
     struct attr from = attr_ints(before, a->rank), to = attr_ints(after, a->rank);
     const struct value *args[] = {a, fill};
-    return any ? make_op(b, OP_PAD, args, "before", &from, "after", &to, NULL) : a;
+    return any ? make_op(b, OP_PAD, args, "before", &from, "after", &to, NO_MORE) : a;
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -567,7 +567,7 @@ static bool gather(struct build *b, struct indexing *i, const struct value *inde
     const struct value *args[] = {i->x, index_source(index)};
     i->gathered = true;
     uint32_t n = index->rank;
-    if (!(i->x = make_op(b, OP_INDEX_SELECT, args, "dim", &dim, NULL)))
+    if (!(i->x = make_op(b, OP_INDEX_SELECT, args, "dim", &dim, NO_MORE)))
         return false;
     for (uint32_t k = 0; k < n; k++)
         if (!keep_axis(b, i))

@@ -331,5 +331,6 @@ const struct value *slice_of(struct build *b, const struct value *a, uint32_t ax
         return a;
     struct attr dim = attr_axis(axis), from = attr_dim(start), n = attr_dim(length),
                 by = attr_int(step);
-    return make_op(b, OP_SLICE, &a, "dim", &dim, "start", &from, "length", &n, "step", &by, NULL);
+    return make_op(b, OP_SLICE, &a, "dim", &dim, "start", &from, "length", &n, "step", &by,
+                   NO_MORE);
 }

@@ -116,7 +116,8 @@ const struct value *op2(struct build *b, enum graph_op op, const struct value *a
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-/* Attributes by their names, in pairs, NULL last: make_op(b, OP_SUM, args, "dim", &d, NULL). */
+/* Attributes by their names, in pairs: make_op(b, OP_SUM, args, "dim", &d, NO_MORE). */
+#define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);
 const struct value *cast_to(struct build *b, const struct value *a, enum dtype t);
