@@ -24,6 +24,19 @@ runs 0 "show --graph of a task with views" "$HONE" task show --graph silu_and_mu
 out_has "has sizes over the axes" "%3 = slice(x, dim=-1, start=D, length=D): float16[B, D]"
 runs 0 "show --graph --json" "$HONE" task show --graph --json layernorm
 out_has "names the operation" '"op": "layer_norm"'
+runs 0 "show --reference writes the reference of a graph" "$HONE" task show --reference softmax
+cp "$T/out" written.c
+runs 0 "and with --json its phases" "$HONE" task show --reference --json softmax
+mkdir written && python3 - "$ROOT/tasks/softmax/task.json" "$T/out" written <<'PY'
+import json, sys
+task, made = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+task["oracle"] = made["oracle"]
+json.dump(task, open(sys.argv[3] + "/task.json", "w"))
+open(sys.argv[3] + "/reference.c", "w").write(made["source"])
+PY
+ok "which is the same text" cmp written.c written/reference.c
+runs 0 "and makes a good task" "$HONE" task check ./written
+runs 2 "one of --graph and --reference" "$HONE" task show --graph --reference softmax
 runs 1 "show --graph of a task without an expression" \
     "$HONE" task show --graph "$ROOT/t/cases/flashinfer/rmsnorm_h2048.json"
 err_has "says so" "has no PyTorch expression"

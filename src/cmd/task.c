@@ -12,6 +12,7 @@
 #include "graph/cost.h"
 #include "graph/json.h"
 #include "graph/print.h"
+#include "graph/reference/reference.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
@@ -290,25 +291,62 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
+/* A task.json's "oracle" for the reference. */
+static json_t *oracle_json(const struct graph_reference *r)
+{
+    json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
+    vec_each (const struct graph_phase, p, &r->phases)
+        json_array_append_new(phases,
+                              json_pack("{s:s, s:s}", "fn", p->fn, "units", p->units->text));
+    if (r->scratch)
+        json_object_set_new(oracle, "scratch", json_string(r->scratch->text));
+    json_decref(phases);
+    return oracle;
+}
+
+static int show_reference(const struct task *t, bool json)
+{
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    if (torch_read_task(&g, t, &err) < 0)
+        return cmd_fail(&err);
+    int rc = graph_write_reference(&g, &r, &err);
+    if (rc == 0 && json)
+        print_json(json_pack("{s:o, s:s}", "oracle", oracle_json(&r), "source", r.source.buf));
+    else if (rc == 0)
+        fputs(r.source.buf, stdout);
+    if (rc == 0)
+        graph_reference_release(&r);
+    graph_release(&g);
+    return rc < 0 ? cmd_fail(&err) : HONE_OK;
+}
+
 static int run_show(int argc, const char **argv)
 {
-    bool json = false, graph = false;
+    bool json = false, graph = false, reference = false;
     const struct option opts[] = {
         OPT_FLAG(0, "graph", &graph, "print its PyTorch expression as a graph (docs/graph.md)"),
+        OPT_FLAG(0, "reference", &reference,
+                 "print the reference.c that Hone writes from that graph; with --json\n"
+                 "also the \"oracle\" that a task.json needs for it"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone task show [--graph] [--json] TASK",
+        .usage = "hone task show [--graph | --reference] [--json] TASK",
         .about = "Shows a task: its computation, tensors, tolerances and sizes.\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
                  "definition).",
-        .example = "hone task show softmax\nhone task show --graph softmax",
+        .example = "hone task show softmax\nhone task show --graph softmax\n"
+                   "hone task show --reference softmax >reference.c",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one TASK");
+    if (graph && reference)
+        return cmd_usage(&spec, "give --graph or --reference, not both");
     struct problem_vec problems = VEC_INIT;
     struct task *t = task_find(argv[0], &problems);
     int rc = HONE_OK;
@@ -316,6 +354,8 @@ static int run_show(int argc, const char **argv)
         rc = print_problems(&problems);
     else if (graph)
         rc = show_graph(t, json);
+    else if (reference)
+        rc = show_reference(t, json);
     else if (json)
         show_json(t);
     else
