@@ -12,8 +12,9 @@
  *     ptxas application ptx input, line 35; error   : MESSAGE
  * has become
  *     NAME(12): error: ptxas: MESSAGE, in `INSTRUCTION`
- * if the PTX's .loc directives lead to a line of the file NAME. For code from a header, it is the
- * line into which the code was inlined. An undefined function gets the line that calls it.
+ * if the PTX's .loc directives lead to a line of the file NAME. If the error is in code from a
+ * header, the new log names the line into which that code was inlined; if a function is undefined,
+ * it names the line that calls the function.
  */
 const char *ptxas_places(const char *log, const char *ptx, const char *name, struct arena *a);
 
