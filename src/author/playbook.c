@@ -74,7 +74,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     const struct pb_setting *s = &x->pb->settings[changed];
     playbook_code(x->pb, &x->point, &code);
     if (!base) {
-        strbuf_addf(&sb, "playbook %s, as it begins", x->pb->name);
+        strbuf_addf(&sb, "playbook %s, starting point", x->pb->name);
         snprintf(x->kind, sizeof x->kind, "algorithm");
     } else {
         for (uint32_t i = 0; i < x->pb->nsettings; i++) {
@@ -180,12 +180,12 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
 static void say_stop(struct author_call *c, const json_t *task, bool fits, const struct strbuf *why)
 {
     if (fits)
-        strbuf_adds(&c->reply.text, "STOP: every setting of the playbooks that fit was tried or is "
-                                    "dominated\n");
+        strbuf_adds(&c->reply.text, "STOP: all points of the matching playbooks were tried or are "
+                                    "dominated by others\n");
     else
         strbuf_addf(&c->reply.text,
-                    "STOP: no playbook fits '%s' (%s). A model can write for it (--author), or you "
-                    "add a playbook (docs/playbooks.md)\n",
+                    "STOP: no playbook fits '%s' (%s). Let a model write the kernel (--author), "
+                    "or add a playbook (docs/playbooks.md)\n",
                     facts_text(task, "name"), why->len ? why->buf : "there is none for its class");
 }
 

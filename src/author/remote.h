@@ -71,7 +71,8 @@ void remote_end(struct author_call *c);
 
 /* Helpers for protocols. remote_add_message replaces the bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
-/* How many tokens a reply may have: as many as the call asks for, or the model's own limit. */
+/* How many tokens a reply may have: as many as the call asks for, but no more than the model's own
+ * limit. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
 /* NULL-safe reads. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */

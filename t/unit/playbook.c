@@ -386,7 +386,7 @@ static void test_author(void **state)
         if (i == 2)
             json_object_set_new(facts, "tried",
                                 json_pack("[{s:s, s:{s:s, s:f}}]", "move",
-                                          "as it begins [mine 1.0]", "verdict", "kind", "pass",
+                                          "starting point [mine 1.0]", "verdict", "kind", "pass",
                                           "time_ns", 1e5));
         assert_int_equal(
             author_start(a, &(struct author_request){.role = "code", .facts = facts}, &c, NULL), 0);
@@ -401,7 +401,7 @@ static void test_author(void **state)
             assert_non_null(strstr(r->text.buf, "threads 64 -> 128 [mine 2.0]"));
         author_call_free(c);
     }
-    assert_non_null(strstr(first, "MOVE: algorithm: playbook mine, as it begins [mine 1.0]"));
+    assert_non_null(strstr(first, "MOVE: algorithm: playbook mine, starting point [mine 1.0]"));
     json_object_set_new(task, "op_type", json_string("fft"));
     struct author_call *c;
     assert_int_equal(
