@@ -85,8 +85,8 @@ struct share {
     const char *what;
 };
 
-/* A unit above this share of its peak is the limit; below it no unit is. The share is lower for
- * the L2, since no access pattern reaches its peak. */
+/* A unit limits the kernel if it reaches this share of its peak. If no unit does, none of them is
+ * the limit. The share is lower for the L2, since no access pattern reaches its peak. */
 static const double busy_pct = 60, busy_l2_pct = 50;
 
 static double busy_at(const struct share *s)
@@ -128,7 +128,9 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    /* A modelled time is a launch, the longest part and some of the rest. */
+    /* The cost model adds the cost of a launch, the time of the busiest unit and a part of the
+     * other units' times. So the busiest unit is the limit even at a low share of its peak,
+     * unless latency takes longer. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;
