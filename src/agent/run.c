@@ -1,4 +1,7 @@
-/* run.c - the four verbs of a strategy (ask, judge, grow, note) over store, authors and judge. */
+/*
+ * run.c - the four verbs that strategies use (ask, judge, grow, note). They work on the store, the
+ * authors and the judge.
+ */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -594,8 +597,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    /* A modelled verdict does not count: PyTorch does not run on the emulator, so there is nothing
-     * to save, and the run may be resumed on a GPU. */
+    /* A verdict with a modelled time does not set with_torch: PyTorch does not run on the emulator,
+     * so nothing was timed with it. If the run is resumed on a GPU, PyTorch must still be timed. */
     if (rc == 0 && n && !a->with_torch && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
         a->with_torch = nodes[0];
     return rc;
@@ -668,14 +671,14 @@ int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdi
     while (p.tries < UNJUDGED_TRIES) {
         int rc = hand_in(a, &p, false, &failed);
         if (rc)
-            strbuf_adds(why, rc < 0 ? failed.msg : "the recording does not have it");
+            strbuf_adds(why, rc < 0 ? failed.msg : "the recording has no confirmation");
         if (rc || !wait_for_confirmation(a, &p, out, why))
             return 0;
         if (out->kind != V_UNJUDGED) {
             s.verdict = *out;
             return store_verdict(a, &s, err) < 0 ? -1 : 1;
         }
-        log_warn("agent", "candidate %llu could not be judged again: %s",
+        log_warn("agent", "candidate %llu could not be judged for its confirmation: %s",
                  (unsigned long long)n->index, out->summary);
         verdict_release(out);
     }
@@ -760,7 +763,7 @@ bool near_roofline(struct agent *a)
 {
     double pct = 0;
     if (a->best)
-        verdict_roofline(&a->best->verdict, &pct); /* needs a time for every shape */
+        verdict_roofline(&a->best->verdict, &pct); /* pct is that of the worst shape */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
     agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);

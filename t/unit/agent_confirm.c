@@ -430,7 +430,7 @@ static void test_replayed(void **state)
     assert_int_equal(replay_last(&c, path, &m), 0);
     assert_string_equal(m.run.state, "done");
     assert_string_equal(m.run.reason,
-                        "the best kernel is not confirmed: the recording does not have it");
+                        "the best kernel is not confirmed: the recording has no confirmation");
     run_summary_release(&m);
 }
 
