@@ -715,7 +715,7 @@ static int loss_shape(struct infer *x, uint32_t rank, const struct dim *const *s
 {
     const char *how = attr_at(x, "reduction")->text;
     if (!how || (!str_eq(how, "none") && !str_eq(how, "mean") && !str_eq(how, "sum")))
-        return err_set(x->err, ERR_INPUT, "%s: reduction is none, mean or sum", name_of(x));
+        return err_set(x->err, ERR_INPUT, "%s: reduction must be none, mean or sum", name_of(x));
     x->v->rank = str_eq(how, "none") ? rank : 0;
     memcpy(x->v->shape, shape, rank * sizeof *shape);
     return 0;

@@ -117,7 +117,7 @@ VALUE_BUILDER(build_normalize)
 static bool reduction_of(struct build *b, const struct object *o, struct attr *out)
 {
     if (o->kind != OBJ_TEXT)
-        return refuse(b, "reduction is 'none', 'mean' or 'sum'");
+        return refuse(b, "reduction must be 'none', 'mean' or 'sum'");
     *out = attr_text(o->text);
     return true;
 }

@@ -447,7 +447,7 @@ VALUE_BUILDER(build_embedding_bag)
     if (!obj_is(&arg[9], 1))
         return refuse_value(b, "embedding_bag is known with include_last_offset=True only");
     if (arg[6].kind != OBJ_TEXT)
-        return refuse_value(b, "embedding_bag's mode is 'sum', 'mean' or 'max'");
+        return refuse_value(b, "embedding_bag's mode must be 'sum', 'mean' or 'max'");
     struct attr mode = attr_text(arg[6].text);
     const struct value *args[] = {index_source(index), w, index_source(offsets)};
     return make_op(b, OP_EMBEDDING_BAG, args, "mode", &mode, NO_MORE);

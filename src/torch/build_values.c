@@ -38,10 +38,10 @@ VALUE_BUILDER(build_div)
     if (obj_is_text(&arg[2], "floor"))
         return op2(b, OP_FLOOR_DIV, a, c);
     if (!obj_is_text(&arg[2], "trunc"))
-        return refuse_value(b, "rounding_mode is None, 'floor' or 'trunc'");
+        return refuse_value(b, "rounding_mode must be None, 'floor' or 'trunc'");
     const struct value *q = op2(b, OP_DIV, a, c);
     if (q && !dtype_is_float(a->dtype) && !dtype_is_float(c->dtype))
-        return refuse_value(b, "integers divided with rounding_mode='trunc' are not known");
+        return refuse_value(b, "division of integers with rounding_mode='trunc' is not known");
     return op1(b, OP_TRUNC, q);
 }
 
@@ -76,7 +76,7 @@ VALUE_BUILDER(build_gelu)
 {
     bool tanh = obj_is_text(&arg[1], "tanh");
     if (!tanh && !obj_is_text(&arg[1], "none"))
-        return refuse_value(b, "gelu's approximate is 'none' or 'tanh'");
+        return refuse_value(b, "gelu's approximate must be 'none' or 'tanh'");
     return op1(b, tanh ? OP_GELU_TANH : OP_GELU, need_value(b, &arg[0], "input"));
 }
 
@@ -151,7 +151,7 @@ CAST_BUILDER(build_bool, DT_BOOL)
 
 /* ---- losses of a difference ------------------------------------------------------------------ */
 
-/* op of (input - target), then none, mean or sum of it. */
+/* Applies op to input - target; returns the result, its mean or its sum, as `reduction` says. */
 static const struct value *difference_loss(struct build *b, enum graph_op op,
                                            const struct object *arg)
 {
@@ -164,7 +164,7 @@ static const struct value *difference_loss(struct build *b, enum graph_op op,
         return d;
     bool mean = obj_is_text(&arg[4], "mean");
     if (!mean && !obj_is_text(&arg[4], "sum"))
-        return refuse_value(b, "reduction is 'none', 'mean' or 'sum'");
+        return refuse_value(b, "reduction must be 'none', 'mean' or 'sum'");
     return make_op(b, mean ? OP_MEAN : OP_SUM, &d, NO_MORE);
 }
 
