@@ -3,8 +3,9 @@
  *
  * The worker renames result.bin into place once, when it is complete. Until then it rewrites
  * `progress.bin` (the same format, with status RESULT_NOT_RUN) before every call that could hang or
- * kill it. If the worker dies, progress.bin still holds the facts so far and the place. A result is
- * hostile input: the worker on another machine may be any program.
+ * kill it. If the worker dies, progress.bin still holds the facts so far and says which call of
+ * which case was under way. A result is hostile input: the worker on another machine may be any
+ * program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -86,7 +87,7 @@ struct result_compare {
     uint64_t stale;     /* perturbed call: bad elements that are the same as before the change */
     double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
     double rms_ratio;   /* rms error / rms error of an ideal implementation */
-    double zero_ratio;  /* the max_ratio that an all-zero output would have (a probe) */
+    double zero_ratio;  /* the max_ratio of an all-zero output: <=1 if zeros would pass */
     double max_abs;
     uint64_t worst_elem;
     double worst_got, worst_want;
@@ -104,7 +105,8 @@ struct result_call {
     bool inputs_intact, guards_intact;
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal;   /* REPEAT calls: outputs bit-identical to those of the call before */
-    double most_written; /* SAMPLE calls: all blocks write at most this share of an output */
+    double most_written; /* SAMPLE calls: upper bound of the share of an output that all blocks,
+                          * run or not, would write */
     const char *damage;  /* which buffer was damaged and where, "" if none */
     uint32_t ncompares;
     struct result_compare *compares;
