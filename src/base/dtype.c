@@ -194,7 +194,7 @@ double dtype_load(enum dtype t, const void *p)
     BUG("dtype_load of type %d", (int)t);
 }
 
-/* Integers are rounded to nearest even and clamped to the type's range; NaN becomes 0. */
+/* Rounds v to the nearest integer (ties to even) and clamps it to [lo, hi]; NaN becomes 0. */
 static int64_t to_int(double v, double lo, double hi)
 {
     if (isnan(v))
