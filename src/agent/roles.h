@@ -24,7 +24,7 @@ struct situation {
     const char *earlier; /* earlier attempts to repair this failure; NULL = none */
     const struct anchor_vec *anchors;
     bool blind;        /* the tester: neither prompt nor author facts mention a candidate */
-    const char *given; /* first: a file to start from; port: the original; NULL = none */
+    const char *given; /* the file that the porter must port; NULL = none */
 };
 
 /* Fills `q` for a role that answers in words. */
