@@ -9,8 +9,8 @@
 
 struct census {
     uint32_t by_kind[OPK_LOSS + 1];
-    bool computes; /* elementwise, more than casts */
-    bool spreads;  /* a reduction's result meets larger values again: a norm written out */
+    bool computes; /* there is an elementwise operation other than a cast */
+    bool spreads;  /* a reduction's result is broadcast back to larger values, as a norm does */
     bool permutes;
 };
 
@@ -98,7 +98,7 @@ static const struct dim *times(struct graph *g, const struct dim *d, int64_t n)
     return dim_mul(&g->dims, d, dim_number(&g->dims, n));
 }
 
-/* What one element of a product adds up: pairs. */
+/* How many pairs of operands one element of a product adds up. */
 static const struct dim *pairs(struct graph *g, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -115,7 +115,7 @@ static const struct dim *flops_of(struct graph *g, const struct value *v)
     case OP_MATMUL:
     case OP_CONV:
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
-    case OP_ATTENTION: { /* two products, 2 for each pair */
+    case OP_ATTENTION: { /* two products; 2 flops for each pair of operands */
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
         return times(g, dim_mul(p, n, k->shape[k->rank - 2]), 2);

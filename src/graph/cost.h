@@ -5,9 +5,10 @@
  *     graph_flops(&g)->text             "2*K*M*N+M*N"
  *     graph_bytes(&g)->text             every input read once, every output written once
  *
- * Only values that an output needs count. One product, convolution, attention, norm, softmax, scan,
- * gather or loss gives the class, whatever elementwise operations are around it; several are a
- * chain. A reduction whose result meets the larger values again is a norm.
+ * Only values that an output needs count. If the graph has exactly one product, convolution,
+ * attention, norm, softmax, scan, gather or loss, that operation gives the class; elementwise
+ * operations around it do not matter. A graph with several of them is a chain. A reduction whose
+ * result is broadcast back to larger values counts as a norm.
  */
 #ifndef GRAPH_COST_H
 #define GRAPH_COST_H
@@ -16,7 +17,7 @@
 #include "task/task.h"
 
 enum task_class graph_class(const struct graph *g);
-/* Sizes in g's pool. */
+/* The results are sizes in g's pool. */
 const struct dim *graph_flops(struct graph *g);
 const struct dim *graph_bytes(struct graph *g);
 

@@ -4,8 +4,8 @@
  * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
  * operation that could not be worked out ("/", "%", "min", ...), or a whole expression kept as
  * text. Atoms of a term and terms of a sum are sorted by their text, so equal sizes have equal
- * keys. Where a sum or product grows beyond the limits, or a factor beyond 64 bits, the operation
- * becomes an atom.
+ * keys. If a sum or product would exceed the limits, or a factor 64 bits, the operation becomes an
+ * atom.
  */
 #include "graph/dim.h"
 
@@ -92,7 +92,7 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* Terms with more atoms first, then by their atoms; a plain number last. */
+/* Sorts terms: more atoms first, then by the atoms' texts; a plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;
@@ -110,8 +110,8 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d);
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-/* A key for a size whose own key would be too long. No other size has it, and no plan can read it.
- */
+/* Makes a key for a size whose own key would be too long. The new key is unique, and no plan can
+ * read it as an expression. */
 static const char *unwritten_key(struct dim_pool *p)
 {
     p->too_long = true;
@@ -161,7 +161,7 @@ static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
     return interned(p, &s);
 }
 
-/* Keys of nested operations could double at every step, so they have a limit. */
+/* Each nested operation could double the length of the key, so the length has a limit. */
 static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
                                  const struct dim *b)
 {
@@ -250,7 +250,7 @@ const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct 
     return ok ? interned(p, &s) : applied(p, "*", a, b);
 }
 
-/* t divided by d, without remainder. */
+/* Sets *out to t / d; false if the division leaves a remainder. */
 static bool divides(const struct dim_term *t, const struct dim_term *d, struct dim_term *out)
 {
     size_t k = 0;
@@ -271,7 +271,8 @@ static bool both_numbers(const struct dim *a, const struct dim *b)
     return a->is_number && b->is_number;
 }
 
-/* A number's part of a quotient, and what is left of it, not negative. */
+/* Divides the number t: adds the quotient to `out`, and the remainder, which is not negative, to
+ * `rest`. */
 static void split_number(const struct dim_term *t, int64_t by, struct sum *out, struct sum *rest)
 {
     int64_t q = t->factor / by, r = t->factor % by;
@@ -311,7 +312,7 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     if (!ok)
         return applied(p, "/", a, b);
     const struct dim *left = interned(p, &rest), *whole = interned(p, &out);
-    if (has_minus(left) && !dim_is(whole, 0)) /* left may be negative where a is not */
+    if (has_minus(left) && !dim_is(whole, 0)) /* `left` may be negative even if `a` is not */
         return applied(p, "/", a, b);
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     return nothing ? whole : dim_add(p, whole, applied(p, "/", left, b));
@@ -354,7 +355,7 @@ const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, si
 
 static void *fold_apply(void *ctx, const char *op, void *a, void *b);
 
-/* The size with defined names replaced; itself if it has none. */
+/* The size with defined names replaced; d itself if it mentions no defined name. */
 static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 {
     const struct dim *sum = NULL;
@@ -387,7 +388,7 @@ bool dim_define(struct dim_pool *p, size_t i, const struct dim *d)
     if (p->values[i] || dim_uses(d->fixed, i))
         return false;
     p->values[i] = d->fixed;
-    for (size_t round = 0; round < 2; round++) /* sizes may be atoms of earlier ones */
+    for (size_t round = 0; round < 2; round++) /* an atom may hold a later size */
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
     for (size_t k = 0; k < p->nnames; k++)
@@ -432,13 +433,13 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
     }
     size_t before = p->all.n;
     const struct dim *d = expr_fold(e, &(struct expr_fold){fold_number, fold_name, fold_apply, p});
-    if (!d) { /* && || ?: */
+    if (!d) { /* expr_fold() does not know && || ?: */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    for (size_t i = before; i < p->all.n; i++) /* it is new: the task's own words for it */
+    for (size_t i = before; i < p->all.n; i++) /* if d is new, it keeps the task's spelling */
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
     return d;

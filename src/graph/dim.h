@@ -51,13 +51,12 @@ void dim_pool_release(struct dim_pool *p);
  * constraint computes from other axes. Existing sizes keep the name in their form, but dim_same()
  * uses the definition. False if the name is defined already, or if d contains the name itself. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
-/* Defines the axis of a constraint "NAME == SIZE". False for a constraint that says more or
- * something else. */
+/* Defines the axis of a constraint "NAME == SIZE". False for a constraint of any other form. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
 const struct dim *dim_number(struct dim_pool *p, int64_t v);
 const struct dim *dim_name(struct dim_pool *p, size_t i); /* axis number i */
-/* NULL with err set if the text is no expression over the pool's names. */
+/* NULL with err set if the text is not an expression over the pool's names. */
 const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *err);
 
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
@@ -71,8 +70,8 @@ const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct 
 const struct dim *dim_max(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, size_t n);
 
-bool dim_is(const struct dim *d, int64_t v); /* the number v? */
-/* The same size, by the definitions? */
+bool dim_is(const struct dim *d, int64_t v); /* is it the number v? */
+/* Are they the same size once defined names (dim_define) are replaced? */
 bool dim_same(const struct dim *a, const struct dim *b);
 /* Computes the size; name number i has values[i]. False on overflow or a division by zero. */
 bool dim_eval(const struct dim *d, const int64_t *values, int64_t *out);

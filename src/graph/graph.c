@@ -1,4 +1,4 @@
-/* graph.c - making values: one for each operation on the same operands. */
+/* graph.c - makes values; the same operation on the same operands is made once. */
 #include "graph/graph.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ static uint32_t hash_of(const struct value *v)
     return hash_text(mix(h, bits_of(v->number)), v->name);
 }
 
-/* By their bits: a NaN is the same as itself, and 0 is not -0. */
+/* Compares bits: a NaN equals itself, and 0 differs from -0. */
 static bool same_number(double a, double b)
 {
     return bits_of(a) == bits_of(b);
@@ -79,7 +79,7 @@ static bool same(const struct value *a, const struct value *b)
     return ok;
 }
 
-/* The same value, if it is there already. */
+/* Finds a value of the graph that equals v; NULL if there is none. */
 static const struct value *find_same(const struct graph *g, struct value *v)
 {
     v->hash = hash_of(v);
@@ -101,7 +101,7 @@ static const struct value *keep(struct graph *g, struct value *v)
     return kept;
 }
 
-/* The value itself, or the same one that is there already. */
+/* Returns the equal value that the graph has already, or else adds v. */
 static const struct value *interned(struct graph *g, struct value *v)
 {
     const struct value *there = find_same(g, v);
@@ -173,7 +173,7 @@ const struct value *graph_find(const struct graph *g, const char *name)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* Operands and attributes as the row asks for them. */
+/* Fills in v's operands and attributes as the operation's row asks for them. */
 static int fill(struct value *v, const struct value *const *args, const struct attr *attrs,
                 struct err *err)
 {
@@ -280,7 +280,7 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
     memcpy(o->shape, shape, rank * sizeof *shape);
 }
 
-/* The sizes that are not 1, in order. */
+/* Collects the sizes that are not 1, in order. */
 static uint32_t long_axes(uint32_t rank, const struct dim *const *shape, const struct dim **out)
 {
     uint32_t n = 0;
@@ -349,7 +349,7 @@ const uint32_t *graph_uses(const struct graph *g, struct arena *a)
     uint32_t *uses = arena_alloc(a, (g->values.n + 1) * sizeof *uses);
     vec_each (const struct graph_output, o, &g->outputs)
         uses[o->value->id]++;
-    for (size_t i = g->values.n; i-- > 0;) { /* users come after what they use */
+    for (size_t i = g->values.n; i-- > 0;) { /* visits users before their operands */
         const struct value *v = g->values.items[i];
         for (uint32_t k = 0; uses[i] && k < v->nargs; k++)
             if (v->args[k])

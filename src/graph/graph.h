@@ -16,9 +16,9 @@
  *     graph_add_output(&g, "y", DT_F32, 1, declared, s);
  *     graph_verify(&g, err);
  *
- * A graph comes from a PyTorch expression (torch/read.h), or from JSON (graph/json.h). From it come
- * the reference (graph/reference/reference.h), class and cost (graph/cost.h), text (graph/print.h),
- * and the built-in author's kernels (playbook/).
+ * A graph comes from a PyTorch expression (torch/read.h), or from JSON (graph/json.h). Hone
+ * derives from it the reference (graph/reference/reference.h), class and cost (graph/cost.h), a
+ * text (graph/print.h), and the built-in author's kernels (playbook/).
  */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
@@ -51,7 +51,7 @@ struct graph {
     VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
-    const char *const *guards; /* what must hold of the sizes, as texts; from an import */
+    const char *const *guards; /* conditions on the sizes, as texts; only an import has any */
     size_t nguards;
 };
 
@@ -65,7 +65,8 @@ const struct value *graph_input(struct graph *g, const char *name, enum dtype t,
                                 const struct dim *const *shape);
 /* A scalar of the task: a Python number whose value the caller gives. */
 const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
-/* A scalar that is not the task's: in a form, it stands for a number or a scalar (compare.h). */
+/* A scalar that the task does not have. In a form it stands for any number or scalar (compare.h).
+ */
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
@@ -76,14 +77,15 @@ const struct value *graph_find(const struct graph *g, const char *name); /* inpu
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /*
- * Adds one operation. `args` and `attrs` have as many entries as the row names (missing ones: NULL,
- * ATTR_NONE, which become the row's default). Axes may be negative; ATTR_NONE for axes of a
- * reduction means all. Returns NULL with err set where the rule refuses: shapes that do not
- * broadcast, an axis that is not there, integers where the operation has floats.
+ * Adds one operation. `args` and `attrs` have as many entries as the operation's row names. An
+ * absent operand is NULL. An absent attribute is ATTR_NONE and gets the row's default. Axes may be
+ * negative; ATTR_NONE for the axes of a reduction means all axes. Returns NULL with err set if the
+ * operation's rule refuses the operands: shapes do not broadcast, an axis does not exist, or an
+ * operand has integers and the operation takes floats.
  */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
-/* Shorthands; attributes at their defaults. */
+/* Shorthands: all attributes have their defaults. */
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
                                struct err *err);
 const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,
@@ -102,19 +104,22 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Declares the next output. Verification holds the value's shape and dtype against these. */
+/* Declares the next output. graph_verify() compares the value's shape and dtype with this shape and
+ * dtype. */
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
-/* Inferred against declared: every output has its shape (up to axes of size 1 where the number of
- * elements agrees and the order of the others does), floats are not stored as integers, every size
- * has a text, every value comes after its operands. -1 with what and where. */
+/* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size
+ * 1 are allowed. No output may store floats as integers. Every size must have a text, and every
+ * value must come after its operands. -1 with err set: what is wrong, and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
-/* How often each value is used by others and as an output, one count per id; from the outputs only
- * (values nobody needs count 0). In the arena. */
+/* How often each value is used, by other values or as an output: one count per id. Only values that
+ * an output needs count as users; a value that no output needs has the count 0. The result lives in
+ * the arena. */
 const uint32_t *graph_uses(const struct graph *g, struct arena *a);
-/* v and the values that it needs: one flag per id, up to v's. Values that only a value with `stop`
- * needs are left out; NULL stops nowhere. In the arena. */
+/* Marks v and the values that it needs: one flag per id, up to v's id. The walk does not go on to
+ * the operands of a value for which `stop` returns true; if `stop` is NULL it goes on everywhere.
+ * The result lives in the arena. */
 const bool *graph_needed(const struct graph *g, const struct value *v,
                          bool (*stop)(const struct value *v), struct arena *a);
 

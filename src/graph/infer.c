@@ -1,5 +1,5 @@
 /*
- * infer.c - one rule per shape of operation; the last column of ops.def names the rule of a row.
+ * infer.c - the rules that infer dtypes and shapes; the last column of ops.def names a row's rule.
  */
 #include "graph/infer.h"
 
@@ -34,7 +34,7 @@ static bool is_unsigned(enum dtype t)
     return t == DT_U8 || t == DT_U16 || t == DT_U32 || t == DT_U64;
 }
 
-/* Of two dtypes of one kind. */
+/* The dtype to which PyTorch promotes two dtypes of one kind. */
 static enum dtype wider(enum dtype a, enum dtype b)
 {
     size_t na = dtype_bytes(a), nb = dtype_bytes(b);
@@ -42,7 +42,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* a signed one that holds both */
+    if (na == nb) /* one is signed, one is not: take a signed dtype that holds both */
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -50,7 +50,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
     return large;
 }
 
-/* Of two dtypes; DT_NONE stands for no operand. */
+/* The dtype to which PyTorch promotes two dtypes; DT_NONE: there is no operand. */
 static enum dtype promoted(enum dtype a, enum dtype b)
 {
     if (a == DT_NONE || b == DT_NONE)
@@ -59,15 +59,16 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* Of operands with axes (`first`) and operands that give way to them: only a higher kind counts. */
+/* The common dtype of strong operands (`first`) and of weaker ones (`second`), which count only if
+ * their kind is higher: bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
     return counts ? promoted(first, second) : first;
 }
 
-/* The dtype that PyTorch gives the operands from `from` on. A tensor without axes gives way to
- * tensors with axes, and a Python number to both. */
+/* Sets v's dtype to the one to which PyTorch promotes the operands from `from` on. A tensor without
+ * axes is weaker than a tensor with axes, and a Python number is weaker than both. */
 static void promote_args(struct infer *x, uint32_t from)
 {
     enum dtype with_axes = DT_NONE, without = DT_NONE, weak = DT_NONE;
@@ -79,7 +80,7 @@ static void promote_args(struct infer *x, uint32_t from)
             *of = promoted(*of, a->dtype);
     }
     v->weak = with_axes == DT_NONE && without == DT_NONE;
-    if (!v->weak && weak != DT_NONE && weak != DT_BOOL) /* a number of its kind's usual dtype */
+    if (!v->weak && weak != DT_NONE && weak != DT_BOOL) /* its kind's default dtype */
         weak = dtype_is_float(weak) ? DT_F32 : DT_I64;
     v->dtype = giving_way(with_axes, giving_way(without, weak));
 }
@@ -107,7 +108,7 @@ static int needs_whole(const struct infer *x, uint32_t i)
                          name_of(x), i + 1, dtype_name(a->dtype));
 }
 
-/* An operand such as eps: a number, a scalar, or a tensor without axes. */
+/* Checks an operand such as eps: it must be a number, a scalar, or a tensor without axes. */
 static int needs_single(const struct infer *x, uint32_t i)
 {
     const struct op_param *p;
@@ -126,7 +127,7 @@ static int too_many_axes(const struct infer *x)
                    GRAPH_MAX_RANK);
 }
 
-/* shape becomes what the shape and a's broadcast to. */
+/* Broadcasts `shape` with the shape of a; the result replaces `shape`. */
 static int broadcast_with(const struct infer *x, const struct value *a, uint32_t *rank,
                           const struct dim **shape)
 {
@@ -167,7 +168,7 @@ static struct attr *attr_at(const struct infer *x, const char *name)
     return &x->v->attrs[op_attr_place(x->v->op, name)];
 }
 
-/* Axes from 0; `ordered` sorts them. Two that are the same are an error. */
+/* Makes axes count from 0, and sorts them if `ordered`. An axis that occurs twice is an error. */
 static int fix_axes(const struct infer *x, struct attr *a, uint32_t rank, bool ordered)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -266,7 +267,7 @@ static int rule_where(struct infer *x)
         return err_set(x->err, ERR_INPUT, "where chooses by a bool, not by %s",
                        dtype_name(x->v->args[0]->dtype));
     promote_args(x, 1);
-    x->v->weak &= x->v->args[0]->weak; /* chosen by a tensor, numbers make a tensor */
+    x->v->weak &= x->v->args[0]->weak; /* a condition that is a tensor makes the result a tensor */
     return broadcast_args(x);
 }
 
@@ -415,7 +416,8 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* A list with an entry for each spatial axis; `usual` where it was left out. */
+/* Checks a list with an entry for each spatial axis; if it was left out, all entries are `usual`.
+ */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual)
 {
     struct attr *a = attr_at(x, name);
@@ -459,7 +461,7 @@ static const struct dim *conv_size(const struct infer *x, uint32_t i)
     return dim_add(p, dim_div(p, size, dim_number(p, attr_at(x, "stride")->ints[i])), one);
 }
 
-/* Are both sizes known, and is the first no multiple of the second? */
+/* Are both sizes known numbers, and is the first not a multiple of the second? */
 static bool leaves_rest(const struct dim *a, const struct dim *b)
 {
     const struct dim *p = a->fixed, *q = b->fixed;
@@ -496,7 +498,7 @@ static int rule_conv(struct infer *x)
     return 0;
 }
 
-/* The mask broadcasts to the scores, and the scores keep their shape. */
+/* The mask must broadcast to the scores without changing their shape. */
 static int check_mask(struct infer *x)
 {
     const struct value *q = x->v->args[0], *k = x->v->args[1], *mask = x->v->args[3];

@@ -1,8 +1,8 @@
 /*
  * json_read.c - graphs from JSON.
  *
- * The reader keeps the JSON pointer of the entry that it reads in `path`; every failure puts it in
- * front of its message. The keys of an object are listed next to its reader.
+ * `path` holds the JSON pointer of the entry being read, and every error message begins with it.
+ * The keys that an object may have are listed next to the function that reads it.
  */
 #include "graph/json.h"
 
@@ -24,14 +24,14 @@
 /* A name that sizes may mention. */
 struct size_name {
     const char *name;
-    int64_t value; /* of a constant axis; 0: any other */
+    int64_t value; /* the size of a constant axis; 0 for any other name */
 };
 
 struct reader {
     struct graph *g;
     struct err *err;
     struct strbuf path; /* the JSON pointer of the entry being read */
-    json_t *ids;        /* "%3" to a place in `made` */
+    json_t *ids;        /* from "%3" to an index in `made` */
     const struct value **made;
     VEC(struct size_name) names;
     char quote[44];
@@ -50,13 +50,13 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const ch
     return -1;
 }
 
-/* For an error that another module has set. */
+/* Puts the path in front of an error that another room has set. */
 static int fail_here(struct reader *r)
 {
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
 }
 
-/* Steps into a member or an element; returns what step_out() needs. */
+/* Adds a member or an element to the path; step_out() takes the returned length to undo that. */
 static size_t step_in(struct reader *r, const char *key)
 {
     size_t before = r->path.len;
@@ -197,7 +197,7 @@ static int read_dims(struct reader *r, const json_t *j, size_t *n, const struct 
     return 0;
 }
 
-/* The member `key` of an object that has it, read by `call` with the path on it. */
+/* Reads the member `key` of an object with `call`, while the path names that member. */
 #define IN_MEMBER(r, obj, key, call)                      \
     do {                                                  \
         size_t at_ = step_in((r), (key));                 \
@@ -260,7 +260,7 @@ static int read_axis(struct reader *r, const json_t *j)
 
 static const char *const scalar_keys[] = {"name", "dtype"};
 
-/* Sizes may mention integer scalars, so their names are needed before the graph begins. */
+/* Sizes may mention integer scalars, so graph_init() needs the names of those scalars. */
 static int read_scalar_name(struct reader *r, const json_t *j)
 {
     const char *name;
@@ -322,7 +322,7 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard that says what size an axis is defines the axis: shapes need it. */
+/* A guard "AXIS == SIZE" also defines the axis, so that shapes with either spelling are equal. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)
@@ -572,7 +572,7 @@ static int read_value(struct reader *r, const json_t *j)
 
 /* ---- outputs ------------------------------------------------------------------------ */
 
-/* An output may have the name of an input, which it then replaces: they are one tensor. */
+/* An output may have the name of an input. Both are then one tensor, updated in place. */
 static int check_in_place(struct reader *r, const char *name, const struct type *t)
 {
     const struct value *v = graph_find(r->g, name);
@@ -634,7 +634,7 @@ static int read_version(struct reader *r, const json_t *j)
                                           v, GRAPH_JSON_VERSION);
 }
 
-/* The names of sizes; a graph needs them from its beginning. */
+/* Reads the names that sizes may mention, because graph_init() needs them. */
 static int read_names(struct reader *r, const json_t *root)
 {
     static const char *const keys[] = {"version", "axes",    "inputs", "scalars",

@@ -57,7 +57,7 @@ static json_t *number_json(const struct value *v)
     return json_is_string(j) ? json_pack("{s:o}", "number", j) : j;
 }
 
-/* A value as others name it. */
+/* How other values refer to a value as their operand. */
 static json_t *operand_json(const struct value *v, const uint32_t *numbers)
 {
     if (!v)
@@ -102,7 +102,7 @@ static json_t *value_json(const struct value *v, const uint32_t *numbers)
     return j;
 }
 
-/* The names of sizes that are no scalars. */
+/* The names that sizes may mention, without those of scalars. */
 static json_t *axes_json(const struct graph *g)
 {
     json_t *axes = json_array();
@@ -120,7 +120,7 @@ static json_t *axes_json(const struct graph *g)
     return axes;
 }
 
-/* The guards, and the axes that others define: "OH == (H+1)/2". */
+/* The guards, and for each axis that is defined by other axes its definition: "OH == (H+1)/2". */
 static json_t *guards_json(const struct graph *g)
 {
     json_t *guards = json_array();

@@ -25,7 +25,7 @@ enum graph_op {
     OP_COUNT
 };
 
-/* What an operation is to those who cut, class and compile graphs. */
+/* The kind of an operation, for code that classifies, costs, matches or compiles graphs. */
 enum op_kind {
     OPK_LEAF,        /* input, scalar, number, size */
     OPK_ELEMENTWISE, /* each element from the elements at its own (broadcast) place */
@@ -88,7 +88,7 @@ struct op_row {
     enum op_kind kind;
     const char *args;  /* "input other?": names of the operands; "?" may be absent */
     const char *attrs; /* "dim:axes keepdim:bool=false" */
-    const char *real;  /* how one element is computed in double: "exp($0)"; "" if by its kind */
+    const char *real;  /* one element, computed in double: "exp($0)"; "" if the kind says how */
     unsigned flops;    /* see the top of ops.def; cost.c multiplies it by elements */
 };
 const struct op_row *op_row(enum graph_op op);
@@ -101,17 +101,17 @@ struct op_param {
 };
 uint32_t op_args(enum graph_op op, const struct op_param **out); /* how many */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
-enum graph_op op_named(const char *name); /* OP_COUNT if there is none */
+enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
 bool op_is_commutative(enum graph_op op); /* add, mul, maximum, minimum, and, or, xor, eq, ne */
-/* The place of the attribute of that name; -1 if the row has none. */
+/* The index of the attribute of that name; -1 if the row has no such attribute. */
 int op_attr_place(enum graph_op op, const char *name);
 
-/* The attribute of that name; BUG() if the row has none. */
+/* The attribute of that name; BUG() if the row has no such attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
 bool value_flag(const struct value *v, const char *name); /* a bool attribute */
 bool value_is_number(const struct value *v, double *out); /* OP_NUMBER or a negated one */
 bool value_same_shape(const struct value *a, const struct value *b);
-/* Does an element of a stand for several of v, to whose shape a broadcasts? */
+/* a broadcasts to the shape of v: does that repeat elements of a? */
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 

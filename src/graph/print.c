@@ -80,7 +80,7 @@ static void print_ints(struct strbuf *out, const struct attr *a)
     strbuf_addc(out, ']');
 }
 
-/* One axis stands without brackets, and the last one is -1. */
+/* A single axis has no brackets, and the last axis is written -1. */
 static void print_axes(struct strbuf *out, const struct value *v, const struct attr *a)
 {
     uint32_t rank = v->nargs && v->args[0] ? v->args[0]->rank : 0;
@@ -202,7 +202,7 @@ static void print_leaf(const struct printer *p, const struct value *v)
     strbuf_adds(p->out, p->uses[v->id] ? "\n" : " (not used)\n");
 }
 
-/* Can the output's line hold its operation? */
+/* Is the value used only by this output, so that the output's line can hold the operation? */
 static bool is_only_output(const struct printer *p, const struct graph_output *o)
 {
     const struct value *v = o->value;

@@ -8,13 +8,13 @@
  *     y: float32[R, C] = div(x, %1)                 an output
  *
  * Every constant axis, input and scalar has a line, then every value that an output needs, in
- * order, then every output. Numbers and sizes stand where they are used. An attribute is left out
- * where it has its default, and where the type of the result says the same: the dtype of a cast,
- * the shape of a reshape. A reduction without "dim" is over all axes. An operand that follows an
+ * order, then every output. Numbers and sizes are written where they are used. An attribute is left
+ * out if it has its default, or if the type of the result shows it: the dtype of a cast, the shape
+ * of a reshape. A reduction without "dim" is over all axes. An operand that follows an
  * absent one is written with its name.
  *
- * On the right of "=" a name is an input or a scalar, also where an output of that name replaces
- * the input.
+ * On the right of "=" a name always means the input or scalar, even if an output of the same name
+ * replaces that input.
  *
  * An output is written as one line with its operation if nothing else uses the value and the value
  * has the declared type. Otherwise the line names the value: "y: float16[R, C] = %3".
@@ -30,8 +30,8 @@ void graph_print(struct strbuf *out, const struct graph *g);
 /* "float32[R, C]"; a scalar or a number has no brackets. */
 void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
                       const struct dim *const *shape);
-/* The shortest text that reads back as the same number; a float has a point, an exponent or
- * letters, so that 1.0 is not 1. */
+/* Prints the shortest text that reads back as the same number. A float always has a point, an
+ * exponent or letters, so that 1.0 differs from the integer 1. */
 void graph_print_number(struct strbuf *out, const struct value *v);
 
 /*

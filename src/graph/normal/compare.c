@@ -1,4 +1,4 @@
-/* compare.c - do two values, or two graphs, say the same? */
+/* compare.c - do two values, or two graphs, compute the same? */
 #include "graph/normal/compare.h"
 
 #include "base/util.h"
@@ -43,7 +43,7 @@ static size_t gather_operands(const struct value *v, enum graph_op op, const str
 
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out, size_t max)
 {
-    size_t depth = 0; /* a long chain leans to the left: do not walk all of it */
+    size_t depth = 0; /* a long chain nests on the left: give up before the recursion is deep */
     for (const struct value *left = v; left->op == op; left = left->args[0])
         if (++depth > max)
             return max + 1;
@@ -58,7 +58,7 @@ static bool is_number_or_scalar(const struct value *v)
     return v->op == OP_SCALAR || value_is_number(v, &number);
 }
 
-/* -1: `a` is no variable; 0: it does not stand for b; 1: it does. */
+/* Returns 1 if the variable `a` stands for b, 0 if it cannot, -1 if `a` is not a variable. */
 static int bind(struct value_match *m, const struct value *a, const struct value *b)
 {
     size_t i = 0;
@@ -85,7 +85,7 @@ static void unbind(struct value_match *m, size_t to)
 
 static bool matches(struct value_match *m, const struct value *a, const struct value *b);
 
-/* Operands [done, n) of the first against those of the second that are left, in any order. */
+/* Matches operands [done, n) of `a` with operands [done, n) of `b`, in any order. */
 static bool match_orders(struct value_match *m, const struct value **a, const struct value **b,
                          size_t done, size_t n)
 {
@@ -157,7 +157,7 @@ static bool same_attrs(const struct value *a, const struct value *b)
     return true;
 }
 
-/* A number, or a size that is one because its axes are constant. */
+/* Is it a number, or a size that is a number because its axes are constant? */
 static bool has_number(const struct value *v, double *out)
 {
     if (v->op != OP_SIZE || !v->size->fixed->is_number)
@@ -213,7 +213,7 @@ bool graph_same_value(const struct value *a, const struct value *b)
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Is every leaf of the first also one of the second? */
+/* Does g have an equal leaf for each of these leaves? */
 static bool has_leaves(const struct graph *g, const struct value *const *leaves, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -1,12 +1,13 @@
 /*
- * compare.h - do two values, or two graphs, say the same?
+ * compare.h - do two values, or two graphs, compute the same?
  *
  *     graph_same_value(a, b)      x + y + z is z + (y + x); 2 is 2.0
  *
- * Operands of sums and products match in any order and grouping, those of other commutative
- * operations in both orders. Leaves are the same if their names, dtypes and shapes are; numbers
- * count by value, sizes by their canonical form. So values of two graphs compare as well as values
- * of one. The work is bounded: two large values that take too long to compare count as different.
+ * Operands of sums and products match in any order and grouping, operands of other commutative
+ * operations in both orders. Two leaves are the same if they have the same name, dtype and shape.
+ * Numbers compare by value, sizes by their canonical form. So the two values may belong to
+ * different graphs. The work is bounded: two large values that take too long to compare count as
+ * different.
  *
  * A match also lets scalars of the first value, the variables, stand for numbers or other scalars
  * of the second:
@@ -28,25 +29,26 @@
 struct value_match {
     const struct value *const *variables; /* leaves of the first value */
     size_t n;                             /* at most MATCH_MAX_VARIABLES */
-    /* May the variable stand for v? NULL: if v is a number or a scalar. */
+    /* May the variable stand for v? If accept is NULL, v must be a number or a scalar. */
     bool (*accept)(void *ctx, const struct value *variable, const struct value *v);
     void *ctx;
-    /* What each stands for. An entry that is not NULL before the match is fixed. */
+    /* The value that each variable stands for. The caller may fix some entries before the match. */
     const struct value *bound[MATCH_MAX_VARIABLES];
-    /* For the matcher. */
+    /* The following is only for the matcher. */
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps;            /* comparisons left */
-    const struct value **same; /* by id of the first: a value it is known to be the same as */
+    const struct value **same; /* by id of a first value: a second value known to be the same */
 };
 
 /* Binds the variables on success; otherwise leaves `bound` as it was. */
 bool value_matches(struct value_match *m, const struct value *a, const struct value *b);
 
 bool graph_same_value(const struct value *a, const struct value *b);
-/* The same inputs and scalars by name, and the same outputs by name and declaration. */
+/* Do both graphs have the same inputs, scalars and outputs, by name and declaration, and do the
+ * outputs compute the same? */
 bool graph_same(const struct graph *a, const struct graph *b);
-/* Compares sizes by form, so attributes of two graphs compare. */
+/* Compares sizes by canonical form, so the attributes may belong to different graphs. */
 bool attr_equal(const struct attr *a, const struct attr *b);
 /*
  * The factors of a product or the terms of a sum, from left to right; `op` is OP_MUL or OP_ADD. A

@@ -13,10 +13,10 @@ enum { MAX_ROUNDS = 32, MAX_WORK = 16 * GRAPH_MAX_VALUES };
 
 struct walk {
     struct graph *g;
-    /* What takes the place of a value whose operands are done; NULL: it stays. */
+    /* Returns the value that replaces v, whose operands are done; NULL if v stays. */
     const struct value *(*step)(struct graph *g, const struct value *v);
-    bool may_refuse; /* an operation may refuse its new operands: it keeps the old ones */
-    VEC(const struct value *) done; /* by id; NULL: not yet */
+    bool may_refuse; /* if an operation refuses its new operands, it keeps the old ones */
+    VEC(const struct value *) done; /* by id: the rewritten value; NULL: not yet rewritten */
     unsigned work;                  /* values looked at */
     struct err *err;
 };
@@ -35,7 +35,7 @@ static void set_done(struct walk *w, const struct value *v, const struct value *
 
 static const struct value *settle(struct walk *w, const struct value *v);
 
-/* The same operation on operands that are done. */
+/* Applies the same operation to the rewritten operands. */
 static const struct value *with_done_args(struct walk *w, const struct value *v)
 {
     const struct value *args[GRAPH_MAX_ARGS] = {NULL};
@@ -54,8 +54,8 @@ static const struct value *with_done_args(struct walk *w, const struct value *v)
     return made || !w->may_refuse ? made : v;
 }
 
-/* Rewrites v. It calls itself for operands that a rule has just made; those are few levels deep,
- * because walk_to() starts with the operands that were there before. */
+/* Rewrites v. The recursion is shallow: walk_to() has rewritten all operands that existed before,
+ * so only operands that a rule has just made are left. */
 static const struct value *settle(struct walk *w, const struct value *v)
 {
     const struct value *now = done(w, v), *next;
@@ -80,7 +80,7 @@ static const struct value *settle(struct walk *w, const struct value *v)
     return now;
 }
 
-/* Marks every value that v needs and that is not done. In order of ids, so nothing goes deep. */
+/* Marks every value that v needs and that is not done. Goes through the ids, without recursion. */
 static void mark_needed(const struct walk *w, const struct value *v, bool *needed)
 {
     needed[v->id] = true;
@@ -118,7 +118,7 @@ static const struct value *walk_one(struct graph *g, const struct value *v, bool
 
 /* ---- the normal form ------------------------------------------------------------------------- */
 
-/* Is v the number of elements `count`? */
+/* Is v equal to `count`, a number of elements? */
 static bool is_count(const struct value *v, const struct dim *count)
 {
     double number;

@@ -61,7 +61,7 @@ static const char *take_word(struct reader *r)
 
 static struct pattern *read_pattern(struct reader *r);
 
-/* The places of an operation, after "(". */
+/* Reads the operands and attributes of an operation, after "(". */
 static struct pattern *read_places(struct reader *r, struct pattern *p)
 {
     size_t want = p->nargs + op_attrs(p->op, NULL);
@@ -205,7 +205,7 @@ static size_t pattern_operands(const struct pattern *p, enum graph_op op,
     return n + 1;
 }
 
-/* Operands [done, n) of the pattern against those of the value that are left, in any order. */
+/* Matches operands [done, n) of the pattern with operands [done, n) of the value, in any order. */
 static bool match_orders(const struct pattern **p, const struct value **v, size_t done, size_t n,
                          struct bindings *b)
 {
@@ -317,7 +317,7 @@ static struct attr build_attr(const struct pattern *p, enum attr_kind kind,
     BUG("a rule's right side has an attribute of the wrong kind");
 }
 
-/* A whole number is an integer, as in Python. */
+/* A number without a fraction becomes a Python int, any other a float. */
 static const struct value *build_number(struct graph *g, double number)
 {
     bool whole = number == floor(number) && fabs(number) < 1e9;

@@ -3,11 +3,11 @@
  *
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
- * An operation has its operands first, then its attributes, all of them, in the order of its row.
- * A $name stands for any value or any attribute, and for the same one at every place. A number
- * matches a number, an integer attribute or a single axis of that value. `true` and `false` match
- * flags, `none` an operand or attribute that is absent, another word a text. Sums and products
- * match in any order and grouping, other commutative operations in both orders.
+ * An operation lists all its operands, then all its attributes, in the order of its row. A $name
+ * stands for any value or any attribute, and for the same one wherever it occurs. A number matches
+ * an equal number, integer attribute or single axis. `true` and `false` match bool attributes;
+ * `none` matches an operand or attribute that is absent; any other word matches an equal text. Sums
+ * and products match in any order and grouping, other commutative operations in both orders.
  *
  *     const struct pattern *p = pattern_parse(&arena, "mul($a, $a)");
  *     struct bindings b = BINDINGS_INIT;
@@ -42,18 +42,18 @@ struct bindings {
         .steps = PATTERN_STEPS \
     }
 
-/* NULL if the text is no pattern. */
+/* NULL if the text is not a pattern. */
 const struct pattern *pattern_parse(struct arena *a, const char *text);
-enum graph_op pattern_op(const struct pattern *p); /* the outermost; OP_COUNT for a lone $name */
+enum graph_op pattern_op(const struct pattern *p); /* outermost; OP_COUNT for a lone $name */
 
-/* Adds what the names stand for to `b`. After a failed match `b` is as before. */
+/* Adds to `b` what the names stand for. A failed match leaves `b` unchanged. */
 bool pattern_matches(const struct pattern *p, const struct value *v, struct bindings *b);
 /* Do x and y, in this order, match the two operands of the pattern? */
 bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
                          struct bindings *b);
 void pattern_bind(struct bindings *b, const char *name, const struct value *v);
 
-/* The value that the pattern says. NULL if the graph refuses one of its operations. */
+/* Builds the value that the pattern describes. NULL if the graph refuses one of its operations. */
 const struct value *pattern_build(struct graph *g, const struct pattern *p,
                                   const struct bindings *b);
 

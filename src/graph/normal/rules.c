@@ -2,8 +2,8 @@
  * rules.c - the rewrite rules of the graph: a value that matches the first text becomes the second.
  *
  * To add a rule, add a row to one of the three lists. Texts have the form of pattern.h: operands,
- * then all attributes, with the names and order of ops.def. A rule for a product may take two of
- * several factors; the others stay. A rule is skipped where its result would have another dtype or
+ * then all attributes, with the names and order of ops.def. A rule for a product may replace two of
+ * several factors; the others stay. A rule is skipped if its result would have another dtype or
  * shape than the value.
  */
 #include "graph/normal/rules.h"
@@ -21,7 +21,7 @@ struct rule {
     const char *from, *to;
 };
 
-/* The result is the same but for the order of roundings. */
+/* The results differ at most by rounding. */
 static const struct rule spellings[] = {
     {"mul($a, $a)", "square($a)"},
     {"pow($a, 2)", "square($a)"},
@@ -52,7 +52,7 @@ static const struct rule comparisons[] = {
     {"maximum($a, 0)", "relu($a)"},
 };
 
-/* Operations along axes as sums and extremes; $n is how many elements there are along them. */
+/* Operations along axes as sums and extremes; $n is the number of elements along those axes. */
 static const struct rule unfoldings[] = {
     {"mean($a, $axes, $keep)", "div(sum($a, $axes, $keep), $n)"},
     {"var($a, $axes, 0, $keep)",
@@ -124,7 +124,7 @@ static void parse_once(void)
         BUG("pthread_once failed");
 }
 
-/* ---- applying one ---------------------------------------------------------------------------- */
+/* ---- applying a rule ------------------------------------------------------------------------- */
 
 bool value_fits(const struct value *made, const struct value *v)
 {
@@ -145,7 +145,7 @@ const struct dim *reduced_count(struct graph *g, const struct value *v)
     return dim_product(&g->dims, sizes, axes->n);
 }
 
-/* Two of the factors of a product match the rule; the others stay, in their order. */
+/* Applies a rule to two factors of a product; the other factors stay, in their order. */
 static const struct value *apply_to_factors(struct graph *g, const struct pattern *from,
                                             const struct pattern *to, const struct value *v)
 {
@@ -189,7 +189,7 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
 {
     parse_once();
-    return v->weak ? NULL : apply(g, &all.spellings, v, NULL); /* weak: arithmetic of Python */
+    return v->weak ? NULL : apply(g, &all.spellings, v, NULL); /* weak: Python's arithmetic */
 }
 
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v)

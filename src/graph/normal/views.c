@@ -76,7 +76,7 @@ static const struct value *with_keepdim(struct graph *g, const struct value *v, 
     return graph_add(g, v->op, v->args, attrs, NULL);
 }
 
-/* The shape of the reduction if it kept, or dropped, the axes it reduces. Returns its rank. */
+/* The shape that the reduction would have with keepdim set to `keep`. Returns the rank. */
 static size_t reduced_shape(const struct value *v, bool keep, const struct dim **out)
 {
     const struct value *x = v->args[0];
@@ -169,7 +169,8 @@ static const struct dim *size_of(struct graph *g, const struct value *v)
     return whole ? dim_number(&g->dims, (int64_t)v->number) : NULL;
 }
 
-/* Python rounds down, sizes towards 0: both agree if nothing is left or neither is negative. */
+/* Python rounds a quotient down, sizes round towards 0. Both agree if nothing is left over or if
+ * neither operand is negative. */
 static const struct dim *floor_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     if (dim_is(b, 0))

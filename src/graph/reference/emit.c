@@ -110,7 +110,7 @@ static struct term emit_flip(struct emit *e, const struct value *v, struct place
     return emit_value(e, v->args[0], &q);
 }
 
-/* Outside of its operand a padded value is a number; the operand must not be read there. */
+/* In the padding the element is the fill number, and the operand must not be read. */
 static struct term emit_pad(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];

@@ -41,7 +41,7 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text)
     return arena_printf(e->u.arena, "hone_%s(%s)", dtype_name(t), text);
 }
 
-/* The row's text with the operands in it. */
+/* The row's text for one element in double, with the operands filled in. */
 static const char *row_text(struct emit *e, const char *real, const struct term *args)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -69,7 +69,7 @@ static const char *bool_text(enum graph_op op)
     }
 }
 
-/* Arithmetic that must wrap, as an expression of type uint64_t. */
+/* Integer arithmetic, which must wrap around, as an expression of type uint64_t. */
 static const char *whole_text(enum graph_op op)
 {
     switch (op) {
@@ -96,7 +96,7 @@ static const char *whole_text(enum graph_op op)
     }
 }
 
-/* Reals stay as they are: the truth is not rounded. */
+/* A cast to a float dtype changes nothing, because the truth is not rounded. */
 static const char *cast_text(struct emit *e, const struct value *v, const struct term *args)
 {
     if (dtype_is_float(v->dtype))
@@ -119,7 +119,7 @@ static const char *value_text(struct emit *e, const struct value *v, const struc
 
 /* ---- magnitudes ------------------------------------------------------------------------------ */
 
-/* The largest slope of functions whose slope is bounded; 0: not such a function. */
+/* The largest slope of a function whose slope is bounded; 0 for any other function. */
 static double slope_of(enum graph_op op)
 {
     switch (op) {
@@ -211,7 +211,7 @@ static const char *mag_text(struct emit *e, const struct value *v, const char *f
     case OP_REMAINDER:
     case OP_FMOD:
         return t[0].m;
-    case OP_CAST: /* a fraction that is cut off was there */
+    case OP_CAST: /* a cast to an integer cuts the fraction off */
         return dtype_is_float(v->dtype) ? t[0].m : NULL;
     case OP_TANHSHRINK:
         return arena_printf(a, "%s + fabs(tanh(%s))", t[0].m, t[0].v);
@@ -228,7 +228,7 @@ static const char *mag_text(struct emit *e, const struct value *v, const char *f
     }
 }
 
-/* Is the magnitude |f| where those of the operands are |value|? */
+/* Is the magnitude of the result |f| if the magnitude of each operand is |value|? */
 static bool keeps_exact(enum graph_op op)
 {
     switch (op) {
@@ -248,7 +248,7 @@ static bool keeps_exact(enum graph_op op)
     }
 }
 
-/* Does the magnitude depend on that of operand k? */
+/* Does the magnitude depend on the magnitude of operand k? */
 static bool reads_mag(enum graph_op op, uint32_t k)
 {
     switch (op) {

@@ -2,7 +2,7 @@
  * emit_line.c - values of which one unit makes many elements: scans (a line along the axis),
  * attention (a row of the result), index_add (everything with one index).
  *
- * Units are in the order of the elements that they make, with the line's axis left out.
+ * Units are numbered in the order of the elements that they make, without the line's axis.
  */
 #include <string.h>
 
@@ -20,7 +20,8 @@ static uint32_t axis_of(const struct value *v)
     return v->op == OP_ATTENTION ? v->rank - 1 : (uint32_t)value_attr(v, "dim")->ints[0];
 }
 
-/* The axes that units go over: for index_add those up to its own, for others all but their own. */
+/* The axes that number the units: for index_add the axes up to and including `dim`, for others all
+ * axes but the line's. */
 static uint32_t unit_axes(const struct value *v, uint32_t *axes)
 {
     uint32_t n = 0, axis = axis_of(v);
@@ -39,7 +40,7 @@ const struct dim *emit_lines(struct emit *e, const struct value *v)
     return d;
 }
 
-/* The place of the unit's elements, as far as the unit tells. */
+/* The place of the unit's elements along the axes that number the units; the rest is open. */
 static struct place unit_place(struct emit *e, const struct value *v)
 {
     uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
@@ -97,12 +98,12 @@ static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 
 struct attention {
     const struct value *v;
-    struct place row; /* of the result, its last axis open */
+    struct place row; /* of the result; its last axis is not set */
     const char *scale;
     struct index keys; /* how many */
 };
 
-/* q . k * scale, and the mask, of key j. */
+/* The score of key j: q . k * scale, with the mask applied. */
 static const char *score(struct emit *e, struct attention *a, struct index j)
 {
     const struct value *q = a->v->args[0], *k = a->v->args[1], *mask = a->v->args[3];
@@ -153,8 +154,8 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* Two passes over the keys: the largest score, then the weighted sum of the values. A row without
- * any key is 0, as PyTorch has it. */
+/* Two passes over the keys: the largest score, then the weighted sum of the values. A row in
+ * which the mask leaves no key is 0, as in PyTorch. */
 static void attention_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];
@@ -197,7 +198,7 @@ static void attention_line(struct emit *e, const struct value *v, bool with_mag)
 
 /* ---- index_add ------------------------------------------------------------------------------- */
 
-/* Loops over the axes behind the index's own and puts them into both places. */
+/* Opens loops over the axes after `dim` and sets their indices in both places. */
 static uint32_t inner_loops(struct emit *e, const struct value *v, struct place *a, struct place *b,
                             struct scope **opened)
 {

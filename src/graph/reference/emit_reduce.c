@@ -1,6 +1,7 @@
 /*
  * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, losses,
- * bags. A large reduction to few elements takes two phases: partial results, then the rest.
+ * bags. A large reduction to few elements takes two phases: the first makes partial results, the
+ * second combines them.
  */
 #include <string.h>
 
@@ -55,7 +56,7 @@ static struct collector collect_start(struct emit *e, enum collect kind)
     return c;
 }
 
-/* The first of the largest; a NaN is larger than any number and stays. */
+/* Chooses the first of the largest elements. A NaN counts as larger than any number. */
 static void collect_choice(struct emit *e, const struct collector *c, struct term t,
                            const char *index)
 {
@@ -66,7 +67,7 @@ static void collect_choice(struct emit *e, const struct collector *c, struct ter
         better = arena_printf(e->u.arena, "%s < 0 || (%s)", c->m, better);
     struct index take = index_text(&e->u, scope_depth(e->u.at), "%s", better);
     unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, is_arg(c->kind) ? index : t.m, c->m);
-    if (is_arg(c->kind)) /* only the loop itself reads it */
+    if (is_arg(c->kind)) /* only the loop itself reads the value */
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
         unit_set(&e->u, c->v, "= %s ? %s : %s", take.text, t.v, c->v);
@@ -98,7 +99,8 @@ static struct term collect_end(struct emit *e, const struct collector *c, enum d
 
 /* ---- the elements of a reduction ------------------------------------------------------------- */
 
-/* The axes that go: of the operand of a reduction, or the one that a product sums over. */
+/* The sizes of the axes that disappear: those that a reduction removes from its operand, or the one
+ * that a product sums over. */
 static uint32_t reduced_axes(const struct value *v, const struct dim **out)
 {
     const struct value *a = v->args[0];
@@ -130,7 +132,7 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* Operand number `which` of a product at this row, column and place along the sum. */
+/* The element of operand `which` of a product for this row and column, at this place of the sum. */
 static struct term factor(struct emit *e, const struct value *v, uint32_t which, struct place *kept,
                           struct index k)
 {
@@ -257,7 +259,8 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The place in the image below tap `tap` of the window; adds to `inside` what keeps it inside. */
+/* The index in the image that lies under tap `tap` of the window. Adds the condition that this
+ * index is inside the image to `inside`. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -303,7 +306,7 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
     place_set(&window, 0, out);
     c = loop_over(e, w->shape[1], opened, &loops);
     place_set(&window, 1, c);
-    if (!dim_is(groups, 1)) { /* the group's first channel */
+    if (!dim_is(groups, 1)) { /* start at the group's first channel */
         struct index each = index_dim(&e->u, dim_div(&e->g->dims, w->shape[0], groups));
         struct index first =
             index_mul(&e->u, index_div(&e->u, out, each), index_dim(&e->u, w->shape[1]));

@@ -1,4 +1,5 @@
-/* lower.c - see lower.h. Each composite operation has a function that says it in simpler ones. */
+/* lower.c - see lower.h. Each composite operation has a function that builds it from simpler ones.
+ */
 #include "graph/reference/lower.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@
 struct lower {
     const struct graph *from;
     struct graph *g;
-    const struct value **made;              /* one per value of `from` */
-    const struct value *in[GRAPH_MAX_ARGS]; /* of the value at hand */
+    const struct value **made;              /* one per value of `from`: its lowered value */
+    const struct value *in[GRAPH_MAX_ARGS]; /* lowered operands of the value at hand */
     struct attr attrs[GRAPH_MAX_ATTRS];
     const struct value *v; /* the value at hand, in `from` */
     struct err *err;
@@ -49,7 +50,7 @@ static const struct value *reduce(struct lower *l, enum graph_op op, const struc
     return a ? graph_add(l->g, op, &a, attrs, l->err) : NULL;
 }
 
-/* How many elements become one. */
+/* How many elements a reduction along the axes combines into one. */
 static const struct dim *count(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct dim *n = dim_number(&l->g->dims, 1);
@@ -75,7 +76,7 @@ static struct attr last_axes(const struct value *a, int64_t n)
     return axes;
 }
 
-/* The largest along the axes, or 0 where that is infinite: no difference with it is NaN. */
+/* The largest element along the axes, or 0 if that is infinite: inf - inf would be NaN. */
 static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct value *m = reduce(l, OP_AMAX, a, axes, true);
@@ -275,7 +276,7 @@ static lower_fn way_of(enum graph_op op)
     }
 }
 
-/* A size of `from` in the other graph's pool. */
+/* The same size in the lowered graph's pool. */
 static const struct dim *size_of(struct lower *l, const struct dim *d)
 {
     return d ? dim_parse(&l->g->dims, d->key, l->err) : NULL;

@@ -1,8 +1,8 @@
 /*
  * reference.c - see reference.h.
  *
- * Phases are written from the last to the first: by then it is known which magnitudes later phases
- * read, and only those are stored.
+ * Phases are written from the last to the first. When a phase is written, it is known which
+ * magnitudes the later phases read, and only those are stored.
  */
 #include "graph/reference/reference.h"
 
@@ -32,7 +32,7 @@ static void write_output(struct emit *e, const struct sink *s)
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     struct term t = emit_value(e, s->v, &p);
     if (!s->output)
-        BUG("a sink of an output has none");
+        BUG("a SINK_OUTPUT has no output");
     if (term_is_exact(&t))
         unit_do(&e->u, "OUT(%s, unit, %s)", s->output->name, t.v);
     else
@@ -69,7 +69,8 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Sinks [first, end) with the same level and as many units make one phase. */
+/* Consecutive sinks with the same level and the same number of units make one phase. Returns the
+ * first sink of the phase that ends before `end`. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
@@ -79,7 +80,7 @@ static size_t phase_start(const struct sink_vec *v, size_t end)
     return first;
 }
 
-/* Which magnitudes the text reads. */
+/* Notes which magnitudes the text reads. */
 static void note_magnitudes(struct writer *w, const char *text)
 {
     for (const char *p = text; (p = strstr(p, "MAG")); p += 3) {

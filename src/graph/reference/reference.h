@@ -9,12 +9,12 @@
  *
  * Everything is computed in double, nothing is rounded between operations. Magnitudes follow the
  * rules in emit.h. Phases:
- *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once is stored in
- *    scratch by a phase of its own, and so is an elementwise value that is read often and not
- * cheap. Other values are computed where they are read.
- *  - Scans, attention and index_add have a phase whose units make a line each.
+ *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
+ *    its own, which stores it in scratch. So has an elementwise value that is read often and is not
+ *    cheap. Other values are computed where they are read.
+ *  - Scans, attention and index_add have a phase in which each unit makes a line of elements.
  *  - Reductions over all or several axes and products with a vector have two phases.
- *  - The last phases write the outputs. Units are in the order of the elements that they make.
+ *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
 #define GRAPH_REFERENCE_REFERENCE_H

@@ -6,14 +6,16 @@
 
 #include "base/util.h"
 
-/* Work of one element, in operations; a loop counts as HEAVY. Reads of one element: MANY where the
- * number depends on a size. */
+/* HEAVY: the work of an element that needs a loop; other work is counted in operations. MANY: the
+ * reads of an element if their number depends on a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* A value that costs no more is computed again wherever it is read. */
+/* A value is computed again wherever it is read if one element costs at most CHEAP, or if all reads
+ * of it together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
 
-/* Where a value is read: 0 nowhere yet, -1 at several places, else the number of the place. Two
- * reads at one place are one: the unit computes the element once. */
+/* A site is a place in the text where a value is read: 0 nowhere yet, -1 at several sites, else the
+ * number of the site. Two reads at one site count as one, because the unit computes the element
+ * once. */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
 struct planner {
@@ -40,7 +42,7 @@ static bool batch_repeats(const struct value *v, const struct value *a)
     return value_repeats(&own, &batch);
 }
 
-/* How often one evaluation of all of v reads an element of its operand k. */
+/* How often computing all elements of v reads each element of operand k. */
 static int64_t fan(const struct value *v, uint32_t k)
 {
     const struct value *a = v->args[k];
@@ -78,7 +80,7 @@ static void weigh(struct planner *p, const struct value *v)
     for (uint32_t k = 0; k < v->nargs && w < HEAVY; k++) {
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
-            continue; /* absent, or stored in any case */
+            continue; /* absent, or certain to be stored */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
@@ -104,7 +106,7 @@ static void add_reads(struct planner *p, const struct value *a, int64_t reads, i
     p->reads[a->id] = MIN(p->reads[a->id] + reads, MANY);
 }
 
-/* Tells v's operands how v reads them; v's own readers have done so. */
+/* Counts how v reads its operands. All readers of v must have been counted before. */
 static void read_operands(struct planner *p, const struct value *v)
 {
     bool stored = p->s->store[v->id].is_stored;
@@ -117,7 +119,7 @@ static void read_operands(struct planner *p, const struct value *v)
         bool in_place = op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a);
         int64_t reads = MIN(times * fan(v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
-            reads = MANY; /* a part takes many elements; loops inside it are a phase of their own */
+            reads = MANY; /* many elements in a part: an operand with a loop is stored */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -125,7 +127,7 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Does a unit for each element of v do too much? */
+/* Would one unit for each element of v be too much work, so that v needs two steps? */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -162,7 +164,7 @@ static const struct dim *elements(struct planner *p, const struct value *v)
     return dim_product(&p->e->g->dims, v->shape, v->rank);
 }
 
-/* The sinks of v, when those of its operands are there. */
+/* Adds the sinks of v; the sinks of its operands have been added before. */
 static void add_sinks(struct planner *p, const struct value *v)
 {
     const struct store *s = &p->s->store[v->id];

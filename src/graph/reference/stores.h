@@ -14,7 +14,7 @@ enum sink_kind { SINK_VALUE, SINK_PART, SINK_LINES, SINK_OUTPUT };
 struct sink {
     enum sink_kind kind;
     const struct value *v;
-    const struct graph_output *output; /* SINK_OUTPUT; SINK_LINES that make an output */
+    const struct graph_output *output; /* SINK_OUTPUT; SINK_LINES that write one directly */
     unsigned level;
     const struct dim *units;
 };
@@ -22,7 +22,7 @@ VEC_DECL(sink_vec, struct sink);
 
 struct stores {
     struct store *store;                /* one per value */
-    const struct graph_output **direct; /* one per value: the output whose memory it uses */
+    const struct graph_output **direct; /* one per value: the output that it writes, or NULL */
     struct sink_vec sinks;              /* by level, then by units; largest outputs last */
 };
 

@@ -66,7 +66,7 @@ unsigned scope_depth(const struct scope *s)
     return s->depth;
 }
 
-/* The scope of that depth around here; guards do not matter. */
+/* The enclosing scope of that depth; conditions on the way do not matter. */
 static struct scope *scope_around(const struct unit_text *u, unsigned depth)
 {
     struct scope *s = u->at;
@@ -221,8 +221,8 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Which lines stay: from the last to the first, those whose name a later one reads. Loops that hold
- * nothing go, too. */
+/* Decides which lines stay. Going from the last line to the first, it keeps a line if a kept later
+ * line reads its name. Loops that become empty are dropped too. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
@@ -245,7 +245,7 @@ static void drop_unused(const struct unit_text *u, bool *stays)
         if (!stays[i])
             continue;
         kept += l->kind < LINE_OPEN;
-        if (l->kind == LINE_LET) /* what is before the "=" is its own name */
+        if (l->kind == LINE_LET) /* before the "=" is the name that the line defines */
             mark_used(strchr(l->text, '='), used, u->names);
         else if (l->kind == LINE_SET)
             mark_used(strchr(l->text, ' '), used, u->names);
@@ -286,7 +286,7 @@ static const char *name_in_c(struct unit_text *u, const char *s, size_t n)
 
 static const char *expr_in_c(struct unit_text *u, const char *s, size_t n);
 
-/* f(a, b, c): hone_size_f(a, hone_size_f(b, c)). Returns the end of the call. */
+/* Writes f(a, b, c) as hone_size_f(a, hone_size_f(b, c)). Returns the end of the call in s. */
 static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t n,
                         struct strbuf *out)
 {
@@ -307,7 +307,7 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* the last argument of several stands alone: f(a, f(b, c)) has one call less than arguments */
+    /* f(a, f(b, c)): n arguments need n - 1 calls */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
@@ -460,7 +460,7 @@ void place_set(struct place *p, uint32_t axis, struct index at)
     p->has_at[axis] = true;
 }
 
-/* Elements of the axes [first, end). */
+/* The number of elements of the axes [first, end). */
 static struct index extent(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);

@@ -2,9 +2,9 @@
  * unit_text.h - the text of one unit of a reference: statements, loops and index arithmetic.
  *
  * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
- * statement goes to the outermost scope that has all it depends on, so nothing is computed in a
- * loop that does not change there, and the same index or element is computed once. At the end every
- * statement whose name nobody reads is dropped.
+ * statement goes to the outermost scope that has everything it depends on. So an expression that
+ * does not change in a loop is computed before the loop, and the same index or element is computed
+ * once. At the end every statement whose name no other statement reads is dropped.
  *
  *     struct unit_text u;
  *     unit_init(&u, &arena, dims_to_c, ctx);
@@ -25,14 +25,14 @@
 #include "base/vec.h"
 #include "graph/graph.h"
 
-/* An integer of the unit: a name, a number, or an expression in parentheses. Depth: of the scope
- * that it needs; 0 is the body. */
+/* An integer in the unit's text: a name, a number, or an expression in parentheses. `depth` is the
+ * depth of the outermost scope in which it is known; 0 is the body. */
 struct index {
     const char *text;
     unsigned depth;
 };
 
-/* A double of the unit and how large the terms were that it was added up from. */
+/* A double in the unit's text, and its magnitude: how large the terms were that it adds up. */
 struct term {
     const char *v, *m;
     unsigned depth;
@@ -44,12 +44,12 @@ struct unit_text {
     struct arena *arena;
     const struct graph *graph; /* tells axes from scalars */
     struct scope *body, *at;
-    unsigned names; /* given so far */
+    unsigned names; /* how many names have been given */
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
 void unit_release(struct unit_text *u);
-/* The statements that matter, indented by one level. */
+/* Writes the statements that are not dropped, indented by one level. */
 void unit_write(struct unit_text *u, struct strbuf *out);
 
 /* ---- indices --------------------------------------------------------------------------------- */
@@ -66,14 +66,16 @@ struct index index_mod(struct unit_text *u, struct index a, struct index b);
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A size as an expression of C: AX() around axes, SC() around scalars; an atom. */
+/* A size as a C expression, with AX() around axes and SC() around scalars. The expression needs no
+ * further parentheses. */
 const char *dim_in_c(struct unit_text *u, const struct dim *d);
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
 unsigned scope_depth(const struct scope *s);
-/* Goes to the scope of a statement that reads memory: that depth, but not outside the conditions
- * that guard it. The caller puts u->at back. */
+/* Sets the current scope for a statement that reads memory: the scope of that depth, or the
+ * innermost condition if that is deeper, because a guarded read must stay guarded. Returns the
+ * scope before; the caller restores u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
 /* "const double N = ..." in the current scope; returns the name. */
@@ -82,21 +84,21 @@ const char *unit_let(struct unit_text *u, const char *fmt, ...)
 /* "double N = ..." that unit_set() changes. */
 const char *unit_var(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* "name op= ..."; dropped if nobody reads the name afterwards. */
+/* "name op= ..."; dropped if no later statement reads the name. */
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* A statement that stays. */
+/* A statement that is never dropped. */
 void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). */
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out);
-/* if (condition): nothing inside moves out of it. */
+/* if (condition): no read of memory inside it moves out of it. */
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void unit_close(struct unit_text *u, struct scope *was);
 
-/* What was computed before for a key, if it is still in scope. */
+/* Finds the term that was computed before for a key; false if it is not in scope here. */
 bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
 void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
 
@@ -111,7 +113,7 @@ struct place {
 };
 
 struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear);
-struct place place_empty(uint32_t rank, const struct dim *const *shape); /* to be set */
+struct place place_empty(uint32_t rank, const struct dim *const *shape); /* no index is set yet */
 void place_set(struct place *p, uint32_t axis, struct index at);
 struct index place_at(struct unit_text *u, struct place *p, uint32_t axis);
 struct index place_number(struct unit_text *u, struct place *p);
