@@ -182,14 +182,14 @@ static int fill(struct value *v, const struct value *const *args, const struct a
     for (uint32_t i = 0; i < v->nargs; i++) {
         v->args[i] = args ? args[i] : NULL;
         if (!v->args[i] && !p[i].optional)
-            return err_set(err, ERR_INPUT, "%s lacks its operand '%s'", op_row(v->op)->name,
+            return err_set(err, ERR_INPUT, "%s needs its operand '%s'", op_row(v->op)->name,
                            p[i].name);
     }
     v->nattrs = op_attrs(v->op, &p);
     for (uint32_t i = 0; i < v->nattrs; i++) {
         v->attrs[i] = attrs && attrs[i].kind != ATTR_NONE ? attrs[i] : p[i].value;
         if (v->attrs[i].kind != ATTR_NONE && v->attrs[i].kind != p[i].kind)
-            return err_set(err, ERR_INPUT, "%s: its attribute '%s' is of another kind",
+            return err_set(err, ERR_INPUT, "%s: the attribute '%s' has the wrong kind",
                            op_row(v->op)->name, p[i].name);
     }
     return 0;
@@ -323,7 +323,7 @@ static int verify_value(const struct graph *g, const struct value *v, struct err
     for (uint32_t i = 0; i < v->nargs; i++)
         if (v->args[i] && (v->args[i]->id >= v->id || v->args[i]->id >= g->values.n ||
                            g->values.items[v->args[i]->id] != v->args[i]))
-            return err_set(err, ERR_INTERNAL, "value %u (%s) has an operand of a later id", v->id,
+            return err_set(err, ERR_INTERNAL, "value %u (%s) has an operand with a later id", v->id,
                            op_row(v->op)->name);
     return 0;
 }

@@ -227,7 +227,7 @@ static bool same_sizes(const struct dim *const *a, const struct dim *const *b, u
 
 static int rule_leaf(struct infer *x)
 {
-    return err_set(x->err, ERR_INTERNAL, "%s is no operation", name_of(x));
+    return err_set(x->err, ERR_INTERNAL, "%s is a leaf, not an operation", name_of(x));
 }
 
 static int rule_same(struct infer *x)
@@ -264,7 +264,7 @@ static int rule_test(struct infer *x)
 static int rule_where(struct infer *x)
 {
     if (x->v->args[0]->dtype != DT_BOOL)
-        return err_set(x->err, ERR_INPUT, "where chooses by a bool, not by %s",
+        return err_set(x->err, ERR_INPUT, "where takes a bool condition, not %s",
                        dtype_name(x->v->args[0]->dtype));
     promote_args(x, 1);
     x->v->weak &= x->v->args[0]->weak; /* a condition that is a tensor makes the result a tensor */
@@ -376,8 +376,8 @@ static int rule_norm(struct infer *x)
         if (!w)
             continue;
         if (w->rank != n)
-            return err_set(x->err, ERR_INPUT, "%s: its weights have %u axes, not %lld", name_of(x),
-                           w->rank, (long long)n);
+            return err_set(x->err, ERR_INPUT, "%s: the weight or bias has %u axes, not %lld",
+                           name_of(x), w->rank, (long long)n);
         for (uint32_t d = 0; d < w->rank; d++)
             if (same_size(x, w->shape[d], a->shape[a->rank - w->rank + d], "weights") < 0)
                 return -1;
@@ -474,7 +474,8 @@ static int rule_conv(struct infer *x)
     const struct value *a = v->args[0], *w = v->args[1], *bias = v->args[2];
     struct attr *groups = attr_at(x, "groups");
     if (a->rank < 3 || w->rank != a->rank)
-        return err_set(x->err, ERR_INPUT, "conv of %u axes with a window of %u", a->rank, w->rank);
+        return err_set(x->err, ERR_INPUT, "conv: the input has %u axes and the window has %u",
+                       a->rank, w->rank);
     uint32_t n = a->rank - 2;
     if (spatial_ints(x, "stride", n, 1) < 0 || spatial_ints(x, "dilation", n, 1) < 0 ||
         spatial_dims(x, "before", n) < 0 || spatial_dims(x, "after", n) < 0)
@@ -488,7 +489,7 @@ static int rule_conv(struct infer *x)
                   "channels of a group") < 0)
         return -1;
     if (bias && (bias->rank != 1 || same_size(x, bias->shape[0], w->shape[0], "bias") < 0))
-        return err_set(x->err, ERR_INPUT, "conv: its bias is not one value for each channel");
+        return err_set(x->err, ERR_INPUT, "conv: the bias must have one value for each channel");
     v->rank = a->rank;
     v->shape[0] = a->shape[0];
     v->shape[1] = w->shape[0];
@@ -510,7 +511,7 @@ static int check_mask(struct infer *x)
     scores[n - 1] = k->shape[n - 2];
     memcpy(both, scores, sizeof both);
     if (mask->rank > n || broadcast_with(x, mask, &rank, both) < 0 || !same_sizes(both, scores, n))
-        return err_set(x->err, ERR_INPUT, "attention: its mask does not broadcast to scores");
+        return err_set(x->err, ERR_INPUT, "attention: the mask does not broadcast to the scores");
     return 0;
 }
 
@@ -519,7 +520,8 @@ static int rule_attention(struct infer *x)
     struct value *v = x->v;
     const struct value *q = v->args[0], *k = v->args[1], *w = v->args[2];
     if (q->rank < 2 || k->rank != q->rank || w->rank != q->rank)
-        return err_set(x->err, ERR_INPUT, "attention takes query, key and value of as many axes");
+        return err_set(x->err, ERR_INPUT,
+                       "attention takes query, key and value with the same number of axes");
     uint32_t n = q->rank;
     if (same_size(x, q->shape[n - 1], k->shape[n - 1], "head size") < 0 ||
         same_size(x, k->shape[n - 2], w->shape[n - 2], "keys and values") < 0)
@@ -568,8 +570,9 @@ static int rule_index_add(struct infer *x)
     if (needs_whole(x, 1) < 0 || one_axis(x, dim) < 0 || fix_axes(x, dim, a->rank, true) < 0)
         return -1;
     if (index->rank != 1 || source->rank != a->rank)
-        return err_set(x->err, ERR_INPUT,
-                       "index_add takes a vector of indices and a source of as many axes");
+        return err_set(
+            x->err, ERR_INPUT,
+            "index_add takes a vector of indices and a source with as many axes as input");
     for (uint32_t i = 0; i < a->rank; i++)
         if (same_size(x, source->shape[i],
                       i == (uint32_t)dim->ints[0] ? index->shape[0] : a->shape[i], "source") < 0)
@@ -616,9 +619,9 @@ static int rule_reshape(struct infer *x)
     take_type(v);
     v->rank = (uint32_t)shape->n;
     memcpy(v->shape, shape->dims, sizeof v->shape);
-    return dim_same(was, is)
-               ? 0
-               : err_set(x->err, ERR_INPUT, "reshape of %s elements to %s", was->text, is->text);
+    return dim_same(was, is) ? 0
+                             : err_set(x->err, ERR_INPUT, "reshape cannot turn %s elements into %s",
+                                       was->text, is->text);
 }
 
 static int rule_expand(struct infer *x)
@@ -635,7 +638,7 @@ static int rule_expand(struct infer *x)
         return -1;
     return rank == v->rank && same_sizes(both, v->shape, rank)
                ? 0
-               : err_set(x->err, ERR_INPUT, "expand to a smaller shape");
+               : err_set(x->err, ERR_INPUT, "expand cannot make a shape smaller");
 }
 
 static int rule_permute(struct infer *x)
@@ -704,7 +707,7 @@ static int rule_pad(struct infer *x)
         return err_set(x->err, ERR_INPUT, "pad needs a number before and after each axis");
     for (uint32_t i = 0; i < v->rank; i++) {
         if (before->ints[i] < 0 || after->ints[i] < 0)
-            return err_set(x->err, ERR_INPUT, "pad by a negative number");
+            return err_set(x->err, ERR_INPUT, "pad cannot take a negative number");
         v->shape[i] = dim_add(p, v->shape[i], dim_number(p, before->ints[i]));
         v->shape[i] = dim_add(p, v->shape[i], dim_number(p, after->ints[i]));
     }
