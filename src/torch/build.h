@@ -2,8 +2,8 @@
  * build.h - builders: each makes the value, or the object, that one function of PyTorch returns.
  *
  * functions.c names them. `arg` holds one object for each parameter of the function's row, in
- * order, with defaults filled in; `op` is the row's operation, for builders that serve several
- * functions. A builder returns NULL, or false, with the reason in build.err.
+ * order, with defaults filled in. `op` is the row's operation, for builders that serve several
+ * functions. A builder that refuses returns NULL or false, with the reason in build.err.
  */
 #ifndef TORCH_BUILD_H
 #define TORCH_BUILD_H
@@ -63,7 +63,7 @@ VALUE_BUILDER(build_cross_entropy);
 VALUE_BUILDER(build_triplet);
 
 /* build_product.c: products, convolutions, attention, indices */
-VALUE_BUILDER(build_matmul); /* op is not used; ranks are checked by the others */
+VALUE_BUILDER(build_matmul); /* does not use op; the builders below check ranks */
 VALUE_BUILDER(build_mm);
 VALUE_BUILDER(build_bmm);
 VALUE_BUILDER(build_mv);
@@ -78,7 +78,7 @@ VALUE_BUILDER(build_embedding);
 VALUE_BUILDER(build_embedding_bag);
 VALUE_BUILDER(build_index_select);
 VALUE_BUILDER(build_index_add);
-/* einsum's operands are as many as it names. */
+/* einsum takes as many operands as its string names. */
 const struct value *build_einsum(struct build *b, const char *spec, const struct object *operands,
                                  size_t n);
 
@@ -108,7 +108,7 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* An integer tensor without casts to a wider integer: the rows it names are the same. */
+/* The tensor under casts to a wider integer: as an index it names the same rows. */
 const struct value *index_source(const struct value *v);
 
 #endif

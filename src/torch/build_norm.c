@@ -2,7 +2,7 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* The last axes must have these sizes; how many they are, or 0 with the reason. */
+/* Checks that the last axes have these sizes. Returns how many axes, or 0 with the reason. */
 static size_t normalized_axes(struct build *b, const struct value *a, const struct object *o)
 {
     const struct dim *d[GRAPH_MAX_RANK];
@@ -10,7 +10,7 @@ static size_t normalized_axes(struct build *b, const struct value *a, const stru
     if (!need_dims(b, o, "normalized_shape", d, &n))
         return 0;
     if (!n || n > a->rank) {
-        refuse(b, "normalized_shape names %zu of %u axes", n, a->rank);
+        refuse(b, "normalized_shape names %zu axes of a tensor with %u", n, a->rank);
         return 0;
     }
     for (size_t i = 0; i < n; i++) {
@@ -60,7 +60,7 @@ VALUE_BUILDER(build_rms_norm)
     return args[2] ? make_op(b, OP_RMS_NORM, args, "axes", &axes, NO_MORE) : NULL;
 }
 
-/* A vector with a value for each channel, the second of `rank` axes. */
+/* A vector with a value for each channel, reshaped to `rank` axes; the channel is the second. */
 static const struct value *by_channel(struct build *b, const struct object *o, const char *name,
                                       uint32_t rank)
 {
@@ -84,7 +84,8 @@ VALUE_BUILDER(build_batch_norm)
     if (!x || !eps || !need_bool(b, &arg[5], "training", &training))
         return NULL;
     if (training || obj_is_none(&arg[1]) || obj_is_none(&arg[2]))
-        return refuse_value(b, "batch_norm is known with running statistics, not while training");
+        return refuse_value(
+            b, "batch_norm is supported only with running statistics, not while training");
     if (x->rank < 2)
         return refuse_value(b, "batch_norm needs at least 2 axes");
     const struct value *mean = by_channel(b, &arg[1], "running_mean", x->rank),
@@ -151,6 +152,6 @@ VALUE_BUILDER(build_triplet)
         return NULL;
     if (!obj_is(&arg[4], 2) || !obj_is(&arg[6], 0) || !obj_is_none(&arg[7]) ||
         !obj_is_none(&arg[8]))
-        return refuse_value(b, "triplet_margin_loss is known with p=2 and without swap");
+        return refuse_value(b, "triplet_margin_loss is supported only with p=2 and without swap");
     return make_op(b, OP_TRIPLET_MARGIN_LOSS, args, "reduction", &how, NO_MORE);
 }

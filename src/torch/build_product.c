@@ -97,13 +97,13 @@ static bool add_label(struct build *b, struct labels *l, char c)
 {
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (!letter || has_label(l, c) || l->n == GRAPH_MAX_RANK)
-        return refuse(b, "einsum is known for distinct letters, at most %d for a tensor",
+        return refuse(b, "einsum is supported only with distinct letters, at most %d for a tensor",
                       GRAPH_MAX_RANK);
     l->s[l->n++] = c;
     return true;
 }
 
-/* Labels of `of`, in its order, for which the two others have or have not them. */
+/* The labels of `of`, in its order, that are in p if `in_p` (else not in p) and likewise in q. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -133,7 +133,7 @@ static const struct value *in_order(struct build *b, const struct value *v,
     return v ? permute_to(b, v, axes) : NULL;
 }
 
-/* Sums over the labels that `keep` lacks; *l becomes what is left. */
+/* Sums over the labels that `keep` lacks; *l becomes the remaining labels. */
 static const struct value *sum_others(struct build *b, const struct value *v, struct labels *l,
                                       const struct labels *keep)
 {
@@ -162,7 +162,7 @@ static size_t label_sizes(const struct value *v, const struct labels *has,
     return some->n;
 }
 
-/* A label of both operands has one size. */
+/* Checks that a label of both operands has the same size in both. */
 static bool same_labels(struct build *b, const struct value *a, const struct labels *la,
                         const struct value *c, const struct labels *lc)
 {
@@ -177,7 +177,8 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Two operands: batch labels, those of one operand only, and those summed over. */
+/* Contracts two operands with a matmul. A label is a batch label, a label of only one operand, or
+ * one that is summed over. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -206,7 +207,8 @@ static const struct value *contracted(struct build *b, const struct value *a, st
     struct dim_pool *pool = &b->g->dims;
     size_t nb = label_sizes(a, &oa, &batch, da), all = nb;
     if (nb + 2 > GRAPH_MAX_RANK || got.n > GRAPH_MAX_RANK)
-        return refuse_value(b, "einsum needs more than %d axes on the way", GRAPH_MAX_RANK);
+        return refuse_value(b, "einsum needs an intermediate value of more than %d axes",
+                            GRAPH_MAX_RANK);
     if (!same_labels(b, a, &oa, c, &oc))
         return NULL;
     memcpy(dc, da, sizeof dc);
@@ -228,7 +230,8 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
     size_t at = 0;
     const char *arrow = strstr(spec, "->");
     if (!arrow || n < 1 || n > 2)
-        return refuse_value(b, "einsum is known for one or two tensors, with '->' and a result");
+        return refuse_value(
+            b, "einsum is supported only for one or two tensors, with '->' and a result");
     for (const char *s = spec; s < arrow; s++) {
         if (*s == ' ')
             continue;
@@ -260,7 +263,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* One number for every axis, or one for each. */
+/* Reads one number for all axes, or a tuple with one for each axis. */
 static bool each_axis(struct build *b, const struct object *o, const char *name, size_t axes,
                       const struct object **out)
 {
@@ -288,7 +291,8 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* What stands before and after each spatial axis. 'same' puts the odd one behind. */
+/* The padding before and after each spatial axis. If the padding of 'same' is odd, the extra
+ * element comes after. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
                        const struct dim **before, const struct dim **after)
@@ -375,7 +379,7 @@ VALUE_BUILDER(build_attention)
     if (!obj_is_none(&arg[6]) && !(args[4] = need_value(b, &arg[6], "scale")))
         return NULL;
     if (!obj_is(&arg[4], 0) || !obj_is(&arg[7], 0))
-        return refuse_value(b, "attention with dropout or enable_gqa is not known");
+        return refuse_value(b, "attention with dropout or enable_gqa is not supported");
     struct attr causal = attr_bool(is_causal);
     return make_op(b, OP_ATTENTION, args, "causal", &causal, NO_MORE);
 }
@@ -396,7 +400,7 @@ static const struct value *rows(struct build *b, const struct value *table,
 VALUE_BUILDER(build_embedding)
 {
     if (!obj_is_none(&arg[3]))
-        return refuse_value(b, "embedding with max_norm is not known");
+        return refuse_value(b, "embedding with max_norm is not supported");
     const struct value *table = need_tensor(b, &arg[1], "weight");
     if (table && table->rank != 2)
         return refuse_value(b, "embedding's weight has %u axes, not 2", table->rank);
@@ -445,7 +449,7 @@ VALUE_BUILDER(build_embedding_bag)
         return refuse_value(b, "embedding_bag with max_norm, per_sample_weights or padding_idx is "
                                "not known");
     if (!obj_is(&arg[9], 1))
-        return refuse_value(b, "embedding_bag is known with include_last_offset=True only");
+        return refuse_value(b, "embedding_bag is supported only with include_last_offset=True");
     if (arg[6].kind != OBJ_TEXT)
         return refuse_value(b, "embedding_bag's mode must be 'sum', 'mean' or 'max'");
     struct attr mode = attr_text(arg[6].text);

@@ -15,7 +15,7 @@ static const struct value *reduced(struct build *b, enum graph_op op, const stru
     return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
-/* The tensor, in the dtype that a dtype= asks for. */
+/* The input, cast to the dtype that the dtype argument asks for. */
 static const struct value *input_as(struct build *b, const struct object *input,
                                     const struct object *dtype)
 {
@@ -100,7 +100,7 @@ static const struct value *norm_of(struct build *b, const struct value *a, doubl
     if (isinf(p))
         return reduced(b, p > 0 ? OP_AMAX : OP_AMIN, op1(b, OP_ABS, a), dim, keepdim);
     if (!(p > 0))
-        return refuse_value(b, "a norm of the order %g is not known", p);
+        return refuse_value(b, "a norm of the order %g is not supported", p);
     if (!need_axes(b, dim, a->rank, &axes) || !need_bool(b, keepdim, "keepdim", &yes))
         return NULL;
     keep = attr_bool(yes);
@@ -126,14 +126,15 @@ VALUE_BUILDER(build_vector_norm)
     return build_norm(b, op, arg);
 }
 
-/* With an order, and two axes or a matrix, it is a norm of matrices. */
+/* With an order, and two axes or a matrix, linalg.norm is a norm of matrices: not supported. */
 VALUE_BUILDER(build_linalg_norm)
 {
     const struct value *a = need_tensor(b, &arg[0], "A");
     bool ordered = !obj_is_none(&arg[1]) && !obj_is_text(&arg[1], "fro");
     bool one_axis = arg[2].kind == OBJ_INT || (arg[2].kind == OBJ_TUPLE && arg[2].n == 1);
     if (a && ordered && !one_axis && !(a->rank == 1 && obj_is_none(&arg[2])))
-        return refuse_value(b, "norms of matrices are not known; vector_norm is that of all axes");
+        return refuse_value(
+            b, "norms of matrices are not supported; vector_norm takes the norm over all axes");
     return a ? build_norm(b, op, arg) : NULL;
 }
 
@@ -160,7 +161,7 @@ static const struct value *pooled(struct build *b, enum graph_op op, const struc
     const struct object last[] = {obj_number(b, -2), obj_number(b, -1)};
     const struct object dims = obj_tuple(b, last + 2 - axes, axes);
     return one ? reduced(b, op, need_tensor(b, &arg[0], "input"), &dims, &keep)
-               : refuse_value(b, "adaptive pooling is known to an output_size of 1 only");
+               : refuse_value(b, "adaptive pooling is supported only with an output_size of 1");
 }
 
 VALUE_BUILDER(build_pool1d)
@@ -184,7 +185,8 @@ static bool pair_of(struct build *b, struct object values, struct object indices
     return true;
 }
 
-/* Of all elements, of two tensors, or along an axis: then values and indices. */
+/* max and min: of all elements, of two tensors, or along an axis. Along an axis the result is a
+ * pair of values and indices. */
 static bool extreme(struct build *b, const struct object *arg, enum graph_op all,
                     enum graph_op where, enum graph_op two, struct object *out)
 {

@@ -23,7 +23,7 @@ VALUE_BUILDER(build_nothing)
 
 /* ---- other shapes ---------------------------------------------------------------------------- */
 
-/* Replaces the one size that is -1 by what the others leave of `total`. */
+/* Replaces the one size that is -1 by `total` divided by the other sizes. */
 static bool fill_size(struct build *b, const struct dim *total, const struct dim **d, size_t n)
 {
     size_t open = n;
@@ -60,7 +60,7 @@ VALUE_BUILDER(build_reshape)
     return reshape_to(b, a, d, n);
 }
 
-/* Axes from .. to, both included, as one. */
+/* Merges the axes from .. to, both included, into one. */
 static const struct value *merged(struct build *b, const struct value *a, int64_t from, int64_t to)
 {
     const struct dim *d[GRAPH_MAX_RANK] = {NULL};
@@ -104,7 +104,7 @@ VALUE_BUILDER(build_unflatten)
     return reshape_to(b, a, all, k);
 }
 
-/* Removes axes of size 1: those named, or all that are known to be 1. */
+/* Removes axes of size 1: those that are named, or all axes whose size is the number 1. */
 VALUE_BUILDER(build_squeeze)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -152,7 +152,7 @@ VALUE_BUILDER(build_expand)
     if (!a || !need_dims(b, &arg[1], "size", d, &n))
         return NULL;
     if (n < a->rank)
-        return refuse_value(b, "expand names %zu of %u axes", n, a->rank);
+        return refuse_value(b, "expand names %zu axes of a tensor with %u", n, a->rank);
     for (size_t i = 0; i < n; i++)
         if (dim_is(d[i], -1)) {
             if (i + a->rank < n)
@@ -259,7 +259,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Does low <= high hold wherever the names are at least 1? Tried at many points, not proved. */
+/* Does low <= high hold for all values of the names from 1 on? The answer comes from trying many
+ * values; it is not a proof. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -286,8 +287,8 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
     return true;
 }
 
-/* A bound of a slice as Python has it: negative numbers count from the end. The result lies within
- * 0 .. size: where that is not certain it is cut off, as Python does. */
+/* A bound of a slice by Python's rules: negative numbers count from the end. If the bound may lie
+ * outside 0 .. size, it is clamped with min or max, as Python does. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
                                const struct dim *otherwise)
 {
@@ -323,7 +324,7 @@ static const struct value *sliced(struct build *b, const struct value *a, uint32
     return slice_of(b, a, axis, from, n, step);
 }
 
-/* An index of one element, from the end if it is negative. */
+/* The slice of the one element at index `at`, which counts from the end if it is negative. */
 static const struct value *one_of(struct build *b, const struct value *a, uint32_t axis,
                                   const struct dim *at)
 {
@@ -350,8 +351,7 @@ VALUE_BUILDER(build_narrow)
         start = dim_add(pool(b), a->shape[axis], start);
     if (!at_most(b, number(b, 0), start) || !at_most(b, number(b, 0), length) ||
         !at_most(b, dim_add(pool(b), start, length), a->shape[axis]))
-        return refuse_value(b, "narrow may leave the axis, which has the size %s",
-                            a->shape[axis]->text);
+        return refuse_value(b, "narrow may leave the axis, whose size is %s", a->shape[axis]->text);
     return slice_of(b, a, (uint32_t)axis, start, length, 1);
 }
 
@@ -377,7 +377,7 @@ VALUE_BUILDER(build_select)
     return without_axis(b, one_of(b, a, (uint32_t)axis, at), (uint32_t)axis);
 }
 
-/* Pieces of the sizes given, one after the other. */
+/* Splits the axis into pieces of the given sizes, one after the other. */
 static bool pieces(struct build *b, const struct value *a, uint32_t axis,
                    const struct dim *const *sizes, size_t n, struct object *out)
 {
@@ -395,7 +395,7 @@ static bool pieces(struct build *b, const struct value *a, uint32_t axis,
     return true;
 }
 
-/* Pieces of one size; the last may be smaller. */
+/* Splits the axis into pieces of one size; the last piece may be smaller. */
 static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
                          const struct dim *each, struct object *out)
 {
@@ -423,7 +423,7 @@ static const struct value *to_split(struct build *b, const struct object *input,
 {
     const struct value *a = need_tensor(b, input, "input");
     if (a && !a->rank)
-        return refuse_value(b, "a single value does not split");
+        return refuse_value(b, "a value without axes cannot be split");
     return a && need_axis(b, dim, a->rank, axis) ? a : NULL;
 }
 
@@ -439,7 +439,7 @@ OBJECT_BUILDER(build_chunk)
     const struct dim *each = size->is_number ? number(b, size->value / n + (size->value % n > 0))
                                              : dim_div(pool(b), size, count);
     if (dim_is(size, 0))
-        return refuse(b, "an axis of size 0 does not split");
+        return refuse(b, "an axis of size 0 cannot be split");
     if (!size->is_number && !dim_same(dim_mul(pool(b), each, count), size))
         return refuse(b, "'%s' may not be a multiple of %lld: the chunks have no certain sizes",
                       size->text, (long long)n);
@@ -465,7 +465,7 @@ OBJECT_BUILDER(build_split)
     return pieces(b, a, (uint32_t)axis, sizes, arg[1].n, out);
 }
 
-/* F.pad: pairs of before and after, the last axis first. */
+/* F.pad takes pairs (before, after), beginning with the last axis. */
 VALUE_BUILDER(build_pad)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -476,7 +476,7 @@ VALUE_BUILDER(build_pad)
     if (!a || !fill)
         return NULL;
     if (!obj_is_text(&arg[2], "constant"))
-        return refuse_value(b, "pad's mode is known as 'constant' only");
+        return refuse_value(b, "pad is supported only with mode='constant'");
     if (arg[1].kind != OBJ_TUPLE || arg[1].n % 2 || arg[1].n / 2 > a->rank)
         return refuse_value(b, "pad needs a number before and one after, for up to %u axes",
                             a->rank);
@@ -485,7 +485,7 @@ VALUE_BUILDER(build_pad)
         if (!need_whole(b, &arg[1].items[i], "pad", &v))
             return NULL;
         if (v < 0 || v > INT32_MAX)
-            return refuse_value(b, "pad takes numbers from 0 on; cut with a slice");
+            return refuse_value(b, "pad takes no negative numbers; cut with a slice");
         side[a->rank - 1 - i / 2] = v;
         any |= v != 0;
     }
@@ -509,7 +509,7 @@ OBJECT_BUILDER(build_size)
     if (!need_axis(b, &arg[1], a->rank, &axis))
         return false;
     if (!a->rank)
-        return refuse(b, "a single value has no axis");
+        return refuse(b, "a value without axes has no axis");
     *out = obj_int(a->shape[axis]);
     return true;
 }
@@ -539,10 +539,10 @@ const struct value *index_source(const struct value *v)
     return v;
 }
 
-/* How an index names axes. */
+/* The state while x[index] is read. */
 struct indexing {
     const struct value *x;
-    uint32_t axis;                               /* of x: the next one to be named */
+    uint32_t axis;                               /* the next axis of x that the index names */
     const struct dim *shape[2 * GRAPH_MAX_RANK]; /* of the result, so far */
     size_t n;
     bool gathered;
@@ -556,11 +556,11 @@ static bool keep_axis(struct build *b, struct indexing *i)
     return true;
 }
 
-/* One tensor of integers: its axes stand where the axis that it names was. */
+/* Indexes an axis with a tensor of integers. The tensor's axes replace that axis. */
 static bool gather(struct build *b, struct indexing *i, const struct value *index)
 {
     if (i->gathered)
-        return refuse(b, "one tensor in an index is known, not several");
+        return refuse(b, "an index with several tensors is not supported, only with one");
     if (index->weak || dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
         return refuse(b, "an index must hold integers, not %s", dtype_name(index->dtype));
     struct attr dim = attr_axis(i->axis);
@@ -590,7 +590,7 @@ static bool index_one(struct build *b, struct indexing *i, const struct object *
     if (o->kind == OBJ_SLICE)
         return (i->x = sliced(b, i->x, i->axis, o)) && keep_axis(b, i);
     if (o->kind != OBJ_INT)
-        return refuse(b, "%s is no index", obj_what(o));
+        return refuse(b, "%s cannot be an index", obj_what(o));
     i->x = one_of(b, i->x, i->axis++, o->dim);
     return i->x != NULL;
 }
@@ -608,10 +608,10 @@ const struct value *build_index(struct build *b, const struct value *x, const st
         dots += all[k].kind == OBJ_DOTS;
     }
     if (dots > 1 || named > x->rank)
-        return refuse_value(b, dots > 1 ? "'...' stands once in an index"
+        return refuse_value(b, dots > 1 ? "an index may hold '...' only once"
                                         : "the index names more axes than there are");
-    if (integers && tensors) /* together they move axes to the front */
-        return refuse_value(b, "an index with a tensor and integers is not known; use two");
+    if (integers && tensors) /* PyTorch moves axes to the front then */
+        return refuse_value(b, "an index with a tensor and integers is not supported; index twice");
     for (size_t k = 0; k < n; k++) {
         size_t left = all[k].kind == OBJ_DOTS ? x->rank - named : 0;
         for (; left; left--)

@@ -6,10 +6,10 @@
 #include "torch/functions.h"
 
 struct walk {
-    const struct tree **order; /* parts before the whole */
+    const struct tree **order; /* a node comes after its parts */
     size_t n;
     bool *seen;
-    uint8_t *ways; /* from the root to each node; 2 stands for more */
+    uint8_t *ways; /* how many paths lead from the root to each node; 2 means 2 or more */
     struct err *err;
 };
 
@@ -67,7 +67,7 @@ static const struct tree *changed(const struct tree *t)
     return method ? callee->part[0] : t->n > 1 ? t->part[1] : NULL;
 }
 
-/* Does the expression compute a tensor that nothing else shares? */
+/* Does the expression compute a new tensor, whose memory no other tensor shares? */
 static bool is_fresh(const struct tree *t)
 {
     if (t->kind == TREE_BINARY || t->kind == TREE_UNARY)

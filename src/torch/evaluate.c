@@ -12,7 +12,7 @@
 
 /* ---- names and literals ---------------------------------------------------------------------- */
 
-/* A name of the task or of the caller; false if there is none. */
+/* Finds a name of the task or of the caller; false if there is no such name. */
 static bool find_name(struct expression *x, const char *name, struct object *out)
 {
     struct graph *g = x->b.g;
@@ -169,7 +169,7 @@ static bool module_field(struct expression *x, const char *name, struct object *
         }
     enum dtype t = dtype_named(name);
     if (t == DT_NONE)
-        return refuse(&x->b, "'%s' is no constant and no dtype that is known", name);
+        return refuse(&x->b, "'%s' is no constant and no dtype that Hone knows", name);
     *out = (struct object){.kind = OBJ_DTYPE, .dtype = t};
     return true;
 }
@@ -193,9 +193,9 @@ static bool limit_of(struct expression *x, enum dtype t, const char *name, struc
                    : tiny                ? rows[i].tiny
                                          : 0;
         *out = obj_float(v);
-        return v != 0 || refuse(&x->b, "finfo has no '%s' that is known", name);
+        return v != 0 || refuse(&x->b, "finfo.%s is not supported", name);
     }
-    return refuse(&x->b, "finfo of %s is not known", dtype_name(t));
+    return refuse(&x->b, "finfo of %s is not supported", dtype_name(t));
 }
 
 static bool field(struct expression *x, const struct object *of, const char *name,
@@ -209,7 +209,7 @@ static bool field(struct expression *x, const struct object *of, const char *nam
         return true;
     }
     if (of->kind != OBJ_VALUE || of->value->weak)
-        return refuse(b, "%s has no attribute '%s' that is known", obj_what(of), name);
+        return refuse(b, "%s has no attribute '%s' that Hone knows", obj_what(of), name);
     const struct value *v = of->value;
     if (str_eq(name, "shape"))
         *out = obj_shape(b, v);
@@ -224,13 +224,13 @@ static bool field(struct expression *x, const struct object *of, const char *nam
     else if (str_eq(name, "mT"))
         return obj_set(b, build_mt(b, OP_PERMUTE, of), out);
     else
-        return refuse(b, "a tensor has no attribute '%s' that is known", name);
+        return refuse(b, "a tensor has no attribute '%s' that Hone knows", name);
     return true;
 }
 
 /* ---- subscripts ------------------------------------------------------------------------------ */
 
-/* Python's slice of n items, bounds cut off; false if a bound is no known integer. */
+/* Python's slice of a tuple, with bounds clamped; false if a bound is not a known integer. */
 static bool tuple_slice(struct expression *x, const struct object *of, const struct object *slice,
                         struct object *out)
 {
@@ -241,7 +241,8 @@ static bool tuple_slice(struct expression *x, const struct object *of, const str
         return false;
     if (step != 1 &&
         !(step == -1 && obj_is_none(&slice->items[0]) && obj_is_none(&slice->items[1])))
-        return refuse(&x->b, "a slice of a tuple with the step %lld is not known", (long long)step);
+        return refuse(&x->b, "a slice of a tuple with the step %lld is not supported",
+                      (long long)step);
     from = MIN(MAX(from < 0 ? from + n : from, 0), n);
     to = MIN(MAX(to < 0 ? to + n : to, from), n);
     struct object *all = arena_alloc(x->b.mem, of->n * sizeof *all + 1);
@@ -276,9 +277,9 @@ static bool subscript(struct expression *x, const struct object *of, const struc
 struct call {
     const char *name;
     enum function_scope scope;
-    struct argument *args; /* a method's object first */
+    struct argument *args; /* for a method, the first is its object */
     size_t n;
-    bool math; /* of Python's math, or of Python itself */
+    bool math; /* a function of Python's math module or of Python itself */
 };
 
 static bool is_builtin(const char *name)
@@ -362,11 +363,11 @@ static bool float_of(struct expression *x, const struct object *o, struct object
         return obj_set(&x->b,
                        op2(&x->b, OP_MUL, need_value(&x->b, o, "x"), graph_number(x->b.g, 1)), out);
     else
-        return refuse(&x->b, "float() of %s is not known", obj_what(o));
+        return refuse(&x->b, "float() of %s is not supported", obj_what(o));
     return true;
 }
 
-/* float, int, len, max and so on. 0: it is a function of PyTorch after all. */
+/* Python's float, int, len, max and so on: 1 done, -1 refused, 0 if it is a function of PyTorch. */
 static int python_call(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = &c->args[0].object;
@@ -376,7 +377,7 @@ static int python_call(struct expression *x, const struct call *c, struct object
         !str_eq(c->name, "float") && !str_eq(c->name, "int") && !str_eq(c->name, "len"))
         return 0;
     if (!c->n || has_keys(c))
-        return refuse(&x->b, "'%s' takes other arguments", c->name) ? 1 : -1;
+        return refuse(&x->b, "Python's '%s' does not take these arguments", c->name) ? 1 : -1;
     bool one = c->n == 1, tuple = one && o->kind == OBJ_TUPLE, ok = false;
     struct object all[TORCH_MAX_PARTS];
     double v;
@@ -413,13 +414,14 @@ static int python_call(struct expression *x, const struct call *c, struct object
             *out = *o;
         ok = true;
     } else {
-        ok = refuse(&x->b, "Python's '%s' is not known for %s; write it with torch", c->name,
+        ok = refuse(&x->b, "Python's '%s' is not supported for %s; use torch instead", c->name,
                     obj_what(o));
     }
     return ok ? 1 : -1;
 }
 
-/* A change in place gives its tensor: the same shape, the same dtype. */
+/* Checks that the result of a change in place has the tensor's shape, and casts it to the dtype of
+ * the tensor. */
 static bool in_place(struct expression *x, const struct object *self, struct object *out)
 {
     if (self->kind != OBJ_VALUE || out->kind != OBJ_VALUE)
@@ -448,7 +450,7 @@ static bool einsum(struct expression *x, const struct call *c, struct object *ou
         out);
 }
 
-/* Functions of torch that take no tensors. 0: it is none of them. */
+/* Functions of torch that need special treatment. Returns 0 if the call is none of them. */
 static int torch_special(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = c->n == 1 && !c->args[0].key ? &c->args[0].object : NULL;
@@ -511,7 +513,8 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
            (!changes || in_place(x, &self, out));
 }
 
-/* Is it "torch", "torch.nn.functional" and so on? A name of the task hides a module. */
+/* Is it "torch", "torch.nn.functional" and so on? A name of the task hides a module of that name.
+ */
 static bool is_module(struct expression *x, const struct tree *t)
 {
     struct object o;
@@ -539,7 +542,7 @@ static bool call(struct expression *x, const struct tree *t, struct object *out)
     } else if (callee->kind == TREE_NAME) {
         builtin = is_builtin(callee->text);
     } else {
-        return refuse(&x->b, "this is no function that can be called");
+        return refuse(&x->b, "this is not a function");
     }
     if (!arguments(x, t, &c))
         return false;
@@ -580,7 +583,7 @@ static bool object_of(struct expression *x, struct tree *t, struct object *out)
     case TREE_KEY:
         break;
     }
-    return refuse(&x->b, "a keyword stands outside of a call");
+    return refuse(&x->b, "name=value is allowed only in a call");
 }
 
 bool expression_object(struct expression *x, struct tree *t, struct object *out)

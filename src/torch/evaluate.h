@@ -1,5 +1,5 @@
 /*
- * evaluate.h - the meaning of a tree: names, operators, fields, subscripts and calls as objects.
+ * evaluate.h - turns a tree into objects: names, operators, fields, subscripts and calls.
  */
 #ifndef TORCH_EVALUATE_H
 #define TORCH_EVALUATE_H
@@ -11,7 +11,7 @@
 struct expression {
     struct build b;
     const struct torch_names *names; /* looked up first; may be NULL */
-    bool placed;                     /* b.err names its column */
+    bool placed;                     /* b.err names a column already */
 };
 
 /* False with x->b.err set. */

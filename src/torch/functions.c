@@ -7,7 +7,7 @@
 
 enum { BOTH = IN_TORCH | IN_METHODS };
 
-/* A function that is one operation; its operands are the operation's. */
+/* A function that is exactly one operation, with the same operands in the same order. */
 #define ELEMENTWISE(names, takes, op)                                 \
     {                                                                 \
         names, takes, op, build_elementwise, NULL, BOTH, false, false \
@@ -338,7 +338,7 @@ static struct object default_of(struct build *b, const struct param *p)
     return strpbrk(s, ".e") ? obj_float(strtod(s, NULL)) : obj_number(b, strtoll(s, NULL, 10));
 }
 
-/* Is the key the parameter's name, or another name of it? */
+/* Is the key the parameter's name, or an alias that PyTorch accepts for it? */
 static bool is_key(const struct param *p, const char *key)
 {
     static const char *const same[][2] = {{"dim", "axis"},
@@ -366,8 +366,8 @@ static bool is_key(const struct param *p, const char *key)
     return false;
 }
 
-/* x.permute(0, 2, 1): the integers from place `from` on as one tuple. How many arguments are left.
- */
+/* x.permute(0, 2, 1): makes one tuple of the integers from place `from` on. Returns how many
+ * arguments are left. */
 static size_t gather_integers(struct build *b, struct argument *args, size_t n, size_t from)
 {
     struct object all[TORCH_MAX_PARAMS + GRAPH_MAX_RANK];
@@ -383,7 +383,7 @@ static size_t gather_integers(struct build *b, struct argument *args, size_t n, 
     return from + 1;
 }
 
-/* The name as the expression has it, for messages: the first of the row's. */
+/* The length of the row's first name, for messages. */
 static int usual_name(const struct function *f)
 {
     return (int)strcspn(f->names, " ");
@@ -397,7 +397,7 @@ static bool fill(struct build *b, const struct function *f, const struct argumen
     for (size_t i = 0; i < n; i++) {
         size_t k = args[i].key ? 0 : place++;
         if (args[i].key && str_eq(args[i].key, "inplace"))
-            continue; /* torch/changes.h has asked already whether that is a value */
+            continue; /* changes_check() has allowed it */
         while (args[i].key && k < nparams && !is_key(&params[k], args[i].key))
             k++;
         if (k >= nparams && args[i].key)

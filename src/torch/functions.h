@@ -11,7 +11,7 @@
 
 /* Where a function is looked up. */
 enum function_scope {
-    IN_TORCH = 1,   /* torch., F. and so on; also without a module */
+    IN_TORCH = 1,   /* torch.name(), F.name() and so on, or name() */
     IN_METHODS = 2, /* x.name() */
     IN_LINALG = 4
 };
@@ -21,16 +21,16 @@ struct function {
     const char *takes; /* parameters in order, "=" before a default */
     enum graph_op op;  /* for the builder */
     VALUE_BUILDER((*value));
-    OBJECT_BUILDER((*object)); /* one of the two is set */
+    OBJECT_BUILDER((*object)); /* either this or `value` is set */
     unsigned scopes;
     bool many;  /* integers one by one may stand for a tuple at the second place */
     bool views; /* the result may share memory with the input */
 };
 
-/* NULL if there is none of that name. */
+/* NULL if there is no function of that name. */
 const struct function *function_find(const char *name, enum function_scope scope);
 
-/* An argument of a call; key NULL: by its place. */
+/* An argument of a call; its key is NULL if it is given by place. */
 struct argument {
     const char *key;
     struct object object;

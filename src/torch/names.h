@@ -4,7 +4,8 @@
 
 #include "graph/ops.h"
 
-/* They hide the graph's inputs. A value made by graph_integer() may stand for an axis. */
+/* Such a name hides an input of the same name. A value made by graph_integer() may be used as an
+ * axis number. */
 struct torch_name {
     const char *name; /* may start with "$" */
     const struct value *value;

@@ -112,7 +112,7 @@ static int on_reals(struct build *b, const char *op, double a, double c, struct 
     return give(obj_float(v), out);
 }
 
-/* Sizes: sums, products, quotients and small powers stay sizes. */
+/* Sums, products, quotients and small powers of sizes are sizes again. */
 static int on_sizes(struct build *b, const char *op, const struct dim *a, const struct dim *c,
                     struct object *out)
 {

@@ -6,12 +6,12 @@
 
 #include "torch/object.h"
 
-/* 1: *out is the result; 0: a size that is no number is in it, the graph computes it; -1: refused.
- */
+/* Returns 1 with the result in *out, -1 if Python would refuse, or 0 if an operand is a size whose
+ * value is not known and the graph must compute the result. */
 int number_binary(struct build *b, const char *op, const struct object *l, const struct object *r,
                   struct object *out);
 int number_unary(struct build *b, const char *op, const struct object *a, struct object *out);
-/* math.sqrt(2) and so on. 0: the function or the argument is not known here. */
+/* math.sqrt(2) and so on. Returns 0 if the function or the value of an argument is not known. */
 int number_function(struct build *b, const char *name, const struct object *args, size_t n,
                     struct object *out);
 

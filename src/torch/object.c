@@ -142,7 +142,7 @@ bool obj_is(const struct object *o, double v)
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* A size that is a scalar of the task by itself is that scalar. */
+/* A size as a value. If the size is just a scalar of the task, the value is that scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
     const int64_t most = INT64_C(1) << 53; /* the reference computes in double */
@@ -217,7 +217,7 @@ bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *
 {
     if (!need_whole(b, o, "dim", out))
         return false;
-    int64_t axis = *out, n = rank ? rank : 1; /* a single value takes 0 and -1 */
+    int64_t axis = *out, n = rank ? rank : 1; /* PyTorch lets a value without axes take 0 and -1 */
     *out += axis < 0 ? n : 0;
     return (*out >= 0 && *out < n) ||
            refuse(b, "there is no axis %lld among %u", (long long)axis, rank);
@@ -231,12 +231,12 @@ bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct at
     if (o->kind == OBJ_NONE || (o->kind == OBJ_TUPLE && !n))
         return true;
     if (n > GRAPH_MAX_RANK)
-        return refuse(b, "%zu axes are more than there are", n);
+        return refuse(b, "%zu axes are more than the tensor has", n);
     int64_t axes[GRAPH_MAX_RANK];
     for (size_t i = 0; i < n; i++)
         if (!need_axis(b, &all[i], rank, &axes[i]))
             return false;
-    if (rank) /* of a single value there is nothing to name */
+    if (rank) /* a value without axes has no axis to name */
         *out = attr_axes(axes, n);
     return true;
 }
@@ -295,7 +295,7 @@ const struct value *cast_to(struct build *b, const struct value *a, enum dtype t
     return a ? graph_cast(b->g, a, t, &b->err) : NULL;
 }
 
-/* Views of views are one view. */
+/* A reshape of a reshape becomes one reshape. */
 const struct value *reshape_to(struct build *b, const struct value *a, const struct dim *const *d,
                                size_t n)
 {

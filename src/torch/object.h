@@ -2,11 +2,11 @@
  * object.h - a Python object that an expression may hold while it is read: a tensor, a number, a
  * size, a tuple, a dtype and so on; and what the builders need to work with them.
  *
- * A number that is known is OBJ_INT or OBJ_FLOAT and is computed here, by Python's rules. OBJ_INT
- * is a size (graph/dim.h), so x.shape[1] // 2 stays exact. A number that only the caller of a
- * kernel knows is OBJ_VALUE, as every tensor is.
+ * A number that is known when the expression is read is OBJ_INT or OBJ_FLOAT; Hone computes with it
+ * by Python's rules. OBJ_INT is a size (graph/dim.h), so x.shape[1] // 2 stays exact. A number that
+ * is known only when a kernel is called is OBJ_VALUE, like every tensor.
  *
- * Every function that fails says why in build.err. The one who walks the tree adds the column.
+ * Every function that fails says why in build.err. evaluate.c adds the column.
  */
 #ifndef TORCH_OBJECT_H
 #define TORCH_OBJECT_H
@@ -28,7 +28,7 @@ enum object_kind {
     OBJ_TEXT,    /* text */
     OBJ_DTYPE,   /* dtype */
     OBJ_FINFO,   /* dtype */
-    OBJ_DEVICE,  /* a tensor's place, or a layout: it changes nothing */
+    OBJ_DEVICE,  /* a device or a memory layout; it changes no value */
     OBJ_TUPLE,   /* items, n; `pair`: values and indices */
     OBJ_SLICE,   /* items[0]:items[1]:items[2] */
     OBJ_DOTS,    /* ... */
@@ -54,9 +54,9 @@ struct build {
     struct err err;
 };
 
-/* Keeps the reason for a refusal; a reason that is there already stays. */
+/* Stores the reason for a refusal. If there is a reason already, that one stays. */
 void give_reason(struct build *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same, and false or NULL. Inline, so that a compiler sees the value. */
+/* Stores the reason and is false or NULL. Inline, so that the compiler knows the result. */
 #define refuse(b, ...) (give_reason(b, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, __VA_ARGS__), refused_value())
 static inline bool refused(void)
@@ -87,36 +87,37 @@ bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
 /* Is it a number with this value? */
 bool obj_is(const struct object *o, double v);
-/* A number whose value is known. */
+/* Gets the value of a number that is known; false for any other object. */
 bool obj_real(const struct object *o, double *out);
 bool obj_whole(const struct object *o, int64_t *out);
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* NULL with the reason if the object is not of that sort; `name` is the parameter's. */
+/* These return NULL or false, with the reason, if the object is not of the kind that the parameter
+ * `name` needs. */
 const struct value *need_value(struct build *b, const struct object *o, const char *name);
 const struct value *need_tensor(struct build *b, const struct object *o, const char *name);
 const struct dim *need_dim(struct build *b, const struct object *o, const char *name);
 bool need_whole(struct build *b, const struct object *o, const char *name, int64_t *out);
 bool need_bool(struct build *b, const struct object *o, const char *name, bool *out);
 bool need_dtype(struct build *b, const struct object *o, const char *name, enum dtype *out);
-/* An axis from 0 on, of `rank`. */
+/* Reads an axis of a tensor with `rank` axes; *out counts from 0. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* One axis or a tuple of them. None gives no axis, as ATTR_NONE. */
+/* Reads one axis or a tuple of axes. None gives ATTR_NONE. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
-/* One size or a tuple of at most GRAPH_MAX_RANK. */
+/* Reads one size or a tuple of at most GRAPH_MAX_RANK sizes. */
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,
                size_t *n);
 
 /* ---- short ways to operations ---------------------------------------------------------------- */
 
-/* NULL in, NULL out: a chain of them needs one test. */
+/* An operand that is NULL gives NULL, so a chain of calls needs only one test. */
 const struct value *op1(struct build *b, enum graph_op op, const struct value *a);
 const struct value *op2(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-/* Attributes by their names, in pairs: make_op(b, OP_SUM, args, "dim", &d, NO_MORE). */
+/* Takes attributes as pairs of name and value: make_op(b, OP_SUM, args, "dim", &d, NO_MORE). */
 #define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);

@@ -81,7 +81,7 @@ static bool take(struct parser *p, const char *token)
 static struct tree *expression(struct parser *p);
 static struct tree *unary(struct parser *p);
 
-/* Letters, digits and "_", not a digit first; "$" may stand before them. */
+/* Reads a name: letters, digits and "_", not beginning with a digit; "$" may precede it. */
 static const char *word(struct parser *p)
 {
     skip_blanks(p);
@@ -121,7 +121,8 @@ static struct tree *string(struct parser *p)
     const char *at = p->s++;
     size_t n = strcspn(p->s, "'\"\\\n");
     if (p->s[n] != *at)
-        return fail(p, at, "this string has no plain end; strings hold no quotes and no '\\'");
+        return fail(p, at,
+                    "this string does not end, or holds a quote or '\\', which is not supported");
     const char *text = arena_strndup(p->mem, p->s, n);
     p->s += n + 1;
     return node(p, TREE_STRING, at, text, NULL, 0);
@@ -129,7 +130,7 @@ static struct tree *string(struct parser *p)
 
 /* ---- brackets -------------------------------------------------------------------------------- */
 
-/* Parts between commas up to `close`, which it takes. */
+/* Reads parts between commas up to and including `close`. */
 static bool parts(struct parser *p, const char *close, struct tree *(*part)(struct parser *),
                   struct tree **out, size_t *n, bool *comma)
 {
@@ -272,8 +273,8 @@ static struct tree *unary(struct parser *p)
     return t;
 }
 
-/* Python's binary operators, the loosest first; longer tokens before shorter ones. ** binds more
- * tightly than the signs: power() and unary() read those. */
+/* Python's binary operators, those that bind least first; longer tokens before shorter ones. ** and
+ * the signs bind more tightly and are not here: power() and unary() read them. */
 enum { LEVELS = 7, COMPARISONS = 0 };
 static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">", NULL},
                                               {"|", NULL},

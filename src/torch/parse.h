@@ -1,13 +1,13 @@
 /*
- * parse.h - a PyTorch expression as a tree: what the text says, before anybody asks what it means.
+ * parse.h - a PyTorch expression as a syntax tree. evaluate.h gives the tree its meaning.
  *
  *     struct arena a = ARENA_INIT;
  *     struct tree *t = torch_parse(&a, "F.softmax(x, dim=-1)", err);
  *     t->kind == TREE_CALL, t->part[0] the callee, t->part[2]->kind == TREE_KEY
  *
  * `NAME := expression` binds a name: each later use of the name is the same node, so a tree may
- * hold a node in several places. A list is a tuple. Lambdas, comprehensions, `if`, `and`, `or`,
- * `not` and chained comparisons have no tree. Patterns may use names that start with "$".
+ * hold a node in several places. A list is read as a tuple. Lambdas, comprehensions, `if`, `and`,
+ * `or`, `not` and chained comparisons are refused. Patterns may use names that start with "$".
  */
 #ifndef TORCH_PARSE_H
 #define TORCH_PARSE_H
@@ -41,13 +41,13 @@ enum tree_kind {
 
 struct tree {
     enum tree_kind kind;
-    uint32_t id;     /* below the number of nodes */
+    uint32_t id;     /* from 0, less than the number of nodes */
     uint32_t at;     /* byte offset in the text */
-    uint32_t height; /* longest way down to a leaf */
+    uint32_t height; /* the longest path down to a leaf */
     const char *text;
     size_t n;
     struct tree **part;
-    const void *made; /* for whoever walks the tree: the result of this node */
+    const void *made; /* the result of this node, set by evaluate.c */
 };
 
 /* NULL with err set: what is wrong and at which column. The tree lives in the arena. */

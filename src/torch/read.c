@@ -6,7 +6,7 @@
 #include "torch/changes.h"
 #include "torch/evaluate.h"
 
-/* The object that a text says; false with err set. */
+/* Evaluates a text to an object; false with err set. */
 static bool read_object(struct graph *g, const char *text, const struct torch_names *names,
                         struct arena *mem, struct object *out, struct expression *x,
                         struct err *err)
@@ -21,14 +21,14 @@ static bool read_object(struct graph *g, const char *text, const struct torch_na
     return false;
 }
 
-/* The object as so many values: one, or a tuple. */
+/* Turns the object, a single value or a tuple, into values. */
 static int values_of(struct expression *x, const struct object *o, const struct value **out,
                      size_t max, struct err *err)
 {
     const struct object *all = o->kind == OBJ_TUPLE ? o->items : o;
     size_t n = o->kind == OBJ_TUPLE ? o->n : 1;
     if (n > max)
-        return err_set(err, ERR_INPUT, "the expression gives %zu values, and %zu are wanted", n,
+        return err_set(err, ERR_INPUT, "the expression gives %zu values where %zu are needed", n,
                        max);
     for (size_t i = 0; i < n; i++)
         if (!(out[i] = need_value(&x->b, &all[i], "the result")))
@@ -84,7 +84,8 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
         dim_define_by(&g->dims, t->constraints[i]);
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
-        if (shape_of(g, one, shape, err) < 0) /* of outputs, too: sizes keep the task's words */
+        if (shape_of(g, one, shape, err) <
+            0) /* parses the shapes of outputs too, so that sizes keep the task's spelling */
             return -1;
         if (one->input)
             graph_input(g, one->name, one->dtype, one->rank, shape);
@@ -123,7 +124,7 @@ static int read_task(struct graph *g, const char *text, const struct torch_task 
         return -1;
     if (o.kind == OBJ_TUPLE && o.n != wanted)
         return err_set(err, ERR_INPUT,
-                       "the expression gives %zu values, and the task has %zu outputs", o.n,
+                       "the expression gives %zu values, but the task has %zu outputs", o.n,
                        wanted);
     if (o.kind != OBJ_TUPLE && wanted != 1)
         return err_set(err, ERR_INPUT,

@@ -10,9 +10,10 @@
  * operators, subscripts) and functions.h (PyTorch's functions). An expression that has no exact
  * meaning as a graph is refused with the column and the reason.
  *
- * Spellings that PyTorch defines as one thing become one value: keywords, methods, aliases,
- * defaults, linear, addmm, clamp with None, views. Two formulas that are merely equal (x * x and
- * x.square()) stay two values: graph/normal/normal.h folds those.
+ * Spellings that PyTorch defines to mean the same become the same value: keywords, methods,
+ * aliases, defaults, linear, addmm, clamp with None, views. Two formulas that are only
+ * mathematically equal (x * x and x.square()) stay two values; graph/normal/normal.h rewrites them
+ * to one.
  */
 #ifndef TORCH_READ_H
 #define TORCH_READ_H
@@ -42,19 +43,20 @@ struct torch_task {
     size_t ntensors;
     const struct torch_scalar *scalars;
     size_t nscalars;
-    const char *const *constraints; /* "OH == (H + 1)/2" says that the two sizes are one; others are
-                                     * passed over */
+    const char *const *constraints; /* "OH == (H + 1)/2" says that the two sizes are equal;
+                                     * constraints of other forms are ignored */
     size_t nconstraints;
 };
 
 /* Sets up g: inputs, scalars, and the expression's values as outputs, in the order of the tensors
- * that are outputs. Several outputs need a tuple. -1 with err set: what, at which column; g is
- * released then. graph_verify() holds the outputs against their declared shapes. */
+ * that are outputs. Several outputs need a tuple. On an error it returns -1, err says what is wrong
+ * at which column, and g is released. graph_verify() compares outputs with their declared shapes.
+ */
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 
-/* Values of an expression over g's inputs and the names, which hide inputs; sum(), max() and so on
- * are PyTorch's here, with or without a module. How many there are, at most `max`; -1 with err set.
- */
+/* Reads the values of an expression over g's inputs and the names, which hide inputs. sum(), max()
+ * and so on are PyTorch's functions here, with or without a module. Returns how many values there
+ * are, at most `max`, or -1 with err set. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
 /* One value; NULL with err set. */

@@ -12,7 +12,7 @@
 #include "task/task.h"
 
 /* Reads and verifies. The graph borrows names and sizes from the task. After -1 there is nothing to
- * release; a task without an expression is an error, too. */
+ * release. A task without an expression is an error too. */
 int torch_read_task(struct graph *g, const struct task *t, struct err *err);
 
 #endif
