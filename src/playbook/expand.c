@@ -1,4 +1,4 @@
-/* expand.c - fills a template in. */
+/* expand.c - fills in a template. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,8 @@ static const char *shared_part(const char *key, size_t len)
     return a ? a->data : NULL;
 }
 
-/* A text may hold placeholders itself, one level deep. A shared part counts as template text. */
+/* The text of a placeholder may hold placeholders itself, one level deep. A shared part does not
+ * count as a level: it is treated like the template's own text. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)
@@ -53,7 +54,7 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
             v = shared_part(s + 2, len);
         if (!v)
             return err_set(err, ERR_INPUT,
-                           "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,
+                           "playbook %s, kernel.cu:%u: nothing is bound to '@{%.*s}'", pb->name,
                            line, (int)MIN(len, 60), s + 2);
         if (depth == 0 && !part)
             strbuf_adds(out, v);

@@ -8,7 +8,7 @@
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-/* The op of the task's name, else of its kind of operation, else the one that takes any. */
+/* The op that has the task's name, else the one named like its op_type, else the op "*". */
 static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *task)
 {
     const struct pb_op *op = op_called(pb, facts_text(task, "name"));
@@ -16,10 +16,11 @@ static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *
     return op ? op : op_called(pb, "*");
 }
 
-/* Lists the forms that the playbook knows, where the task says in PyTorch what it wants. */
+/* Says why no op was found. If the task has a PyTorch expression, lists the forms that the playbook
+ * knows. */
 static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
 {
-    const char *between = ": its PyTorch expression is none of ";
+    const char *between = ": the task's PyTorch expression is none of ";
     strbuf_adds(why, "it does not know the operation");
     vec_each (struct pb_op, op, &pb->ops) {
         const json_t *forms = json_object_get(op->texts, "torch");
@@ -31,8 +32,8 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
     }
 }
 
-/* An op with forms in PyTorch is known by its forms, not by its name, where the task has an
- * expression: torch.cumsum(x, dim=0) is no cumsum of rows. */
+/* If the task has an expression, an op with PyTorch forms must be found by its forms and not by its
+ * name: a task named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
                                       struct strbuf *why)
 {
@@ -44,7 +45,8 @@ static const struct pb_op *op_by_name(const struct playbook *pb, const struct me
     else if (!known)
         say_forms(pb, torch, why);
     else if (forms && torch)
-        strbuf_addf(why, "its PyTorch expression is no form of '%s' that it knows", known->name);
+        strbuf_addf(why, "the task's PyTorch expression is no form of '%s' that it knows",
+                    known->name);
     else
         return known;
     return NULL;
@@ -56,7 +58,7 @@ static const struct pb_op *op_by_way(const struct match_way *way, struct match *
     if (x->m->why.len)
         strbuf_adds(x->why, x->m->why.buf);
     else if (!x->v)
-        strbuf_adds(x->why, "it makes one tensor");
+        strbuf_adds(x->why, "it makes only one tensor, and the task has several outputs");
     return x->v && !x->why->len ? way->find(x) : NULL;
 }
 
@@ -73,7 +75,7 @@ static const struct pb_op *find_op(struct match *x)
         return op_by_way(way, x);
     op = op_by_name(x->pb, x->m, x->why);
     bool elementwise = way && way->find == match_elementwise;
-    /* Only an expression says how several inputs make one value. */
+    /* Without an expression nothing says how several inputs make one value. */
     if (op && way && (op == any || (!elementwise && x->m->inputs > MAX(op->sig->n, 2u) - 1))) {
         strbuf_adds(x->why, elementwise ? "it does not know the operation, and the task has no "
                                           "PyTorch expression"
@@ -118,8 +120,8 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* The task with its only output, where that is an input, too, as two tensors of one name; NULL if
- * it is not so. A new reference. */
+/* If the task's only output is also an input, returns a copy of the task in which that tensor is
+ * two tensors of the same name, an input and an output; else NULL. A new reference. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");
@@ -148,12 +150,13 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         return false;
     }
     if (pb->unordered && !json_is_true(json_object_get(task, "nondeterministic_ok"))) {
-        strbuf_adds(why, "it adds in no fixed order, and the task has no flag nondeterministic_ok");
+        strbuf_adds(why,
+                    "it adds in no fixed order, and the task lacks the flag nondeterministic_ok");
         return false;
     }
     json_t *apart = pb->in_place ? with_update_apart(task) : NULL;
     struct meaning m;
-    meaning_read(&m, apart ? apart : task); /* where it fails, m.why says why */
+    meaning_read(&m, apart ? apart : task); /* if it fails, m.why says why */
     out->in_place = apart;
     bind_text(out, "restrict", restricted(out));
     bool ok = bind_meaning(pb, &m, out, why);

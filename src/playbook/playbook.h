@@ -17,11 +17,11 @@
 
 #include "playbook/book/book.h"
 
-/* Does the playbook fit the task, given as say_task_json() describes it, on this architecture? If
- * not, `why` says why. */
+/* Does the playbook fit the task on this architecture? The task is given as author facts, as
+ * say_task_json() writes them. If the playbook does not fit, `why` says why. */
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why);
-/* Fills the template in. */
+/* Fills in the template. */
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err);
 

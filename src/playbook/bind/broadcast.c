@@ -8,15 +8,15 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* The output's sizes, innermost first. Neighbouring axes that all inputs have, or that the same
- * inputs lack, are one. Where the operation works along rows, the last axis stays by itself. */
+/* The output's sizes, innermost first. Neighbouring axes are merged if the same inputs vary along
+ * them. If the operation works along rows, the last axis is not merged. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
-    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along it */
+    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the size */
 };
 
-/* Size d, counted from the last; "1" beyond the first. */
+/* The d-th size from the last; "1" if the tensor has fewer axes. */
 static const char *dim_from_last(const json_t *tensor, size_t d)
 {
     const json_t *shape = json_object_get(tensor, "shape");
@@ -65,7 +65,8 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, b
     return true;
 }
 
-/* An input's strides over the groups: contiguous over those that it has, 0 over the others. */
+/* An input's strides over the groups: contiguous in the groups along which it varies, 0 in the
+ * others. */
 static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
 {
     struct strbuf step = STRBUF_INIT(256);
@@ -122,10 +123,10 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                            json_object_get(out, "shape")) &&
                 str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
     const char *expr = bound_text(b, "expr", strlen("expr"));
-    if (rows && expr) /* an expression is reason enough */
+    if (rows && expr) /* any other expression needs this playbook too */
         alike = alike && str_eq(expr, "v0");
     if (alike) {
-        strbuf_adds(why, "its inputs are all like its output: it needs no broadcasting");
+        strbuf_adds(why, "the task's inputs are all like its output, so it needs no broadcasting");
         return false;
     }
     bind_dims(b, &g);
@@ -145,7 +146,7 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            strbuf_addf(&align, "%s256", comma); /* read one by one */
+            strbuf_addf(&align, "%s256", comma); /* elements are read one by one */
     }
     const struct {
         const char *form, *text;

@@ -19,7 +19,8 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes a role's size with the task's own names, without blanks; "" if a name is not bound yet. */
+/* Writes the size of a role with the task's names, without blanks; "" if a name is not bound yet.
+ */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {
@@ -42,8 +43,8 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-/* Binds a free name to the size. Anything else must be the same expression, which can be told once
- * all names are bound. */
+/* Binds the role's size to the actual size if it is a name that is not bound yet. Any other size
+ * must be the same expression; that is checked only once all names are bound. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {
@@ -60,7 +61,7 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
-/* "*N" is any number of sizes as one; the same ones wherever it occurs. */
+/* "*N" stands for any number of sizes, multiplied; they must be the same wherever it occurs. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
     const char *had = bound_text(b, role, strlen(role));
@@ -82,7 +83,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         fixed--;
     const char *name = facts_text(t, "name");
     if (in != role->in || out != role->out) {
-        strbuf_addf(why, "'%s' is %s where it has %s '%s'", name,
+        strbuf_addf(why, "'%s' is %s where the playbook has %s '%s'", name,
                     in && out ? "updated in place"
                     : in      ? "an input"
                               : "an output",
@@ -108,7 +109,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return false;
     }
     if (role->broadcast)
-        return true; /* against the output's, once that is known: bind_broadcast() */
+        return true; /* bind_broadcast() compares it with the output's shape later */
     size_t lead = rank - fixed;
     if (flat) {
         if (!bind_flat(b, role->shape[0] + 1, dims_product(&b->arena, shape, 0, lead))) {
@@ -141,21 +142,21 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
         b->elem = (int64_t)dtype_bytes(d);
 }
 
-/* How the values of a tensor or a scalar are passed. */
+/* The C++ type in which a value of the tensor or scalar is passed. */
 static const char *passed_type(const json_t *t)
 {
     return value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
-/* Binds the list of repeated inputs in the forms that templates need. */
+/* Binds the list of repeated inputs, in each of the spellings that templates need. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {
     static const char *const forms[] = {"args", "align", "params", "names", "values"};
-    const json_t *names = json_object_get(op, "args"); /* v0, v1, ... where it names none */
+    const json_t *names = json_object_get(op, "args"); /* v0, v1, ... if the op names none */
     char key[80];
     if (names && json_array_size(names) != n) {
-        strbuf_addf(why, "the operation takes %zu inputs and the task has %zu",
+        strbuf_addf(why, "the operation takes %zu inputs, but the task has %zu",
                     json_array_size(names), n);
         return false;
     }
@@ -190,14 +191,15 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
     return true;
 }
 
-/* Have the first n tensors one shape and one dtype? */
+/* Do the first n tensors have the same shape and dtype? */
 static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
 {
     const json_t *first = json_array_get(tensors, 0);
     for (size_t i = 1; i < n; i++) {
         const json_t *t = json_array_get(tensors, i);
         if (!same_shape(json_object_get(t, "shape"), json_object_get(first, "shape")))
-            strbuf_addf(why, "'%s' and '%s' have different shapes, and it does not broadcast",
+            strbuf_addf(why,
+                        "'%s' and '%s' have different shapes, and the playbook does not broadcast",
                         facts_text(first, "name"), facts_text(t, "name"));
         else if (!str_eq(facts_text(t, "dtype"), facts_text(first, "dtype")))
             strbuf_addf(why, "'%s' has another dtype than the first input", facts_text(t, "name"));
@@ -215,13 +217,14 @@ bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *ta
     const json_t *tensors = json_object_get(task, "tensors");
     size_t n = json_array_size(tensors), extra = 0;
     if (n > PB_MAX_TENSORS) {
-        strbuf_addf(why, "it has %zu tensors; %d is the most", n, PB_MAX_TENSORS);
+        strbuf_addf(why, "the task has %zu tensors; a playbook takes at most %d", n,
+                    PB_MAX_TENSORS);
         return false;
     }
     if (first->repeat && n >= sig->n) {
         extra = n - sig->n;
     } else if (n != sig->n) {
-        strbuf_addf(why, "it has %zu tensors, not %u", n, sig->n);
+        strbuf_addf(why, "the task has %zu tensors, not %u", n, sig->n);
         return false;
     }
     if (!first->broadcast && !all_alike(tensors, extra + 1, why))
@@ -241,8 +244,8 @@ bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *ta
     return !first->repeat || bind_repeated(b, first, tensors, extra + 1, op->texts, why);
 }
 
-/* Binds any number of scalars as lists. Each entry begins with a comma, so a list may be empty. The
- * scalars are v<i> in the code, numbered on from the inputs. */
+/* Binds any number of scalars as lists. Each entry begins with a comma, so that an empty list fits
+ * too. In the code the scalars are v<i>; their numbers continue after those of the inputs. */
 static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t inputs,
                              struct strbuf *why)
 {
@@ -258,7 +261,8 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     }
     bool ok = i - inputs <= PB_MAX_TENSORS;
     if (!ok)
-        strbuf_addf(why, "it has %zu scalars; %d is the most", i - inputs, PB_MAX_TENSORS);
+        strbuf_addf(why, "the task has %zu scalars; a playbook takes at most %d", i - inputs,
+                    PB_MAX_TENSORS);
     bind_text(b, "scalars:args", args.buf);
     bind_text(b, "scalars:params", params.buf);
     bind_text(b, "scalars:names", names.buf);
@@ -268,7 +272,7 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     return ok;
 }
 
-/* Binds a scalar's role to a scalar of the task, or to the number that the expression has there. */
+/* Binds the role of a scalar to a scalar of the task, or to a number in the task's expression. */
 static void bind_scalar(struct pb_binding *b, const char *role, const char *name, const json_t *v)
 {
     const json_t *number = json_object_get(v, "number");
@@ -296,7 +300,8 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
     if (sig->any_scalars)
         return bind_any_scalars(b, scalars, inputs, why);
     if (json_object_size(scalars) != sig->nscalars) {
-        strbuf_addf(why, "it has %zu scalars, not %u", json_object_size(scalars), sig->nscalars);
+        strbuf_addf(why, "the task has %zu scalars, not %u", json_object_size(scalars),
+                    sig->nscalars);
         return false;
     }
     json_object_foreach((json_t *)scalars, key, v)

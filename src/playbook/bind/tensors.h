@@ -1,8 +1,8 @@
 /*
  * tensors.h - binds a task's tensors and scalars to the roles of an operation.
  *
- * The task is given as facts; its tensors are in the order of the roles: inputs, then outputs.
- * False means that they do not fit, and `why` says why.
+ * The task is given as author facts; its tensors must be in the order of the roles: inputs, then
+ * outputs. The functions return false if tensors or scalars do not fit, and `why` says why.
  */
 #ifndef PLAYBOOK_BIND_TENSORS_H
 #define PLAYBOOK_BIND_TENSORS_H
@@ -11,14 +11,14 @@
 
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why);
-/* `inputs`: how many values come before the scalars in v0, v1, ... */
+/* `inputs` is the number of inputs: among v0, v1, ... the scalars come after them. */
 bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const json_t *scalars,
                   size_t inputs, struct strbuf *why);
 
 /*
- * The first n tensors of the task: inputs whose shapes broadcast to the output's, each of its own
- * dtype. A task whose inputs are all like the output, and that has no scalars, needs no
- * broadcasting: it is refused here, because a simpler playbook serves it.
+ * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
+ * may have its own dtype. A task whose inputs are all like the output, and that has no scalars,
+ * needs no broadcasting: it is refused here, because a simpler playbook serves it.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

@@ -4,9 +4,9 @@
  * A playbook is a folder with playbook.json (which tasks it fits, its settings) and kernel.cu (the
  * template). docs/playbooks.md describes both. playbook/playbook.h says how one is used.
  *
- * A point is one choice of all settings. Its code, "[softmax 1.0.2]", names for each setting the
- * place in its list of values. The code travels in a candidate's move, so that a later call can
- * read from a run which points were tried.
+ * A point is one choice for all settings. The code of a point, such as "[softmax 1.0.2]", gives for
+ * each setting the index in its list of values. A candidate's move ends with the code, so a later
+ * author call can read from the run which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -37,8 +37,8 @@ struct pb_setting {
 struct pb_tensor {
     const char *role;
     bool in, out;
-    bool repeat;    /* stands for one or more inputs alike; only the first tensor may */
-    bool broadcast; /* repeated inputs have their own dtypes, and their shapes broadcast */
+    bool repeat;    /* the role takes one or more inputs; only the first role may */
+    bool broadcast; /* repeated inputs may differ in dtype, and their shapes broadcast */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
     uint32_t dtypes;  /* a bit per enum dtype */
@@ -55,14 +55,14 @@ struct pb_signature {
 
 struct pb_op {
     const char *name;    /* a task's name or op_type; "*" = any */
-    const json_t *texts; /* what its placeholders stand for in the template */
+    const json_t *texts; /* the texts for the template's placeholders */
     const struct pb_signature *sig;
 };
 
 struct playbook {
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch;  /* least: 80, 90 */
+    uint32_t arch;  /* the least it needs: 80, 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
     struct pb_setting settings[PB_MAX_SETTINGS];
@@ -88,8 +88,8 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    int64_t elem;  /* bytes of an element of the first output; of the widest tensor, where inputs
-                    * broadcast */
+    int64_t elem;  /* bytes of an element of the first output; if inputs broadcast, of the
+                    * widest tensor */
     bool in_place; /* the output is one of the inputs */
 };
 #define PB_BINDING_INIT                \
@@ -101,8 +101,8 @@ void pb_binding_release(struct pb_binding *b);
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* Every setting at its start. Where wide elements forbid that, the first setting that helps is
- * lowered. */
+/* The point with every setting at its start. If the requirements forbid that point for wide
+ * elements, the first setting that helps is lowered. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -119,16 +119,17 @@ const char *facts_text(const json_t *j, const char *key);
 /* The outcome of a point that was tried. */
 struct pb_trial {
     struct pb_point point;
-    double time_ns; /* 0 = it failed */
+    double time_ns; /* 0: the candidate failed */
 };
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * The k-th best guess (from 0) from `base`: a point not yet tried that differs in one setting.
- * Settings of the given stage come first, then the others in order; nearest values first, upwards
- * before downwards. A value that lost clearly against another, with all else equal, is dominated:
- * that value and those beyond it are left out. After single moves come pairs of them. Returns false
- * when nothing is left. *changed is the setting that moved (the first of a pair).
+ * Finds the k-th point to try next (k from 0): a point that was not tried and differs from `base`
+ * in one setting. Settings of the given move stage come first, then the others in order. Among the
+ * values of a setting the nearest come first, upwards before downwards. A value is dominated if it
+ * was clearly slower than the value of `base` with all other settings equal; it is left out, with
+ * all values beyond it. Changes of two settings come after all changes of one. Returns false when
+ * nothing is left. *changed is the setting that differs (the first one of two).
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,

@@ -46,7 +46,7 @@ static bool is_name(const char *s)
     return n > 0 && n < 48 && !s[n] && !(s[0] >= '0' && s[0] <= '9');
 }
 
-/* Only keys that mean something: a misspelt one is an error, not a default. */
+/* Refuses unknown keys, so that a misspelt key is an error and not silently a default. */
 static int only_keys(const struct loading *l, const json_t *j, const char *pointer,
                      const char *const *keys)
 {
@@ -171,7 +171,8 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
-/* `tensors` and `scalars` of the playbook, or of one op that differs; NULL if it has neither. */
+/* Loads `tensors` and `scalars` of the playbook, or of one op that has its own; NULL if j has
+ * neither. */
 static int load_signature(const struct loading *l, const json_t *j, const char *pointer,
                           const struct pb_signature *from, const struct pb_signature **out)
 {
@@ -212,7 +213,8 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     return 0;
 }
 
-/* "share": the ops of playbooks/parts/NAME.json; those of the playbook's own add to their texts. */
+/* "share" adds the ops of playbooks/parts/NAME.json. If the playbook has an op of the same name,
+ * its texts are added to the shared op. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");
@@ -236,7 +238,7 @@ static int add_shared_ops(const struct loading *l, json_t *own)
     return ops ? 0 : -1;
 }
 
-/* What playbook_bind() will read: lists of texts. */
+/* Checks a key that playbook_bind() reads as a list of texts. */
 static int check_texts(const struct loading *l, const json_t *op, const char *at, const char *key)
 {
     const json_t *list = json_object_get(op, key);
@@ -246,7 +248,7 @@ static int check_texts(const struct loading *l, const json_t *op, const char *at
     return ok ? 0 : bad(l, at, "\"%s\" is a list of texts", key);
 }
 
-/* "sum|reduce_sum": one op of several names. */
+/* Adds an op under each of its names: "sum|reduce_sum". */
 static void add_op(const struct loading *l, const char *names, struct pb_op op)
 {
     for (size_t n; *names; names += n + (names[n] == '|')) {
@@ -280,7 +282,7 @@ static int load_ops(const struct loading *l)
         if (load_signature(l, v, at, sig, &op.sig) < 0)
             return -1;
         if (!op.sig || !op.sig->n)
-            return bad(l, at, "op '%s' has no tensors, nor has the playbook", name);
+            return bad(l, at, "neither op '%s' nor the playbook has tensors", name);
         add_op(l, name, op);
     }
     return 0;
@@ -363,7 +365,8 @@ static int add_book(struct playbook_shelf *s, const char *name, const char *file
     struct loading l = {&pb, &s->arena, file, text, len, err};
     int rc = 0;
     if (!is_name(name))
-        return err_set(err, ERR_INPUT, "%s: a playbook's folder is a name, not '%s'", file, name);
+        return err_set(err, ERR_INPUT, "%s: '%s' cannot be the name of a playbook's folder", file,
+                       name);
     if (!(pb.root = json_read_text(text, len, file, NULL, err)) || load_json(&l) < 0)
         rc = -1;
     if (rc < 0) {

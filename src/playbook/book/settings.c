@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* Slower than this with all else equal is a clear loss. */
+/* A point that is slower by more than this factor, with all else equal, has clearly lost. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -111,7 +111,7 @@ static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, ui
     return false;
 }
 
-/* A value is out if it, or one between it and the base's, lost to the base's. */
+/* A value is dominated if it, or a value between it and the base's value, lost to the base's. */
 static bool dominated(const struct playbook *pb, const struct pb_trial_vec *tried,
                       const struct pb_point *base, uint32_t s, uint8_t v)
 {
@@ -122,7 +122,7 @@ static bool dominated(const struct playbook *pb, const struct pb_trial_vec *trie
     return false;
 }
 
-/* Settings in the order they are worth moving: those of the stage, then stage by stage. */
+/* The order in which to try settings: those of the given stage, then those of the other stages. */
 static uint32_t order_settings(const struct playbook *pb, int stage, uint32_t *out)
 {
     uint32_t n = 0;
@@ -151,7 +151,8 @@ static bool take(struct search *x, const struct pb_point *p)
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) && x->skip-- == 0;
 }
 
-/* All values of setting order[i] from p, nearest first; `more` further settings after it. */
+/* Tries the values of setting order[i], starting from p, nearest first; for each of them it then
+ * moves `more` further settings. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {

@@ -1,4 +1,4 @@
-/* texts.c - placeholders' texts, and sizes as texts. */
+/* texts.c - the texts of placeholders, and sizes as texts. */
 #include "playbook/book/texts.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /*
  * texts.h - what a template's placeholders stand for in one task, and sizes as texts.
  *
- * The facts of a task give sizes as texts ("2*D"); plans take them as texts. Sizes are compared as
- * texts without blanks where the two come from the same facts.
+ * The author facts of a task give sizes as texts ("2*D"), and plans take sizes as texts. Two sizes
+ * from the same facts are compared as texts, without blanks.
  */
 #ifndef PLAYBOOK_BOOK_TEXTS_H
 #define PLAYBOOK_BOOK_TEXTS_H
@@ -10,26 +10,26 @@
 #include "base/dtype.h"
 #include "playbook/book/book.h"
 
-/* The first text bound to a key counts. */
+/* Binds a text to a key. If the key is bound already, the earlier text stays. */
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 void bind_number(struct pb_binding *b, const char *key, int64_t v);
-/* What the key, of that length, stands for; NULL if it is not bound. */
+/* The text bound to the key, which has `len` characters; NULL if it is not bound. */
 const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
 /* "__restrict__ ", unless the output is one of the inputs. */
 const char *restricted(const struct pb_binding *b);
 
-/* Do the texts agree but for blanks? */
+/* Are the texts equal if blanks are ignored? */
 bool same_text(const char *a, const char *b);
 bool same_shape(const json_t *a, const json_t *b); /* lists of texts */
 
-/* A size as a factor, in brackets; "1" stays. */
+/* A size as a factor of a product: in brackets, except "1". */
 const char *dim_factor(struct arena *a, const char *dim);
 /* A product of two sizes, without a factor that is 1. */
 const char *dims_times(struct arena *a, const char *left, const char *right);
-/* Sizes [from, to) of a shape as one: "(A) * (B)", without those that are 1. */
+/* The product of sizes [from, to) of a shape: "(A) * (B)", without sizes that are 1. */
 const char *dims_product(struct arena *a, const json_t *shape, size_t from, size_t to);
 
-/* A tensor's element type in CUDA C++: "cute::half_t"; NULL if there is none. */
+/* A tensor's element type in CUDA C++: "cute::half_t"; NULL if CUDA C++ has no such type. */
 const char *element_type(enum dtype t);
 /* The type in which one value is passed: "float" for all floats, "bool", "int32_t", ... */
 const char *value_type(enum dtype t);

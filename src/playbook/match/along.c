@@ -1,10 +1,10 @@
 /*
- * along.c - reductions, softmaxes and scans of an elementwise expression, along axes side by side.
+ * along.c - reductions, softmaxes and scans of an elementwise expression, along adjacent axes.
  *
  *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
  *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"
  *
- * Integers are reduced by the op "whole_sum" and so on, where the playbook has one.
+ * For integers the op is "whole_sum" and so on, if the playbook has such an op.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct along {
     uint32_t from, to;
 };
 
-/* As playbooks call it; NULL if they have no name for it. */
+/* The name of the operation in playbooks; NULL if it has none. */
 static const char *name_of(const struct value *v)
 {
     static const char *const names[OP_COUNT] = {
@@ -45,16 +45,16 @@ static const char *name_of(const struct value *v)
                              : NULL;
 }
 
-/* A reduction of which an expression may make something else. */
+/* A reduction whose result may go through a further expression (`post`). */
 static bool is_reduction(const struct value *v)
 {
     return op_row(v->op)->kind == OPK_REDUCTION && v->op != OP_ARGMAX && v->op != OP_ARGMIN &&
            v->op != OP_ANY && v->op != OP_ALL;
 }
 
-/* ---- what is made of a reduction ------------------------------------------------------------- */
+/* ---- the expression after a reduction -------------------------------------------------------- */
 
-/* The outermost reductions: *found is the last, the result how many there are. */
+/* Counts the outermost reductions; *found is the last of them. */
 static unsigned outermost(const struct match *x, const struct value **found)
 {
     const bool *needed = graph_needed(&x->m->g, x->v, is_reduction, &x->m->mem);
@@ -74,8 +74,9 @@ static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, stru
     return v == ctx;
 }
 
-/* "torch.sqrt(x.mean(-1) + 1)": the reduction, and in `post` what is made of it, v0. NULL with the
- * reason if the value is something else. */
+/* Splits "torch.sqrt(x.mean(-1) + 1)" into the reduction, which it returns, and `post`, the
+ * expression around it, in which the reduction is v0. NULL with the reason if the value has another
+ * form. */
 static const struct value *split_post(struct match *x, struct strbuf *post)
 {
     const struct value *reduction = NULL;
@@ -83,15 +84,15 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
         return x->v;
     unsigned n = outermost(x, &reduction);
     if (n != 1 || !op_called(x->pb, "sum")) {
-        cannot_write(x->why, n ? "more than a reduction at" : "no reduction that is known, but",
-                     x->v);
+        cannot_write(x->why, n ? "more than one reduction at" : "no known reduction, but", x->v);
         return NULL;
     }
     struct leaves leaves = {post_leaf, (void *)reduction};
     if (!write_expression(x->v, &leaves, post, x->why))
         return NULL;
     if (!dtype_is_float(x->v->dtype) || !dtype_is_float(reduction->dtype)) {
-        strbuf_addf(x->why, "it makes nothing else of '%s' of integers", name_of(reduction));
+        strbuf_addf(x->why, "it can compute nothing else from '%s' of integers",
+                    name_of(reduction));
         return NULL;
     }
     return reduction;
@@ -108,7 +109,7 @@ static bool find_axes(const struct value *v, struct along *out, struct strbuf *w
         return cannot_write(why, "options that playbooks do not have at", v);
     for (size_t i = 1; i < dim->n; i++)
         if (dim->ints[i] != dim->ints[i - 1] + 1)
-            return cannot_write(why, "axes that do not lie side by side at", v);
+            return cannot_write(why, "axes that are not adjacent at", v);
     out->from = dim->n ? (uint32_t)dim->ints[0] : 0;
     out->to = out->from + (uint32_t)dim->n;
     return true;
@@ -122,7 +123,7 @@ static json_t *shape_of(const struct value *v)
     return shape;
 }
 
-/* Is `other` the shape without its axes [from, to), or with each of them 1? */
+/* Is `other` the shape with its axes [from, to) removed or set to 1? */
 static bool keeps_others(const json_t *shape, const struct along *a, const json_t *other)
 {
     size_t n = json_array_size(shape), axes = a->to - a->from, k = 0;
@@ -141,8 +142,9 @@ static bool keeps_others(const json_t *shape, const struct along *a, const json_
 }
 
 /*
- * The task as an op over axes [from, to) sees it; a new reference. Along rows those axes, the last
- * ones, are one. Otherwise tensors have three axes, of which a reduction drops the middle one.
+ * The task as an op over axes [from, to) sees it; a new reference. With `rows` these are the last
+ * axes, and they are merged into one. Otherwise tensors get three axes: before, [from, to), and
+ * after; a reduction drops the middle one.
  */
 static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 {
@@ -181,7 +183,7 @@ static bool is_whole(const struct pb_op *op)
     return str_starts(op->name, WHOLE);
 }
 
-/* The op of that name; the one for integers where the values are integers and there is one. */
+/* The op of that name; for integers the op "whole_...", if the playbook has it. */
 static const struct pb_op *op_for(struct match *x, const struct along *a, bool rows)
 {
     char name[64];
@@ -204,14 +206,14 @@ static bool bind_values(struct match *x, const struct pb_op *op, const struct al
 {
     if (!json_object_get(op->texts, "expr")) {
         if (meaning_input(x->m, a->of) != 0)
-            strbuf_addf(x->why, "it takes '%s' of the input only, not of an expression", a->name);
+            strbuf_addf(x->why, "it takes '%s' only of the input, not of an expression", a->name);
         return !x->why->len;
     }
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
     struct leaves leaves = usual_leaves(x->m);
     bool ok = write_expression(a->of, &leaves, &expr, x->why);
     if (ok && is_whole(op) && post->len) {
-        strbuf_addf(x->why, "it makes nothing else of '%s' of integers", a->name);
+        strbuf_addf(x->why, "it can compute nothing else from '%s' of integers", a->name);
         ok = false;
     }
     if (ok) {

@@ -1,10 +1,10 @@
 /*
- * chain.c - expressions of rows that need sums or extremes of them: norms of all kinds.
+ * chain.c - expressions that need sums or extremes of each row, such as all kinds of norms.
  *
- *     x / x.abs().amax(-1, keepdim=True)     a pass for the greatest |x|, then x / that
+ *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x|, then x is divided by it
  *
- * Operations along the last axis are unfolded to sums and extremes (graph/normal/normal.h). Each of
- * those is a pass over the row, and a value that later passes and the result may use.
+ * Operations along the last axis are rewritten as sums and extremes (graph/normal/normal.h). Each
+ * sum or extreme is one pass over the row. Later passes and the result may use its value.
  */
 #include <string.h>
 
@@ -45,9 +45,9 @@ static bool add_pass(struct chain *c, const struct value *v)
     const struct attr *dim = value_attr(v, "dim");
     const struct value *of = v->args[0];
     if (!of || dim->n != 1 || dim->ints[0] != (int64_t)of->rank - 1 || !value_flag(v, "keepdim"))
-        return refuse(c, "a reduction that is not along the last axis, with keepdim", v);
+        return refuse(c, "a reduction that is not along the last axis with keepdim", v);
     if (!spans_rows(c, of))
-        return refuse(c, "a reduction of what is the same all along a row", v);
+        return refuse(c, "a reduction of a value that is constant along a row", v);
     if (c->n == MAX_PASSES || c->x->m->n + 1 + MAX_PASSES > 2 * PB_MAX_TENSORS)
         return refuse(c, "more reductions than it can take", v);
     c->pass[c->n++] = v;
@@ -61,7 +61,7 @@ static bool find_passes(struct chain *c, const struct value *v, unsigned depth)
         return true;
     c->seen[v->id / 64] |= UINT64_C(1) << v->id % 64;
     if (depth > 200)
-        return refuse(c, "too much in it", v);
+        return refuse(c, "too deep a nesting", v);
     for (uint32_t i = 0; i < v->nargs; i++)
         if (v->args[i] && !find_passes(c, v->args[i], depth + 1))
             return false;
@@ -73,7 +73,7 @@ static bool is_length(const struct chain *c, const struct value *v)
     return v->op == OP_SIZE && dim_same(v->size, c->row);
 }
 
-/* The length less 1, as var() has it; the length may be a number. */
+/* Is v the length of a row minus 1, as in var()? The length may be a number. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;
@@ -82,7 +82,7 @@ static bool is_length_less_one(const struct chain *c, const struct value *v)
                                          c->row->is_number && length == (double)c->row->value));
 }
 
-/* The length of a row is a float in the kernel, so one less than it is one, too. */
+/* The length of a row is a float variable in the kernel, so the length minus 1 is a float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct chain *c = ctx;
@@ -99,12 +99,12 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     return write_value_number(m, v, "", out);
 }
 
-/* Sums of integers would not be exact in floats. */
+/* Writes an expression in floats. Refuses integers: their sums would not be exact in floats. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
     struct leaves leaves = {leaf, c};
     if (!dtype_is_float(v->dtype) && v->dtype != DT_BOOL)
-        return refuse(c, "integers where it has floats", v);
+        return refuse(c, "integers where the playbook takes floats", v);
     return write_expression(v, &leaves, out, c->x->why);
 }
 
@@ -151,7 +151,8 @@ const struct pb_op *match_chain(struct match *x)
         }
         ok = ok && bind_passes(&c) && write_real(&c, v, &expr);
         if (!ok && !x->why->len)
-            strbuf_adds(x->why, "its PyTorch expression is not one it can read");
+            strbuf_adds(x->why,
+                        "its PyTorch expression has a form that the playbook does not know");
     }
     if (ok)
         bind_text(x->b, "expr", expr.buf);

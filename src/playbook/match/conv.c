@@ -1,14 +1,16 @@
 /*
  * conv.c - one depthwise convolution, in one or two dimensions, with an epilogue.
  *
- * The op is "depthwise", of [N, C, H, W], [C, KH, KW] and [N, C, OH, OW]; in one dimension H is 1.
+ * The op is "depthwise". Its tensors are [N, C, H, W], [C, KH, KW] and [N, C, OH, OW]; in one
+ * dimension H is 1.
  */
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
 
 enum { MAX_WINDOW = 64 };
 
-/* Pairs are of height and width; in one dimension the height's are 1 and 0. */
+/* Pairs hold a number for the height and one for the width. In one dimension the height has size
+ * and stride 1 and padding 0. */
 struct conv {
     const struct value *v;
     int x, w, bias; /* inputs; bias: -1 if there is none */
@@ -16,7 +18,7 @@ struct conv {
     int64_t window[2], stride[2], pad[2], dilation[2];
 };
 
-/* The geometry at place i of height and width; false if it is not known. */
+/* Finds the geometry of side i (0 height, 1 width); false if a number is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
     unsigned axis = i + c->dims - 2; /* among the spatial axes */
@@ -31,7 +33,8 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
     return true;
 }
 
-/* F.pad with zeros, of spatial axes only: what follows the plane is in the result's shape. */
+/* Is it F.pad with zeros, of spatial axes only? The padding after the plane need not be known: it
+ * follows from the result's shape. */
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;

@@ -37,7 +37,7 @@ static bool is_one(const struct value *t)
     return true;
 }
 
-/* Does t have one value for each index of the result's axis, and for nothing else? */
+/* Does t have exactly one value for each index of that axis of the result? */
 static bool is_along(const struct value *t, const struct graph_output *c, uint32_t axis)
 {
     if (t->rank > c->rank || c->rank - t->rank > axis)
@@ -58,7 +58,8 @@ static bool is_like(const struct value *t, const struct graph_output *c)
     return same;
 }
 
-/* Where input i has the value of an element: its index in the template; NULL if it has none. */
+/* The index, in the template's names, at which input i holds the value for an element; NULL if the
+ * input has another shape. */
 static const char *place_of(const struct match *x, const struct epilogue *e, int i)
 {
     const struct graph_output *c = &x->m->g.outputs.items[0];
@@ -107,9 +108,10 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     if (i >= 0) {
         const char *place = place_of(x, w->e, i);
         if (i == w->e->bias)
-            strbuf_adds(why, "its bias is not one value for each channel, or is used once more");
+            strbuf_adds(
+                why, "its bias does not have one value for each channel, or is used elsewhere too");
         else if (!place || !element_type(x->m->types[i]))
-            strbuf_addf(why, "'%s' is no input like the result, nor one value for each %s",
+            strbuf_addf(why, "'%s' has neither the shape of the result nor one value for each %s",
                         x->m->names[i], w->e->rows ? "column" : "channel");
         else
             write_input(w, i, place, out);
@@ -131,7 +133,8 @@ static bool is_output(const struct match *x, int i)
     return false;
 }
 
-/* The members, parameters, plan arguments and names of what the expression reads. */
+/* Binds the members, parameters, plan arguments and names of everything that the expression reads.
+ */
 static bool bind_reads(struct match *x, const struct writing *w)
 {
     struct strbuf fields = STRBUF_INIT(4096), params = STRBUF_INIT(4096), args = STRBUF_INIT(4096),

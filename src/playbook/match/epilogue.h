@@ -1,5 +1,6 @@
 /*
- * epilogue.h - what is done to a product's or a convolution's element before it is stored.
+ * epilogue.h - the epilogue: the computation on an element of a product or convolution before it is
+ * stored.
  *
  * Binds the texts of playbooks/parts/epilogue.cu. The expression may read inputs like the result,
  * inputs with one value, and inputs with one value for each n: a column of a product, a channel of
@@ -19,9 +20,9 @@ struct epilogue {
 };
 bool bind_epilogue(struct match *x, const struct epilogue *e);
 
-/* The only value of that operation in what the task computes; NULL if there is none, or several. */
+/* The only value with that operation in the task's graph; NULL if there is none or several. */
 const struct value *only_one(const struct match *x, enum graph_op op);
-/* The input that the value is, but for casts between floats; -1 if it is none. */
+/* The number of the input that the value is, casts between floats ignored; -1 if it is no input. */
 int input_but_casts(const struct meaning *m, const struct value *v);
 
 #endif

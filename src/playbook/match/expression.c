@@ -68,7 +68,7 @@ static int number_of(const struct meaning *m, const char *name, size_t len)
     return -1;
 }
 
-/* Is the size made of axes, numbers and operators only: no min() or the like? */
+/* Is the size made only of axes, numbers and operators, without min() and so on? */
 static bool is_plain(const char *key)
 {
     for (const char *s = key; (s = strchr(s, '(')); s++)
@@ -77,7 +77,7 @@ static bool is_plain(const char *key)
     return true;
 }
 
-/* A size, with its axes as v<i>: int64_t, like the axes. */
+/* Writes a size with its axes as v<i>. Both have the type int64_t. */
 static bool write_size(const struct meaning *m, const struct dim *d, const char *prefix,
                        struct strbuf *out)
 {
@@ -151,7 +151,7 @@ static bool of_bools(const struct value *v, const char *a, const char *b, struct
     return true;
 }
 
-/* Sums and products are of unsigned numbers: they wrap. */
+/* Sums and products are computed in unsigned integers, because those wrap around. */
 static void of_integers(const struct value *v, const char *a, const char *b, struct strbuf *out)
 {
     const char *type = value_type(v->dtype), *op = operator_of(v->op);
@@ -164,7 +164,8 @@ static void of_integers(const struct value *v, const char *a, const char *b, str
         strbuf_addf(out, "%s(%s %s %s)", type, a, op, b);
 }
 
-/* C compares uint32_t with a signed integer as unsigned numbers, PyTorch as int64. */
+/* C compares uint32_t with a signed integer as unsigned integers; PyTorch compares them as int64.
+ */
 static bool mixes_signs(const struct value *x, const struct value *y)
 {
     return !x->weak && !y->weak && (x->dtype == DT_U32) != (y->dtype == DT_U32);
@@ -208,7 +209,8 @@ static bool write_floor(struct writer *w, const struct value *v, struct strbuf *
     return ok;
 }
 
-/* Cubes are products; integers have no other powers. Squares are an operation of their own. */
+/* Writes a cube as a product. Other powers of integers are refused. Squares do not come here: they
+ * are an operation of their own. */
 static bool write_power(struct writer *w, const struct value *v, struct strbuf *out)
 {
     double n = 0;
@@ -247,13 +249,13 @@ static bool write_negative(struct writer *w, const struct value *v, struct strbu
     return ok;
 }
 
-/* A cast is written as C writes it, (T)(v): T(U(v)) may declare a function. */
+/* Writes a cast as (T)(v), because C++ may read T(U(v)) as the declaration of a function. */
 static bool write_cast(struct writer *w, const struct value *v, struct strbuf *out)
 {
     struct strbuf a = STRBUF_INIT(MAX_EXPRESSION);
     bool ok = write_as(w, v->args[0], kind_of(v->args[0]), &a);
     bool real = dtype_is_float(v->dtype);
-    if (ok && real && dtype_bytes(v->dtype) < 4) /* it rounds */
+    if (ok && real && dtype_bytes(v->dtype) < 4) /* the cast rounds */
         strbuf_addf(out, "float(%s{float(%s)})", element_type(v->dtype), a.buf);
     else if (ok && real && kind_of(v->args[0]) == KIND_REAL)
         strbuf_adds(out, a.buf);
@@ -340,7 +342,8 @@ static bool write_operation(struct writer *w, const struct value *v, struct strb
     }
 }
 
-/* A number is written as its user needs it; anything else has its own type. */
+/* Writes a number in the kind that the operation around it needs; any other value keeps its type.
+ */
 static bool write_as(struct writer *w, const struct value *v, enum kind kind, struct strbuf *out)
 {
     size_t before = w->why->len;

@@ -16,21 +16,23 @@
 
 enum { MAX_EXPRESSION = 16 << 10 };
 
-/* Writes the value if it is a leaf here and returns true; else false. A leaf that must not be here:
- * a reason in `why`, and true. */
+/* How leaves are written. `write` returns false if the value is not a leaf. For a leaf it returns
+ * true and writes it, or puts a reason into `why` if the leaf is not allowed. */
 struct leaves {
     bool (*write)(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
     void *ctx;
 };
 
-/* False, with the reason, if the value is not elementwise down to the leaves, or too long. */
+/* False, with the reason, if the value is not elementwise down to the leaves or if the text would
+ * be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 
-/* Inputs, scalars and sizes of axes as v0, v1, ..., each with the prefix. False if v is none. */
+/* Writes an input, a scalar or a size of axes as v0, v1, ... after the prefix. False if v is none
+ * of these. */
 bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
                         struct strbuf *out);
-/* The usual leaves: these, without a prefix. */
+/* The usual leaves: those of write_value_number(), without a prefix. */
 struct leaves usual_leaves(const struct meaning *m);
 
 /* Adds the reason, unless there is one already; returns false. */

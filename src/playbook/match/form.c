@@ -1,13 +1,13 @@
 /*
- * form.c - is what a task computes one of the forms in which an operation is written?
+ * form.c - does a task compute one of the PyTorch forms that a playbook lists for an op?
  *
  *     "table[idx]"  is  "F.embedding(tokens, weight)", with table = weight and idx = tokens
  *
- * A form is PyTorch with the roles of the op for names, and $last for the last axis. It is read
- * with the task's own inputs in the roles, in every order that the roles allow, and compared with
- * what the task computes. Both are in normal form, so one spelling is enough. Quotients or
- * products, the order of factors, and casts between floats do not matter; a number may stand where
- * the form has a scalar.
+ * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
+ * assigns the task's inputs to the roles in every possible order, reads the form, and compares it
+ * with what the task computes. Both are in normal form, so a playbook lists only one spelling. The
+ * order of factors, casts between floats, and whether a quotient is written as a product do not
+ * matter. The task may have a number where the form has a scalar.
  */
 #include <string.h>
 
@@ -79,7 +79,7 @@ static bool same_results(struct form *f)
     return true;
 }
 
-/* Every scalar of the op is there, and every scalar of the task is used. */
+/* Is every scalar of the op bound, and is every scalar of the task used? */
 static bool scalars_fit(const struct form *f)
 {
     size_t named = 0;
@@ -98,7 +98,7 @@ static bool role_takes(const struct pb_tensor *role, const struct value *input, 
     return (role->dtypes >> t & 1) && (flat ? input->rank >= fixed : input->rank == fixed);
 }
 
-/* Gives the roles from `role` on an input each, in every order, until the form is the task. */
+/* Assigns inputs to the roles from `role` on, in every order, until the form equals the task. */
 static bool assign(struct form *f, size_t role)
 {
     if (role == f->inputs)
@@ -126,7 +126,7 @@ static bool assign(struct form *f, size_t role)
 
 /* ---- one form -------------------------------------------------------------------------------- */
 
-/* The number of the input that is the k-th output, too; -1 if that is no input. */
+/* The number of the input that is also the k-th output; -1 if that output is not an input. */
 static int updated(const struct meaning *m, size_t k)
 {
     const char *name = k < m->g.outputs.n ? m->g.outputs.items[k].name : "";
@@ -136,7 +136,7 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* The order of the results tells which role a tensor has that is updated in place. */
+/* A tensor that is updated in place gets its role from its place among the outputs. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;

@@ -14,9 +14,9 @@
 #define C_NAN "__int_as_float(0x7fffffff)"
 
 struct c_function {
-    const char *real;  /* of floats; other operands are converted to float first; NULL: none */
-    const char *whole; /* of integers, to an integer; NULL: integers are converted to float */
-    const char *test;  /* yes or no, of operands of any type */
+    const char *real;  /* for floats; other operands are converted to float first; NULL: none */
+    const char *whole; /* for integers, gives an integer; NULL: integers are converted to float */
+    const char *test;  /* gives a bool, for operands of any type */
 };
 
 const struct c_function *c_function(enum graph_op op);

@@ -2,7 +2,7 @@
 #include "base/util.h"
 #include "playbook/match/match.h"
 
-/* 0 or 1: v is that half of the input's rows; -1: it is neither. */
+/* Returns 0 or 1 if v is the first or second half of the input's rows, else -1. */
 static int half_of(const struct match *x, const struct value *v)
 {
     if (v->op != OP_SLICE || meaning_input(x->m, v->args[0]) != 0 || value_attr(v, "step")->i != 1)
@@ -40,7 +40,7 @@ const struct pb_op *match_halves(struct match *x)
     struct leaves leaves = {leaf, x};
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
     if (x->m->inputs != 1)
-        strbuf_adds(x->why, "it takes one tensor, whose halves it joins");
+        strbuf_adds(x->why, "it takes one input, whose halves it combines");
     else if (!has_half(x))
         strbuf_adds(x->why, "its PyTorch expression has no half of the input's rows");
     bool ok = !x->why->len && write_expression(x->v, &leaves, &expr, x->why);

@@ -1,10 +1,10 @@
 /*
  * match.h - finds the operation of a playbook in what a task computes.
  *
- * A playbook whose ops have {"*": {"from": WAY}} is found by one of the ways below. Each way looks
- * at the value of the task's only output. If it finds its pattern it returns the op, binds the
- * texts that the template needs, and may set `seen`, the task as the op's tensors see it. If not,
- * it returns NULL and says why.
+ * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
+ * way looks at the value of the task's only output. If the value fits, the way returns the op,
+ * binds the texts that the template needs, and may set `seen`: the task with its tensors in the
+ * shapes of the op's roles. If the value does not fit, the way returns NULL and says why.
  */
 #ifndef PLAYBOOK_MATCH_MATCH_H
 #define PLAYBOOK_MATCH_MATCH_H
@@ -26,10 +26,10 @@ struct match_way {
     const char *from;
     const struct pb_op *(*find)(struct match *x);
 };
-/* The way of that name; NULL if there is none. */
+/* The way of that name; NULL if there is no such way. */
 const struct match_way *match_way(const char *from);
 
-/* "torch": all elementwise; binds expr and expr:type. */
+/* "torch": only elementwise operations. Binds expr and expr:type. */
 const struct pb_op *match_elementwise(struct match *x);
 /* "torch rows": one reduction, softmax or scan along the last axes, of an elementwise expression;
  * after a reduction there may be another expression. Binds expr and post. */
@@ -42,14 +42,16 @@ const struct pb_op *match_product(struct match *x);
 const struct pb_op *match_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
-/* "torch chain": elementwise but for reductions along the last axis that keep it. Binds passes, a
- * line for each reduction, and expr. */
+/* "torch chain": elementwise operations, and reductions along the last axis with keepdim. Binds
+ * passes, which has a line for each reduction, and expr. */
 const struct pb_op *match_chain(struct match *x);
-/* "torch halves": elementwise in the two halves of each row of the only input, v0 and v1. */
+/* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
+ * input. */
 const struct pb_op *match_halves(struct match *x);
 
-/* An op one of whose `torch` forms the task has; NULL if there is none. *seen: the task with its
- * tensors and scalars in the order of the op's roles. A new reference. */
+/* Finds an op that lists the task's expression among its `torch` forms; NULL if there is none.
+ * *seen gets the task with its tensors and scalars in the order of the op's roles, a new reference.
+ */
 const struct pb_op *match_form(const struct playbook *pb, struct meaning *m, json_t **seen);
 
 #endif

@@ -1,4 +1,4 @@
-/* meaning.c - a task's facts to its graph, and the numbers of its values. */
+/* meaning.c - from a task's author facts to its graph and the numbers of its values. */
 #include "playbook/match/meaning.h"
 
 #include <ctype.h>
@@ -35,7 +35,7 @@ static void add_axis(struct signature *s, const char *name, size_t len)
         s->axes[s->naxes++] = arena_strndup(s->mem, name, len);
 }
 
-/* Names in a size that are no functions. */
+/* Adds the names in a size that are not functions. */
 static void add_names(struct signature *s, const char *text)
 {
     while (*text) {
@@ -130,7 +130,7 @@ static void number_values(struct meaning *m, const struct signature *s)
     }
 }
 
-/* Does b have a's elements in a's order: the same sizes but for ones? */
+/* Do a and b have the same sizes if sizes of 1 are ignored, and so the same elements in order? */
 static bool same_but_ones(const struct value *a, const struct value *b)
 {
     uint32_t i = 0, k = 0;
@@ -146,8 +146,8 @@ static bool same_but_ones(const struct value *a, const struct value *b)
     }
 }
 
-/* The reshape through which every use sees the input; the input itself if there is none, or if uses
- * differ. */
+/* The one reshape through which every use reads the input; the input itself if uses read it
+ * directly or through different reshapes. */
 static const struct value *how_seen(const struct meaning *m, const uint32_t *uses,
                                     const struct value *input)
 {
@@ -177,7 +177,8 @@ static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *sh
     json_object_set_new(tensor, "shape", texts);
 }
 
-/* Shapes as the expression sees them, each size in one spelling. */
+/* Gives the tensors in m->facts the shapes that the expression sees; equal sizes get one spelling.
+ */
 static void see_tensors(struct meaning *m)
 {
     const uint32_t *uses = graph_uses(&m->g, &m->mem);

@@ -20,13 +20,14 @@ struct meaning {
     json_t *facts; /* the task, with inputs in the shapes that the expression sees */
     bool readable; /* there is a graph */
     struct graph g;
-    struct arena mem;  /* names the graph borrows */
+    struct arena mem;  /* holds the names that the graph borrows */
     struct strbuf why; /* the reason why there is no graph */
     /* v0, v1, ... */
     const char *names[2 * PB_MAX_TENSORS];
     enum dtype types[2 * PB_MAX_TENSORS];
     size_t inputs, n;
-    const struct value *seen[PB_MAX_TENSORS]; /* the input, or the reshape that stands for it */
+    const struct value
+        *seen[PB_MAX_TENSORS]; /* the input, or the reshape through which it is used */
 };
 
 /* False if the task has an expression that cannot be read; m->why says why. A task without an
@@ -38,7 +39,8 @@ void meaning_release(struct meaning *m);
 void meaning_take_axes(struct meaning *m);
 /* The number of the input that the value is; -1 if it is no input. */
 int meaning_input(const struct meaning *m, const struct value *v);
-/* The only output's value, without reshapes by axes of 1; NULL if there are several outputs. */
+/* The value of the only output, without reshapes that only add or remove axes of size 1; NULL if
+ * there are several outputs. */
 const struct value *meaning_result(const struct meaning *m);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * permute.c - a permutation of axes, in one of the forms that templates know.
  *
- * Axes that stay together are one. What is left must be "permute_zmn", [Z, M, N] to [Z, N, M], or
- * "permute_rows", [Z, M, N, D] to [Z, N, M, D], with a Z of 1 where no axis stays in front.
+ * Axes that stay together are merged. The result must be "permute_zmn", [Z, M, N] to [Z, N, M], or
+ * "permute_rows", [Z, M, N, D] to [Z, N, M, D]. Z is 1 if no axis stays in front.
  */
 #include "base/util.h"
 #include "playbook/match/match.h"
@@ -45,7 +45,7 @@ const struct pb_op *match_permute(struct match *x)
     const json_t *tensors = json_object_get(x->m->facts, "tensors");
     const json_t *shape = json_object_get(json_array_get(tensors, 0), "shape");
     if (json_array_size(tensors) != 2) {
-        strbuf_adds(x->why, "it takes one tensor and makes one");
+        strbuf_adds(x->why, "it takes one input and makes one output");
         return NULL;
     }
     if (x->v->op != OP_PERMUTE || meaning_input(x->m, x->v->args[0]) != 0) {
@@ -57,7 +57,7 @@ const struct pb_op *match_permute(struct match *x)
     bool rows = moved == 3 && r.from[r.n - 1] + r.len[r.n - 1] == x->v->rank;
     const struct pb_op *op = op_called(x->pb, rows ? "permute_rows" : "permute_zmn");
     if ((moved != 2 && !rows) || !op) {
-        strbuf_adds(x->why, "its axes move in another way");
+        strbuf_adds(x->why, "the task moves axes in a way that no template knows");
         return NULL;
     }
     struct arena mem = ARENA_INIT;

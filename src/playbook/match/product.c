@@ -1,7 +1,7 @@
 /*
- * product.c - one product of two inputs, either transposed, with an epilogue.
+ * product.c - one product of two inputs, each perhaps transposed, with an epilogue.
  *
- *     F.silu(x @ w.T + b)     the op "gemm_nt", and the epilogue of (v + float(e.v2[n]))
+ *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
  * The op's tensors are [Z, M, K] and so on: Z is the batch, 1 where the second operand has none.
  */
@@ -15,7 +15,8 @@ struct operand {
     bool turned;
 };
 
-/* An input, perhaps with its last two axes exchanged; casts between floats do not matter. */
+/* Finds an operand: an input, perhaps with its last two axes exchanged. Casts between floats do not
+ * matter. */
 static bool find_operand(const struct meaning *m, const struct value *v, struct operand *out)
 {
     *out = (struct operand){input_but_casts(m, v), false};
@@ -49,8 +50,8 @@ static const char *dim_at(const json_t *tensor, size_t i)
     return json_string_value(json_array_get(json_object_get(tensor, "shape"), i));
 }
 
-/* A tensor with three axes: those before the last two are the batch, or rows of the matrix where
- * there is no batch. */
+/* Gives a tensor three axes. The axes before the last two become the batch, or rows of the matrix
+ * if there is no batch. */
 static json_t *as_matrices(struct arena *mem, const json_t *t, bool batched)
 {
     const json_t *shape = json_object_get(t, "shape");
@@ -74,7 +75,8 @@ static bool see_matrices(struct match *x, const struct operand *p, const struct 
         same_batch = same_text(dim_at(a, i), dim_at(b, i));
     if (na < 2 || nb < 2 || nc != na || !same_batch ||
         json_array_size(json_object_get(task, "tensors")) != x->m->inputs + 1) {
-        strbuf_adds(x->why, "its operands are not matrices, or batches of them, of one output");
+        strbuf_adds(x->why,
+                    "its operands are not matrices or batches of matrices that make one output");
         return false;
     }
     struct arena mem = ARENA_INIT;
@@ -97,7 +99,7 @@ const struct pb_op *match_product(struct match *x)
     snprintf(name, sizeof name, "gemm_%c%c", a.turned ? 't' : 'n', b.turned ? 't' : 'n');
     const struct pb_op *op = op_called(x->pb, name);
     if (!op) {
-        strbuf_addf(x->why, "it does not know '%s', products of operands that lie so", name);
+        strbuf_addf(x->why, "it does not know '%s': products of operands with this layout", name);
         return NULL;
     }
     struct epilogue e = {
