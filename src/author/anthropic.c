@@ -1,7 +1,7 @@
 /*
  * anthropic.c - the messages API. The stable part of a prompt is sent as the system text and marked
  * for the provider's cache. To continue a reply that was cut off, we send the partial reply and
- * then a user's turn: newer models refuse a conversation that ends with the assistant's words.
+ * then a message of the user: newer models refuse a conversation that ends with the assistant.
  */
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
         if (*remote_str(m, "model"))
             snprintf(a->model, sizeof a->model, "%s", remote_str(m, "model"));
         usage(a, json_object_get(m, "usage"));
-        a->have_usage = false; /* its output count is a guess; message_delta has the real one */
+        a->have_usage = false; /* this output count is a guess; message_delta brings the real one */
     } else if (str_eq(type, "content_block_delta")) {
         if (!a->finish[0])
             delta(a, json_object_get(j, "delta"));

@@ -33,8 +33,8 @@ struct author_call;
 
 /* Limits; zero means the default in brackets. */
 struct author_config {
-    uint64_t total_ns;           /* one request [15 min]; exec: the command's life */
-    uint64_t stall_ns;           /* no byte came [120 s] */
+    uint64_t total_ns;           /* one request [15 min]; exec: the whole command */
+    uint64_t stall_ns;           /* how long no byte may come [120 s] */
     uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
     uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
     uint64_t backoff_max_ns;     /* [60 s] */
@@ -46,10 +46,10 @@ struct author_config {
 };
 
 struct author_request {
-    const char *run;    /* for people who read a mailbox; may be "" */
+    const char *run;    /* the run, named for people who read a mailbox; may be "" */
     const char *role;   /* "code", "plan", ... */
     uint64_t index;     /* among the role's calls of this run */
-    const char *stable; /* the same in the role's next calls; providers cache it */
+    const char *stable; /* the part that is the same in the role's next calls; providers cache it */
     const char *turn;   /* the rest of the prompt */
     double temperature; /* <0 = the provider's default */
     uint32_t max_tokens;
@@ -62,13 +62,13 @@ struct author_reply {
     bool ok;
     struct strbuf text; /* always UTF-8 */
     struct err err;     /* when !ok; one line */
-    char model[128];    /* as the provider names it */
+    char model[128];    /* the name that the provider reports */
     char finish[32];    /* "stop", "cap", ... */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
-    bool estimated;    /* some of them are Hone's estimate, not the provider's count */
-    uint32_t requests; /* sent over the network */
+    bool estimated;    /* some token counts are Hone's estimates, not the provider's */
+    uint32_t requests; /* how many were sent over the network */
     uint32_t continued;
-    bool drift; /* replay: the prompt is not the one recorded */
+    bool drift; /* replay: the prompt differs from the recorded one */
     uint64_t latency_ns;
     struct strbuf notes; /* retries and other trouble, one line each */
 };
@@ -78,11 +78,13 @@ int author_open(struct author **out, const char *spec, const struct author_confi
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
-const char *author_model(const struct author *a);  /* the key of its price */
+const char *author_model(const struct author *a);  /* prices.json knows it by this name */
 
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* A text by which a later process can pick up this call ("0007" of a mailbox); "" if none. */
+/* A text by which a later process can pick up this call ("0007" of a mailbox); "" if no process
+ * can.
+ */
 const char *author_call_handle(const struct author_call *c);
 /* Moves the call on without waiting; returns true when the call has ended. */
 bool author_poll(struct author_call *c);

@@ -27,7 +27,7 @@ bool prices_find(const struct prices *p, const char *scheme, const char *model, 
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
                 uint64_t out);
 
-/* Zero = no limit. */
+/* A limit of 0 means no limit. */
 struct budget {
     uint64_t tokens;
     double usd;
@@ -36,7 +36,7 @@ struct budget {
 };
 struct spent {
     uint64_t in_tokens, cached_tokens, out_tokens;
-    bool estimated; /* some of the tokens */
+    bool estimated; /* some token counts are estimates */
     double usd;
     bool usd_unknown; /* some calls had no price */
     uint64_t wall_ns;
@@ -45,8 +45,8 @@ struct spent {
 
 /* True if nothing is left; `why` (may be NULL) then says which limit it was. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* Appends how much of each limit is spent, for the live line: "tokens 12k of 200k, $0.31 of
- * $2.00". */
+/* Appends how much of each limit is spent, for the line of progress that a run shows: "tokens 12k
+ * of 200k, $0.31 of $2.00". */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * exec.c - any program that reads a prompt on standard input and prints a reply.
  *
- * It runs in an empty directory of its own, which is removed when it ends. It finds neither the
- * task's files nor the store there. Its standard error is used only for an error message.
+ * The program runs in an empty directory of its own, without the task's files and the store. Hone
+ * removes the directory when the program ends, and uses its standard error only for error messages.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void step(struct author_call *c)
     struct command *x = c->priv;
     if (!x->ended)
         loop_step(c->author->priv, 0, NULL);
-    if (x->child.out.len > AUTHOR_MAX_REPLY) /* end() kills it */
+    if (x->child.out.len > AUTHOR_MAX_REPLY) /* end() kills the command */
         author_fail(c, ERR_LIMIT, "the command printed more than %u bytes", AUTHOR_MAX_REPLY);
     else if (x->ended)
         judge(c, x);

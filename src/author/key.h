@@ -3,7 +3,7 @@
  *
  * For OPENAI_API_KEY: the variable itself; else the file named by OPENAI_API_KEY_FILE; else
  * ~/.config/hone/openai_api_key. A key file must be a regular file with mode 0600 or stricter.
- * Hone puts a key into the request's header and nowhere else. It neither logs nor stores it.
+ * Hone puts a key into the request's header and nowhere else: it neither logs nor stores the key.
  */
 #ifndef AUTHOR_KEY_H
 #define AUTHOR_KEY_H
@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Fills `out` with the key; the error names every place where it may be. */
+/* Fills `out` with the key. If there is no key, the error names every place where Hone looked. */
 int key_find(const char *env_name, struct strbuf *out, struct err *err);
 /* Overwrites every occurrence of the key in text with '*'. */
 void key_redact(char *text, size_t len, const char *key);

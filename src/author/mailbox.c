@@ -1,12 +1,12 @@
 /*
- * mailbox.c - writes prompts as files and waits for replies as files. People answer there, or
- * programs that start later.
+ * mailbox.c - writes prompts as files and waits for replies as files. People, or programs that
+ * start later, write the replies.
  *
- * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, under a number that is
- * free. So it appears as a whole, and several runs may share DIR. The reply is DIR/NNNN.reply.md.
- * Whoever answers should rename it into place. A reply that is written slowly counts as complete
- * once it has not changed for a moment. A run that was killed finds its prompt again by the
- * prompt's first line.
+ * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, where NNNN is a free
+ * number. So a prompt appears complete at once, and several runs may share DIR. The reply is
+ * DIR/NNNN.reply.md. Whoever answers should write another file and rename it to that name. If the
+ * reply is written in place instead, it counts as complete once it has not changed for a moment. A
+ * run that was killed finds its prompt again by the prompt's first line.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static void close_mailbox(struct author *a)
     free(a->priv);
 }
 
-/* The number of NNNN.prompt.md, or of NNNN.reply.md; else -1. */
+/* The number NNNN in the name NNNN.prompt.md or NNNN.reply.md; -1 for any other name. */
 static long letter_number(const char *name, const char *suffix)
 {
     char *end;
@@ -76,9 +76,9 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
     return n > 0 && str_starts(line, want);
 }
 
-/* Without `want`, returns the highest number in use; with it, the number of the prompt whose first
- * line is `want`; -1 if there is none. A reply keeps its number in use even if someone deleted its
- * prompt, so that it cannot answer a new prompt. */
+/* If `want` is NULL, returns the highest number in use; else the number of the prompt whose first
+ * line is `want`. Returns -1 if there is none. The number of a reply stays in use even if its
+ * prompt was deleted, so that an old reply cannot answer a new prompt. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
@@ -205,7 +205,7 @@ static void end(struct author_call *c)
 const struct author_ops author_mailbox = {
     .scheme = "mailbox",
     .usage = "mailbox:DIR",
-    .about = "NNNN.prompt.md out, NNNN.reply.md in",
+    .about = "Hone writes NNNN.prompt.md and waits for NNNN.reply.md",
     .open = open_mailbox,
     .close = close_mailbox,
     .start = start,

@@ -1,15 +1,16 @@
 /*
- * playbook.c - the built-in author: no model, no key. It answers each role from playbooks/.
+ * playbook.c - the built-in author. It answers each role from playbooks/, without a model or a key.
  *
- * It keeps nothing between calls. Its proposals depend on the request's facts alone: the task, the
- * candidate in question, all candidates tried and their verdicts. So a resumed or replayed run is
- * the same run. Its moves end in the code of a point, "[softmax 1.0.2]"; from these codes later
- * calls know which points were tried.
+ * It keeps nothing between calls. Its proposals depend only on the author facts of the request: the
+ * task, the candidate in question, all candidates tried and their verdicts. So a resumed or
+ * replayed run is the same run. A point is one choice for all settings of a playbook. Each move
+ * ends with the code of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and a later
+ * call reads from these codes which points were tried.
  *
  *      code, repair, debug   the whole file for the next point, or STOP when none is left
- *      plan, advise          the next point in words (with anchors), for the coder to follow
- *      test                  shapes one larger than the known ones
- *      profile, diagnose     a sentence made from the facts
+ *      plan, advise          the next point in words, with anchors: the lines that the coder
+ * changes test                  shapes with each axis one larger than in a known shape profile,
+ * diagnose     a sentence made from the facts
  */
 #include "playbook/playbook.h"
 
@@ -141,7 +142,9 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     return found;
 }
 
-/* Tries the points of the best kernel's playbook first, then those of the others that match. */
+/* Proposes a point of the best kernel's playbook first, then points of the other playbooks that
+ * fit.
+ */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
@@ -200,7 +203,7 @@ static int reply_file(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Adds an anchor for each span of lines in which the two texts differ; both have equally many
+/* Adds an anchor for each span of lines in which the two texts differ. Both have the same number of
  * lines. The launch plan, which ends with the first comment, needs no anchor. */
 static void add_anchors(const char *before, const char *after, struct strbuf *out)
 {
@@ -240,7 +243,8 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Proposes shapes one larger than the known ones, and an address one element off. */
+/* Proposes shapes with each axis one larger than in a known shape; every second one also shifts all
+ * addresses by one element. */
 static void reply_tests(struct author_call *c)
 {
     const json_t *task = json_object_get(c->facts, "task");

@@ -216,8 +216,8 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
     struct remote_call *rc = c->priv;
     const struct author_config *cfg = &c->author->cfg;
     if (++rc->failures > cfg->retries) {
-        author_fail(c, ERR_ENV, "gave up after %u attempts in a row; the last: %s", rc->failures,
-                    why);
+        author_fail(c, ERR_ENV, "gave up after %u attempts in a row; the last one failed: %s",
+                    rc->failures, why);
         return;
     }
     double asked = parse_retry_after(retry_after);
@@ -235,7 +235,7 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
     pause = pause / 2 + next_random(r) % (pause / 2 + 1);
     if (asked >= 0)
         pause = MAX((uint64_t)(asked * 1e9), pause / 8);
-    author_note(c, "%s; again in %.2f s (%u of %u)", why, (double)pause / 1e9, rc->failures,
+    author_note(c, "%s; trying again in %.2f s (%u of %u)", why, (double)pause / 1e9, rc->failures,
                 cfg->retries);
     rc->resume_ns = now_ns() + pause;
 }
@@ -317,8 +317,9 @@ static bool names(const char *text, const char *word)
     return strcasestr(text, word) != NULL;
 }
 
-/* Finds the model's own limit in "max_tokens is too large: 32000. This model supports at most
- * 16384 ...": the largest number below `asked`; 0 if the message is about something else. */
+/* Finds the model's own limit in a message such as "max_tokens is too large: 32000. This model
+ * supports at most 16384 ...": the largest number below `asked`. Returns 0 if the message is about
+ * something else. */
 static uint32_t token_limit_in(const char *m, uint32_t asked)
 {
     uint32_t most = 0;
@@ -329,7 +330,7 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
         return 0;
     for (const char *p = m; *p;) {
         if (!isdigit((unsigned char)*p)) {
-            bool word = isalnum((unsigned char)*p); /* part of a model's name: gpt-4o-2024 */
+            bool word = isalnum((unsigned char)*p); /* skip words such as gpt-4o-2024 */
             for (p++; word && (isalnum((unsigned char)*p) || *p == '-' || *p == '_'); p++)
                 ;
             continue;
@@ -352,8 +353,8 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
            a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
 }
 
-/* If an HTTP 400 names one parameter as its cause, changes or drops that parameter and notes it.
- * Returns false if the message names none. */
+/* If an HTTP 400 says that one parameter was refused, changes or drops that parameter for later
+ * requests and notes that. Returns false if the message names no parameter. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -424,7 +425,7 @@ static void judge_status(struct author_call *c, int status)
     } else if (status == 408 || status == 409 || status == 425 || status == 429 || status >= 500) {
         pause_and_retry(c, why, http_header_retry_after(rc->t));
     } else {
-        author_fail(c, ERR_ENV, "%s: not an answer Hone knows", why);
+        author_fail(c, ERR_ENV, "%s: Hone does not know such an answer", why);
     }
 }
 
@@ -434,7 +435,7 @@ static void judge_error_event(struct author_call *c)
     struct remote_call *rc = c->priv;
     struct remote_answer *a = &rc->answer;
     char why[448];
-    snprintf(why, sizeof why, "the server broke off: %s%s%s", a->error_type,
+    snprintf(why, sizeof why, "the server ended the stream with an error: %s%s%s", a->error_type,
              a->error_text[0] ? ": " : "", a->error_text);
     key_redact(why, strlen(why), r->key.buf);
     bool got = a->text.len > 0 && !a->malformed && !rc->sse.dropped;
@@ -456,7 +457,7 @@ static void judge_empty(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
     if (c->reply.text.len && c->reply.continued) {
-        author_note(c, "nothing more came; the reply is taken as complete");
+        author_note(c, "no more text came; the reply is taken as complete");
         author_succeed(c, "stop");
     } else if (++rc->empties > MAX_EMPTY) {
         author_fail(c, ERR_LIMIT, "%s, %u times", why, rc->empties);
@@ -467,7 +468,8 @@ static void judge_empty(struct author_call *c, const char *why)
 
 static void too_big(struct author_call *c)
 {
-    author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes: not a kernel", AUTHOR_MAX_REPLY);
+    author_fail(c, ERR_LIMIT, "the reply is larger than %u bytes, too large for a kernel",
+                AUTHOR_MAX_REPLY);
 }
 
 /* Called once the answer's text is part of the reply. Ends the call if the reply is complete, else
@@ -506,7 +508,7 @@ static void judge_stream(struct author_call *c)
     } else if (damaged) {
         /* A piece of the text may be missing, so we keep none of it. */
         take_answer(c, false);
-        snprintf(why, sizeof why, "%u events of the stream were garbage", damaged);
+        snprintf(why, sizeof why, "%u events of the stream could not be read", damaged);
         pause_and_retry(c, why, "");
     } else if (!a->text.len) {
         take_answer(c, false);

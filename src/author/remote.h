@@ -1,5 +1,5 @@
 /*
- * remote.h - shared by the HTTP authors: a call sends requests until its text is complete.
+ * remote.h - the common part of the HTTP authors: a call sends requests until its text is complete.
  *
  *      start ──> REQUEST ──answer──> judge the answer
  *                   ^                  │ complete text ................... done

@@ -6,10 +6,11 @@
  *     {"hone-replay": 1, "run": {...}}          task, strategy, configuration
  *     {"call": {"role": "code", "index": 0, "prompt_sha": "...", "reply": "...", ...}}
  *     {"verdict": {"index": 0, "source_sha": "...", "verdict": {...}}}
- *     {"node": {"index": 0, "parent": -1, ...}}  a node that the replay must have, too
+ *     {"node": {"index": 0, "parent": -1, ...}}  a node that the replay must also have
  *
- * A prompt is not a key. If it has changed since the recording, the replay reports drift and does
- * not fail. The file comes from outside, so every line is checked as it is read.
+ * A prompt is not a key: a reply is found by role and index. If the prompt has changed since the
+ * recording, the replay reports drift and goes on. The file comes from outside, so every line is
+ * checked as it is read.
  */
 #ifndef AUTHOR_REPLAY_H
 #define AUTHOR_REPLAY_H
@@ -31,7 +32,7 @@ void replay_free(struct replay *r);
 const json_t *replay_run(const struct replay *r);
 /* True if the recorded run was stopped before its end. A replay then stops at the same place. */
 bool replay_stopped(const struct replay *r);
-/* NULL if the recording has none; borrowed. */
+/* The recorded call; NULL if the recording does not have it. Borrowed. */
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
 const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);

@@ -8,8 +8,8 @@
  *     sse_release(&p);
  *
  * Lines end in LF, CRLF or CR. The parser skips a byte order mark. It drops and counts an event of
- * more than SSE_MAX_EVENT bytes. An event with the same id as the one before is a duplicate: the
- * parser drops it too.
+ * more than SSE_MAX_EVENT bytes. It also drops an event with the same id as the event before, which
+ * is a duplicate.
  */
 #ifndef AUTHOR_SSE_H
 #define AUTHOR_SSE_H
