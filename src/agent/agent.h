@@ -6,13 +6,13 @@
  *     int rc = agent_run(a, err);      0 finished, 1 stopped (a->stop says why), -1
  *     agent_close(a);
  *
- * A strategy is ordinary sequential code over four verbs: ask, judge, grow, note. It must depend on
- * the configuration, the replies and the verdicts alone: it reads no clock, and draws random
- * numbers only from the run's own generator.
+ * A strategy is ordinary sequential code that calls four verbs: ask, judge, grow, note. It must
+ * depend on the configuration, the replies and the verdicts alone: it reads no clock, and draws
+ * random numbers only from the run's own generator.
  *
- * So Hone resumes a run by starting it over. Each author call has a key (role and index). Each
- * verdict has one too (index). If the store has an entry under that key, the strategy gets it at
- * once: Hone repeats nothing that it has recorded. A replayed run is therefore the same run.
+ * So Hone resumes a run by starting it over. Each author call has a key (role and index), and each
+ * verdict has a key (index). If the store has a reply or verdict under the key, the strategy gets
+ * that one at once: Hone repeats nothing that it has recorded. So a replayed run is the same run.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -20,8 +20,8 @@
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
- * evaluation. While it waits for replies, it checks Ctrl-C. It then checks the clock too if a later
- * process can pick up every call that is still open.
+ * evaluation. While it waits for replies, it checks Ctrl-C. It also checks the clock then, but only
+ * if a later process can pick up every open call, so that stopping loses no reply.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -100,7 +100,7 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best;       /* the fastest that passes, or NULL */
-    struct node *with_torch; /* the first that passed on a GPU, with all baselines; or NULL */
+    struct node *with_torch; /* the first that passed on a GPU, timed with all baselines; or NULL */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;
@@ -110,11 +110,11 @@ struct agent {
     })
     roles;
     uint64_t next_verdict;
-    struct strbuf stop;        /* why the run stopped; "" = it has not */
-    bool failed;               /* the author or the judge failed; else a budget ended the run */
+    struct strbuf stop; /* why the run stopped; "" = it has not */
+    bool failed;        /* true: the author or the judge failed; false: a budget ended the run */
     struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */
-    uint64_t recorded;         /* calls and verdicts that came from the store */
-    uint32_t step;             /* for the live line and the profile's delay */
+    uint64_t recorded;         /* how many calls and verdicts came from the store */
+    uint32_t step;             /* for the line of progress and the profile's delay */
     uint64_t events;
 };
 
@@ -148,14 +148,14 @@ struct ask {
 };
 void ask_release(struct ask *q);
 
-/* Asks all `n` of them at once; returns 0, 1 (stop) or -1. For an unusable reply (cut off even
- * after retries, empty, refused) `ok` is false, and the run goes on. */
+/* Makes all `n` author calls at once; returns 0, 1 (stop) or -1. For an unusable reply (cut off
+ * even after retries, empty, refused) `ok` is false, and the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
 /* Adds a node to the tree (not yet judged, not yet stored). */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
-/* Judges all of them at once, and stores them with their verdicts. */
+/* Has all `n` nodes judged at once, and stores them with their verdicts. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
 /* Fills `ns` with the modelled time of each source, for a strategy that chooses among them; 0 = the
  * source does not pass. The tree gets no nodes, but the store gets the verdicts. */
@@ -172,9 +172,9 @@ int agent_note(struct agent *a, const char *kind, struct err *err, const char *f
     __attribute__((format(printf, 4, 5)));
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* For confirm.h: the second verdict of a node that passed. The first function looks in the store
- * and returns 1 if it finds that verdict, else 0. The second asks the judge, with all baselines. It
- * returns 1; or 0 if no verdict came, and `why` gets the reason. */
+/* For confirm.h: the second verdict of a node that passed. agent_recorded_confirmation() looks in
+ * the store and returns 1 if it finds that verdict, else 0. The other function asks the judge, with
+ * all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,

@@ -53,7 +53,9 @@ static bool read_anchor(const char *line, struct anchor *a, const char **what)
         return false;
     a->last = a->first;
     s = skip(s, " ");
-    size_t dash = *s == '-' ? 1 : str_starts(s, "\xe2\x80\x93") ? 3 : 0; /* or an en dash */
+    size_t dash = *s == '-'                       ? 1
+                  : str_starts(s, "\xe2\x80\x93") ? 3
+                                                  : 0; /* an en dash counts as well */
     s += dash;
     if (dash && !take_number(&s, &a->last))
         return false;
@@ -98,7 +100,8 @@ static bool same_line(const char *a, size_t na, const char *b, size_t nb)
     return na == nb && memcmp(a, b, na) == 0;
 }
 
-/* Compares the marked file with the source, line by line: only marker lines may be added. */
+/* Compares the marked file with the source, line by line. The marked file may differ only by the
+ * lines with markers. */
 static bool parse_marked(const char *reply, const char *source, struct anchor_vec *out,
                          struct strbuf *reason)
 {
@@ -170,7 +173,7 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
         return false;
     if (!out->n) {
         strbuf_adds(reason,
-                    "no anchor was given: say `ANCHOR first-last: what to do` for each place");
+                    "no anchor was given: write `ANCHOR first-last: what to do` for each place");
         return false;
     }
     qsort(out->items, out->n, sizeof *out->items, by_line);
@@ -179,7 +182,7 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* How many lines at the top belong to the launch plan. They may change along with the code. */
+/* How many lines at the top belong to the launch plan, which may always change. */
 static size_t plan_lines(const char *source)
 {
     const char *begin = strstr(source, "hone-plan");

@@ -2,9 +2,9 @@
  * anchors.h - anchors: the lines of a file that a planner says to change. Hone checks that the
  * coder changed those lines and no others.
  *
- * A planner sees numbered lines and answers with lines `ANCHOR first-last: what to do`, or with the
- * file itself with spans marked by <<<IMPROVE BEGINS>>> ... <<<IMPROVE ENDS>>>. The coder may
- * always change the launch plan at the top of the file too.
+ * A planner sees numbered lines. It answers with lines `ANCHOR first-last: what to do`, or with the
+ * whole file, in which <<<IMPROVE BEGINS>>> and <<<IMPROVE ENDS>>> mark the spans to change. The
+ * coder may always change the launch plan at the top of the file too.
  */
 #ifndef AGENT_ANCHORS_H
 #define AGENT_ANCHORS_H
@@ -16,7 +16,7 @@
 #include "base/vec.h"
 
 struct anchor {
-    size_t first, last; /* lines of the parent, from 1; first == last + 1: between two lines */
+    size_t first, last; /* lines of the parent, from 1; first == last + 1 means between two lines */
     char what[400];
 };
 VEC_DECL(anchor_vec, struct anchor);

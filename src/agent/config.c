@@ -63,7 +63,7 @@ static int bad_ablation(const char *key, const char *const *names, size_t n, str
     struct strbuf list = STRBUF_INIT(256);
     for (size_t i = 0; i < n; i++)
         strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    err_set(err, ERR_USAGE, "--ablate %s= is one of %s", key, list.buf);
+    err_set(err, ERR_USAGE, "--ablate %s= takes one of %s", key, list.buf);
     strbuf_release(&list);
     return -1;
 }
@@ -73,7 +73,7 @@ static int ablate_delay(struct run_config *c, const char *value, struct err *err
     char *end;
     long step = strtol(value, &end, 10);
     if (end == value || *end || step < 0 || step > 100000)
-        return err_set(err, ERR_USAGE, "--ablate profile-delay= is a step from 0 to 100000");
+        return err_set(err, ERR_USAGE, "--ablate profile-delay= takes a step from 0 to 100000");
     c->profile_delay = (int32_t)step;
     return 0;
 }
@@ -146,7 +146,8 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* The first step whose prompt may hold counters, by class (the steps that worked for CuTeGen). */
+/* The first step whose prompt may hold the profiler's counters, by class of task (the steps that
+ * worked for CuTeGen). */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -332,6 +333,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->budget.steps = (uint64_t)get_int(&b, "steps", 0, INT64_MAX);
     r.bad = r.bad ? r.bad : b.bad;
     if (r.bad)
-        return err_set(err, ERR_INPUT, "the run's configuration has no good \"%s\"", r.bad);
+        return err_set(err, ERR_INPUT, "the run's configuration has a missing or wrong \"%s\"",
+                       r.bad);
     return 0;
 }

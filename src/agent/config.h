@@ -1,6 +1,6 @@
 /*
- * config.h - everything that decides what a run does. The run writes it into the store when it
- * begins, and `hone resume` reads it back, so that a resumed run goes on as it began.
+ * config.h - everything that decides what a run does. A run writes its configuration into the store
+ * when it begins, and `hone resume` reads it back, so that a resumed run keeps its configuration.
  */
 #ifndef AGENT_CONFIG_H
 #define AGENT_CONFIG_H
@@ -38,10 +38,10 @@ struct run_config {
     const char *strategy;
     const char *task;                  /* a name, or a path; in the store an absolute path */
     const char *arch;                  /* "sm_90a" */
-    const char *gpu;                   /* "h200": whose roofline */
+    const char *gpu;                   /* "h200": the GPU whose roofline counts */
     const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
     const char *on;                    /* "local", "spool:DIR" */
-    const char *compiler;              /* "nvrtc", "nvcc"; "" = the one found */
+    const char *compiler;              /* "nvrtc", "nvcc"; "" = whichever is found */
     const char *authors[AUTHOR_ROLES]; /* specs; NULL = the author of "code" */
     enum dialect dialect;
     enum profile_mode profile;
@@ -49,19 +49,19 @@ struct run_config {
     enum select_mode select;
     bool class_prompts, anchors, zero_shot, rejudge, baselines;
     uint64_t seed;
-    uint32_t steps;         /* refine, reflect: steps; team: rounds; search, sample: nodes */
-    int32_t repairs;        /* per failed step; -1 = the strategy's default */
-    uint32_t tries;         /* how often to ask for a first kernel */
-    int32_t profile_delay;  /* the first step that may see counters; -1 = the class's default */
-    double regress_allow;   /* a structural step may be slower by this factor ... */
+    uint32_t steps;        /* refine, reflect: steps; team: rounds; search, sample: nodes */
+    int32_t repairs;       /* per failed step; -1 = the strategy's default */
+    uint32_t tries;        /* how often to ask for a first kernel */
+    int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
+    double regress_allow;  /* a structural step may be slower by this factor ... */
     uint32_t regress_steps; /* ... for so many steps */
-    double stop_pct;        /* of the roofline; 0 = never */
+    double stop_pct;        /* stop at this share of the roofline; 0 = never */
     double eps;
-    uint32_t proposals; /* refine: moves asked for at a step; the cost model picks one */
+    uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */
     uint32_t n_root, n_child, leaders, wave;
     struct budget budget;
     const char *from;      /* source to start from; "" = none */
-    const char *from_name; /* where it came from */
+    const char *from_name; /* where that source came from */
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */

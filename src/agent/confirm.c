@@ -3,7 +3,8 @@
 #include "base/util.h"
 #include "sys/interrupt.h"
 
-/* After this many kernels failed their confirmation, the next one stays unconfirmed. */
+/* After this many kernels failed their confirmation, the next best is not evaluated again and stays
+ * unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
 static bool timed_with_torch(const struct node *n)
@@ -65,7 +66,7 @@ static int reject_best(struct agent *a, const struct verdict *v, struct err *err
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* A recorded confirmation is used in any case; an obstacle only prevents a new one. */
+/* Uses a recorded confirmation in any case; an obstacle only prevents a new confirmation. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
     int rc = agent_recorded_confirmation(a, a->best, v, err);

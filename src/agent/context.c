@@ -45,7 +45,7 @@ static void nephews_of(const struct agent *a, const struct node *n, struct strbu
     bool said = false;
     vec_each (struct node *, c, &a->nodes)
         if ((*c)->judged && (*c)->parent >= 0 && sibling(a->nodes.items[(*c)->parent], n)) {
-            title(out, "What was made of its siblings", &said);
+            title(out, "Children of its siblings", &said);
             node_line(a, *c, out);
         }
 }

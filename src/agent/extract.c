@@ -65,7 +65,8 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
             left--;
         size_t m = 0;
         for (; left && m + 1 < n; v++, left--)
-            if ((unsigned char)*v >= ' ' && *v != 0x7f) /* terminals show it */
+            if ((unsigned char)*v >= ' ' &&
+                *v != 0x7f) /* drop control characters: terminals show it */
                 out[m++] = *v;
         out[m] = '\0';
         utf8_trim(out);
@@ -162,7 +163,8 @@ static bool apply_edit(struct extract *x, const char *search, const char *replac
     strbuf_adds(&next, at + strlen(search));
     bool fits = !next.truncated;
     if (!fits)
-        snprintf(x->reason, sizeof x->reason, "the file grew over %u bytes", EXTRACT_MAX_SOURCE);
+        snprintf(x->reason, sizeof x->reason, "the edits make the file larger than %u bytes",
+                 EXTRACT_MAX_SOURCE);
     strbuf_release(&x->source);
     x->source = next;
     return fits;
@@ -193,7 +195,7 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
         return;
     }
     strbuf_adds(&x->source, parent);
-    if (!str_ends(parent, "\n")) /* edits are made of whole lines */
+    if (!str_ends(parent, "\n")) /* an edit matches whole lines only */
         strbuf_addc(&x->source, '\n');
     char *before = xstrdup(x->source.buf);
     for (const char *p = reply, *end = reply + len; p < end;) {
@@ -208,8 +210,8 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
         }
         if (n > MAX_EDITS || search.truncated || replace.truncated) {
             snprintf(x->reason, sizeof x->reason,
-                     "more than %d edits, or one over %u bytes: send the whole file", MAX_EDITS,
-                     EXTRACT_MAX_SOURCE);
+                     "there are more than %d edits, or one over %u bytes: send the whole file",
+                     MAX_EDITS, EXTRACT_MAX_SOURCE);
             goto out;
         }
         if (!apply_edit(x, search.buf, replace.buf, n))
@@ -257,7 +259,7 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        if (r >= best_rank && r) { /* the last one wins: models correct themselves */
+        if (r >= best_rank && r) { /* the last block wins, because models correct themselves */
             best = b;
             best_rank = r;
         }

@@ -25,15 +25,15 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    enum eval_baselines baselines; /* at most these: the judge may be set to time none */
+    enum eval_baselines baselines; /* at most these; the judge may be set up without baselines */
     bool model;                    /* evaluate on the emulator, only for the modelled time */
-    uint64_t index;                /* of this verdict in the run; a recording's key */
+    uint64_t index;                /* the verdict's index in the run, its key in a recording */
     const char *parent;            /* the source of its parent; NULL = none */
 };
 
 struct judge_ops {
-    /* Returns 0; 1 if a recording lacks this verdict because its run was stopped or made no
-     * confirmation; -1 on an error. */
+    /* Returns 0 if the candidate was accepted, -1 on an error. Returns 1 if the judge is a
+     * recording without this verdict, because its run was stopped or made no confirmation. */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
@@ -49,11 +49,11 @@ struct judge {
     void *priv;
 };
 
-/* Judges with an evaluator. `model` is a second one, on the emulator, for orders with `model` set;
- * it is NULL if `e` is on the emulator itself. Both are borrowed. */
+/* Judges with an evaluator. `model` is a second evaluator, on the emulator, for orders with `model`
+ * set; it is NULL if `e` itself is on the emulator. Both are borrowed. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
-/* Returns the verdicts of a recording, which is borrowed. A missing verdict is an error, except as
- * `submit` says. */
+/* Judges with the verdicts of a recording, which is borrowed. A missing verdict is an error, except
+ * in the two cases in which `submit` returns 1. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

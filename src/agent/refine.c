@@ -1,5 +1,5 @@
 /*
- * refine.c - the strategy that improves one kernel step by step (after CuTeGen).
+ * refine.c - the strategy that improves one kernel step by step, modelled on CuTeGen.
  *
  *      first kernel ──passes──> step: ONE move of the stage, from the parent
  *         │ fails                  │ fails                │ passes
@@ -10,7 +10,8 @@
  * The parent of a step is the best kernel. A structural move may make a kernel slower before it
  * makes it faster. So a kernel that is slower by a factor of at most regress_allow may be the
  * parent for regress_steps steps. If none of its children beats the best kernel by then, the run
- * goes back to the best. Prompts hold counters only from the class's delay on.
+ * goes back to the best. Prompts hold the profiler's counters only from a certain step on, the
+ * delay, which depends on the class of the task.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
 }
 
 struct lead {
-    struct node *node; /* a structural step that may stay parent for a while; NULL = none */
+    struct node *node; /* a slower structural change that is the parent for a while; or NULL */
     uint32_t left;
 };
 
@@ -82,7 +83,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     if (lead->node) {
         strbuf_adds(&context,
                     "The file below is a structural change that is not yet as fast as the "
-                    "best kernel; make it pay. The best so far: ");
+                    "best kernel; make it faster than the best. The best so far: ");
         say_verdict_short(&a->best->verdict, &context);
         strbuf_adds(&context, "\n");
     }
@@ -110,7 +111,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return -1;
     if (lead->node) {
         if (node_passes(result) && node_cmp(result, lead->node) > 0)
-            lead->node = result; /* nearer to the best than the lead was */
+            lead->node = result; /* faster than the lead was */
         if (--lead->left == 0)
             *lead = (struct lead){NULL, 0};
     } else if (node_passes(result) && str_eq(stage, move_stage_names[STAGE_STRUCTURE]) &&

@@ -315,7 +315,7 @@ static void read_reply(struct agent *a, struct writing *w)
         return;
     }
     extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
-    if (x.move[0]) /* else the plan's words for the move stay */
+    if (x.move[0]) /* otherwise the move stays as the plan named it */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
@@ -383,7 +383,8 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (w[i].source)
             continue;
-        if (str_starts(w[i].ask.reply, "STOP: ")) { /* no prompt offers this to a model */
+        if (str_starts(w[i].ask.reply,
+                       "STOP: ")) { /* only the built-in author says this; no prompt mentions it */
             const char *why = w[i].ask.reply + 6;
             rc = agent_stop(a, "the author has nothing left to try: %.*s",
                             (int)MIN(strcspn(why, "\n"), 400), why);
@@ -427,7 +428,7 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    int rc = writings_ask(a, w, 1, err); /* its reply may be STOP: nothing to try */
+    int rc = writings_ask(a, w, 1, err); /* the reply may be STOP: nothing left to try */
     all[0] = *w;
     if (rc == 0 && n > 1)
         rc = agent_ask(a, asks + 1, n - 1, err);

@@ -15,9 +15,9 @@ extern const char *const move_stage_names[4];
 
 /* The parts of a prompt that change from call to call. */
 struct situation {
-    const struct node *node;   /* the candidate it is about; NULL = none yet */
-    const struct node *parent; /* to compare with; may be NULL */
-    const char *stage;         /* a stage's name, or NULL */
+    const struct node *node;   /* the candidate that the prompt is about; NULL = none yet */
+    const struct node *parent; /* the candidate to compare `node` with; may be NULL */
+    const char *stage;         /* the name of a move stage, or NULL */
     uint32_t step;
     const char *advice;  /* plan or diagnosis; NULL = none */
     const char *context; /* other candidates, as the strategy chose them; NULL = none */
@@ -37,7 +37,7 @@ struct writing {
     struct node *parent; /* of the new node; edits apply to its source */
     const struct anchor_vec *anchors;
     bool any_dialect; /* the porter may keep the dialect of its file */
-    bool propose;     /* ask for several proposals and keep the fastest in the cost model */
+    bool propose;     /* ask for several proposals and keep the one with the least modelled time */
     /* out */
     char *source; /* NULL: refused */
     char move[160], kind[24];
@@ -64,7 +64,8 @@ void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 /* Judges a file that has a plan, and repairs it if it fails; *out is NULL if it never passed. */
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
-/* Does the same with the file of --from. If it has no plan, the porter writes one first. */
+/* Does the same with the file of --from. If that file has no plan, the porter first writes a
+ * candidate with a plan from it. */
 int start_from_file(struct agent *a, struct node **out, struct err *err);
 
 #endif

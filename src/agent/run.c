@@ -140,8 +140,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call. They failed and ended the run, which was then resumed.
- * This cost counts as part of the call. */
+/* The cost of earlier attempts at a call: attempts that failed and ended the run, before the user
+ * resumed it. The cost counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;
@@ -168,13 +168,14 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
         count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, c.usd);
         a->recorded++;
     } else if (rc == 1) {
-        *prior = (struct prior){.in_tokens = c.in_tokens,
-                                .cached_tokens = c.cached_tokens,
-                                .cache_write_tokens = c.cache_write_tokens,
-                                .out_tokens = c.out_tokens,
-                                .requests = c.requests,
-                                .usd = *c.finish ? c.usd : 0, /* no answer came: no cost */
-                                .estimated = c.estimated};
+        *prior =
+            (struct prior){.in_tokens = c.in_tokens,
+                           .cached_tokens = c.cached_tokens,
+                           .cache_write_tokens = c.cache_write_tokens,
+                           .out_tokens = c.out_tokens,
+                           .requests = c.requests,
+                           .usd = *c.finish ? c.usd : 0, /* without an answer there was no cost */
+                           .estimated = c.estimated};
         rc = 0;
     }
     arena_release(&mem);
@@ -225,8 +226,8 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* An unusable reply is data, and the run goes on. Any other failure (no connection, a bad key) ends
- * the run; the user can mend the cause and resume it. */
+/* An unusable reply does not end the run: it is kept like any reply. Any other failure (no
+ * connection, a bad key) ends the run; the user can mend the cause and resume it. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT;
@@ -286,7 +287,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
     for (;;) {
         struct author *waiting = NULL;
         size_t pending = 0;
-        bool lasting = true; /* a later process can pick up all that are pending */
+        bool lasting = true; /* can a later process pick up all pending calls? */
         for (size_t i = 0; i < n; i++) {
             if (!calls[i])
                 continue;
@@ -512,7 +513,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* Passes one verdict from the judge to its node. If it is "unjudged", submits the node again. */
+/* Passes one verdict from the judge to its node. If the verdict is "unjudged", submits the node
+ * again. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -528,7 +530,7 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     if (v->kind == V_UNJUDGED) {
         log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
                  v->summary);
-        if (model) { /* only an estimate: do without it */
+        if (model) { /* it was only for an estimate: do without it */
             p->n->verdict = *v;
             return store_verdict(a, p->n, err);
         }

@@ -1,5 +1,5 @@
 /*
- * search.c - a tree search (STARK), with graded scores and checked anchors.
+ * search.c - a tree search, modelled on STARK, with graded scores and checked anchors.
  *
  *      select ──broken──> debug ──────────────┐
  *         │                                   ├─> child node, judged
@@ -26,7 +26,7 @@
 /* The state of the selection for one wave. */
 struct choice {
     struct agent *a;
-    const struct node *root; /* not always candidate 0: earlier tries may have failed */
+    const struct node *root; /* not always candidate 0, because earlier tries may have failed */
     bool *taken;             /* by node: already selected for this wave */
 };
 

@@ -1,8 +1,9 @@
 /*
- * team.c - a team that starts from an existing kernel (Astra), with rollback.
+ * team.c - a team of roles that improves an existing kernel, modelled on Astra, with rollback. The
+ * base is the kernel that the team improves.
  *
  *      starting kernel ──no plan?──> porter ──passes──> base
- *      tester (sees the task alone): shapes ──valid, and the base passes there──> they count
+ *      tester (sees the task alone): shapes ──valid, base passes them──> later candidates must too
  *      round:  profiler reads the measurements ─> planner decides ─> coder edits ─> judge
  *                 faster: the new base          else: back to the base; the ledger keeps the idea
  */
@@ -36,7 +37,7 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-/* Asks the tester for shapes and judges the base at them. If the base or its repair passes there,
+/* Asks the tester for shapes and has the base judged with them. If the base or its repair passes,
  * the judge uses these shapes for all later candidates too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
@@ -66,8 +67,7 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_node(a, n, &good, err);
     if (good) {
-        /* `good` is the base or its repair, and it passed at more shapes. From now on it is the
-         * base. */
+        /* `good`, the base or its repair, also passes the new shapes, so it replaces the base. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))
@@ -79,8 +79,8 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     task_free(extended);
     return rc ? rc
               : agent_note(a, "tests", err,
-                           "the base fails at the tester's shapes and could "
-                           "not be repaired: they do not count");
+                           "the base fails with the tester's shapes and could "
+                           "not be repaired, so these shapes are not used");
 }
 
 static int ask_words(struct agent *a, enum author_role author, const char *role,

@@ -8,10 +8,10 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* A hostile reply may hold megabytes of braces, or very many cases. */
+/* Caps, because a hostile reply may hold megabytes of braces or very many cases. */
 enum { MAX_BRACES = 100, MAX_LOOKED_AT = 8 * TESTER_MAX_CASES };
 
-/* The first JSON object with "cases" in a reply, inside or outside a fence. */
+/* Finds the first JSON object with "cases" in a reply, inside or outside a code fence. */
 static json_t *find_json(const char *reply)
 {
     unsigned tries = 0;
@@ -39,7 +39,7 @@ static void problems_free(struct problem_vec *v)
     vec_release(v);
 }
 
-/* The task with these cases added to its own workloads; NULL if the loader refuses it. */
+/* Makes the task with these cases added to its workloads; NULL if the task's loader refuses it. */
 static struct task *with_cases(const struct task *t, const json_t *cases, struct strbuf *notes)
 {
     struct problem_vec problems = VEC_INIT;
@@ -108,7 +108,7 @@ struct task *task_with_tester_cases(const struct task *t, const char *reply, str
     json_array_foreach(json_object_get(root, "cases"), i, c)
     {
         if (i == MAX_LOOKED_AT) {
-            strbuf_addf(notes, "left out: all after the first %d\n", MAX_LOOKED_AT);
+            strbuf_addf(notes, "left out: all after the first %d cases\n", MAX_LOOKED_AT);
             break;
         }
         char *axes = json_dumps(json_object_get(c, "axes"), JSON_COMPACT | JSON_ENCODE_ANY);
