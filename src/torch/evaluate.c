@@ -542,7 +542,7 @@ static bool call(struct expression *x, const struct tree *t, struct object *out)
     } else if (callee->kind == TREE_NAME) {
         builtin = is_builtin(callee->text);
     } else {
-        return refuse(&x->b, "this is not a function");
+        return refuse(&x->b, "this is no function");
     }
     if (!arguments(x, t, &c))
         return false;

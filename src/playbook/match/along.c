@@ -84,7 +84,8 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
         return x->v;
     unsigned n = outermost(x, &reduction);
     if (n != 1 || !op_called(x->pb, "sum")) {
-        cannot_write(x->why, n ? "more than one reduction at" : "no known reduction, but", x->v);
+        cannot_write(x->why, n ? "more than one reduction at" : "no reduction that Hone knows, but",
+                     x->v);
         return NULL;
     }
     struct leaves leaves = {post_leaf, (void *)reduction};
@@ -109,7 +110,7 @@ static bool find_axes(const struct value *v, struct along *out, struct strbuf *w
         return cannot_write(why, "options that playbooks do not have at", v);
     for (size_t i = 1; i < dim->n; i++)
         if (dim->ints[i] != dim->ints[i - 1] + 1)
-            return cannot_write(why, "axes that are not adjacent at", v);
+            return cannot_write(why, "axes that are not side by side at", v);
     out->from = dim->n ? (uint32_t)dim->ints[0] : 0;
     out->to = out->from + (uint32_t)dim->n;
     return true;
