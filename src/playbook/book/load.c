@@ -214,7 +214,7 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
 }
 
 /* "share" adds the ops of playbooks/parts/NAME.json. If the playbook has an op of the same name,
- * its texts are added to the shared op. */
+ * the texts of that op are added to the shared op, and replace its texts of the same key. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");
