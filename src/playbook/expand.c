@@ -54,7 +54,7 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
             v = shared_part(s + 2, len);
         if (!v)
             return err_set(err, ERR_INPUT,
-                           "playbook %s, kernel.cu:%u: nothing is bound to '@{%.*s}'", pb->name,
+                           "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,
                            line, (int)MIN(len, 60), s + 2);
         if (depth == 0 && !part)
             strbuf_adds(out, v);
