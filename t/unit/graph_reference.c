@@ -104,7 +104,7 @@ static void out(struct maker *m, const struct value *v)
 
 /* ---- running them ---------------------------------------------------------------------------- */
 
-/* What an input holds, by the first letter of its name. */
+/* The first letter of an input's name decides which data the test fills it with. */
 static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
 {
     double v = noise((uint64_t)i * 31 + (uint64_t)name[0] * 1009 + (uint64_t)name[1]);

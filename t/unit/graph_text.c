@@ -217,7 +217,7 @@ static void defined_axes(void **state)
            "y: float32[R, (C + 1)/2] = %1\n");
 }
 
-/* What is left of a quotient stays in it where it may be negative: (2*C - D)/2 is not C - D/2. */
+/* A quotient keeps a part that may be negative: (2*C - D)/2 is not C - D/2. */
 static void quotients(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What playbooks find in a task's graph: expressions in C, rows, products, permutations, forms. */
+/* How playbooks match a graph: expressions in C, rows, products, permutations, forms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -197,7 +197,7 @@ static void test_types(void **state)
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-/* What one way finds in a task for a playbook. */
+/* The outcome of one way of matching, for one playbook and one task. */
 struct found {
     struct meaning m;
     struct match x;

@@ -392,7 +392,7 @@ static void test_types(void **state)
     close_graph(&r, &g);
 }
 
-/* What is refused, and the words that say why. */
+/* Each expression is refused, and the message has these words. */
 static void test_refusals(void **state)
 {
     static const char *const bad[][2] = {
