@@ -1,12 +1,12 @@
 /*
- * warp_sched.c - runs a launch: blocks over host threads, warps within a cluster, deadlocks,
- * limits.
+ * warp_sched.c - runs a launch: hands clusters of blocks to host threads, lets the warps of a
+ * cluster take turns, finds deadlocks, and stops a launch that runs past its limits.
  *
  * Each host thread takes clusters in order from a shared counter and runs one to its end, warp by
  * warp in slices. A cluster that runs a long time without finishing may be waiting for another
  * block (a grid barrier, decoupled look-back). The thread then takes one more cluster and
- * alternates between its clusters. It takes at most as many as would be resident on the GPU (all
- * clusters in a cooperative launch).
+ * alternates between its clusters. All threads together hold at most about as many clusters as
+ * would be resident on the GPU. In a cooperative launch they may hold all clusters.
  *
  * The warps of a cluster take turns. Their order and the length of a slice depend on the seed and
  * the block, not on the number of host threads.
@@ -201,8 +201,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
-    /* read as NaN (floats) or -1 (integers), so that a kernel is not right by chance because of
-     * bytes that an earlier block left */
+    /* We fill shared memory with bytes that read as NaN (floats) or -1 (integers). Otherwise a
+     * wrong kernel could be right by chance, because it reads what an earlier block left. */
     memset(b->smem, 0, SMEM_BASE);
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
@@ -295,11 +295,11 @@ static int deadlock(struct cluster *c, const char *why)
                 }
         }
     describe_stuck(c, &sb);
-    /* The blocks of a sample may wait for blocks outside the sample, or do their work as well. We
-     * do not call that a hang. */
+    /* A block of a sample may wait for blocks outside the sample. Or it may run long because it
+     * does their work too. We call neither a hang. */
     static const char advice[] =
-        "; its blocks run long, or wait for blocks outside the sample. A GPU can time it; here, "
-        "try a longer --call-limit, or --skip-time, which judges it without a time";
+        "; the kernel's blocks run long, or wait for blocks outside the sample. A GPU can time the "
+        "kernel. Here, try a longer --call-limit, or --skip-time, which judges it without a time";
     bool sampled = c->launch->emu->sampling;
     if (first) {
         first->frame = first->frags[at].frame;
@@ -337,8 +337,8 @@ static bool polls_in_vain(struct cluster *c)
 
 /* If a cluster's registers and memory return to an earlier state, and in between it neither wrote
  * nor read memory outside the cluster, it repeats this cycle for ever. If it read global memory,
- * another cluster may end the cycle. It is a deadlock only if all running clusters cycle, and each
- * of them completes one more cycle after that. */
+ * another cluster may end the cycle. Then we report a deadlock only if all running clusters cycle,
+ * and each of them has completed one more cycle since the last of them began to cycle. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -510,9 +510,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
                             "that they read will change");
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return -1;
-        if (l->deadline_ns && done >= look) { /* over_limit() reports it */
+        if (l->deadline_ns && done >= look) {
             if (now_ns() > l->deadline_ns)
-                break;
+                break; /* over_limit() reports that the time is over */
             look = done + LOOK_AT_CLOCK;
         }
     }
@@ -586,7 +586,9 @@ static void *worker_main(void *arg)
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
         if (more && (n == 0 || (at == 0 && n < l->resident && !l->enough_ns))) {
-            held_changed(l, 1, NULL); /* before other threads can see that no cluster is left */
+            /* We count the cluster before we take it. Otherwise another thread could see that no
+             * cluster is left to take, and not yet see this one among those that are held. */
+            held_changed(l, 1, NULL);
             if (!(more = take_cluster(ws, &linear))) {
                 held_changed(l, -1, NULL);
             } else {

@@ -144,7 +144,9 @@ static int decode_mov_vector(struct decoder *d, const struct ptx_insn *p, struct
     bool pack = p->ops[1].kind == PO_VEC;
     const struct ptx_opnd *vec = &p->ops[pack ? 1 : 0], *one = &p->ops[pack ? 0 : 1];
     if (vec->kind != PO_VEC || vec->n < 2 || bits % vec->n || bits / vec->n < 8)
-        return dec_bad(d, p, "the vector does not fit");
+        return dec_bad(d, p,
+                       "a vector must split the type into two or more equal parts of at "
+                       "least 8 bits");
     uint32_t part = bits / vec->n, codes[16], n;
     if (dec_vec(d, p, vec, MAX(part, 16u), !pack, codes, 16, &n) < 0)
         return -1;
@@ -197,7 +199,7 @@ static int decode_mov(struct decoder *d, const struct ptx_insn *p, struct insn *
         int rc = decode_dynamic(d, p, in, bits);
         if (rc <= 0)
             return rc;
-        if (bits == 64 || bits == 16) { /* mov.u64 %rd1, %tid.x is not valid PTX */
+        if (bits == 64 || bits == 16) { /* only a 32-bit mov can read these registers */
             if (str_starts(p->ops[1].name, "%envreg") || str_starts(p->ops[1].name, "%pm"))
                 return dec_unsupported(d, p);
         }
@@ -333,7 +335,9 @@ static int decode_slct(struct decoder *d, const struct ptx_insn *p, struct insn 
                                     {slct_64_s32, slct_64_f32, slct_64_ftz}};
     uint32_t bits = ptx_type_bits(t);
     if ((c != PT_S32 && c != PT_F32) || p->nops != 4 || (bits != 16 && bits != 32 && bits != 64))
-        return dec_bad(d, p, "bad types");
+        return dec_bad(d, p,
+                       "a type of 16, 32 or 64 bits, then .s32 or .f32, and four operands are "
+                       "expected");
     in->exec = f[bits == 16 ? 0 : bits == 32 ? 1 : 2][c == PT_S32 ? 0 : ftz ? 2 : 1];
     in->kind = CK_MOVE;
     if (dec_dst(d, p, &p->ops[0], bits, &in->o[0]) < 0 ||

@@ -129,7 +129,7 @@ void tc_to_i32(enum tc_type t, const void *src, int32_t *dst, size_t n)
     switch (t) {
     case TC_S8:
         for (size_t i = 0; i < n; i++)
-            dst[i] = (int8_t)s[i]; /* NOLINT(bugprone-signed-char-misuse): the sign is meant */
+            dst[i] = (int8_t)s[i]; /* NOLINT(bugprone-signed-char-misuse): extends the sign */
         return;
     case TC_U8:
         for (size_t i = 0; i < n; i++)
