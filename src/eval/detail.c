@@ -7,7 +7,8 @@
 
 enum { MAX_LINE = 200, MAX_FINDINGS = 12 };
 
-/* Line `n` (from 1) of the source without its indentation; "" if there is none. */
+/* Adds line `n` (from 1) of the source, without its indentation. Adds nothing if there is no such
+ * line. */
 static void add_source_line(struct strbuf *sb, const char *source, uint32_t n)
 {
     const char *p = source;
@@ -82,7 +83,7 @@ static void add_finding(struct strbuf *sb, const struct verdict_finding *f, cons
         strbuf_addf(sb, ", %llu times", (unsigned long long)f->count);
     strbuf_addf(sb, ": %s", f->text);
     if (f->other && *f->other)
-        strbuf_addf(sb, "; against %s", f->other);
+        strbuf_addf(sb, "; the other access: %s", f->other);
     add_source_line(sb, source, f->line);
 }
 
