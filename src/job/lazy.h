@@ -10,8 +10,8 @@
  *     lazy_need(&z, offset, bytes);         these bytes are filled now
  *     lazy_release(&z);                     the memory stays
  *
- * lazy_original() returns the bytes that a piece was filled with. By comparing, we find the
- * elements that a sample of blocks wrote.
+ * lazy_original() returns the bytes that a piece was filled with. We compare them with the bytes
+ * that the piece holds now, to find the elements that a sample of blocks wrote.
  */
 #ifndef JOB_LAZY_H
 #define JOB_LAZY_H
@@ -57,7 +57,8 @@ static inline bool lazy_made(const struct lazy *z, uint64_t piece)
     return atomic_load_explicit(&z->state[piece], memory_order_acquire) == LAZY_THERE;
 }
 
-/* Fills bytes [from, from + n), n > 0, inside the memory. */
+/* Fills the pieces that hold bytes [from, from + n), unless they are filled already. n must be > 0,
+ * and the bytes must lie inside the memory. */
 static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 {
     for (uint64_t k = from / LAZY_PIECE, last = (from + n - 1) / LAZY_PIECE; k <= last; k++)
