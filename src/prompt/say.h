@@ -23,7 +23,7 @@ json_t *say_task_json(const struct task *t);
 
 struct say_verdict {
     bool profile;               /* may tell counters and the bottleneck */
-    const struct verdict *best; /* to compare its time with; NULL = none */
+    const struct verdict *best; /* v's time is compared with best's time; NULL = none */
     const struct verdict *parent;
     const struct verdict *with_torch; /* the verdict that holds PyTorch's times; NULL = none */
     uint64_t with_torch_index;
