@@ -28,8 +28,8 @@ struct sidecar {
     pid_t pid;
     int to, from;
     uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
-    bool opening;     /* `open` was sent, its answer not read yet: importing PyTorch takes
-                       * seconds */
+    bool opening;     /* we sent `open` and have not read its reply yet; the sidecar imports
+                       * PyTorch first, which takes seconds */
     uint64_t born_ns;
 };
 
