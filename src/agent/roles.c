@@ -6,7 +6,7 @@
 #include "agent/extract.h"
 #include "base/tokens.h"
 #include "base/util.h"
-#include "plan/dialect.h"
+#include "source/dialect.h"
 #include "prompt/fold.h"
 #include "prompt/say.h"
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
-#include "plan/dialect.h"
+#include "source/dialect.h"
 #include "prompt/say.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"

@@ -14,7 +14,7 @@
 #include "agent/roles.h"
 #include "agent/tester.h"
 #include "base/util.h"
-#include "plan/dialect.h"
+#include "source/dialect.h"
 #include "prompt/say.h"
 
 static int find_base(struct agent *a, struct node **out, struct err *err)

@@ -18,7 +18,7 @@
 #include "compile/code.h"
 #include "compile/diag.h"
 #include "compile/family.h"
-#include "compile/lex.h"
+#include "compile/scan.h"
 #include "compile/shim.h"
 #include "compile/trailer.h"
 #include "sys/asset.h"

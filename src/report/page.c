@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "plan/dialect.h"
+#include "source/dialect.h"
 #include "sys/file.h"
 
 /* Adds an author's words as one line of plain text: they must not make columns, tags or code. */

@@ -13,7 +13,7 @@
 #include "compile/compile_service.h"
 #include "compile/diag.h"
 #include "compile/family.h"
-#include "compile/lex.h"
+#include "compile/scan.h"
 #include "compile/ptx.h"
 #include "compile/sass.h"
 

@@ -7,7 +7,7 @@
 #include "agent/extract.h"
 #include "author/sse.h"
 #include "base/util.h"
-#include "plan/dialect.h"
+#include "source/dialect.h"
 #include "prompt/fold.h"
 
 static void on_event(void *ctx, const char *event, const char *data, size_t len)

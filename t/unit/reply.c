@@ -17,7 +17,7 @@
 #include "base/tokens.h"
 #include "base/utf8.h"
 #include "base/util.h"
-#include "plan/dialect.h"
+#include "source/dialect.h"
 #include "prompt/fold.h"
 #include "prompt/prompt.h"
 #include "sys/asset.h"

@@ -5,8 +5,8 @@
  * tensors with CuTe layouts for the data that it reads and writes. It must move data or compute
  * through copy, MMA or partitioning of such tensors. Raw pointer arithmetic alone is rejected.
  */
-#ifndef PLAN_DIALECT_H
-#define PLAN_DIALECT_H
+#ifndef SOURCE_DIALECT_H
+#define SOURCE_DIALECT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * lex.h - reads a candidate's source like the first phases of a compiler, before a compiler sees
+ * scan.h - reads a candidate's source like the first phases of a compiler, before a compiler sees
  * it.
  *
  * The compiler runs with Hone's rights, and Hone shows its diagnostics. Without these rules a
@@ -14,8 +14,8 @@
  *  4. The source is rejected where compilers disagree about the end of a line
  *     (backslash-blank-newline, lone CR, NUL).
  */
-#ifndef COMPILE_LEX_H
-#define COMPILE_LEX_H
+#ifndef COMPILE_SCAN_H
+#define COMPILE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

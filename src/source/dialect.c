@@ -1,71 +1,30 @@
-#include "plan/dialect.h"
+#include "source/dialect.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "source/token.h"
 
-/* Copies the source with blanks in place of comments and literals. */
-static char *without_comments(const char *s, size_t n)
+/* True if a list holds the word; a trailing '*' in the list matches any ending. */
+static bool in_list(const char *word, const char *const *list)
 {
-    char *out = xmalloc(n + 1);
-    enum { CODE, LINE, BLOCK, STRING, CHARACTER } in = CODE;
-    for (size_t i = 0; i < n; i++) {
-        char c = s[i], d = i + 1 < n ? s[i + 1] : '\0';
-        out[i] = in == CODE || c == '\n' ? c : ' ';
-        if (in == CODE && c == '/' && d == '/')
-            in = LINE;
-        else if (in == CODE && c == '/' && d == '*')
-            in = BLOCK;
-        else if (in == CODE && c == '"')
-            in = STRING;
-        else if (in == CODE && c == '\'' && (i == 0 || !isalnum((unsigned char)s[i - 1])))
-            in = CHARACTER;
-        else if (in == LINE && c == '\n')
-            in = CODE;
-        else if (in == BLOCK && c == '*' && d == '/') {
-            out[i] = ' ';
-            if (i + 1 < n)
-                out[++i] = ' ';
-            in = CODE;
-            continue;
-        } else if ((in == STRING && c == '"') || (in == CHARACTER && c == '\''))
-            in = CODE;
-        else if ((in == STRING || in == CHARACTER) && c == '\\' && i + 1 < n)
-            out[++i] = ' ';
-        if (in == LINE || in == BLOCK)
-            out[i] = c == '\n' ? '\n' : ' ';
+    for (; *list; list++) {
+        size_t n = strlen(*list);
+        if ((*list)[n - 1] == '*' ? strncmp(word, *list, n - 1) == 0 : str_eq(word, *list))
+            return true;
     }
-    out[n] = '\0';
-    return out;
+    return false;
 }
 
-static bool word_char(char c)
+/* True for the tokens of `#include <cute/` or `#include <cutlass/`. Reads on from the `#`. */
+static bool includes_cute(struct token_reader *r)
 {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Counts a whole word; a trailing '*' matches any ending. */
-static unsigned count(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    bool prefix = word[n - 1] == '*';
-    unsigned found = 0;
-    n -= prefix;
-    const char *end = text + strlen(text);
-    for (const char *p = text; (p = memmem(p, (size_t)(end - p), word, n)); p += n)
-        if ((p == text || !word_char(p[-1])) && (prefix || !word_char(p[n])))
-            found++;
-    return found;
-}
-
-static unsigned count_all(const char *text, const char *const *words)
-{
-    unsigned n = 0;
-    for (; *words; words++)
-        n += count(text, *words);
-    return n;
+    struct token word = token_next(r);
+    if (!str_eq(word.text, "include"))
+        return false;
+    struct token open = token_next(r), room = token_next(r), slash = token_next(r);
+    return str_eq(open.text, "<") && str_eq(slash.text, "/") &&
+           (str_eq(room.text, "cute") || str_eq(room.text, "cutlass"));
 }
 
 void dialect_scan(const char *source, size_t len, struct dialect_use *u)
@@ -90,17 +49,21 @@ void dialect_scan(const char *source, size_t len, struct dialect_use *u)
     static const char *const mma_atoms[] = {
         "MMA_Atom", "TiledMMA", "make_tiled_mma", "SM80_16x8x*", "SM90_64x*", "UniversalFMA", NULL};
     static const char *const gemms[] = {"gemm", "axpby", NULL};
-    char *text = without_comments(source, len);
+    struct token_reader r = {.src = source, .len = len};
     memset(u, 0, sizeof *u);
-    u->includes_cute = strstr(source, "#include <cute/") || strstr(source, "#include <cutlass/");
-    u->tensors = count_all(text, tensors);
-    u->layouts = count_all(text, layouts);
-    u->tiles = count_all(text, tiles);
-    u->copies = count_all(text, copies);
-    u->copy_atoms = count_all(text, copy_atoms);
-    u->mma_atoms = count_all(text, mma_atoms);
-    u->gemms = count_all(text, gemms);
-    free(text);
+    for (struct token t; (t = token_next(&r)).kind != TOK_END;) {
+        if (t.kind == TOK_PUNCT && t.text[0] == '#')
+            u->includes_cute |= includes_cute(&r);
+        if (t.kind != TOK_WORD)
+            continue;
+        u->tensors += in_list(t.text, tensors);
+        u->layouts += in_list(t.text, layouts);
+        u->tiles += in_list(t.text, tiles);
+        u->copies += in_list(t.text, copies);
+        u->copy_atoms += in_list(t.text, copy_atoms);
+        u->mma_atoms += in_list(t.text, mma_atoms);
+        u->gemms += in_list(t.text, gemms);
+    }
 }
 
 bool dialect_is_cute(const char *source, size_t len, struct strbuf *why)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "compile/lex.h"
+#include "compile/scan.h"
 
 static void expect(const char *src, const char *failure, unsigned line)
 {

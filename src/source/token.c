@@ -1,0 +1,201 @@
+#include "source/token.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/util.h"
+
+static void fault(const struct token_reader *r, size_t pos, const char *kind, const char *message)
+{
+    if (r->on_fault)
+        r->on_fault(r->arg, pos, kind, message);
+}
+
+/* Length of the splices at pos. */
+static size_t splice_at(const struct token_reader *r, size_t pos)
+{
+    size_t p = pos;
+    for (;;) {
+        if (p + 1 < r->len && r->src[p] == '\\' && r->src[p + 1] == '\n')
+            p += 2;
+        else if (p + 2 < r->len && r->src[p] == '\\' && r->src[p + 1] == '\r' &&
+                 r->src[p + 2] == '\n')
+            p += 3;
+        else
+            return p - pos;
+    }
+}
+
+/* The character at the cursor, after any splice; 0 at the end. */
+char token_peek(struct token_reader *r)
+{
+    r->pos += splice_at(r, r->pos);
+    return r->pos < r->len ? r->src[r->pos] : '\0';
+}
+
+static char peek2(struct token_reader *r)
+{
+    token_peek(r);
+    if (r->pos >= r->len)
+        return '\0';
+    size_t p = r->pos + 1;
+    p += splice_at(r, p);
+    return p < r->len ? r->src[p] : '\0';
+}
+
+char token_take(struct token_reader *r)
+{
+    char c = token_peek(r);
+    if (r->pos < r->len)
+        r->pos++;
+    return c;
+}
+
+bool token_at_end(struct token_reader *r)
+{
+    token_peek(r);
+    return r->pos >= r->len;
+}
+
+static void skip_block_comment(struct token_reader *r)
+{
+    size_t start = r->pos;
+    token_take(r), token_take(r);
+    while (!token_at_end(r)) {
+        if (token_peek(r) == '*' && peek2(r) == '/') {
+            token_take(r), token_take(r);
+            return;
+        }
+        token_take(r);
+    }
+    fault(r, start, "unterminated comment", "this comment never ends");
+}
+
+void token_skip_blanks(struct token_reader *r)
+{
+    while (!token_at_end(r)) {
+        char c = token_peek(r);
+        if (c == '/' && peek2(r) == '*')
+            skip_block_comment(r);
+        else if (c == '/' && peek2(r) == '/')
+            while (!token_at_end(r) && token_peek(r) != '\n')
+                token_take(r);
+        else if (c != '\n' && isspace((unsigned char)c))
+            token_take(r);
+        else
+            return;
+    }
+}
+
+static void token_put(struct token *t, char c)
+{
+    if (t->len + 1 < sizeof t->text) {
+        t->text[t->len] = c;
+        t->text[t->len + 1] = '\0';
+    }
+    t->len++;
+}
+
+static void lex_raw_string(struct token_reader *r, struct token *t)
+{
+    char delim[24] = ")";
+    size_t n = 1;
+    token_take(r); /* skip the quote */
+    while (r->pos < r->len && r->src[r->pos] != '(' && n < 18)
+        delim[n++] = r->src[r->pos++];
+    delim[n++] = '"';
+    const char *body = r->src + r->pos;
+    const char *end =
+        r->pos < r->len && *body == '(' ? memmem(body, r->len - r->pos, delim, n) : NULL;
+    if (!end) {
+        fault(r, t->start, "unterminated string", "this raw string never ends");
+        r->pos = r->len;
+        return;
+    }
+    if (r->in_directive)
+        fault(r, t->start, "forbidden directive", "a raw string inside a directive");
+    /* In a skipped #if, a compiler that does not know raw strings would obey these directives. */
+    for (const char *p = body; p < end; p++) {
+        if (*p != '\n')
+            continue;
+        const char *q = p + 1;
+        while (q < end && (*q == ' ' || *q == '\t'))
+            q++;
+        if (q < end && (*q == '#' || (*q == '%' && q + 1 < end && q[1] == ':')))
+            fault(r, (size_t)(q - r->src), "forbidden directive",
+                  "a directive inside a raw string");
+    }
+    r->pos = (size_t)(end - r->src) + n;
+}
+
+static void lex_quoted(struct token_reader *r, struct token *t)
+{
+    char quote = token_take(r);
+    t->kind = quote == '"' ? TOK_STRING : TOK_CHAR;
+    while (!token_at_end(r) && token_peek(r) != '\n') {
+        char c = token_take(r);
+        if (c == quote)
+            return;
+        token_put(t, c);
+        if (c == '\\' && !token_at_end(r) && token_peek(r) != '\n')
+            token_put(t, token_take(r));
+    }
+    fault(r, t->start, "unterminated string",
+          quote == '"' ? "this string has no closing \" on its line"
+                       : "this character has no closing ' on its line");
+}
+
+bool token_is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+static void lex_number(struct token_reader *r, struct token *t)
+{
+    t->kind = TOK_NUMBER;
+    for (;;) {
+        char c = token_peek(r), d = peek2(r);
+        if ((c == 'e' || c == 'E' || c == 'p' || c == 'P') && (d == '+' || d == '-'))
+            token_put(t, token_take(r)), token_put(t, token_take(r));
+        else if (c == '\'' && token_is_word_char(d))
+            token_put(t, token_take(r)), token_put(t, token_take(r));
+        else if (!token_at_end(r) && (token_is_word_char(c) || c == '.'))
+            token_put(t, token_take(r));
+        else
+            return;
+    }
+}
+
+struct token token_next(struct token_reader *r)
+{
+    token_skip_blanks(r);
+    struct token t = {.kind = TOK_END, .start = r->pos};
+    if (token_at_end(r))
+        return t;
+    t.start = r->pos;
+    char c = token_peek(r);
+    if (c == '\n') {
+        token_take(r);
+        t.kind = TOK_NEWLINE;
+    } else if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek2(r)))) {
+        lex_number(r, &t);
+    } else if (token_is_word_char(c)) {
+        t.kind = TOK_WORD;
+        while (!token_at_end(r) && token_is_word_char(token_peek(r)))
+            token_put(&t, token_take(r));
+        static const char *const raw[] = {"R", "u8R", "uR", "UR", "LR"};
+        if (!token_at_end(r) && token_peek(r) == '"')
+            for (size_t i = 0; i < ARRAY_LEN(raw); i++)
+                if (str_eq(t.text, raw[i])) {
+                    t = (struct token){.kind = TOK_STRING, .start = t.start};
+                    lex_raw_string(r, &t);
+                    break;
+                }
+    } else if (c == '"' || c == '\'') {
+        lex_quoted(r, &t);
+    } else {
+        t.kind = TOK_PUNCT;
+        token_put(&t, token_take(r));
+    }
+    return t;
+}

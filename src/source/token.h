@@ -1,0 +1,44 @@
+/*
+ * token.h - reads CUDA C++ source as tokens, without comments.
+ *
+ * The reader joins lines that end in a backslash, and skips blanks and comments. It knows strings,
+ * raw strings, characters and numbers, so a comment mark inside a string starts no comment. It does
+ * not expand macros. The source is untrusted: whatever it holds, the reader ends at its last byte.
+ */
+#ifndef SOURCE_TOKEN_H
+#define SOURCE_TOKEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum token_kind { TOK_END, TOK_NEWLINE, TOK_WORD, TOK_NUMBER, TOK_STRING, TOK_CHAR, TOK_PUNCT };
+
+struct token {
+    enum token_kind kind;
+    size_t start;
+    char text[256]; /* a word, a string without quotes (both cut to fit), or one character */
+    size_t len;     /* before the cut */
+};
+
+/* `pos` is the offset of the current character. A raw string keeps its backslash-newlines, so the
+ * reader takes its bytes directly. */
+struct token_reader {
+    const char *src;
+    size_t len, pos;
+    bool in_directive; /* the caller sets it: a directive must not hold a raw string */
+    /* Called for source that no compiler should see, such as a comment that never ends; may be
+     * NULL. The reader goes on afterwards. */
+    void (*on_fault)(void *arg, size_t pos, const char *kind, const char *message);
+    void *arg;
+};
+
+struct token token_next(struct token_reader *r);
+
+/* For callers that read parts of a line themselves. The characters come without line splices. */
+char token_peek(struct token_reader *r); /* 0 at the end */
+char token_take(struct token_reader *r);
+bool token_at_end(struct token_reader *r);
+void token_skip_blanks(struct token_reader *r); /* and comments; stops at a newline */
+bool token_is_word_char(char c);
+
+#endif
