@@ -104,15 +104,15 @@ static int stable_slots(struct agent *a, struct slots *v, struct err *err)
 {
     char class[64];
     struct strbuf task = STRBUF_INIT(64 << 10);
-    const char *dialect = a->cfg->dialect == DIALECT_CUTE ? "part/cute" : "part/cuda";
-    const char *arch = is_sm90(a) ? "part/sm90" : "part/sm80";
+    const char *dialect = a->cfg->dialect == DIALECT_CUTE ? "dialect/cute" : "dialect/cuda";
+    const char *arch = is_sm90(a) ? "machine/sm90" : "machine/sm80";
     class_file(a, class, sizeof class);
     bool with_class = a->cfg->class_prompts && prompt_exists(class);
     char *d = prompt_file(dialect, err), *m = prompt_file(arch, err);
     char *c = with_class ? prompt_file(class, err) : xstrdup("");
     char *e = a->cfg->zero_shot                 ? xstrdup("")
-              : a->cfg->dialect == DIALECT_CUTE ? prompt_file("part/example_cute", err)
-                                                : prompt_file("part/example_cuda", err);
+              : a->cfg->dialect == DIALECT_CUTE ? prompt_file("dialect/example_cute", err)
+                                                : prompt_file("dialect/example_cuda", err);
     slot(v, "dialect", d, 0);
     slot(v, "arch", m, 0);
     slot(v, "class", c, 0);

@@ -76,11 +76,11 @@ struct plan {
 
 #define PLAN_FILE "kernel.cu" /* the name of a candidate in places of problems */
 
-/* parse_map.c */
+/* parse_tensormap.c */
 void plan_parse_maps(struct plan *p, const struct json_node *root);
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 
-/* In resolve_map.c: fills map `m` for the shape. `buffer_index` is the index of `buffer`. */
+/* In resolve_tensormap.c: fills map `m` for the shape. `buffer_index` is the index of `buffer`. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * resolve_map.c - resolves a tensor map at one shape and checks it against the driver's rules for
+ * resolve_tensormap.c - resolves a tensor map at one shape and checks it against the driver's rules for
  * cuTensorMapEncodeTiled. So the author gets a clear plan error for a wrong map, and not an error
  * number from CUDA.
  */

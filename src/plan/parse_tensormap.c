@@ -1,5 +1,5 @@
 /*
- * parse_map.c - parses the plan's tensor maps, with all checks that do not need a shape.
+ * parse_tensormap.c - parses the plan's tensor maps, with all checks that do not need a shape.
  */
 #include <string.h>
 
