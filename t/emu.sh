@@ -54,6 +54,12 @@ out_has "a verdict" '"kind": "pass"'
 job 990 1000
 runs 1 "an access past the end is a finding" "$HONE" emu --ptx axpy.ptx --job job.json
 out_has "which names the buffer" "y[990]"
+is "it is a fault, as it is for a candidate" "$(head -1 "$T/out")" "fault"
+
+job 1000 1000
+sed -i 's/"role": "inout"/"role": "input"/; s/, "to": "y.bin"//' job.json
+runs 1 "a write to an input" "$HONE" emu --ptx axpy.ptx --job job.json
+is "is a cheat, as it is for a candidate" "$(head -1 "$T/out")" "cheat"
 
 job 1000 1000
 sed -i 's/"axpy"/"axpi"/' job.json

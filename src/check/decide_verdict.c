@@ -58,12 +58,14 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* "smoke:0 (M=4 N=7)". A held-out shape is not named. */
+/* "smoke:0 (M=4 N=7)", or "job" if the case has no shape. A held-out shape is not named. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
     if (hidden(in, c))
         return "a held-out shape (not shown: it differs from the listed ones in size or alignment)";
+    if (!*k->shape)
+        return in->job->cases[c].name;
     return arena_printf(&v->arena, "%s (%s)", in->job->cases[c].name, k->shape);
 }
 
@@ -449,9 +451,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
                     hidden(in, c) ? "" : f->text);
 }
 
-/* Listed workloads come first: a held-out shape only adds findings that no listed workload
- * showed. */
-static void check_findings(struct verdict *v, const struct check_input *in)
+void check_findings(struct verdict *v, const struct check_input *in)
 {
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < in->result->nfindings; i++) {

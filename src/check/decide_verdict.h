@@ -32,6 +32,11 @@ struct check_input {
 
 void check_facts(struct verdict *v, const struct check_input *in);
 
+/* Only the part of check_facts that copies the sanitizer's findings to the verdict and lowers it.
+ * Listed workloads come first: a held-out shape only adds findings that no listed workload showed.
+ * `in->task` may be NULL. */
+void check_findings(struct verdict *v, const struct check_input *in);
+
 /* Lowers the verdict to `kind`, unless it is that low already: the first message of a kind
  * stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,

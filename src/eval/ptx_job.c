@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "check/decide_verdict.h"
 #include "eval/pack.h"
 #include "eval/ptx_job_read.h"
 #include "job/result.h"
@@ -144,7 +145,7 @@ static int write_outputs(struct ptx_job *b, struct err *err)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-static void tell(struct verdict *v, const struct result *r)
+static void tell(struct verdict *v, const struct job *j, const struct result *r)
 {
     struct arena *a = &v->arena;
     v->kind = r->status == RESULT_OK            ? V_PASS
@@ -156,28 +157,9 @@ static void tell(struct verdict *v, const struct result *r)
     v->stage = "emulate";
     v->detector = r->status == RESULT_OK ? "" : "status";
     v->summary = r->status == RESULT_OK ? "it ran without findings" : arena_strdup(a, r->message);
-    for (uint32_t i = 0; i < r->nfindings; i++) {
-        const struct result_finding *f = &r->findings[i];
-        struct verdict_finding *o = vec_push(&v->findings);
-        *o = (struct verdict_finding){.workload = "job",
-                                      .role = "smoke",
-                                      .kind = f->kind,
-                                      .kernel = arena_strdup(a, f->kernel),
-                                      .file = arena_strdup(a, f->file),
-                                      .line = f->line,
-                                      .object = arena_strdup(a, f->object),
-                                      .index = f->index,
-                                      .text = arena_strdup(a, f->text),
-                                      .other = arena_strdup(a, f->other),
-                                      .count = f->count};
-        memcpy(o->block, f->block, sizeof o->block);
-        memcpy(o->thread, f->thread, sizeof o->thread);
-        if (v->kind == V_PASS) {
-            v->kind = V_UNSAFE;
-            v->detector = "sanitizer";
-            v->summary = arena_printf(a, "%s at line %u of kernel '%s': %s",
-                                      finding_kind_name(f->kind), f->line, f->kernel, f->text);
-        }
+    if (v->kind != V_UNJUDGED) {
+        const struct check_case only = {ROLE_SMOKE, ""};
+        check_findings(v, &(struct check_input){.job = j, .result = r, .cases = &only});
     }
     for (uint32_t i = 0; i < r->ncounters; i++) {
         const struct result_counter *c = &r->counters[i];
@@ -211,7 +193,7 @@ int ptx_job_run(const struct ptx_options *o, struct verdict *out, struct problem
         out->source_sha = out->task = "";
         out->gpu = arena_strdup(&out->arena, b->job.gpu.name);
         out->seed = o->seed;
-        tell(out, &r);
+        tell(out, &b->job, &r);
         verdict_plain_text(out);
         verdict_set_score(out);
     }

@@ -18,8 +18,10 @@
 
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Adds the findings and counters that the device gathered since the last call to the result. Drops
- * those of a baseline, so that they are not blamed on the candidate. */
+/* Adds the findings and counters that the device gathered in this call to the result. Drops those
+ * of a baseline, so that they are not blamed on the candidate. The device gives out its counters
+ * once, so we take them after every call: counters that stayed in the device would be booked on
+ * the workload of a later call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -37,9 +39,9 @@ static void collect_findings(struct job_run *r, uint32_t c, const struct job_cal
         else if (r->findings.n < MAX_FINDINGS)
             *vec_push(&r->findings) = *p;
     }
-    if (call->flags & JOB_CALL_COUNT)
-        r->dev->ops->counters(r->dev, &n);
-    for (size_t i = 0; call->program == 0 && i < n.n && r->counters.n < 1u << 19; i++) {
+    bool wanted = call->program == 0 && (call->flags & JOB_CALL_COUNT);
+    r->dev->ops->counters(r->dev, &n);
+    for (size_t i = 0; wanted && i < n.n && r->counters.n < 1u << 19; i++) {
         n.items[i].case_index = c;
         *vec_push(&r->counters) = n.items[i];
     }

@@ -157,7 +157,7 @@ static void a_missing_baseline_is_a_fact(void **state)
 }
 
 /* Counters of a baseline's call are not given to the candidate. Those of the candidate name their
- * case. */
+ * case, and hold nothing of earlier calls that were not counted. */
 static void counters_are_the_candidates(void **state)
 {
     (void)state;
@@ -165,10 +165,20 @@ static void counters_are_the_candidates(void **state)
     setup(&b, "good");
     b.c.ncalls = 3;
     b.calls[1] = (struct job_call){1, JOB_CALL_COUNT, 5, 3, -1, 0};
-    b.calls[2] = (struct job_call){0, JOB_CALL_COUNT, 6, 3, -1, 0};
+    b.calls[2] = (struct job_call){0, 0, 6, 3, -1, 0};
+    struct job_case cases[2] = {b.c, b.c};
+    struct job_call counted = {0, JOB_CALL_COUNT, 7, 3, -1, 0};
+    cases[1].name = "smoke:1";
+    cases[1].ncalls = 1;
+    cases[1].calls = &counted;
+    b.job.ncases = 2;
+    b.job.cases = cases;
     run(&b);
     assert_int_equal(b.res.ncounters, 2);
-    assert_int_equal(b.res.counters[0].case_index, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(b.res.counters[i].case_index, i);
+        assert_true(b.res.counters[i].value == 5);
+    }
     teardown(&b);
 }
 
