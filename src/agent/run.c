@@ -17,6 +17,7 @@
 #include "sys/hash.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"
+#include "task/snapshot.h"
 
 #define RNG_STREAM_AGENT 7001
 #define UNJUDGED_TRIES 3
@@ -700,6 +701,10 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
     v->detail = v->bottleneck = v->device = v->gpu = v->driver = v->arch = v->compiler = "";
     v->source_sha = arena_strdup(&v->arena, n->source_sha);
     v->task = arena_strdup(&v->arena, a->task->name);
+    char task_sha[TASK_HASH];
+    task_hash(a->task, task_sha);
+    v->task_sha = arena_strdup(&v->arena, task_sha);
+    v->speedup_over = "";
     verdict_set_score(v);
     n->verdict_index = (int64_t)a->next_verdict++;
     if (store_verdict(a, n, err) < 0)

@@ -111,7 +111,8 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     if (x->k + 1 >= x->rc->ncalls)
         return false;
     const struct result_call *next = &x->rc->calls[x->k + 1];
-    if (next->program || !(next->flags & JOB_CALL_REPEAT) || next->status != RESULT_OK)
+    if (next->program != x->in->program || !(next->flags & JOB_CALL_REPEAT) ||
+        next->status != RESULT_OK)
         return false;
     for (uint32_t i = 0; i < next->ncompares; i++)
         if (what_is_wrong(x, &next->compares[i]))
@@ -322,6 +323,25 @@ static const char *tell_sample(struct verdict *v, const struct result_call *r)
     return "modelled from a sample of blocks: " TELL_UNVERIFIED;
 }
 
+/* Notes how much of the workload's output the call compared with the truth. An oracle may leave
+ * elements undefined, so a call whose truth was computed whole counts as whole. */
+static void note_verified(struct verdict_workload *w, const struct job_case *jc,
+                          const struct result_call *r)
+{
+    uint64_t n = 0, elems = 0;
+    for (uint32_t i = 0; i < r->ncompares; i++) {
+        n += r->compares[i].n;
+        elems += jc->buffers[r->compares[i].buffer].elems;
+    }
+    if (r->status != RESULT_OK || !r->ncompares || (elems && !n))
+        return;
+    bool whole = n == elems || (!(r->flags & JOB_CALL_BLOCK_SAMPLE) && !unit_sample_is_partial(jc));
+    double pct = whole || !elems ? 100 : 100.0 * (double)n / (double)elems;
+    if (pct > w->verified_pct || !str_eq(w->verified, "whole"))
+        w->verified = whole ? "whole" : "sample";
+    w->verified_pct = MAX(w->verified_pct, pct);
+}
+
 static void check_case(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct job_case *jc = &in->job->cases[c];
@@ -332,16 +352,18 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
         .role = workload_role_name(in->cases[c].role),
         .shape = arena_strdup(&v->arena, in->cases[c].shape),
         .ok = true,
+        .verified = "none",
         .output = NULL,
         .note = "",
     };
     struct call_ctx x = {.in = in, .c = c, .jc = jc, .rc = rc, .w = w};
     bool verified = false, ran = false;
     for (uint32_t k = 0; k < rc->ncalls; k++) {
-        if (rc->calls[k].program != 0)
+        if (rc->calls[k].program != in->program)
             continue;
         if (rc->calls[k].flags & JOB_CALL_BLOCK_SAMPLE)
             w->note = tell_sample(v, &rc->calls[k]);
+        note_verified(w, jc, &rc->calls[k]);
         x.k = k;
         x.r = &rc->calls[k];
         ran = ran || x.r->status == RESULT_OK;
@@ -577,6 +599,17 @@ static void check_timed_results(struct verdict *v, const struct check_input *in)
     if (n)
         *vec_push(&v->warnings) = arena_printf(&v->arena, "%u timed workloads (first %s): %s", n,
                                                in->job->cases[first].name, TELL_UNVERIFIED);
+}
+
+bool check_baseline(struct verdict *v, const struct check_input *in)
+{
+    bool compared = false;
+    for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
+        if (in->program < in->job->cases[c].nprograms)
+            check_case(v, in, c);
+    vec_each (struct verdict_workload, w, &v->workloads)
+        compared = compared || !str_eq(w->verified, "none");
+    return compared;
 }
 
 void check_facts(struct verdict *v, const struct check_input *in)

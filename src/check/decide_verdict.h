@@ -23,6 +23,7 @@ struct check_case {
 };
 
 struct check_input {
+    uint32_t program; /* whom to judge: 0 is the candidate, others are baselines of the job */
     const struct task *task;
     const struct job *job;
     const struct result *result;
@@ -31,6 +32,10 @@ struct check_input {
 };
 
 void check_facts(struct verdict *v, const struct check_input *in);
+
+/* Judges the calls of the baseline `in->program` by the same rules. Sets v->kind, detector and
+ * summary. Returns false if none of its outputs was compared with the truth. */
+bool check_baseline(struct verdict *v, const struct check_input *in);
 
 /* Only the part of check_facts that copies the sanitizer's findings to the verdict and lowers it.
  * Listed workloads come first: a held-out shape only adds findings that no listed workload showed.

@@ -84,16 +84,52 @@ static const char *compile_part(struct baseline *x, const struct bundle_files_re
     return x->code.ok ? NULL : "it does not compile";
 }
 
+static void reject(struct bundle_files *p, const char *name, bool failed, char *text)
+{
+    *vec_push(&p->rejected) =
+        (struct rejected_baseline){.name = xstrdup(name), .text = text, .failed = failed};
+    log_info("eval", "baseline '%s' left out: %s", name, text);
+}
+
+/* Returns false if the kernel's own verdict is not a pass; then it is rejected. */
+static bool is_right(struct bundle_files *p, const struct bundle_files_request *rq,
+                     const char *name, const char *source)
+{
+    for (size_t i = 0; i < rq->njudged; i++) {
+        const struct judged_baseline *j = &rq->judged[i];
+        if (!str_eq(j->name, name) || !str_eq(j->source, source) || j->verdict->kind == V_PASS)
+            continue;
+        reject(p, name, j->verdict->kind == V_UNJUDGED,
+               xasprintf("%s: %s", verdict_kind_name(j->verdict->kind), j->verdict->summary));
+        return false;
+    }
+    return true;
+}
+
+/* Returns true if the baseline failed beside this candidate before; then it is rejected. */
+static bool is_broken(struct bundle_files *p, const struct bundle_files_request *rq,
+                      const char *name)
+{
+    for (size_t i = 0; rq->broken && i < rq->broken->n; i++)
+        if (str_eq(rq->broken->items[i].name, name)) {
+            reject(p, name, true, xstrdup(rq->broken->items[i].text));
+            return true;
+        }
+    return false;
+}
+
 static void add_kernel(struct bundle_files *p, const struct bundle_files_request *rq,
                        const char *name, const char *source)
 {
     struct err err = ERR_INIT;
+    if (is_broken(p, rq, name) || !is_right(p, rq, name, source))
+        return;
     struct baseline *x = add(p, name, JOB_MODULE_KERNEL);
     x->source = xstrdup(source);
     const char *why = compile_part(x, rq, &err);
     if (why) {
-        note(p, name, why);
         drop_last(p);
+        reject(p, name, true, xstrdup(why));
     }
 }
 
@@ -154,6 +190,28 @@ static bool wanted(const struct bundle_files_request *rq, const char *name)
            (rq->cfg->baselines == BASELINES_HERE && !baseline_is_torch(name));
 }
 
+size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
+                            struct arena *a)
+{
+    size_t n = 0, files = 0;
+    for (const char *const *f = rq->cfg->against; f && *f; f++)
+        files++;
+    *out = arena_alloc(a, (files + rq->task->baselines.n + 1) * sizeof **out);
+    for (size_t i = 0; i < files; i++) {
+        struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
+        if (file_read(rq->cfg->against[i], MAX_SOURCE, &sb, NULL) == 0)
+            (*out)[n++] = (struct kernel_baseline){rq->cfg->against[i], arena_strdup(a, sb.buf)};
+        strbuf_release(&sb);
+    }
+    for (size_t i = 0; i < rq->task->baselines.n; i++) {
+        const char *naive = task_naive_source(rq->task);
+        if (str_eq(rq->task->baselines.items[i], "naive") && wanted(rq, "naive") && naive &&
+            !str_eq(naive, rq->source))
+            (*out)[n++] = (struct kernel_baseline){"naive", naive};
+    }
+    return n;
+}
+
 int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,
                            struct err *err)
 {
@@ -161,7 +219,7 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
         return -1;
     for (size_t i = 0; i < rq->task->baselines.n; i++) {
         const char *name = rq->task->baselines.items[i];
-        if (!wanted(rq, name))
+        if (!wanted(rq, name) || (!str_eq(name, "naive") && is_broken(p, rq, name)))
             continue;
         if (str_eq(name, "naive"))
             add_naive(p, rq);
@@ -275,8 +333,18 @@ void bundle_files_contender(const struct bundle_files *p, size_t i, struct conte
     *file = (struct pack_module){x->have_code ? &x->code : NULL, x->source, x->spec};
 }
 
+void rejected_baselines_release(struct rejected_baseline_vec *v)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        free(v->items[i].name);
+        free(v->items[i].text);
+    }
+    vec_release(v);
+}
+
 void bundle_files_release(struct bundle_files *p)
 {
+    rejected_baselines_release(&p->rejected);
     for (size_t i = 0; i < p->n; i++)
         part_release(&p->items[i]);
     free(p->items);

@@ -2,8 +2,9 @@
  * bundle_files.h - collects the files of a bundle other than the candidate: baselines, oracle,
  * service code.
  *
- * Each is compiled once; later evaluations find it in the compile cache. A baseline that cannot be
- * built is left out with a note. If no library baseline is left, the verdict says so.
+ * Each is compiled once; later evaluations find it in the compile cache. A baseline that does not
+ * fit the task is left out with a note. A baseline that is wrong is left out too, and listed in
+ * `rejected`. If no library baseline is left, the verdict says so.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H
@@ -14,6 +15,7 @@
 #include "eval/config.h"
 #include "eval/library.h"
 #include "eval/pack.h"
+#include "verdict/verdict.h"
 
 struct baseline {
     char *name;
@@ -26,9 +28,24 @@ struct baseline {
     struct library_gemm gemm;
 };
 
+/* A kernel baseline that was judged: its name, its source and its verdict. */
+struct judged_baseline {
+    const char *name, *source;
+    const struct verdict *verdict;
+};
+
+/* A baseline that gives no ratio, and why. */
+struct rejected_baseline {
+    char *name, *text;
+    bool failed; /* it could not run; else its result is wrong */
+};
+VEC_DECL(rejected_baseline_vec, struct rejected_baseline);
+void rejected_baselines_release(struct rejected_baseline_vec *v);
+
 struct bundle_files {
     struct baseline *items;
     size_t n;
+    struct rejected_baseline_vec rejected;
     const char *oracle, *service; /* file names in the bundle; "" = none */
     VEC(char *) notes;
 };
@@ -37,6 +54,10 @@ struct bundle_files_request {
     const struct task *task;
     const struct eval_config *cfg;
     const char *source; /* the candidate's text: a baseline with the same text is left out */
+    const struct judged_baseline *judged; /* the verdicts of kernel baselines */
+    size_t njudged;
+    const struct rejected_baseline_vec *broken; /* baselines that failed beside this candidate, and
+                                                   are left out this time; NULL = none */
     struct compiler *compiler;
     const char *arch;
     bool emu, baselines;
@@ -44,6 +65,13 @@ struct bundle_files_request {
 
 /* The names of the plan's kernels, without repetition. */
 const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
+/* Lists the kernel baselines that the request wants, with their sources, in `a`. A file of
+ * --against that cannot be read is left out: bundle_files_gather reports it. */
+struct kernel_baseline {
+    const char *name, *source;
+};
+size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
+                            struct arena *a);
 /* Compiles Hone's service code for rq->arch into dir/service.cubin. */
 int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
 /* Adds only the baselines to p. */

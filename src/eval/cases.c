@@ -125,6 +125,10 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
                                     .verify = out > 64 << 20 ? 1 : 2, /* kept outputs take memory */
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
+    /* One untimed call of each baseline is verified. All get the same data, so that one truth is
+     * enough. */
+    for (uint32_t p = 1; p < c->nprograms; p++)
+        add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
 
 /* A short timing of a smoke case on the emulator, with the same sequence of calls as on a GPU.
@@ -242,6 +246,15 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     *vec_push(&out->shapes) = describe(s, a);
     *vec_push(&out->info) = (struct check_case){w->role, describe(s, a)};
     return 0;
+}
+
+bool cases_time_any(const struct task *t, const struct case_options *o)
+{
+    unsigned index = 0;
+    for (size_t i = 0; i < t->workloads.n; i++)
+        if (t->workloads.items[i].role == ROLE_TIME && wanted(o, ROLE_TIME, index++, i))
+            return true;
+    return false;
 }
 
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,

@@ -49,6 +49,8 @@ struct case_set {
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);
+/* True if some workload would be timed with these options. */
+bool cases_time_any(const struct task *t, const struct case_options *o);
 void cases_release(struct case_set *s);
 
 #endif

@@ -9,6 +9,10 @@
  * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
  * runs, the next compiles. All memory of an evaluation is freed with it; the evaluator owns the
  * compiler and the schedulers.
+ *
+ * A kernel baseline (naive.cu, a file of --against) is judged as a candidate is, in an evaluation
+ * of its own that no caller sees (`of_baseline`). A candidate's MAIN stage waits for the verdicts
+ * of its baselines. The evaluator keeps these verdicts (baseline_verdict.h).
  */
 #include "eval/eval.h"
 
@@ -21,6 +25,8 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "check/decide_verdict.h"
+#include "eval/baseline_states.h"
+#include "eval/baseline_verdict.h"
 #include "eval/bundle_files.h"
 #include "eval/cases.h"
 #include "eval/ceilings.h"
@@ -37,11 +43,22 @@
 #include "sys/gpu_probe.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"
+#include "task/snapshot.h"
 
 enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
+/* A kernel baseline of a candidate. */
+struct needed_baseline {
+    const char *name, *source; /* in the evaluation's arena */
+    char key[HASH_HEX];
+};
+
 struct evaluation {
     struct evaluation *next;
+    char of_baseline[HASH_HEX]; /* the key of the baseline that this evaluates; "" = a candidate */
+    VEC(struct needed_baseline) needs;
+    struct rejected_baseline_vec broken; /* baselines that broke a job of this evaluation */
+    bool waiting;                        /* RUNNING: waits for the verdicts of its baselines */
     uint64_t ticket;
     const struct task *task;
     char *source;
@@ -76,6 +93,8 @@ struct evaluator {
     char device_name[128], driver[80]; /* of a local GPU */
     struct ceilings ceilings;
     struct compiler *compiler;
+    struct baseline_verdicts baselines;
+    char *on;            /* where bundles run: "local", "spool:DIR" */
     struct sched *local; /* runs bundles on the emulator */
     struct sched *main;  /* runs bundles on the device; the same as local for the emulator */
     struct evaluation *evaluations;
@@ -142,6 +161,8 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     struct compiler_config cc = {.kind = o->compiler, .cache_dir = o->cache_dir};
     if (compiler_open(&e->compiler, &cc, err) < 0)
         goto fail;
+    baseline_verdicts_open(&e->baselines, o->cache_dir);
+    e->on = xstrdup(o->on ? o->on : "local");
     if (sched_open(&e->local, "local", 0, -1, err) < 0)
         goto fail;
     e->main = e->local;
@@ -175,6 +196,8 @@ static void evaluation_free(struct evaluation *a)
     cases_release(&a->cases);
     arena_release(&a->arena);
     verdict_release(&a->v);
+    rejected_baselines_release(&a->broken);
+    vec_release(&a->needs);
     free(a->source);
     free(a);
 }
@@ -191,9 +214,11 @@ void evaluator_close(struct evaluator *e)
         sched_close(e->main);
     if (e->local)
         sched_close(e->local);
+    baseline_verdicts_close(&e->baselines);
     compiler_close(e->compiler);
     arena_release(&e->arena);
     free(e->arch);
+    free(e->on);
     free(e);
 }
 
@@ -207,14 +232,17 @@ static void finish(struct evaluator *e, struct evaluation *a)
     hash_hex(a->source, a->len, sha);
     v->source_sha = arena_strdup(&v->arena, sha);
     v->task = arena_strdup(&v->arena, a->task->name);
+    char task_sha[TASK_HASH];
+    task_hash(a->task, task_sha);
+    v->task_sha = arena_strdup(&v->arena, task_sha);
     v->seed = a->cfg.seed;
     v->arch = arena_strdup(&v->arena, e->arch);
     v->gpu = arena_strdup(&v->arena, e->gpu.name);
     v->compiler = arena_strdup(&v->arena, compiler_version(e->compiler));
     v->total_ns = now_ns() - a->started_ns;
     v->run_ns = a->ran_ns;
-    const char **texts[] = {&v->stage,  &v->detector, &v->summary,   &v->detail,
-                            &v->device, &v->driver,   &v->bottleneck};
+    const char **texts[] = {&v->stage,  &v->detector, &v->summary,    &v->detail,
+                            &v->device, &v->driver,   &v->bottleneck, &v->speedup_over};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (!*texts[i])
             *texts[i] = "";
@@ -388,7 +416,40 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     j->modules = arena_alloc(&a->arena, sizeof *j->modules * nmodules);
 }
 
+static struct case_options case_options_of(const struct evaluation *a, bool on_emu)
+{
+    bool full = a->stage == RUNNING, profiling = a->stage == PROFILING;
+    return (struct case_options){.emu = on_emu,
+                                 .smoke = !profiling,
+                                 .check = full && a->cfg.depth >= EVAL_CHECK,
+                                 .heldout = full && a->cfg.depth >= EVAL_CHECK,
+                                 .time = profiling || (full && a->cfg.depth >= EVAL_TIME),
+                                 .profile = profiling,
+                                 .only = a->cfg.workload,
+                                 .seed = a->cfg.seed,
+                                 .measure_ns = a->job.limits.measure_ns};
+}
+
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);
+
+/* The verdicts of the candidate's kernel baselines, in its arena. Returns false if some are not
+ * known yet. */
+static bool judged_baselines(struct evaluator *e, struct evaluation *a,
+                             struct bundle_files_request *rq)
+{
+    struct judged_baseline *list = arena_alloc(&a->arena, (a->needs.n + 1) * sizeof *list);
+    rq->judged = list;
+    rq->njudged = a->needs.n;
+    rq->broken = &a->broken;
+    for (size_t i = 0; i < a->needs.n; i++) {
+        const struct needed_baseline *b = &a->needs.items[i];
+        list[i] = (struct judged_baseline){b->name, b->source,
+                                           baseline_verdict_get(&e->baselines, b->key)};
+        if (!list[i].verdict)
+            return false;
+    }
+    return true;
+}
 
 static void submit_run(struct evaluator *e, struct evaluation *a)
 {
@@ -402,6 +463,9 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
                                       .arch = e->arch,
                                       .emu = on_emu,
                                       .baselines = full && a->cfg.depth >= EVAL_TIME};
+    a->waiting = rq.baselines && !judged_baselines(e, a, &rq);
+    if (a->waiting)
+        return;
     temp_dir_release(&a->dir);
     cases_release(&a->cases);
     bundle_files_release(&a->parts);
@@ -422,15 +486,7 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         a->job.modules[i].name = who[i].name;
         a->job.modules[i].kind = who[i].kind;
     }
-    struct case_options co = {.emu = on_emu,
-                              .smoke = !profiling,
-                              .check = full && a->cfg.depth >= EVAL_CHECK,
-                              .heldout = full && a->cfg.depth >= EVAL_CHECK,
-                              .time = profiling || (full && a->cfg.depth >= EVAL_TIME),
-                              .profile = profiling,
-                              .only = a->cfg.workload,
-                              .seed = a->cfg.seed,
-                              .measure_ns = a->job.limits.measure_ns};
+    struct case_options co = case_options_of(a, on_emu);
     int rc = cases_build(&a->cases, a->task, who, n, &co, &a->arena, &err);
     if (rc > 0) {
         finish_with(e, a, V_PLAN_ERROR, "plan", "plan", err.msg, err.msg);
@@ -483,19 +539,12 @@ static void copy_counters(struct verdict *v, const struct case_set *cases, const
     }
 }
 
-/* Warns about baselines that could not run. If all baselines were asked for, also warns if no
- * library was among those that ran. */
-static void note_baselines(struct verdict *v, const struct evaluation *a, const struct result *r)
+/* If all baselines were asked for, warns if no library gave a ratio. */
+static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
 {
     bool library = false, timed = false;
-    for (uint32_t m = 1; m < r->nmodules && m < a->job.nmodules; m++) {
-        const struct job_module *jm = &a->job.modules[m];
-        library = library || (jm->kind != JOB_MODULE_KERNEL && r->modules[m].status == RESULT_OK);
-        if (r->modules[m].status != RESULT_OK)
-            *vec_push(&v->warnings) =
-                arena_printf(&v->arena, "baseline '%s' failed (%s): %.300s", jm->name,
-                             result_status_name(r->modules[m].status), r->modules[m].message);
-    }
+    for (uint32_t m = 1; m < a->job.nmodules && m < JOB_MAX_PROGRAMS; m++)
+        library = library || (a->job.modules[m].kind != JOB_MODULE_KERNEL && !left_out[m]);
     for (uint32_t c = 0; c < a->job.ncases; c++)
         timed = timed || a->job.cases[c].timing.max_calls;
     if (a->cfg.baselines == BASELINES_ALL && timed && v->kind == V_PASS && !library)
@@ -530,6 +579,7 @@ static void judge(struct evaluator *e, struct evaluation *a, const struct result
                              .off = a->cfg.disabled_detectors};
     vec_release(&v->workloads);
     vec_release(&v->findings);
+    vec_release(&v->baselines);
     check_facts(v, &in);
     struct measure_input mi = {.job = &a->job,
                                .result = r,
@@ -553,11 +603,16 @@ static void judge(struct evaluator *e, struct evaluation *a, const struct result
                     a->job.cases[c].name, arithmetic ? "does" : "touches", 100 * got,
                     arithmetic ? "arithmetic that the task takes"
                                : "memory that the task must read and write");
+    bool left_out[JOB_MAX_PROGRAMS] = {false};
+    if (a->stage == RUNNING)
+        baseline_states(v, &in, &a->parts.rejected, left_out);
+    mi.left_out = left_out;
     if (a->stage == RUNNING && v->kind == V_PASS)
         measure_times(v, &mi);
     copy_counters(v, &a->cases, r);
     a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
-    note_baselines(v, a, r);
+    if (a->stage == RUNNING)
+        note_libraries(v, a, left_out);
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)
@@ -566,7 +621,10 @@ static void judge(struct evaluator *e, struct evaluation *a, const struct result
     v->driver = arena_strdup(&v->arena, r->driver);
     if (v->kind == V_PASS && a->stage == RUNNING) {
         v->stage = "time";
-        v->summary = arena_printf(&v->arena, "passes on %zu workloads", v->workloads.n);
+        struct strbuf verified = STRBUF_INIT(256);
+        verdict_verified_text(v, &verified);
+        v->summary = arena_printf(&v->arena, "passes: %s", verified.buf);
+        strbuf_release(&verified);
     }
     if (v->kind != V_PASS)
         v->detail = detail_findings(v, a->source);
@@ -658,6 +716,16 @@ static void take_result(struct evaluator *e, struct evaluation *a, const struct 
         finish_unjudged(e, a, "run", &err);
         return;
     }
+    uint32_t broke = baseline_that_broke_the_job(&r, &a->job);
+    if (broke) { /* it says nothing about the candidate: run again without this baseline */
+        *vec_push(&a->broken) = (struct rejected_baseline){
+            .name = xstrdup(a->job.modules[broke].name),
+            .text = xasprintf("%s: %.300s", result_status_name(r.modules[broke].status),
+                              r.modules[broke].message),
+            .failed = true};
+        submit_run(e, a);
+        return;
+    }
     bool unsupported = a->stage == FILTERING && r.status == RESULT_UNSUPPORTED;
     if (unsupported)
         *vec_push(&a->v.warnings) = arena_printf(&a->v.arena, "not emulated, so not sanitized: %s",
@@ -716,8 +784,30 @@ static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns,
     return rc;
 }
 
+/* Keeps the verdicts of baselines that are done, and lets the candidates go on that waited for
+ * them. */
+static void take_baselines(struct evaluator *e)
+{
+    bool any = false;
+    for (struct evaluation **p = &e->evaluations; *p;) {
+        struct evaluation *a = *p;
+        if (a->stage != DONE || !*a->of_baseline) {
+            p = &a->next;
+            continue;
+        }
+        *p = a->next;
+        baseline_verdict_put(&e->baselines, a->of_baseline, &a->v);
+        evaluation_free(a);
+        any = true;
+    }
+    for (struct evaluation *a = e->evaluations; any && a; a = a->next)
+        if (a->waiting)
+            submit_run(e, a);
+}
+
 static struct evaluation *take_done(struct evaluator *e)
 {
+    take_baselines(e);
     for (struct evaluation **p = &e->evaluations; *p; p = &(*p)->next)
         if ((*p)->stage == DONE) {
             struct evaluation *a = *p;
@@ -737,11 +827,12 @@ static int random_u64(uint64_t *out, struct err *err)
     return 0;
 }
 
-int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
-                const struct eval_config *cfg, uint64_t *ticket, struct err *err)
+static struct evaluation *add_evaluation(struct evaluator *e, const struct task *t,
+                                         const char *source, size_t len,
+                                         const struct eval_config *cfg, struct err *err)
 {
     struct evaluation *a = xcalloc(1, sizeof *a);
-    a->ticket = *ticket = ++e->next_ticket;
+    a->ticket = ++e->next_ticket;
     a->task = t;
     a->source = xmalloc(len + 1);
     memcpy(a->source, source, len);
@@ -752,18 +843,114 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     a->started_ns = now_ns();
     if (random_u64(&a->nonce, err) < 0 || (!a->cfg.seed && random_u64(&a->cfg.seed, err) < 0)) {
         evaluation_free(a);
-        return -1;
+        return NULL;
     }
     a->next = e->evaluations;
     e->evaluations = a;
+    return a;
+}
+
+static void key_of_baseline(const struct evaluator *e, const struct task *t, const char *source,
+                            uint64_t call_ns, char key[HASH_HEX])
+{
+    struct baseline_place p = {.device = evaluator_device(e),
+                               .gpu = e->gpu.name,
+                               .gpu_name = e->device_name,
+                               .driver = e->driver,
+                               .arch = e->arch,
+                               .compiler = compiler_version(e->compiler),
+                               .on = e->on,
+                               .call_ns = call_ns};
+    baseline_key(&e->baselines, &p, t, source, key);
+}
+
+/* Begins to judge a baseline, unless its verdict is known or under way. On a GPU the timed shapes
+ * are left to the jobs in which the baseline is timed: they verify it there. */
+static int begin_baseline(struct evaluator *e, const struct task *t, const char *source,
+                          uint64_t call_ns, const char *key, struct err *err)
+{
+    if (baseline_verdict_get(&e->baselines, key))
+        return 0;
+    for (struct evaluation *a = e->evaluations; a; a = a->next)
+        if (str_eq(a->of_baseline, key))
+            return 0;
+    struct eval_config cfg = {.depth = e->cuda ? EVAL_CHECK : EVAL_TIME,
+                              .seed = baseline_seed(key),
+                              .sanitize = true,
+                              .baselines = BASELINES_NONE,
+                              .call_ns = call_ns};
+    struct evaluation *a = add_evaluation(e, t, source, strlen(source), &cfg, err);
+    if (!a)
+        return -1;
+    snprintf(a->of_baseline, sizeof a->of_baseline, "%s", key);
     start(e, a);
     return 0;
+}
+
+/* Begins to judge the kernel baselines that a candidate will be timed with. */
+static int begin_baselines(struct evaluator *e, struct evaluation *a, struct err *err)
+{
+    struct bundle_files_request rq = {.task = a->task, .cfg = &a->cfg, .source = a->source};
+    struct case_options co = {.time = a->cfg.depth >= EVAL_TIME, .only = a->cfg.workload};
+    struct kernel_baseline *list;
+    if (a->stage == DONE || a->cfg.depth < EVAL_TIME || !cases_time_any(a->task, &co))
+        return 0;
+    size_t n = bundle_files_kernels(&rq, &list, &a->arena);
+    for (size_t i = 0; i < n; i++) {
+        struct needed_baseline *b = vec_push(&a->needs);
+        *b = (struct needed_baseline){.name = list[i].name, .source = list[i].source};
+        key_of_baseline(e, a->task, b->source, a->cfg.call_ns, b->key);
+        if (begin_baseline(e, a->task, b->source, a->cfg.call_ns, b->key, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
+                const struct eval_config *cfg, uint64_t *ticket, struct err *err)
+{
+    struct evaluation *a = add_evaluation(e, t, source, len, cfg, err);
+    if (!a)
+        return -1;
+    *ticket = a->ticket;
+    start(e, a);
+    return begin_baselines(e, a, err);
+}
+
+/* Does some work, or waits for it up to 10 ms. */
+static int pump(struct evaluator *e, struct err *err)
+{
+    const uint64_t slice_ns = 10000000;
+    bool running = e->local->outstanding || e->main->outstanding;
+    if (interrupt_check(err) < 0)
+        return -1;
+    if (pump_compiles(e, running ? 0 : 10))
+        return 0;
+    if (pump_sched(e, e->local, slice_ns, err) < 0)
+        return -1;
+    return e->main != e->local ? MIN(pump_sched(e, e->main, slice_ns, err), 0) : 0;
+}
+
+const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
+                                    struct err *err)
+{
+    const struct verdict *v;
+    char key[HASH_HEX];
+    key_of_baseline(e, t, source, 0, key);
+    if (begin_baseline(e, t, source, 0, key, err) < 0)
+        return NULL;
+    for (;;) {
+        take_baselines(e);
+        if ((v = baseline_verdict_get(&e->baselines, key)))
+            return v;
+        if (pump(e, err) < 0)
+            return NULL;
+    }
 }
 
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
               struct err *err)
 {
-    const uint64_t slice_ns = 10000000;
     uint64_t until = now_ns() + timeout_ns;
     for (;;) {
         struct evaluation *a = take_done(e);
@@ -778,14 +965,7 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
             evaluation_free(a);
             return 1;
         }
-        if (interrupt_check(err) < 0)
-            return -1;
-        bool running = e->local->outstanding || e->main->outstanding;
-        if (pump_compiles(e, running ? 0 : 10))
-            continue;
-        if (pump_sched(e, e->local, slice_ns, err) < 0)
-            return -1;
-        if (e->main != e->local && pump_sched(e, e->main, slice_ns, err) < 0)
+        if (pump(e, err) < 0)
             return -1;
         if (!e->evaluations || now_ns() >= until)
             return 0;
@@ -798,8 +978,8 @@ void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out)
     for (struct evaluation *a = e->evaluations; a; a = a->next) {
         if (a->ticket != ticket)
             continue;
-        strbuf_adds(out, stages[a->stage]);
-        if (a->stage > COMPILING && a->stage < DONE)
+        strbuf_adds(out, a->waiting ? "judging its baselines" : stages[a->stage]);
+        if (!a->waiting && a->stage > COMPILING && a->stage < DONE)
             sched_progress(a->on_main ? e->main : e->local, a->sched_ticket, out);
     }
 }

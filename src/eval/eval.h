@@ -45,6 +45,11 @@ void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 /* Submit several, then wait for any. Compiling overlaps with running. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
+/* Judges a baseline's kernel as a candidate is judged, and waits for its verdict, which is borrowed
+ * from the evaluator. The verdict may come from an earlier evaluation (baseline_verdict.h). NULL =
+ * Hone could not begin. */
+const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
+                                    struct err *err);
 /* The next finished evaluation; timeout_ns 0 = poll. Returns 1 with a verdict, 0 if none yet, -1
  * on an error. */
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,

@@ -109,10 +109,17 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
     return t;
 }
 
+static bool left_out(const struct measure_input *in, uint32_t p)
+{
+    return in->left_out && in->left_out[p];
+}
+
 void measure_times(struct verdict *v, const struct measure_input *in)
 {
     double log_time = 0, log_ratio = 0;
     unsigned ntime = 0, nratio = 0;
+    uint32_t first = 0; /* the baseline of `speedup`; 0 = none yet */
+    v->speedup_over = "";
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         struct series cand = collect(&in->result->cases[c], 0);
@@ -122,11 +129,17 @@ void measure_times(struct verdict *v, const struct measure_input *in)
         }
         double base_ratio = 0;
         for (uint32_t p = 0; p < jc->nprograms; p++) {
+            if (left_out(in, p))
+                continue;
             struct series s = collect(&in->result->cases[c], p);
             if (s.n) {
                 size_t before = v->times.n;
                 struct verdict_time t = *time_program(v, in, c, p, &s, &cand);
-                if (p == 1)
+                if (!first && t.ratio > 0) {
+                    first = p;
+                    v->speedup_over = t.who;
+                }
+                if (p == first)
                     base_ratio = t.ratio;
                 if (before < v->times.n)
                     add_warning(v, in, &v->times.items[before]);

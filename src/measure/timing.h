@@ -25,12 +25,14 @@ struct measure_input {
     const struct result *result;
     const char *const *shapes;       /* one text per case */
     const struct ceilings *ceilings; /* NULL = use the data sheet */
-    enum dtype operand; /* dtype of the task's first input: it decides which unit could compute */
-    bool allow_tf32;    /* float32 products may use TF32 */
+    enum dtype operand;   /* dtype of the task's first input: it decides which unit could compute */
+    bool allow_tf32;      /* float32 products may use TF32 */
+    const bool *left_out; /* one per program: a baseline that is wrong has no times; NULL = none */
     double least_arithmetic; /* share of the flops that every algorithm needs; 0 = unknown */
 };
 
-/* Fills v->times, time_ns, speedup and time_is_model, and adds warnings about them. */
+/* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings about them.
+ * All times are of one job. `speedup` compares with the first baseline that has a time. */
 void measure_times(struct verdict *v, const struct measure_input *in);
 
 /* The case in which the candidate was faster than the floor, or -1. *floor_ns is that floor. */

@@ -39,20 +39,66 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
     }
 }
 
+/* Adds a line about the workloads whose outputs were verified in this way: "whole", "sample",
+ * "none". */
+static void add_verified(struct strbuf *sb, const struct verdict *v, const char *how)
+{
+    size_t n = 0, ok = 0;
+    struct strbuf names = STRBUF_INIT(4096);
+    bool sample = str_eq(how, "sample"), none = str_eq(how, "none");
+    vec_each (struct verdict_workload, w, &v->workloads) {
+        if (!str_eq(w->verified, how) || str_eq(w->note, VERDICT_DID_NOT_RUN))
+            continue;
+        n++;
+        ok += w->ok;
+        strbuf_addf(&names, "%s%s", names.len ? ", " : "", w->name);
+        if (sample)
+            strbuf_addf(&names, " %.2g%%", w->verified_pct);
+    }
+    if (n && none)
+        strbuf_addf(sb, "not verified, only timed: %s\n", names.buf);
+    else if (n && sample)
+        strbuf_addf(sb, "verified by sample: %zu of %zu workloads right (%s of the output)\n", ok,
+                    n, names.buf);
+    else if (n)
+        strbuf_addf(sb, "verified whole: %zu of %zu workloads right\n", ok, n);
+    strbuf_release(&names);
+}
+
 static void add_workloads(struct strbuf *sb, const struct verdict *v)
 {
-    size_t ok = 0;
     double worst = 0, rms = 0;
+    size_t unknown = 0, missed = 0, compared = 0;
     vec_each (struct verdict_workload, w, &v->workloads) {
-        ok += w->ok;
+        missed += str_eq(w->note, VERDICT_DID_NOT_RUN);
+        unknown += !*w->verified; /* an older verdict does not say */
+        compared += *w->output != '\0';
         worst = MAX(worst, w->max_ratio);
         rms = MAX(rms, w->rms_ratio);
     }
-    if (v->workloads.n)
+    add_verified(sb, v, "whole");
+    add_verified(sb, v, "sample");
+    add_verified(sb, v, "none");
+    if (missed)
+        strbuf_addf(sb, "not run: %zu workload%s\n", missed, missed == 1 ? "" : "s");
+    if (unknown)
+        strbuf_addf(sb, "%zu workloads; how much was verified is not recorded\n", unknown);
+    if (compared)
         strbuf_addf(sb,
-                    "checked: %zu of %zu workloads right; worst error %.2g of the tolerance, "
-                    "rms %.2g of an ideal implementation's\n",
-                    ok, v->workloads.n, worst, rms);
+                    "worst error %.2g of the tolerance, rms %.2g of an ideal implementation's\n",
+                    worst, rms);
+}
+
+/* Adds the baselines that give no ratio, and those whose result differs in precision. */
+static void add_baselines(struct strbuf *sb, const struct verdict *v)
+{
+    vec_each (struct verdict_baseline, b, &v->baselines) {
+        if (str_eq(b->state, "right"))
+            continue;
+        bool timed = str_eq(b->state, "imprecise") || str_eq(b->state, "unverified");
+        strbuf_addf(sb, "baseline %s is %s: %s%s\n", b->who, b->state, b->text,
+                    timed ? "" : "; it gives no ratio");
+    }
 }
 
 void verdict_text(struct strbuf *sb, const struct verdict *v)
@@ -62,9 +108,12 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
         strbuf_adds(sb, "  ");
         time_text(sb, v->time_ns);
         strbuf_addf(sb, " %s", v->time_is_model ? "(model)" : "(measured)");
+        if (verdict_timed_shapes(v) > 1)
+            strbuf_addf(sb, ", geometric mean of %u shapes", verdict_timed_shapes(v));
     }
     if (v->kind == V_PASS && v->speedup > 0)
-        strbuf_addf(sb, ", %.2fx the baseline", v->speedup);
+        strbuf_addf(sb, ", %.2fx %s", v->speedup,
+                    *v->speedup_over ? v->speedup_over : "the first baseline");
     strbuf_addf(sb, "\n%s\n", v->summary);
     if (v->kind != V_PASS)
         strbuf_addf(sb, "stage %s, detector %s\n", v->stage, v->detector);
@@ -72,6 +121,7 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
         strbuf_addf(sb, "\n%s\n\n", v->detail);
     add_workloads(sb, v);
     add_times(sb, v);
+    add_baselines(sb, v);
     if (*v->bottleneck)
         strbuf_addf(sb, "\n%s\n", v->bottleneck);
     vec_each (const char *, w, &v->warnings)
@@ -79,5 +129,8 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     strbuf_addc(sb, '\n');
     if (*v->device) /* "": the evaluation ended before it ran on a device */
         strbuf_addf(sb, "device %s; ", v->device);
-    strbuf_addf(sb, "%s; %s; seed %llu\n", v->compiler, v->arch, (unsigned long long)v->seed);
+    strbuf_addf(sb, "%s; %s; seed %llu", v->compiler, v->arch, (unsigned long long)v->seed);
+    if (*v->task_sha)
+        strbuf_addf(sb, "; task %s %.12s", v->task, v->task_sha);
+    strbuf_addc(sb, '\n');
 }

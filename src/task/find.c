@@ -17,6 +17,30 @@ static struct task *fail(struct problem_vec *problems, const struct err *err)
     return NULL;
 }
 
+/* Reads naive.cu beside task.json, if there is one. */
+static struct task *load_naive(struct task *t, const char *dir, struct problem_vec *problems)
+{
+    struct err err = ERR_INIT;
+    struct strbuf text = STRBUF_INIT(TASK_MAX_NAIVE);
+    char *path = xasprintf("%s/naive.cu", dir);
+    if (file_exists(path)) {
+        if (file_read(path, TASK_MAX_NAIVE, &text, &err) < 0)
+            fail(problems, &err);
+        else if (memchr(text.buf, '\0', text.len))
+            vec_push(problems)->text =
+                xasprintf("%s: holds a NUL byte; expected CUDA source", path);
+        else
+            t->naive_cu = arena_strdup(&t->arena, text.buf);
+        if (!t->naive_cu) {
+            task_free(t);
+            t = NULL;
+        }
+    }
+    free(path);
+    strbuf_release(&text);
+    return t;
+}
+
 static struct task *load_file(const char *file, const char *dir, struct problem_vec *problems)
 {
     struct err err = ERR_INIT;
@@ -35,8 +59,10 @@ static struct task *load_file(const char *file, const char *dir, struct problem_
             t = task_parse(text.buf, text.len, file, has_ref ? ref.buf : NULL, problems);
         }
     }
-    if (t)
+    if (t) {
         t->dir = arena_strdup(&t->arena, dir);
+        t = load_naive(t, dir, problems);
+    }
     free(ref_path);
     strbuf_release(&text);
     strbuf_release(&ref);
@@ -107,22 +133,22 @@ struct task *task_find(const char *name, struct problem_vec *problems)
     return no_such_task(name, problems);
 }
 
+const char *task_naive_source(const struct task *t)
+{
+    char path[160];
+    if (t->naive_cu || t->is_copy)
+        return t->naive_cu;
+    snprintf(path, sizeof path, "kernels/%.140s.cu", t->name);
+    const struct asset *a = asset_find(path);
+    return a ? a->data : NULL;
+}
+
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err)
 {
-    char *path = xasprintf("%s/naive.cu", t->dir);
-    int rc = 0;
-    if (*t->dir && file_exists(path)) {
-        rc = file_read(path, 1 << 20, out, err);
-    } else {
-        free(path);
-        path = xasprintf("kernels/%s.cu", t->name);
-        const struct asset *a = asset_find(path);
-        if (a)
-            strbuf_adds(out, a->data);
-        else
-            rc = err_set(err, ERR_INPUT, "the task has no simple kernel%s",
-                         *t->dir ? " (naive.cu beside its task.json)" : "");
-    }
-    free(path);
-    return rc;
+    const char *source = task_naive_source(t);
+    if (!source)
+        return err_set(err, ERR_INPUT, "the task has no simple kernel%s",
+                       *t->dir ? " (naive.cu beside its task.json)" : "");
+    strbuf_adds(out, source);
+    return 0;
 }

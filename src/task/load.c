@@ -7,6 +7,7 @@
 #include "task/load.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -511,6 +512,9 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
     l.r = (struct problem_log){.file = t->file, .text = text, .len = len, .out = problems};
     if (json_node_root(&l.root, &l.r, &t->arena)) {
         load_document(&l);
+        char *compact = json_dumps(l.root.j, JSON_COMPACT);
+        t->text = arena_strdup(&t->arena, compact ? compact : "");
+        free(compact);
         json_node_root_release(&l.root);
     }
     if (l.r.n == 0)

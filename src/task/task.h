@@ -25,6 +25,7 @@
 
 #define TASK_MAX_TEXT (4u << 20)             /* bytes of task.json */
 #define TASK_MAX_REFERENCE (1u << 20)        /* bytes of reference.c */
+#define TASK_MAX_NAIVE (1u << 20)            /* bytes of naive.cu */
 #define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 32) /* doubles */
 #define TASK_MAX_TENSORS 48                  /* a job's buffers also hold workspaces */
@@ -137,7 +138,10 @@ struct task {
     enum dtype compute; /* declared compute precision; DT_F32 by default */
     bool allow_tf32;
     bool nondeterministic_ok;
+    const char *text;        /* task.json without white space, in the order of its keys */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
+    const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
+    bool is_copy; /* from a snapshot: it has its own naive_cu or none, never the built-in kernel */
     const char *reference_py;
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
@@ -159,8 +163,10 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
 /* Finds a built-in task by its name, or loads a path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
 /* Returns the source of the baseline "naive", a kernel that is correct but not fast: naive.cu in
- * the task's directory, or the built-in kernel with the task's name. Returns -1 if there is
- * none. */
+ * the task's directory as it was when the task was loaded, or the built-in kernel with the task's
+ * name. Returns NULL if there is none. */
+const char *task_naive_source(const struct task *t);
+/* The same as task_naive_source, for callers that need an error and a copy. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
 /* Puts the sorted names of the built-in tasks in the arena; returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);

@@ -46,6 +46,34 @@ enum verdict_kind verdict_kind_from(const char *name, bool *ok)
     return V_UNJUDGED;
 }
 
+void verdict_verified_text(const struct verdict *v, struct strbuf *out)
+{
+    static const struct {
+        const char *state, *first, *next;
+    } words[] = {{"whole", "verified whole", "verified whole"},
+                 {"sample", "verified by sample", "by sample"},
+                 {"none", "only timed", "only timed"}};
+    size_t begin = out->len;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        size_t n = 0;
+        vec_each (struct verdict_workload, w, &v->workloads)
+            n += w->verified && str_eq(w->verified, words[i].state) &&
+                 !str_eq(w->note, VERDICT_DID_NOT_RUN);
+        if (n && out->len == begin)
+            strbuf_addf(out, "%zu workload%s %s", n, n == 1 ? "" : "s", words[i].first);
+        else if (n)
+            strbuf_addf(out, ", %zu %s", n, words[i].next);
+    }
+}
+
+unsigned verdict_timed_shapes(const struct verdict *v)
+{
+    unsigned n = 0;
+    vec_each (struct verdict_time, t, &v->times)
+        n += str_eq(t->who, "candidate");
+    return n;
+}
+
 void verdict_set_score(struct verdict *v)
 {
     if (v->kind == V_UNJUDGED) {
@@ -90,6 +118,10 @@ void verdict_plain_text(struct verdict *v)
         make_plain(v, &t->shape);
         make_plain(v, &t->who);
     }
+    vec_each (struct verdict_baseline, b, &v->baselines) {
+        make_plain(v, &b->who);
+        make_plain(v, &b->text);
+    }
     vec_each (struct verdict_finding, f, &v->findings) {
         make_plain(v, &f->text);
         make_plain(v, &f->kernel);
@@ -105,6 +137,7 @@ void verdict_release(struct verdict *v)
 {
     vec_release(&v->workloads);
     vec_release(&v->times);
+    vec_release(&v->baselines);
     vec_release(&v->findings);
     vec_release(&v->counters);
     vec_release(&v->warnings);

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "job/result.h"
 
@@ -39,8 +40,11 @@ enum verdict_kind {
 struct verdict_workload {
     const char *name; /* "smoke:0"; held-out shapes are recorded, but no author sees them */
     const char *role;
-    const char *shape; /* "M=256 N=512"; "" if an author must not see it */
-    bool ok;
+    const char *shape;    /* "M=256 N=512"; "" if an author must not see it */
+    bool ok;              /* nothing wrong was seen; `verified` says how much was looked at */
+    const char *verified; /* "whole": every output element of some call was compared with the truth;
+                             "sample": `verified_pct` of them; "none"; "" = an older verdict */
+    double verified_pct;  /* share of the output elements that were compared, in percent */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* the mismatch in words */
@@ -55,6 +59,15 @@ struct verdict_time {
     uint32_t n;
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
     double roofline_pct;              /* of the measured or data-sheet ceiling; 0 = unknown */
+};
+
+/* A baseline of the evaluation, judged by the same rules as a candidate. Only a baseline that is
+ * "right" or "imprecise" has times and ratios. */
+struct verdict_baseline {
+    const char *who;   /* "naive", "torch", "torch.compile", "cublaslt", a file */
+    const char *state; /* "right"; "imprecise": a library within the tolerance but over the error
+                          budget; "wrong"; "failed": it could not run; "unverified" */
+    const char *text;  /* why, in words; "" if it is right */
 };
 
 /* A finding of the emulator. `workload` names the workload that showed it ("check:1"), `role` is
@@ -90,16 +103,19 @@ struct verdict {
     const char *detail;   /* what an author needs to repair it: at most about 60 lines */
     double score;         /* orders verdicts of one task: kind first, then error or time */
     double time_ns;       /* geomean over time workloads; 0 = none */
-    double speedup;       /* against the first baseline; 0 = none */
+    double speedup;       /* against the baseline `speedup_over`; 0 = none */
+    const char *speedup_over;
     bool time_is_model;
     VEC(struct verdict_workload) workloads;
     VEC(struct verdict_time) times;
+    VEC(struct verdict_baseline) baselines;
     VEC(struct verdict_finding) findings;
     VEC(struct verdict_counter) counters;
     VEC(const char *) warnings;
     const char *bottleneck; /* "dram-bound: 91% of measured copy bandwidth"; "" = unknown */
     const char *device, *gpu, *driver, *arch, *compiler;
     const char *source_sha, *task;
+    const char *task_sha; /* the task's hash (task/snapshot.h); "" = unknown */
     uint64_t seed;
     uint64_t compile_ns, run_ns, total_ns;
 };
@@ -113,6 +129,11 @@ enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 json_t *verdict_to_json(const struct verdict *v);
 /* Validates everything: for verdicts from stores, recordings and files. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
+/* How much of the candidate's results was compared with the truth: "9 workloads verified whole, 2
+ * by sample, 1 only timed". */
+void verdict_verified_text(const struct verdict *v, struct strbuf *out);
+/* The number of shapes whose times make up time_ns. */
+unsigned verdict_timed_shapes(const struct verdict *v);
 /* Sets `score` from the kind, then from the error or the time. */
 void verdict_set_score(struct verdict *v);
 /* Replaces control characters by '?' in texts that a candidate can influence (names, source

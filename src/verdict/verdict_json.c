@@ -9,8 +9,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* F_LATER: a string that older verdicts lack; it is "" then. */
-enum field_type { F_STR, F_LATER, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
+/* F_LATER, F_LATER_F64: a string or a number that older verdicts lack; it is "" or 0 then. */
+enum field_type { F_STR, F_LATER, F_F64, F_LATER_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
     const char *key;
@@ -24,10 +24,11 @@ struct field {
     }
 
 static const struct field workload_fields[] = {
-    FIELD(verdict_workload, name, F_STR),      FIELD(verdict_workload, role, F_STR),
-    FIELD(verdict_workload, shape, F_STR),     FIELD(verdict_workload, ok, F_BOOL),
-    FIELD(verdict_workload, max_ratio, F_F64), FIELD(verdict_workload, rms_ratio, F_F64),
-    FIELD(verdict_workload, output, F_STR),    FIELD(verdict_workload, note, F_STR),
+    FIELD(verdict_workload, name, F_STR),       FIELD(verdict_workload, role, F_STR),
+    FIELD(verdict_workload, shape, F_STR),      FIELD(verdict_workload, ok, F_BOOL),
+    FIELD(verdict_workload, max_ratio, F_F64),  FIELD(verdict_workload, rms_ratio, F_F64),
+    FIELD(verdict_workload, output, F_STR),     FIELD(verdict_workload, note, F_STR),
+    FIELD(verdict_workload, verified, F_LATER), FIELD(verdict_workload, verified_pct, F_LATER_F64),
 };
 
 static const struct field time_fields[] = {
@@ -44,6 +45,12 @@ static const struct field time_fields[] = {
     FIELD(verdict_time, ratio_lo, F_F64),
     FIELD(verdict_time, ratio_hi, F_F64),
     FIELD(verdict_time, roofline_pct, F_F64),
+};
+
+static const struct field baseline_fields[] = {
+    FIELD(verdict_baseline, who, F_STR),
+    FIELD(verdict_baseline, state, F_STR),
+    FIELD(verdict_baseline, text, F_STR),
 };
 
 static const struct field finding_fields[] = {
@@ -73,6 +80,7 @@ static const struct field verdict_fields[] = {
     FIELD(verdict, source_sha, F_STR), FIELD(verdict, task, F_STR),
     FIELD(verdict, seed, F_U64),       FIELD(verdict, compile_ns, F_U64),
     FIELD(verdict, run_ns, F_U64),     FIELD(verdict, total_ns, F_U64),
+    FIELD(verdict, task_sha, F_LATER), FIELD(verdict, speedup_over, F_LATER),
 };
 
 /* ---- writing ---- */
@@ -86,6 +94,7 @@ static json_t *write_field(const struct field *f, const void *base)
     case F_LATER:
         return json_text(*(const char *const *)p);
     case F_F64:
+    case F_LATER_F64:
         return json_from_double(*(const double *)p);
     case F_U64: /* as a string, since JSON integers are signed here */
         return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
@@ -128,6 +137,7 @@ json_t *verdict_to_json(const struct verdict *v)
     json_object_set_new(j, "kind", json_string(verdict_kind_name(v->kind)));
     json_object_set_new(j, "workloads", WRITE_ARRAY(workload_fields, v->workloads));
     json_object_set_new(j, "times", WRITE_ARRAY(time_fields, v->times));
+    json_object_set_new(j, "baselines", WRITE_ARRAY(baseline_fields, v->baselines));
     json_object_set_new(j, "counters", WRITE_ARRAY(counter_fields, v->counters));
     json_t *findings = WRITE_ARRAY(finding_fields, v->findings);
     for (size_t i = 0; i < v->findings.n; i++)
@@ -177,6 +187,7 @@ static int read_value(const struct field *f, const json_t *j, void *base, struct
         *(const char **)p = arena_strdup(a, json_string_value(j));
         return 0;
     case F_F64:
+    case F_LATER_F64:
         return json_get_double(j, (double *)p);
     case F_U64:
         return read_u64(j, (uint64_t *)p);
@@ -206,10 +217,12 @@ static int read_fields(const struct field *f, size_t n, const json_t *j, void *b
         return err_set(err, ERR_INPUT, "verdict: %s is not an object", what);
     for (size_t i = 0; i < n; i++) {
         const json_t *x = json_object_get(j, f[i].key);
-        if (!x && f[i].type == F_LATER) {
+        if (!x && f[i].type == F_LATER)
             *(const char **)(void *)((char *)base + f[i].offset) = "";
+        if (!x && f[i].type == F_LATER_F64)
+            *(double *)(void *)((char *)base + f[i].offset) = 0;
+        if (!x && (f[i].type == F_LATER || f[i].type == F_LATER_F64))
             continue;
-        }
         if (!x)
             return err_set(err, ERR_INPUT, "verdict: %s lacks '%s'", what, f[i].key);
         if (read_value(&f[i], x, base, a) < 0)
@@ -252,6 +265,7 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err)
     READ_ARRAY(workload_fields, &v->workloads, "workloads")
     READ_ARRAY(time_fields, &v->times, "times")
     READ_ARRAY(counter_fields, &v->counters, "counters")
+    READ_ARRAY(baseline_fields, &v->baselines, "baselines") /* older verdicts have none */
     READ_ARRAY(finding_fields, &v->findings, "findings")
     for (size_t i = 0; i < v->findings.n; i++) {
         const json_t *f = json_array_get(json_object_get(j, "findings"), i);

@@ -402,7 +402,10 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         total += is_output(&x->jc->buffers[i]) ? x->jc->buffers[i].bytes : 0;
-    if (r->kept_bytes + total > r->kept_max) {
+    /* Baselines get a part of the memory: the candidate must not stay unverified because of them.
+     */
+    uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
+    if (r->kept_bytes + total > most) {
         log_warn("worker", "no memory left to keep the outputs of call %u: it stays unverified",
                  x->k);
         return 0;

@@ -217,12 +217,12 @@ static void close_device(struct job_run *r)
     r->dev = NULL;
 }
 
-/* Whether some output is wrong. We do not time a wrong kernel again. */
+/* Whether some output of the candidate is wrong. We do not time a wrong kernel again. */
 static bool is_wrong(const struct job_run *r)
 {
     for (uint32_t c = 0; c < r->job->ncases; c++)
         vec_each (struct result_call, call, &r->calls[c])
-            for (uint32_t i = 0; i < call->ncompares; i++)
+            for (uint32_t i = 0; !call->program && i < call->ncompares; i++)
                 if (call->compares[i].bad)
                     return true;
     return false;

@@ -1,0 +1,75 @@
+#include "eval/baseline_states.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+static void add(struct verdict *v, const char *who, const char *state, const char *text)
+{
+    *vec_push(&v->baselines) = (struct verdict_baseline){
+        .who = arena_strdup(&v->arena, who), .state = state, .text = arena_strdup(&v->arena, text)};
+}
+
+/* Judges program p of the job, which ran, by its calls. Returns its state and sets *text. */
+static const char *judge_calls(struct verdict *v, const struct check_input *in, uint32_t p,
+                               const char **text)
+{
+    enum job_module_kind kind = in->job->modules[p].kind;
+    struct verdict own = {.kind = V_PASS, .stage = "", .detector = "", .summary = ""};
+    struct check_input of = *in;
+    of.program = p;
+    bool compared = check_baseline(&own, &of);
+    const char *state = "right";
+    *text = "";
+    if (own.kind != V_PASS) {
+        bool imprecise = kind != JOB_MODULE_KERNEL && str_eq(own.detector, "budget");
+        state = imprecise ? "imprecise" : "wrong";
+        *text = arena_printf(&v->arena, "%s: %s", verdict_kind_name(own.kind), own.summary);
+    } else if (!compared && kind != JOB_MODULE_KERNEL) {
+        state = "unverified";
+        *text = "its outputs could not be kept for comparison, or no truth was computed";
+    }
+    verdict_release(&own);
+    return state;
+}
+
+/* True if some case has a program of this module. In every case program p is module p. */
+static bool took_part(const struct job *j, uint32_t p)
+{
+    for (uint32_t c = 0; c < j->ncases; c++)
+        if (p < j->cases[c].nprograms)
+            return true;
+    return false;
+}
+
+void baseline_states(struct verdict *v, const struct check_input *in,
+                     const struct rejected_baseline_vec *rejected, bool *left_out)
+{
+    const struct result *r = in->result;
+    memset(left_out, 0, JOB_MAX_PROGRAMS * sizeof *left_out);
+    vec_each (const struct rejected_baseline, x, rejected)
+        add(v, x->name, x->failed ? "failed" : "wrong", x->text);
+    for (uint32_t p = 1; p < in->job->nmodules && p < JOB_MAX_PROGRAMS; p++) {
+        const char *name = in->job->modules[p].name, *text = "";
+        if (!took_part(in->job, p))
+            continue;
+        const struct result_module *m = p < r->nmodules ? &r->modules[p] : NULL;
+        if (m && m->status != RESULT_OK) {
+            left_out[p] = true;
+            add(v, name, "failed",
+                arena_printf(&v->arena, "%s: %.300s", result_status_name(m->status), m->message));
+            continue;
+        }
+        const char *state = judge_calls(v, in, p, &text);
+        left_out[p] = str_eq(state, "wrong");
+        add(v, name, state, text);
+    }
+}
+
+uint32_t baseline_that_broke_the_job(const struct result *r, const struct job *j)
+{
+    for (uint32_t m = 1; r->status == RESULT_MACHINE && m < r->nmodules && m < j->nmodules; m++)
+        if (r->modules[m].status == RESULT_FAULT || r->modules[m].status == RESULT_HANG)
+            return m;
+    return 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * baseline_verdict.h - the verdicts of baseline kernels, kept from one evaluation to the next.
+ *
+ * A baseline gives a ratio only if it is right. So the evaluator takes naive.cu and every file of
+ * --against to a verdict first, as it does with a candidate. Such a verdict depends on the task,
+ * the baseline's source, the device, the compiler and Hone itself: together they make the key. The
+ * seed of that evaluation follows from the key, so the verdict does not depend on which candidate
+ * came first. Verdicts are entries of the compile cache (compile/cache.h).
+ *
+ *     struct baseline_verdicts b;
+ *     baseline_verdicts_open(&b, NULL);
+ *     baseline_key(&where, task, source, key);
+ *     const struct verdict *v = baseline_verdict_get(&b, key);         NULL: judge it, then
+ *     baseline_verdict_put(&b, key, &verdict);
+ *     baseline_verdicts_close(&b);
+ */
+#ifndef EVAL_BASELINE_VERDICT_H
+#define EVAL_BASELINE_VERDICT_H
+
+#include "base/vec.h"
+#include "compile/cache.h"
+#include "sys/hash.h"
+#include "task/task.h"
+#include "verdict/verdict.h"
+
+/* Where and with which tools a baseline is judged; all strings are part of the key. */
+struct baseline_place {
+    const char *device; /* "emu", "cuda" */
+    const char *gpu, *gpu_name, *driver, *arch, *compiler, *on;
+    uint64_t call_ns;
+};
+
+struct known_baseline {
+    char key[HASH_HEX];
+    struct verdict verdict;
+};
+
+struct baseline_verdicts {
+    struct cache cache;
+    bool have_cache;
+    VEC(struct known_baseline *) known; /* those of this process */
+    char build[HASH_HEX];               /* tells builds of hone and hone-worker apart */
+};
+
+/* Without a usable cache directory, verdicts are kept for this process only. */
+void baseline_verdicts_open(struct baseline_verdicts *b, const char *cache_dir);
+void baseline_verdicts_close(struct baseline_verdicts *b);
+
+void baseline_key(const struct baseline_verdicts *b, const struct baseline_place *p,
+                  const struct task *t, const char *source, char key[HASH_HEX]);
+/* The seed of the evaluation that gives the verdict with this key. Never 0. */
+uint64_t baseline_seed(const char *key);
+
+/* The verdict, borrowed until close; NULL if it is not known yet. */
+const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);
+/* Takes over *v. A verdict `unjudged` is kept for this process only. */
+void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
+
+/* The line of the source that a verdict names first: a compile error, a finding. 0 = none. */
+uint32_t baseline_verdict_line(const struct verdict *v);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * snapshot.h - everything that defines a task as one text, and the hash that names it.
+ *
+ * A snapshot holds task.json (without white space between its values), reference.c and naive.cu.
+ * A reference.c may include only hone_ref.h and a naive.cu no file of the user, so no other file
+ * defines the task. The hash is the SHA-256 of the snapshot. It does not depend on paths, dates or
+ * the layout of task.json; it changes if any value, an order or a byte of source changes.
+ *
+ *     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);
+ *     task_snapshot(t, &was);                                   keep it: a run does
+ *     struct task *t = task_from_snapshot(was.buf, was.len, "run 'x'", &problems);
+ */
+#ifndef TASK_SNAPSHOT_H
+#define TASK_SNAPSHOT_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "task/task.h"
+
+#define TASK_MAX_SNAPSHOT (TASK_MAX_TEXT + TASK_MAX_REFERENCE + TASK_MAX_NAIVE + 4096u)
+#define TASK_HASH 65 /* 64 hex digits and the NUL */
+
+void task_snapshot(const struct task *t, struct strbuf *out);
+void task_hash(const struct task *t, char hex[TASK_HASH]);
+
+/* Loads the task that a snapshot holds. Problems begin with `name`. */
+struct task *task_from_snapshot(const char *text, size_t len, const char *name,
+                                struct problem_vec *problems);
+
+/* Appends what differs between two snapshots: "reference.c; task.json: \"workloads\"". Appends
+ * nothing if they are equal. */
+void task_snapshot_diff(const struct strbuf *was, const struct strbuf *now, struct strbuf *out);
+
+#endif
