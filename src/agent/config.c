@@ -19,6 +19,7 @@ void run_config_init(struct run_config *c)
     *c = (struct run_config){
         .strategy = "refine",
         .task = "",
+        .task_sha = "",
         .arch = "sm_90a",
         .gpu = "h200",
         .device = "",
@@ -221,6 +222,7 @@ json_t *run_config_to_json(const struct run_config *c)
     }
     json_object_update(j, more);
     json_decref(more);
+    json_object_set_new(j, "task_sha", json_string(c->task_sha));
     json_object_set_new(j, "compiler", json_string(c->compiler));
     json_object_set_new(j, "baselines", json_boolean(c->baselines));
     json_object_set_new(j, "proposals", json_integer(c->proposals));
@@ -293,6 +295,8 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->gpu = get_str(&r, "gpu");
     c->device = get_str(&r, "device");
     c->on = get_str(&r, "on");
+    if (json_object_get(j, "task_sha")) /* older runs do not know it */
+        c->task_sha = get_str(&r, "task_sha");
     if (json_object_get(j, "compiler"))
         c->compiler = get_str(&r, "compiler");
     c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, DIALECTS);

@@ -36,12 +36,14 @@ enum author_role {
 
 struct run_config {
     const char *strategy;
-    const char *task;                  /* a name, or a path; in the store an absolute path */
-    const char *arch;                  /* "sm_90a" */
-    const char *gpu;                   /* "h200": the GPU whose roofline counts */
-    const char *device;                /* "emu", "cuda"; "" = a GPU if there is one */
-    const char *on;                    /* "local", "spool:DIR" */
-    const char *compiler;              /* "nvrtc", "nvcc"; "" = whichever is found */
+    const char *task;     /* a name, or a path; in the store an absolute path */
+    const char *task_sha; /* hash of the task at the beginning; the store keeps the task as a blob
+                             of this name (task/snapshot.h); "" = unknown */
+    const char *arch;     /* "sm_90a" */
+    const char *gpu;      /* "h200": the GPU whose roofline counts */
+    const char *device;   /* "emu", "cuda"; "" = a GPU if there is one */
+    const char *on;       /* "local", "spool:DIR" */
+    const char *compiler; /* "nvrtc", "nvcc"; "" = whichever is found */
     const char *authors[AUTHOR_ROLES]; /* specs; NULL = the author of "code" */
     enum dialect dialect;
     enum profile_mode profile;

@@ -24,14 +24,6 @@ static json_t *find_json(const char *reply)
     return NULL;
 }
 
-static json_t *task_json(const struct task *t)
-{
-    const struct asset *a = asset_find(t->file);
-    if (a)
-        return json_read_text(a->data, a->len, a->path, NULL, NULL);
-    return json_read_file(t->file, NULL, NULL);
-}
-
 static void problems_free(struct problem_vec *v)
 {
     vec_each (struct problem, p, v)
@@ -44,7 +36,7 @@ static struct task *with_cases(const struct task *t, const json_t *cases, struct
 {
     struct problem_vec problems = VEC_INIT;
     struct task *x = NULL;
-    json_t *root = task_json(t), *c;
+    json_t *root = json_read_text(t->text, strlen(t->text), t->file, NULL, NULL), *c;
     size_t i;
     if (!root)
         return NULL;
@@ -60,6 +52,11 @@ static struct task *with_cases(const struct task *t, const json_t *cases, struct
     char *text = json_dumps(root, JSON_COMPACT);
     if (text)
         x = task_parse(text, strlen(text), t->file, t->reference_c, &problems);
+    if (x) {
+        x->dir = arena_strdup(&x->arena, t->dir);
+        x->naive_cu = t->naive_cu ? arena_strdup(&x->arena, t->naive_cu) : NULL;
+        x->is_copy = t->is_copy;
+    }
     if (!x && problems.n && notes)
         strbuf_addf(notes, " (%.200s)", problems.items[0].text);
     problems_free(&problems);

@@ -16,6 +16,7 @@
 #include "sys/interrupt.h"
 #include "sys/json.h"
 #include "sys/term.h"
+#include "task/snapshot.h"
 
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
 {
@@ -268,12 +269,25 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
-    if (*t->dir)
+    if (*t->dir && !t->is_copy)
         c->task = in_full(c->task, "", mem);
     c->on = in_full(c->on, "spool:", mem);
     for (int i = 0; i < AUTHOR_ROLES; i++)
         for (size_t k = 0; c->authors[i] && k < ARRAY_LEN(schemes); k++)
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
+}
+
+/* Keeps a copy of the task in the store: a resumed run goes on with it. */
+static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
+                     struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT);
+    char sha[STORE_SHA];
+    task_snapshot(t, &text);
+    int rc = store_blob_put(s->store, text.buf, text.len, sha, err);
+    s->config->task_sha = arena_strdup(mem, sha);
+    strbuf_release(&text);
+    return rc;
 }
 
 static int begin_run(struct optimize_run *s, const struct task *t, struct arena *mem,
@@ -282,6 +296,8 @@ static int begin_run(struct optimize_run *s, const struct task *t, struct arena 
     struct run_rec r;
     const char *given = s->config->task, *author = s->config->authors[AUTHOR_CODE];
     keep_full_paths(s->config, t, mem);
+    if (keep_task(s, t, mem, err) < 0)
+        return -1;
     char number[32], *text = run_config_text(s->config, err);
     if (!text)
         return -1;
@@ -305,24 +321,115 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     return rc;
 }
 
+/* Says how the task of today differs from the one that the run was begun with. */
+static void say_changed(const struct optimize_run *s, const struct task *now,
+                        const struct strbuf *was, struct strbuf *note)
+{
+    struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT), diff = STRBUF_INIT(4096);
+    if (now)
+        task_snapshot(now, &text);
+    if (now)
+        task_snapshot_diff(was, &text, &diff);
+    strbuf_addf(note,
+                "task '%s' %s%s%s since the run was begun: the run goes on with the task as it was "
+                "then (hash %.12s)",
+                s->config->task, now ? "has changed (" : "cannot be loaded any more",
+                now ? diff.buf : "", now ? ")" : "", s->config->task_sha);
+    strbuf_release(&text);
+    strbuf_release(&diff);
+}
+
+/* Loads the task that the resumed run was begun with: the task of today if it is the same, else
+ * the copy in the store. */
+static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf *note,
+                                    struct err *err)
+{
+    struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);
+    struct problem_vec problems = VEC_INIT;
+    char hash[TASK_HASH] = "";
+    if (store_blob_get(s->store, s->config->task_sha, &was, err) < 0) {
+        err_prefix(err, "the task that the run was begun with");
+        strbuf_release(&was);
+        return NULL;
+    }
+    struct task *t = task_find(s->config->task, &problems);
+    if (t)
+        task_hash(t, hash);
+    if (!str_eq(hash, s->config->task_sha)) {
+        say_changed(s, t, &was, note);
+        task_free(t);
+        problems_release(&problems);
+        t = task_from_snapshot(was.buf, was.len, s->run_name, &problems);
+        if (!t)
+            err_set(err, ERR_INPUT, "the task that the run was begun with: %s",
+                    problems.n ? problems.items[0].text : "it cannot be loaded");
+    }
+    problems_release(&problems);
+    strbuf_release(&was);
+    return t;
+}
+
+/* A recording may have been made with another version of the task. */
+static void compare_with_recording(const struct optimize_run *s, const struct task *t,
+                                   struct strbuf *note)
+{
+    char now[TASK_HASH];
+    const char *was = s->config->task_sha;
+    task_hash(t, now);
+    if (*was && !str_eq(was, now))
+        strbuf_addf(note,
+                    "the recording was made with another version of task '%s': its hash is %.12s, "
+                    "the hash of this one is %.12s",
+                    t->name, was, now);
+}
+
+/* Loads the task of the run. `note` says if it is not the task of today or of the recording. */
+static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
+{
+    struct err err = ERR_INIT;
+    struct task *t;
+    if (!s->resumed) {
+        t = cmd_load_task(s->config->task);
+        if (t)
+            compare_with_recording(s, t, note);
+    } else if (*s->config->task_sha) {
+        t = task_of_resumed(s, note, &err);
+        if (!t)
+            cmd_fail(&err);
+    } else {
+        t = cmd_load_task(s->config->task);
+        strbuf_addf(note,
+                    "an older Hone began this run and kept no copy of task '%s': the run goes on "
+                    "with the task as it is now",
+                    s->config->task);
+    }
+    return t;
+}
+
 int optimize_run_finish(struct optimize_run *s)
 {
     struct err err = ERR_INIT;
+    struct strbuf note = STRBUF_INIT(8192);
     struct run_resources p = {0};
     struct arena mem = ARENA_INIT;
     struct live live = {.cfg = s->config, .quiet = s->quiet};
     struct agent *a = NULL;
     bool began = false;
     int code = HONE_ENV, rc = -1;
-    if (!(p.task = cmd_load_task(s->config->task)))
+    if (!(p.task = load_run_task(s, &note))) {
+        strbuf_release(&note);
         return HONE_ENV;
+    }
     /* Open author and device first: if one is missing, no new run is begun, and a resumed run
      * stays as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
-        (s->resumed && keep_config(s, p.task, &mem, &err) < 0))
+        (s->resumed && keep_config(s, p.task, &mem, &err) < 0) ||
+        (note.len && store_event_put(s->store, s->run, "task", "task", note.buf, &err) < 0))
         goto out;
+    if (note.len)
+        fprintf(stderr, "hone: %s\n", note.buf);
     progress_init(&live.p, stderr);
     struct agent_setup in = {
         .store = s->store,
@@ -360,5 +467,6 @@ out:
                 s->run_name);
     run_resources_close(&p);
     arena_release(&mem);
+    strbuf_release(&note);
     return code;
 }

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/task_naive.h"
 #include "graph/cost.h"
 #include "graph/json.h"
 #include "graph/print.h"
@@ -18,6 +19,7 @@
 #include "sys/interrupt.h"
 #include "sys/json.h"
 #include "task/check.h"
+#include "task/snapshot.h"
 #include "task/task.h"
 #include "torch/task.h"
 
@@ -186,7 +188,9 @@ static void show_tensors(const struct task *t)
 static void show_text(const struct task *t)
 {
     struct strbuf sb = STRBUF_INIT(4096);
-    printf("%s (%s)\n%s\n\n", t->name, task_class_name(t->class), t->description);
+    char hash[TASK_HASH];
+    task_hash(t, hash);
+    printf("%s (%s)\n%s\nhash %s\n\n", t->name, task_class_name(t->class), t->description, hash);
     show_tensors(t);
     vec_each (const struct task_axis, x, &t->axes)
         if (x->is_const)
@@ -259,6 +263,9 @@ static void show_json(const struct task *t)
         json_array_append_new(workloads, workload_json(t, w));
     for (size_t i = 0; i < t->constraints.n; i++)
         json_array_append_new(constraints, json_string(t->constraints.items[i]));
+    char hash[TASK_HASH];
+    task_hash(t, hash);
+    json_object_set_new(j, "hash", json_string(hash));
     json_object_set_new(j, "axes", axes);
     json_object_set_new(j, "tensors", tensors);
     json_object_set_new(j, "scalars", scalars);
@@ -335,7 +342,8 @@ static int run_show(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone task show [--graph | --reference] [--json] TASK",
-        .about = "Shows a task: its computation, tensors, tolerances and sizes.\n"
+        .about = "Shows a task: its computation, tensors, tolerances and sizes, and the hash of\n"
+                 "everything that defines it (task.json, reference.c, naive.cu).\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
                  "definition).",
         .example = "hone task show softmax\nhone task show --graph softmax\n"
@@ -376,12 +384,14 @@ static json_t *texts_json(const struct problem_vec *v)
 }
 
 /* Loads and checks a task. Prints the result, or adds it to `all` if that is not NULL. */
-static bool check_one(const char *what, json_t *all)
+static bool check_one(const char *what, struct evaluator **e, json_t *all)
 {
     struct task_check_result r = TASK_CHECK_RESULT_INIT;
     struct task *t = task_find(what, &r.problems);
     if (t)
         task_check(t, &r);
+    if (t && !r.problems.n && !interrupted())
+        task_check_naive(e, t, &r);
     bool ok = r.problems.n == 0;
     if (all) {
         json_array_append_new(
@@ -415,7 +425,8 @@ static int run_check(int argc, const char **argv)
         .usage = "hone task check [--json] TASK...\nhone task check [--json] --all",
         .about = "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
                  "workloads; that reference.c compiles as C17 and C++17 and writes every output\n"
-                 "element; that outputs full of zeros would not pass.",
+                 "element; that outputs full of zeros would not pass; that naive.cu, if there is\n"
+                 "one, passes on the emulator as a candidate must.",
         .example = "hone task check softmax\nhone task check my_task/",
         .opts = opts,
     };
@@ -426,8 +437,10 @@ static int run_check(int argc, const char **argv)
     const char **names = argv;
     size_t n = every ? task_builtin_names(&a, &names) : (size_t)argc, bad = 0;
     json_t *all = json ? json_array() : NULL;
+    struct evaluator *e = NULL;
     for (size_t i = 0; i < n && !interrupted(); i++)
-        bad += !check_one(names[i], all);
+        bad += !check_one(names[i], &e, all);
+    evaluator_close(e);
     if (interrupted())
         bad++;
     else if (json)

@@ -1,0 +1,106 @@
+#include "cmd/task_naive.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "eval/baseline_verdict.h"
+
+/* The file that the source came from. */
+static char *path_of_naive(const struct task *t)
+{
+    bool slash = str_ends(t->dir, "/");
+    return t->naive_cu ? xasprintf("%s%snaive.cu", t->dir, slash ? "" : "/")
+                       : xasprintf("kernels/%s.cu", t->name);
+}
+
+/* Appends the text with `path` for the name that the compiler and the plan reader know. */
+static void add_with_path(struct strbuf *out, const char *text, const char *path)
+{
+    static const char name[] = "kernel.cu:";
+    for (const char *at; (at = strstr(text, name)); text = at + strlen(name)) {
+        strbuf_add(out, text, (size_t)(at - text));
+        strbuf_addf(out, "%s:", path);
+    }
+    strbuf_adds(out, text);
+}
+
+/* The first line of the source that the verdict names; of a wrong result, the first kernel's. */
+static unsigned line_of(const struct task *t, const struct verdict *v)
+{
+    unsigned line = baseline_verdict_line(v);
+    const char *source = task_naive_source(t), *kernel = strstr(source, "__global__");
+    if (line)
+        return line;
+    for (const char *p = source; p && p <= (kernel ? kernel : source); p = strchr(p, '\n')) {
+        line++;
+        p++;
+    }
+    return line;
+}
+
+/* Skips "kernel.cu:3:1: " at the start of a summary: the problem begins with the place. */
+static const char *without_place(const char *text)
+{
+    int n = 0;
+    if (sscanf(text, "kernel.cu:%*u:%*u: %n", &n) == 0 && n)
+        return text + n;
+    return text;
+}
+
+static void report(const struct task *t, const struct verdict *v, struct task_check_result *r)
+{
+    struct strbuf sb = STRBUF_INIT(16 << 10);
+    char *path = path_of_naive(t);
+    strbuf_addf(&sb, "%s:%u: the baseline 'naive' is wrong: %s: ", path, line_of(t, v),
+                verdict_kind_name(v->kind));
+    add_with_path(&sb, without_place(v->summary), path);
+    if (v->kind == V_COMPILE_ERROR && *v->detail) {
+        strbuf_addc(&sb, '\n');
+        add_with_path(&sb, v->detail, path);
+    }
+    vec_push(&r->problems)->text = xstrdup(sb.buf);
+    strbuf_release(&sb);
+    free(path);
+}
+
+static void say_unjudged(const struct task *t, const char *why, struct task_check_result *r)
+{
+    vec_push(&r->notes)->text =
+        xasprintf("%s: the baseline 'naive' was not judged: %s", t->file, why);
+}
+
+static bool lists_naive(const struct task *t)
+{
+    for (size_t i = 0; i < t->baselines.n; i++)
+        if (str_eq(t->baselines.items[i], "naive"))
+            return true;
+    return false;
+}
+
+void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r)
+{
+    struct err err = ERR_INIT;
+    const char *source = task_naive_source(t);
+    if ((!t->naive_cu && !lists_naive(t)) || !t->reference_c || !t->phases.n)
+        return;
+    if (!source) {
+        say_unjudged(t, "there is no naive.cu beside task.json", r);
+        return;
+    }
+    struct eval_options o = {.device = "emu"};
+    if (!*e && evaluator_open(e, &o, &err) < 0) {
+        *e = NULL;
+        say_unjudged(t, err.msg, r);
+        return;
+    }
+    const struct verdict *v = eval_baseline(*e, t, source, &err);
+    if (!v)
+        say_unjudged(t, err.msg, r);
+    else if (v->kind == V_UNJUDGED)
+        say_unjudged(t, v->summary, r);
+    else if (v->kind != V_PASS)
+        report(t, v, r);
+}

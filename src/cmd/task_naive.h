@@ -1,0 +1,16 @@
+/*
+ * task_naive.h - the part of `hone task check` that judges a task's naive.cu as a candidate is
+ * judged, on the emulator. It is separate from task/check.h because it needs a compiler and the
+ * evaluator.
+ */
+#ifndef CMD_TASK_NAIVE_H
+#define CMD_TASK_NAIVE_H
+
+#include "eval/eval.h"
+#include "task/check.h"
+
+/* Adds a problem if the task's baseline "naive" is not a pass, with its file and line; adds a note
+ * if it could not be judged. *e is opened at the first use; the caller closes it. */
+void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r);
+
+#endif
