@@ -45,7 +45,9 @@ static void ledger_text(const struct agent *a, struct strbuf *out)
         if (str_eq(i->outcome, "failed")) {
             say_verdict_short(&n->verdict, out);
         } else if (i->gain > 0) {
-            strbuf_addf(out, "%.2fx its parent's speed", i->gain);
+            say_time(n->verdict.time_ns, out);
+            strbuf_adds(out, "; its parent took ");
+            say_time(i->gain * n->verdict.time_ns, out);
             if (i->gain < 0.99)
                 strbuf_adds(out, " (slower: not kept)");
         } else {

@@ -31,8 +31,10 @@ struct say_verdict {
 
 /* The whole verdict: the failure and its place, or the times and the bottleneck. */
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out);
-/* "pass, 12.3 us (1.42x naive, 71% of roofline)" or "mismatch: ...". */
+/* "pass, 12.3 us, 1.42x naive, 71% of the roofline" or "mismatch: ...". */
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
+/* "12.3 us" */
+void say_time(double ns, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
 /* The candidate's percentage of the roofline: the geometric mean over the timed shapes. *lowest

@@ -5,8 +5,7 @@
 #include "prompt/say.h"
 #include "sys/json.h"
 
-/* "12.3 us" */
-static void say_time(double ns, struct strbuf *out)
+void say_time(double ns, struct strbuf *out)
 {
     if (ns < 1e3)
         strbuf_addf(out, "%.0f ns", ns);
@@ -75,8 +74,11 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
     say_time(v->time_ns, out);
     if (v->time_is_model)
         strbuf_adds(out, " (modelled)");
+    if (verdict_timed_shapes(v) > 1)
+        strbuf_addf(out, " (geometric mean of %u shapes)", verdict_timed_shapes(v));
     if (v->speedup > 0)
-        strbuf_addf(out, ", %.2fx the first baseline", v->speedup);
+        strbuf_addf(out, ", %.2fx %s", v->speedup,
+                    v->speedup_over && *v->speedup_over ? v->speedup_over : "the first baseline");
     if (verdict_roofline(v, NULL) > 0)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
@@ -185,14 +187,17 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
     }
 }
 
+/* The two times were measured in different jobs, so we give both and no ratio. */
 static void say_against(const struct verdict *v, const struct verdict *o, const char *name,
                         struct strbuf *out)
 {
     if (!o || o == v || o->kind != V_PASS || o->time_ns <= 0 || v->time_ns <= 0)
         return;
-    double r = o->time_ns / v->time_ns;
-    strbuf_addf(out, "Against %s: %.2fx %s.\n", name, r >= 1 ? r : 1 / r,
-                r >= 1 ? "faster" : "SLOWER");
+    strbuf_addf(out, "Against %s: %s, ", name, v->time_ns <= o->time_ns ? "faster" : "SLOWER");
+    say_time(v->time_ns, out);
+    strbuf_adds(out, " instead of ");
+    say_time(o->time_ns, out);
+    strbuf_adds(out, verdict_timed_shapes(v) > 1 ? " (geometric means over the shapes).\n" : ".\n");
 }
 
 /* True if the counter was read from the machine code and not counted at a workload. */

@@ -51,8 +51,32 @@ static void take(struct run_summary *m, struct store *s, const struct verdict_re
         return;
     vec_each (struct verdict_time, t, &m->with_torch.times)
         m->has_with_torch |= baseline_is_torch(t->who);
+    vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
+        m->has_with_torch |= baseline_is_torch(b->who); /* wrong: it has no times */
     if (!m->has_with_torch)
         verdict_release(&m->with_torch);
+}
+
+static bool gives_ratio(const struct verdict_baseline *b)
+{
+    return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
+}
+
+/* Notes what the best kernel's own verdict says about its time and its baselines. */
+static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
+{
+    struct verdict v;
+    if (!load_verdict(s, own->json_sha, &v))
+        return;
+    m->timed_shapes = verdict_timed_shapes(&v);
+    m->speedup_over = arena_strdup(&m->arena, v.speedup_over);
+    vec_each (struct verdict_baseline, b, &v.baselines)
+        if (!gives_ratio(b))
+            *vec_push(&m->no_ratio) =
+                (struct verdict_baseline){.who = arena_strdup(&m->arena, b->who),
+                                          .state = arena_strdup(&m->arena, b->state),
+                                          .text = arena_strdup(&m->arena, b->text)};
+    verdict_release(&v);
 }
 
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err)
@@ -76,6 +100,8 @@ int against_baselines_load(struct run_summary *m, struct store *s, struct err *e
     m->confirmed = m->has_with_torch;
     if (own)
         take(m, s, own);
+    if (own)
+        note_own(m, s, own);
     vec_release(&list);
     return rc;
 }
@@ -106,6 +132,9 @@ void against_baselines_print(const struct run_summary *m, struct strbuf *out)
         strbuf_addc(out, '\n');
         strbuf_release(&time);
     }
+    vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
+        if (!str_eq(b->state, "right"))
+            strbuf_addf(out, "      %-14s %s: %.300s\n", b->who, b->state, b->text);
 }
 
 /* The times of `who` at a workload, or NULL. */
@@ -161,6 +190,13 @@ void against_baselines_markdown(const struct run_summary *m, struct strbuf *out)
         }
     }
     strbuf_adds(out, "\n\n");
+    size_t before = out->len;
+    vec_each (struct verdict_baseline, b, &v->baselines)
+        if (!str_eq(b->state, "right"))
+            strbuf_addf(out, "- %s is %s: %.300s%s\n", b->who, b->state, b->text,
+                        gives_ratio(b) ? "" : "; it gives no ratio");
+    if (out->len > before)
+        strbuf_addc(out, '\n');
 }
 
 void against_baselines_json(const struct run_summary *m, json_t *out)
@@ -179,5 +215,12 @@ void against_baselines_json(const struct run_summary *m, json_t *out)
     }
     json_object_set_new(out, "confirmed", json_boolean(m->confirmed));
     json_object_set_new(out, "unconfirmed", failed);
+    json_t *baselines = json_array();
+    for (size_t i = 0; m->has_with_torch && i < m->with_torch.baselines.n; i++) {
+        const struct verdict_baseline *b = &m->with_torch.baselines.items[i];
+        json_array_append_new(baselines, json_pack("{s:o, s:s, s:o}", "who", json_text(b->who),
+                                                   "state", b->state, "text", json_text(b->text)));
+    }
+    json_object_set_new(out, "baselines", baselines);
     json_object_set_new(out, "beside", times);
 }

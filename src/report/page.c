@@ -46,15 +46,16 @@ static void candidates(const struct run_summary *m, struct strbuf *out)
 
 static void ideas(const struct run_summary *m, struct strbuf *out)
 {
-    strbuf_adds(out, "| kind | idea | outcome | gain |\n| --- | --- | --- | ---: |\n");
+    strbuf_adds(out, "| kind | idea | outcome | time |\n| --- | --- | --- | ---: |\n");
     vec_each (struct idea_rec, i, &m->ideas) {
         strbuf_adds(out, "| ");
         cell(i->kind, out);
         strbuf_adds(out, " | ");
         cell(i->text, out);
         strbuf_addf(out, " | %s | ", i->outcome);
-        if (i->gain > 0)
-            strbuf_addf(out, "%.2fx", i->gain);
+        vec_each (struct node_rec, n, &m->nodes)
+            if (i->node >= 0 && n->index == (uint64_t)i->node && n->time_ns > 0)
+                print_time(n->time_ns, n->is_model, out);
         strbuf_adds(out, " |\n");
     }
 }
@@ -99,7 +100,10 @@ static void page(const struct run_summary *m, const struct strbuf *best, struct 
     cell(m->run.task, out);
     strbuf_addf(out, ", begun %s, written by ", when);
     cell(m->run.source, out);
-    strbuf_adds(out, ".\n\n```\n");
+    strbuf_adds(out, ".\n\n");
+    if (*m->task_sha)
+        strbuf_addf(out, "The task's hash is `%s`.\n\n", m->task_sha);
+    strbuf_adds(out, "```\n");
     run_summary_print(m, out);
     if (best->len) {
         struct dialect_use use;

@@ -138,6 +138,11 @@ int run_summary_load(struct run_summary *m, struct store *s, const char *which, 
     count_nodes(m);
     count_moves(m);
     count_calls(m);
+    json_t *config = json_read_text(m->run.config, strlen(m->run.config), "config", NULL, NULL);
+    const char *sha = json_string_value(json_object_get(config, "task_sha"));
+    m->task_sha = arena_strdup(&m->arena, sha ? sha : "");
+    m->speedup_over = "";
+    json_decref(config);
     if (against_baselines_load(m, s, err) < 0) {
         run_summary_release(m);
         return -1;
@@ -152,6 +157,7 @@ void run_summary_release(struct run_summary *m)
     vec_release(&m->calls);
     vec_release(&m->events);
     vec_release(&m->moves);
+    vec_release(&m->no_ratio);
     vec_release(&m->unconfirmed);
     if (m->has_with_torch)
         verdict_release(&m->with_torch);
@@ -185,14 +191,22 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
     if (m->best) {
         strbuf_adds(out, "  best: ");
         print_time(m->best->time_ns, m->best->is_model, out);
+        if (m->timed_shapes > 1)
+            strbuf_addf(out, ", geometric mean of %u shapes", m->timed_shapes);
         if (m->best->speedup > 0)
-            strbuf_addf(out, ", %.2fx the first baseline", m->best->speedup);
-        if (m->first_pass && m->first_pass->time_ns > 0 && m->first_pass != m->best)
-            strbuf_addf(out, ", %.2fx the first kernel that passed",
-                        m->first_pass->time_ns / m->best->time_ns);
+            strbuf_addf(out, ", %.2fx %s", m->best->speedup,
+                        *m->speedup_over ? m->speedup_over : "the first baseline");
         if (m->best->roofline_pct > 0)
             strbuf_addf(out, ", %.0f%% of the roofline", m->best->roofline_pct);
         strbuf_addf(out, " (candidate %llu)\n", (unsigned long long)m->best->index);
+        if (m->first_pass && m->first_pass->time_ns > 0 && m->first_pass != m->best) {
+            strbuf_adds(out, "  the first kernel that passed took ");
+            print_time(m->first_pass->time_ns, m->first_pass->is_model, out);
+            strbuf_addf(out, " (candidate %llu)\n", (unsigned long long)m->first_pass->index);
+        }
+        vec_each (struct verdict_baseline, b, &m->no_ratio)
+            strbuf_addf(out, "  baseline %s is %s: %.300s; it gives no ratio\n", b->who, b->state,
+                        b->text);
     }
     vec_each (struct unconfirmed, u, &m->unconfirmed)
         strbuf_addf(out,
@@ -201,11 +215,8 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
                     (unsigned long long)u->node->index, u->kind, u->summary);
     for (size_t i = 0; i < m->moves.n; i++) {
         const struct move_gain *g = &m->moves.items[i];
-        strbuf_addf(out, "  %-12s tried %u, gained %u, failed %u", g->kind, g->tried, g->gained,
+        strbuf_addf(out, "  %-12s tried %u, gained %u, failed %u\n", g->kind, g->tried, g->gained,
                     g->failed);
-        if (g->geomean > 0)
-            strbuf_addf(out, ", %.2fx on average", g->geomean);
-        strbuf_addc(out, '\n');
     }
     strbuf_addf(out, "  %zu calls, %llu tokens in (%llu cached), %llu out%s, ", m->calls.n,
                 (unsigned long long)m->in_tokens, (unsigned long long)m->cached_tokens,
@@ -251,6 +262,7 @@ json_t *run_summary_json(const struct run_summary *m)
     if (j && more)
         json_object_update(j, more);
     json_decref(more);
+    json_object_set_new(j, "task_sha", json_string(m->task_sha));
     against_baselines_json(m, j);
     return j;
 }

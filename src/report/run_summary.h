@@ -37,6 +37,10 @@ struct run_summary {
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
+    const char *task_sha;  /* hash of the task that the run was begun with; "" = unknown */
+    unsigned timed_shapes; /* of the best kernel: its time is their geometric mean; 0 = unknown */
+    const char *speedup_over;              /* the baseline of its speed-up; "" = unknown */
+    VEC(struct verdict_baseline) no_ratio; /* its baselines that are wrong or failed */
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
     bool has_with_torch, confirmed; /* confirmed: `with_torch` is the confirmation */

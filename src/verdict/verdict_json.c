@@ -259,13 +259,16 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(arrays); i++)
         if (!json_is_array(json_object_get(j, arrays[i])))
             return err_set(err, ERR_INPUT, "verdict: '%s' is not an array", arrays[i]);
+    const json_t *baselines = json_object_get(j, "baselines"); /* older verdicts have none */
+    if (baselines && !json_is_array(baselines))
+        return err_set(err, ERR_INPUT, "verdict: 'baselines' is not an array");
     if (read_fields(verdict_fields, ARRAY_LEN(verdict_fields), j, v, &v->arena, "the verdict",
                     err) < 0)
         goto fail;
     READ_ARRAY(workload_fields, &v->workloads, "workloads")
     READ_ARRAY(time_fields, &v->times, "times")
     READ_ARRAY(counter_fields, &v->counters, "counters")
-    READ_ARRAY(baseline_fields, &v->baselines, "baselines") /* older verdicts have none */
+    READ_ARRAY(baseline_fields, &v->baselines, "baselines")
     READ_ARRAY(finding_fields, &v->findings, "findings")
     for (size_t i = 0; i < v->findings.n; i++) {
         const json_t *f = json_array_get(json_object_get(j, "findings"), i);

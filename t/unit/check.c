@@ -107,6 +107,63 @@ static void honest_candidate_passes(void **state)
     verdict_release(&v);
 }
 
+/* The same rules judge a baseline of the job by its own calls. */
+static void a_baseline_is_judged_by_its_calls(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.jc.nprograms = 2;
+    f.jc.name = "time:0";
+    f.info.role = ROLE_TIME;
+    struct check_input in = {.program = 1,
+                             .task = &f.task,
+                             .job = &f.job,
+                             .result = &f.result,
+                             .cases = &f.info};
+    struct verdict none = {.kind = V_PASS};
+    assert_false(check_baseline(&none, &in)); /* it made no call */
+    verdict_release(&none);
+
+    f.calls[0].program = f.jcalls[0].program = 1;
+    struct verdict right = {.kind = V_PASS};
+    assert_true(check_baseline(&right, &in));
+    assert_int_equal(right.kind, V_PASS);
+    verdict_release(&right);
+
+    f.cmp[0].bad = 7;
+    f.cmp[0].max_ratio = 12;
+    struct verdict wrong = {.kind = V_PASS};
+    assert_true(check_baseline(&wrong, &in));
+    assert_int_equal(wrong.kind, V_MISMATCH);
+    verdict_release(&wrong);
+    struct verdict candidate = judge(&f, NULL); /* is not blamed for it */
+    assert_int_equal(candidate.kind, V_PASS);
+    verdict_release(&candidate);
+}
+
+/* A workload says how much of its output was compared with the truth. */
+static void a_workload_says_what_was_verified(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    struct verdict v = judge(&f, NULL);
+    assert_string_equal(v.workloads.items[0].verified, "whole");
+    verdict_release(&v);
+    f.rc.ncalls = 1;
+    f.buffers[1].elems = 9900;
+    f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
+    v = judge(&f, NULL);
+    assert_string_equal(v.workloads.items[0].verified, "sample");
+    assert_true(v.workloads.items[0].verified_pct == 10);
+    verdict_release(&v);
+    f.calls[0].ncompares = 0;
+    v = judge(&f, NULL);
+    assert_string_equal(v.workloads.items[0].verified, "none");
+    verdict_release(&v);
+}
+
 static void wrong_outputs(void **state)
 {
     (void)state;
@@ -456,6 +513,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_candidate_passes),
+        cmocka_unit_test(a_baseline_is_judged_by_its_calls),
+        cmocka_unit_test(a_workload_says_what_was_verified),
         cmocka_unit_test(wrong_outputs),
         cmocka_unit_test(answers_that_depend_on_the_call),
         cmocka_unit_test(answers_that_depend_on_the_data),

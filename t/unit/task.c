@@ -11,6 +11,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "task/snapshot.h"
 
 #define BASE                                                                                     \
     "{\"name\": \"t\", \"description\": \"d\", \"class\": \"gemm\", \"compute\": \"float32\",\n" \
@@ -45,6 +46,47 @@ static struct task *must_parse(const char *workloads)
     if (!t)
         fail_msg("%s", problems.items[0].text);
     return t;
+}
+
+/* A snapshot holds all that defines a task. The task that is loaded from it has the same hash. */
+static void a_snapshot_is_the_task(void **state)
+{
+    (void)state;
+    struct problem_vec problems = VEC_INIT;
+    struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT), now = STRBUF_INIT(TASK_MAX_SNAPSHOT),
+                  diff = STRBUF_INIT(4096);
+    char hash[TASK_HASH], again[TASK_HASH];
+    struct task *t = task_find("softmax", &problems);
+    task_hash(t, hash);
+    task_snapshot(t, &was);
+    struct task *copy = task_from_snapshot(was.buf, was.len, "a run", &problems);
+    assert_non_null(copy);
+    task_hash(copy, again);
+    assert_string_equal(hash, again);
+    assert_string_equal(task_naive_source(copy), task_naive_source(t));
+    task_snapshot_diff(&was, &was, &diff);
+    assert_string_equal(diff.buf, "");
+    copy->reference_c = "other";
+    copy->naive_cu = NULL;
+    copy->text = "{\"name\":\"softmax\",\"odd\":1}";
+    task_hash(copy, again);
+    assert_string_not_equal(hash, again);
+    task_snapshot(copy, &now);
+    task_snapshot_diff(&was, &now, &diff);
+    assert_non_null(strstr(diff.buf, "\"workloads\""));
+    assert_non_null(strstr(diff.buf, "\"odd\"; reference.c; naive.cu (removed)"));
+    assert_null(strstr(diff.buf, "\"name\""));
+    for (size_t n = 0; n < was.len; n += 1 + n / 3) { /* a torn copy is refused, never read past */
+        char *torn = xstrndup(was.buf, n);
+        assert_null(task_from_snapshot(torn, n, "torn", &problems));
+        free(torn);
+    }
+    task_free(copy);
+    task_free(t);
+    problems_release(&problems);
+    strbuf_release(&was);
+    strbuf_release(&now);
+    strbuf_release(&diff);
 }
 
 static void builtin_tasks_load(void **state)
@@ -205,6 +247,7 @@ static void all_problems_are_reported_with_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_snapshot_is_the_task),
         cmocka_unit_test(builtin_tasks_load),
         cmocka_unit_test(an_unknown_task_is_near_another),
         cmocka_unit_test(a_shape_has_sizes_alignment_and_generators),
