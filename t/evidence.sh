@@ -39,7 +39,7 @@ runs 0 "a right baseline" eval_add
 out_has "gives a ratio, by its name" "x naive"
 out_has "over several shapes, as a mean that is named" "geometric mean of 2 shapes"
 out_lacks "never all workloads alike" "workloads right; worst"
-out_has "it says what was verified whole" "verified whole: 7 of 7 workloads right"
+is "it says what was verified whole" "$(grep -cE "^verified whole: ([0-9]+) of \1 workloads right" "$T/out")" 1
 out_has "and what by sample" "verified by sample: 2 of 2 workloads right (time:0 "
 out_has "and whose task it was" "task add "
 
@@ -86,9 +86,8 @@ runs 0 "counters" "$HONE" eval --device emu --seed 5 --json --smoke add/ cand.cu
 python3 - "$T/out" >counts <<'PY'
 import json, sys
 v = json.load(open(sys.argv[1]))
-for w in v["workloads"]:
-    n = [c["value"] for c in v["counters"] if c["workload"] == w["name"] and c["name"] == "launches"]
-    print(w["name"], *n)
+for w in ("smoke:0", "smoke:1", "smoke:2"):
+    print(w, *[c["value"] for c in v["counters"] if c["workload"] == w and c["name"] == "launches"])
 PY
 is "one counted call per workload" "$(cat counts)" "smoke:0 1.0
 smoke:1 1.0

@@ -49,6 +49,8 @@ void baseline_states(struct verdict *v, const struct check_input *in,
     memset(left_out, 0, JOB_MAX_PROGRAMS * sizeof *left_out);
     vec_each (const struct rejected_baseline, x, rejected)
         add(v, x->name, x->failed ? "failed" : "wrong", x->text);
+    if (v->kind != V_PASS)
+        return; /* the job ended early: its baselines may not have run */
     for (uint32_t p = 1; p < in->job->nmodules && p < JOB_MAX_PROGRAMS; p++) {
         const char *name = in->job->modules[p].name, *text = "";
         if (!took_part(in->job, p))

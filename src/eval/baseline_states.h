@@ -9,7 +9,8 @@
 #include "eval/bundle_files.h"
 
 /*
- * Fills v->baselines: first those that were rejected before the run, then the modules of the job.
+ * Fills v->baselines: first those that were rejected before the run, then, if the candidate
+ * passes, the modules of the job.
  * A kernel was judged in an evaluation of its own. PyTorch and libraries were not, so their outputs
  * at the timed shapes are compared with the truth here. left_out[p] is set for each program of the
  * job that is wrong or failed; it has room for JOB_MAX_PROGRAMS.

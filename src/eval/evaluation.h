@@ -1,0 +1,81 @@
+/*
+ * evaluation.h - the state of the evaluator and of one evaluation. Only the files of the evaluator
+ * include it: eval.c (the stages), evaluator.c (opening and closing), judge_job.c (facts to
+ * verdict).
+ */
+#ifndef EVAL_EVALUATION_H
+#define EVAL_EVALUATION_H
+
+#include "eval/baseline_verdict.h"
+#include "eval/bundle_files.h"
+#include "eval/cases.h"
+#include "eval/eval.h"
+#include "measure/timing.h"
+#include "sched/sched.h"
+#include "sys/file.h"
+
+enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
+
+/* A kernel baseline of a candidate. */
+struct needed_baseline {
+    const char *name, *source; /* in the evaluation's arena */
+    char key[HASH_HEX];
+};
+
+struct evaluation {
+    struct evaluation *next;
+    char of_baseline[HASH_HEX]; /* the key of the baseline that this evaluates; "" = a candidate */
+    VEC(struct needed_baseline) needs;
+    struct rejected_baseline_vec broken; /* baselines that broke a job of this evaluation */
+    bool waiting;                        /* RUNNING: waits for the verdicts of its baselines */
+    uint64_t ticket;
+    const struct task *task;
+    char *source;
+    size_t len;
+    struct eval_config cfg;
+    enum eval_stage stage;
+    struct verdict v;
+    struct arena arena; /* job, cases, shapes */
+    struct plan *plan;
+    struct compile_ticket *compiling;
+    struct compiled code;
+    bool have_code;
+    struct bundle_files parts; /* baselines, oracle, service code */
+    struct temp_dir dir;
+    struct job job;
+    struct case_set cases;
+    uint64_t sched_ticket;
+    bool on_main;     /* the ticket belongs to e->main, not to e->local */
+    bool under_ncu;   /* PROFILING: ncu runs the worker */
+    bool no_ncu;      /* ncu was tried, or is not available */
+    double launch_ns; /* time of an empty launch, measured in this evaluation */
+    uint64_t nonce;   /* a result must repeat it */
+    uint64_t started_ns, ran_ns;
+};
+
+struct evaluator {
+    struct arena arena;
+    bool cuda;
+    int ordinal;
+    char *arch;
+    struct job_gpu gpu;
+    char device_name[128], driver[80]; /* of a local GPU */
+    struct ceilings ceilings;
+    struct compiler *compiler;
+    struct baseline_verdicts baselines;
+    char *on;            /* where bundles run: "local", "spool:DIR" */
+    struct sched *local; /* runs bundles on the emulator */
+    struct sched *main;  /* runs bundles on the device; the same as local for the emulator */
+    struct evaluation *evaluations;
+    uint64_t next_ticket;
+};
+
+/* evaluator.c */
+void evaluation_free(struct evaluation *a);
+
+/* judge_job.c: fills the verdict from the facts of a job. Copies counters, but not those of
+ * held-out shapes. */
+void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
+void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);
+
+#endif

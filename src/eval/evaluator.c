@@ -1,0 +1,132 @@
+/* evaluator.c - opens the compiler, the schedulers and the device of an evaluator, and closes
+ * them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "eval/ceilings.h"
+#include "eval/evaluation.h"
+#include "measure/gpu.h"
+#include "plan/plan.h"
+#include "sys/gpu_probe.h"
+
+const char *evaluator_device(const struct evaluator *e)
+{
+    return e->cuda ? "cuda" : "emu";
+}
+
+/* ---- opening ---- */
+
+/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. */
+static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
+                         struct err *err)
+{
+    bool remote = o->on && !str_eq(o->on, "local");
+    struct gpu_probe probe = {.n = 0};
+    struct err none = ERR_INIT;
+    int probed = remote ? -1 : gpu_probe(&probe, &none);
+    const char *d = o->device;
+    if (!d)
+        d = remote || probe.n ? "cuda" : "emu";
+    if (str_eq(d, "emu"))
+        return 0;
+    if (!str_eq(d, "cuda") && !str_starts(d, "cuda:"))
+        return err_set(err, ERR_USAGE, "unknown device '%s': use emu, cuda or cuda:N", d);
+    e->cuda = true;
+    e->ordinal = d[4] ? atoi(d + 5) : 0;
+    if (remote)
+        return 0;
+    if (probed < 0 || e->ordinal < 0 || (unsigned)e->ordinal >= probe.n)
+        return err_set(err, ERR_ENV, "there is no GPU %d: %s; --device emu needs none", e->ordinal,
+                       probed < 0 ? none.msg : "the driver shows fewer");
+    char arch[16];
+    gpu_arch(probe.gpus[e->ordinal].sm, arch);
+    e->arch = xstrdup(arch);
+    const char *sheet = gpu_for_device(probe.gpus[e->ordinal].name, &e->arena);
+    if (!*gpu && sheet)
+        *gpu = sheet;
+    snprintf(e->device_name, sizeof e->device_name, "%s", probe.gpus[e->ordinal].name);
+    snprintf(e->driver, sizeof e->driver, "%s", probe.driver);
+    return 0;
+}
+
+int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err)
+{
+    struct evaluator *e = xcalloc(1, sizeof *e);
+    const char *arch = NULL;
+    temp_dir_sweep(); /* removes bundles of evaluations that were killed */
+    const char *gpu = o->gpu;
+    if (choose_device(e, o, &gpu, err) < 0)
+        goto fail;
+    if (gpu_load(gpu ? gpu : "h200", &e->gpu, &arch, &e->arena, err) < 0) {
+        if (err && o->gpu)
+            err->kind = ERR_USAGE;
+        goto fail;
+    }
+    if (o->arch || !e->arch) {
+        free(e->arch);
+        e->arch = xstrdup(o->arch ? o->arch : arch);
+    }
+    struct compiler_config cc = {.kind = o->compiler, .cache_dir = o->cache_dir};
+    if (compiler_open(&e->compiler, &cc, err) < 0)
+        goto fail;
+    baseline_verdicts_open(&e->baselines, o->cache_dir);
+    e->on = xstrdup(o->on ? o->on : "local");
+    if (sched_open(&e->local, "local", 0, -1, err) < 0)
+        goto fail;
+    e->main = e->local;
+    bool remote = o->on && !str_eq(o->on, "local");
+    /* One worker at a time on a GPU: two would disturb each other's times. */
+    if ((remote || e->cuda) &&
+        sched_open(&e->main, remote ? o->on : "local", 1, e->ordinal, err) < 0)
+        goto fail;
+    if (e->cuda && !remote)
+        ceilings_get(&e->ceilings, &(struct ceilings_query){.compiler = e->compiler,
+                                                            .arch = e->arch,
+                                                            .cache_dir = o->cache_dir,
+                                                            .gpu = e->device_name,
+                                                            .driver = e->driver,
+                                                            .ordinal = e->ordinal});
+    *out = e;
+    return 0;
+fail:
+    evaluator_close(e);
+    return -1;
+}
+
+void evaluation_free(struct evaluation *a)
+{
+    compile_cancel(a->compiling);
+    plan_free(a->plan);
+    if (a->have_code)
+        compiled_release(&a->code);
+    bundle_files_release(&a->parts);
+    temp_dir_release(&a->dir);
+    cases_release(&a->cases);
+    arena_release(&a->arena);
+    verdict_release(&a->v);
+    rejected_baselines_release(&a->broken);
+    vec_release(&a->needs);
+    free(a->source);
+    free(a);
+}
+
+void evaluator_close(struct evaluator *e)
+{
+    if (!e)
+        return;
+    for (struct evaluation *a = e->evaluations, *next; a; a = next) {
+        next = a->next;
+        evaluation_free(a);
+    }
+    if (e->main && e->main != e->local)
+        sched_close(e->main);
+    if (e->local)
+        sched_close(e->local);
+    baseline_verdicts_close(&e->baselines);
+    compiler_close(e->compiler);
+    arena_release(&e->arena);
+    free(e->arch);
+    free(e->on);
+    free(e);
+}

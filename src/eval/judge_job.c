@@ -1,0 +1,118 @@
+/* judge_job.c - from the facts of one job to the verdict: checks, floor, baselines, times. */
+#include "base/util.h"
+#include "check/decide_verdict.h"
+#include "eval/baseline_states.h"
+#include "eval/detail.h"
+#include "eval/evaluation.h"
+
+/* Copies the counters that the worker sent, except those of held-out shapes: authors see all
+ * counters of a verdict. */
+void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
+{
+    for (uint32_t i = 0; i < r->ncounters; i++) {
+        const struct result_counter *c = &r->counters[i];
+        const char *role = workload_role_name(cases->info.items[c->case_index].role);
+        if (verdict_hidden(role))
+            continue;
+        *vec_push(&v->counters) = (struct verdict_counter){
+            .workload = arena_strdup(&v->arena, cases->cases.items[c->case_index].name),
+            .role = role,
+            .kernel = arena_strdup(&v->arena, c->kernel),
+            .name = arena_strdup(&v->arena, c->name),
+            .unit = arena_strdup(&v->arena, c->unit),
+            .line = c->line,
+            .value = c->value,
+        };
+    }
+}
+
+/* If all baselines were asked for, warns if no library gave a ratio. */
+static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
+{
+    bool library = false, timed = false;
+    for (uint32_t m = 1; m < a->job.nmodules && m < JOB_MAX_PROGRAMS; m++)
+        library = library || (a->job.modules[m].kind != JOB_MODULE_KERNEL && !left_out[m]);
+    for (uint32_t c = 0; c < a->job.ncases; c++)
+        timed = timed || a->job.cases[c].timing.max_calls;
+    if (a->cfg.baselines == BASELINES_ALL && timed && v->kind == V_PASS && !library)
+        *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
+}
+
+/* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
+ * algorithm saves an eighth of a matrix product and Winograd's more than half of a convolution.
+ * The share is lower still because a sample of blocks may mislead. In other classes the flops
+ * are only a guess. */
+static double least_arithmetic(const struct task *t)
+{
+    switch (t->class) {
+    case CLASS_GEMM:
+    case CLASS_ATTENTION:
+        return 0.75;
+    case CLASS_CONV:
+    case CLASS_CHAIN:
+        return 0.4;
+    default:
+        return 0;
+    }
+}
+
+void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r)
+{
+    struct verdict *v = &a->v;
+    struct check_input in = {.task = a->task,
+                             .job = &a->job,
+                             .result = r,
+                             .cases = a->cases.info.items,
+                             .off = a->cfg.disabled_detectors};
+    vec_release(&v->workloads);
+    vec_release(&v->findings);
+    vec_release(&v->baselines);
+    check_facts(v, &in);
+    struct measure_input mi = {.job = &a->job,
+                               .result = r,
+                               .shapes = a->cases.shapes.items,
+                               .ceilings = &e->ceilings,
+                               .operand = a->task->tensors.items[0].dtype,
+                               .allow_tf32 = a->task->allow_tf32,
+                               .least_arithmetic = least_arithmetic(a->task)};
+    double got, floor;
+    int c = a->stage == RUNNING ? measure_below_floor(&mi, &got, &floor) : -1;
+    if (c >= 0)
+        check_blame(v, &in, V_CHEAT, "time", "floor",
+                    "%.3g us on %s is faster than the bytes and the arithmetic allow (%.3g us)",
+                    got / 1e3, a->job.cases[c].name, floor / 1e3);
+    bool arithmetic;
+    c = a->stage == RUNNING && !e->cuda ? measure_skipped_work(&mi, &got, &arithmetic) : -1;
+    if (c >= 0)
+        check_blame(v, &in, V_CHEAT, "time", "floor",
+                    "on %s it %s %.0f%% of the %s: sizes that are timed need the same work as "
+                    "those that are checked",
+                    a->job.cases[c].name, arithmetic ? "does" : "touches", 100 * got,
+                    arithmetic ? "arithmetic that the task takes"
+                               : "memory that the task must read and write");
+    bool left_out[JOB_MAX_PROGRAMS] = {false};
+    if (a->stage == RUNNING)
+        baseline_states(v, &in, &a->parts.rejected, left_out);
+    mi.left_out = left_out;
+    if (a->stage == RUNNING && v->kind == V_PASS)
+        measure_times(v, &mi);
+    copy_counters(v, &a->cases, r);
+    a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
+    if (a->stage == RUNNING)
+        note_libraries(v, a, left_out);
+    for (size_t i = 0; i < a->parts.notes.n; i++)
+        *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
+    for (size_t i = 0; i < a->cases.notes.n; i++)
+        *vec_push(&v->warnings) = arena_strdup(&v->arena, a->cases.notes.items[i]);
+    v->device = arena_strdup(&v->arena, r->device);
+    v->driver = arena_strdup(&v->arena, r->driver);
+    if (v->kind == V_PASS && a->stage == RUNNING) {
+        v->stage = "time";
+        struct strbuf verified = STRBUF_INIT(256);
+        verdict_verified_text(v, &verified);
+        v->summary = arena_printf(&v->arena, "passes: %s", verified.buf);
+        strbuf_release(&verified);
+    }
+    if (v->kind != V_PASS)
+        v->detail = detail_findings(v, a->source);
+}
