@@ -7,10 +7,14 @@
  * unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
+/* Whether PyTorch ran beside the candidate. If its result was wrong, it has no times. */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
         if (baseline_is_torch(t->who))
+            return true;
+    vec_each (struct verdict_baseline, b, &n->verdict.baselines)
+        if (baseline_is_torch(b->who) && str_eq(b->state, "wrong"))
             return true;
     return false;
 }

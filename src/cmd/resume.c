@@ -64,7 +64,8 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone resume [options] RUN",
         .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
-                 "was not finished is picked up (mailbox) or made once more.",
+                 "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
+                 "task that it was begun with; if the task has changed since, Hone says what.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
         .opts = opts,
     };

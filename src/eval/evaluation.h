@@ -9,7 +9,7 @@
 #include "eval/baseline_verdict.h"
 #include "eval/bundle_files.h"
 #include "eval/cases.h"
-#include "eval/eval.h"
+#include "eval/config.h"
 #include "measure/timing.h"
 #include "sched/sched.h"
 #include "sys/file.h"

@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "eval/ceilings.h"
+#include "eval/eval.h"
 #include "eval/evaluation.h"
 #include "measure/gpu.h"
 #include "plan/plan.h"
