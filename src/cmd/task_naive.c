@@ -84,12 +84,8 @@ void task_check_naive(struct evaluator **e, const struct task *t, struct task_ch
 {
     struct err err = ERR_INIT;
     const char *source = task_naive_source(t);
-    if ((!t->naive_cu && !lists_naive(t)) || !t->reference_c || !t->phases.n)
+    if (!source || (!t->naive_cu && !lists_naive(t)) || !t->reference_c || !t->phases.n)
         return;
-    if (!source) {
-        say_unjudged(t, "there is no naive.cu beside task.json", r);
-        return;
-    }
     struct eval_options o = {.device = "emu"};
     if (!*e && evaluator_open(e, &o, &err) < 0) {
         *e = NULL;
