@@ -182,6 +182,23 @@ static void counters_are_the_candidates(void **state)
     teardown(&b);
 }
 
+/* A baseline's outputs can be verified as the candidate's can. */
+static void a_baseline_is_verified(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.launch[1].kernel = "partial";
+    b.c.ncalls = 2;
+    b.calls[1] = (struct job_call){1, JOB_CALL_VERIFY, 5, 3, -1, 0};
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(b.res.cases[0].calls[0].compares[0].unwritten, 0);
+    assert_int_equal(b.res.cases[0].calls[1].ncompares, 1);
+    assert_int_equal(b.res.cases[0].calls[1].compares[0].unwritten, 5);
+    teardown(&b);
+}
+
 static void a_torch_baseline_answers_in_lock_step(void **state)
 {
     (void)state;
@@ -299,6 +316,7 @@ int main(void)
         cmocka_unit_test(data_from_a_file_and_a_dump),
         cmocka_unit_test(a_missing_baseline_is_a_fact),
         cmocka_unit_test(counters_are_the_candidates),
+        cmocka_unit_test(a_baseline_is_verified),
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),

@@ -1,0 +1,276 @@
+/*
+ * Baselines: whether the result of one was right, that a wrong one has no times, and the verdicts
+ * that Hone keeps of kernel baselines.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "eval/baseline_states.h"
+#include "eval/baseline_verdict.h"
+#include "measure/timing.h"
+#include "sys/file.h"
+
+enum { PROGRAMS = 4, CALLS = 2 * PROGRAMS };
+
+/* A timed case with the candidate, a kernel, PyTorch and cuBLASLt. Each baseline made one verified
+ * call; each program made one timed call. */
+struct facts {
+    struct task task;
+    struct job_buffer buffer;
+    struct job_program programs[PROGRAMS];
+    struct job_module modules[PROGRAMS];
+    struct job_case jc;
+    struct job job;
+    struct result_compare cmp[PROGRAMS];
+    struct result_call calls[CALLS];
+    struct result_case rc;
+    struct result_module mods[PROGRAMS];
+    struct result result;
+    struct check_case info;
+    struct check_input in;
+    struct verdict v;
+    struct rejected_baseline_vec rejected;
+    bool left_out[JOB_MAX_PROGRAMS];
+};
+
+static void good(struct facts *f)
+{
+    static const char *const names[] = {"candidate", "naive", "torch", "cublaslt"};
+    static const enum job_module_kind kinds[] = {JOB_MODULE_KERNEL, JOB_MODULE_KERNEL,
+                                                 JOB_MODULE_TORCH, JOB_MODULE_LIBRARY};
+    memset(f, 0, sizeof *f);
+    f->buffer = (struct job_buffer){.name = "y",
+                                    .role = JOB_OUTPUT,
+                                    .dtype = DT_F32,
+                                    .elems = 1000,
+                                    .rank = 1,
+                                    .dims = {1000},
+                                    .budget = 4};
+    for (uint32_t p = 0; p < PROGRAMS; p++) {
+        f->programs[p].module = p;
+        f->modules[p] = (struct job_module){.name = names[p], .kind = kinds[p]};
+        f->mods[p].message = "";
+        f->cmp[p] = (struct result_compare){
+            .n = 1000, .max_ratio = 0.5, .rms_ratio = 1, .zero_ratio = 1e6, .pattern = ""};
+        struct result_call call = {.program = p,
+                                   .flags = JOB_CALL_VERIFY,
+                                   .time_ns = -1,
+                                   .inputs_intact = true,
+                                   .guards_intact = true,
+                                   .globals_intact = true,
+                                   .repeat_equal = true,
+                                   .most_written = 1,
+                                   .damage = "",
+                                   .ncompares = 1,
+                                   .compares = &f->cmp[p]};
+        f->calls[p] = call;
+        call.flags = JOB_CALL_TIMED;
+        call.ncompares = 0;
+        call.time_ns = 1000 * (p + 1);
+        f->calls[PROGRAMS + p] = call;
+    }
+    f->jc = (struct job_case){.name = "time:0",
+                              .nbuffers = 1,
+                              .buffers = &f->buffer,
+                              .nprograms = PROGRAMS,
+                              .programs = f->programs};
+    f->job = (struct job){
+        .ncases = 1, .cases = &f->jc, .nmodules = PROGRAMS, .modules = f->modules, .seed = 1};
+    f->rc = (struct result_case){CALLS, f->calls};
+    f->result =
+        (struct result){.ncases = 1, .cases = &f->rc, .nmodules = PROGRAMS, .modules = f->mods};
+    f->info = (struct check_case){ROLE_TIME, "N=1000"};
+    f->in = (struct check_input){
+        .task = &f->task, .job = &f->job, .result = &f->result, .cases = &f->info};
+    f->v.kind = V_PASS;
+}
+
+static void states(struct facts *f)
+{
+    baseline_states(&f->v, &f->in, &f->rejected, f->left_out);
+}
+
+static const struct verdict_baseline *state_of(const struct facts *f, const char *who)
+{
+    vec_each (struct verdict_baseline, b, &f->v.baselines)
+        if (str_eq(b->who, who))
+            return b;
+    fail_msg("no baseline '%s'", who);
+    return NULL;
+}
+
+static void all_are_right(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    states(&f);
+    assert_int_equal(f.v.baselines.n, 3);
+    vec_each (struct verdict_baseline, b, &f.v.baselines)
+        assert_string_equal(b->state, "right");
+    const char *shape = "N=1000";
+    struct measure_input mi = {
+        .job = &f.job, .result = &f.result, .shapes = &shape, .left_out = f.left_out};
+    measure_times(&f.v, &mi);
+    assert_int_equal(f.v.times.n, PROGRAMS);
+    assert_string_equal(f.v.speedup_over, "naive");
+    assert_true(f.v.speedup == 2);
+    verdict_release(&f.v);
+}
+
+/* A wrong PyTorch has neither times nor a ratio, and the candidate is not blamed for it. */
+static void a_wrong_library_gives_no_ratio(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.cmp[2].bad = 10;
+    f.cmp[2].max_ratio = 7;
+    f.mods[1] = (struct result_module){RESULT_OOM, "too large"};
+    states(&f);
+    assert_string_equal(state_of(&f, "naive")->state, "failed");
+    assert_string_equal(state_of(&f, "torch")->state, "wrong");
+    assert_non_null(strstr(state_of(&f, "torch")->text, "mismatch: wrong on time:0 (N=1000): 1%"));
+    assert_string_equal(state_of(&f, "cublaslt")->state, "right");
+    assert_true(f.left_out[1] && f.left_out[2] && !f.left_out[3]);
+    assert_int_equal(f.v.kind, V_PASS);
+    const char *shape = "N=1000";
+    struct measure_input mi = {
+        .job = &f.job, .result = &f.result, .shapes = &shape, .left_out = f.left_out};
+    measure_times(&f.v, &mi);
+    assert_int_equal(f.v.times.n, 2);
+    assert_string_equal(f.v.speedup_over, "cublaslt");
+    assert_true(f.v.speedup == 4);
+    verdict_release(&f.v);
+}
+
+/* A library may round more often than the error budget allows: it keeps its ratio, and the verdict
+ * says so. A kernel may not. */
+static void precision_and_coverage(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.cmp[1].rms_ratio = f.cmp[2].rms_ratio = 9;
+    f.calls[3].ncompares = 0;
+    states(&f);
+    assert_string_equal(state_of(&f, "naive")->state, "wrong");
+    assert_string_equal(state_of(&f, "torch")->state, "imprecise");
+    assert_string_equal(state_of(&f, "cublaslt")->state, "unverified");
+    assert_true(f.left_out[1] && !f.left_out[2] && !f.left_out[3]);
+    verdict_release(&f.v);
+}
+
+static void a_rejected_baseline_is_listed(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    *vec_push(&f.rejected) =
+        (struct rejected_baseline){xstrdup("mine.cu"), xstrdup("fault: line 3"), false};
+    f.v.kind = V_MISMATCH; /* the candidate failed: its baselines may not have run */
+    states(&f);
+    assert_int_equal(f.v.baselines.n, 1);
+    assert_string_equal(state_of(&f, "mine.cu")->state, "wrong");
+    rejected_baselines_release(&f.rejected);
+    verdict_release(&f.v);
+}
+
+/* The fault of a baseline destroys the context. The job is then run again without it. */
+static void a_baseline_may_break_the_job(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    assert_int_equal(baseline_that_broke_the_job(&f.result, &f.job), 0);
+    f.mods[2].status = RESULT_FAULT;
+    assert_int_equal(baseline_that_broke_the_job(&f.result, &f.job), 0); /* the job went on */
+    f.result.status = RESULT_MACHINE;
+    assert_int_equal(baseline_that_broke_the_job(&f.result, &f.job), 2);
+    f.mods[2].status = RESULT_OK;
+    assert_int_equal(baseline_that_broke_the_job(&f.result, &f.job), 0);
+}
+
+static struct verdict a_verdict(enum verdict_kind kind)
+{
+    struct verdict v = {.kind = kind, .stage = "check", .detector = "compare"};
+    v.summary = arena_strdup(&v.arena, "wrong on smoke:0");
+    v.detail = "kernel.cu:12: error: odd";
+    *vec_push(&v.counters) = (struct verdict_counter){.kernel = "k"};
+    return v;
+}
+
+static void verdicts_are_kept(void **state)
+{
+    (void)state;
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct err err = ERR_INIT;
+    struct baseline_verdicts b;
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find("softmax", &problems), *other = task_find("rmsnorm", &problems);
+    struct baseline_place emu = {.device = "emu"}, cuda = {.device = "cuda"};
+    char key[HASH_HEX], keys[3][HASH_HEX];
+    assert_int_equal(temp_dir_make(&dir, &err), 0);
+    baseline_verdicts_open(&b, dir.path);
+    baseline_key(&b, &emu, t, "a kernel", key);
+    baseline_key(&b, &cuda, t, "a kernel", keys[0]);
+    baseline_key(&b, &emu, other, "a kernel", keys[1]);
+    baseline_key(&b, &emu, t, "another", keys[2]);
+    for (int i = 0; i < 3; i++)
+        assert_string_not_equal(key, keys[i]);
+    assert_true(baseline_seed(key) != 0 && baseline_seed(key) == baseline_seed(key));
+
+    assert_null(baseline_verdict_get(&b, key));
+    struct verdict v = a_verdict(V_MISMATCH), odd = a_verdict(V_UNJUDGED);
+    baseline_verdict_put(&b, key, &v);
+    baseline_verdict_put(&b, keys[0], &odd);
+    assert_non_null(baseline_verdict_get(&b, keys[0]));
+    baseline_verdicts_close(&b);
+
+    baseline_verdicts_open(&b, dir.path); /* another process */
+    const struct verdict *got = baseline_verdict_get(&b, key);
+    assert_non_null(got);
+    assert_int_equal(got->kind, V_MISMATCH);
+    assert_string_equal(got->summary, "wrong on smoke:0");
+    assert_null(baseline_verdict_get(&b, keys[0])); /* the machine may be better now */
+    baseline_verdicts_close(&b);
+    task_free(t);
+    task_free(other);
+    vec_release(&problems);
+    temp_dir_release(&dir);
+}
+
+static void a_verdict_names_a_line(void **state)
+{
+    (void)state;
+    struct verdict v = a_verdict(V_COMPILE_ERROR);
+    assert_int_equal(baseline_verdict_line(&v), 12);
+    v.kind = V_MISMATCH;
+    assert_int_equal(baseline_verdict_line(&v), 0);
+    *vec_push(&v.findings) = (struct verdict_finding){.line = 0};
+    *vec_push(&v.findings) = (struct verdict_finding){.line = 7};
+    assert_int_equal(baseline_verdict_line(&v), 7);
+    verdict_release(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_are_right),
+        cmocka_unit_test(a_wrong_library_gives_no_ratio),
+        cmocka_unit_test(precision_and_coverage),
+        cmocka_unit_test(a_rejected_baseline_is_listed),
+        cmocka_unit_test(a_baseline_may_break_the_job),
+        cmocka_unit_test(verdicts_are_kept),
+        cmocka_unit_test(a_verdict_names_a_line),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
