@@ -86,6 +86,8 @@ static void say_judged(struct live *l, const struct agent *a, const struct node 
                 verdict_kind_name(v->kind));
     if (v->time_ns > 0) {
         print_time(v->time_ns, v->time_is_model, &sb);
+        if (verdict_timed_shapes(v) > 1)
+            strbuf_adds(&sb, " geomean");
         add_ratio(v, &sb);
         if (verdict_roofline(v, NULL) > 0)
             strbuf_addf(&sb, "  %.0f%% roofline", verdict_roofline(v, NULL));

@@ -60,7 +60,8 @@ static int run(int argc, const char **argv)
         .usage = "hone runs [options]",
         .about =
             "Lists the runs of the store, the oldest first. `before` is the first baseline (the\n"
-            "task's simple kernel, where it has one), `after` the run's best kernel.",
+            "task's simple kernel, where it has one), `after` the run's best kernel, both in the\n"
+            "job that timed the best kernel. A time is the geometric mean over the timed shapes.",
         .example = "hone runs",
         .opts = opts,
     };

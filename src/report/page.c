@@ -116,7 +116,9 @@ static void page(const struct run_summary *m, const struct strbuf *best, struct 
     against_baselines_markdown(m, out);
     strbuf_adds(out, "![time per candidate](time.svg)\n\n## Lineage\n\n```\n");
     lineage_print(m, out);
-    strbuf_adds(out, "```\n\n## Candidates\n\n");
+    strbuf_adds(out,
+                "```\n\n## Candidates\n\nA time is the geometric mean over the timed shapes, and a "
+                "speed-up compares with a baseline of the same job.\n\n");
     candidates(m, out);
     if (m->ideas.n) {
         strbuf_adds(out, "\n## What was tried\n\n");
