@@ -74,10 +74,15 @@ void baseline_key(const struct baseline_verdicts *b, const struct baseline_place
     hash_finish(h, key);
 }
 
-uint64_t baseline_seed(const char *key)
+uint64_t baseline_seed(const struct task *t, const char *source)
 {
-    char digits[16];
-    snprintf(digits, sizeof digits, "%.15s", key);
+    struct hash *h = hash_new();
+    char task[TASK_HASH], digits[HASH_HEX];
+    task_hash(t, task);
+    hash_str(h, task);
+    hash_str(h, source);
+    hash_finish(h, digits);
+    digits[15] = '\0';
     return strtoull(digits, NULL, 16) | 1;
 }
 

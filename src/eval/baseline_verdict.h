@@ -4,8 +4,8 @@
  * A baseline gives a ratio only if it is right. So the evaluator takes naive.cu and every file of
  * --against to a verdict first, as it does with a candidate. Such a verdict depends on the task,
  * the baseline's source, the device, the compiler and Hone itself: together they make the key. The
- * seed of that evaluation follows from the key, so the verdict does not depend on which candidate
- * came first. Verdicts are entries of the compile cache (compile/cache.h).
+ * seed of that evaluation follows from task and source, so the verdict does not depend on which
+ * candidate came first. Verdicts are entries of the compile cache (compile/cache.h).
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);
@@ -48,8 +48,8 @@ void baseline_verdicts_close(struct baseline_verdicts *b);
 
 void baseline_key(const struct baseline_verdicts *b, const struct baseline_place *p,
                   const struct task *t, const char *source, char key[HASH_HEX]);
-/* The seed of the evaluation that gives the verdict with this key. Never 0. */
-uint64_t baseline_seed(const char *key);
+/* The seed of the evaluation that judges this baseline. Never 0. */
+uint64_t baseline_seed(const struct task *t, const char *source);
 
 /* The verdict, borrowed until close; NULL if it is not known yet. */
 const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);

@@ -577,7 +577,7 @@ static int begin_baseline(struct evaluator *e, const struct task *t, const char 
         if (str_eq(a->of_baseline, key))
             return 0;
     struct eval_config cfg = {.depth = e->cuda ? EVAL_CHECK : EVAL_TIME,
-                              .seed = baseline_seed(key),
+                              .seed = baseline_seed(t, source),
                               .sanitize = true,
                               .baselines = BASELINES_NONE,
                               .call_ns = call_ns};
