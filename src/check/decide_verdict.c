@@ -473,11 +473,35 @@ static void check_finding(struct verdict *v, const struct check_input *in,
                     hidden(in, c) ? "" : f->text);
 }
 
+/* Adds a note to the warnings, once for each kernel and line. Notes of held-out shapes are left
+ * out: they are not needed for a repair, and their numbers would reveal the shape. */
+static void check_note(struct verdict *v, const struct check_input *in, uint32_t i)
+{
+    const struct result_finding *f = &in->result->findings[i];
+    if (f->case_index >= in->job->ncases || hidden(in, f->case_index))
+        return;
+    for (uint32_t k = 0; k < i; k++) {
+        const struct result_finding *o = &in->result->findings[k];
+        if (o->kind == FIND_NOTE && o->line == f->line && str_eq(o->kernel, f->kernel) &&
+            o->case_index < in->job->ncases && !hidden(in, o->case_index))
+            return;
+    }
+    *vec_push(&v->warnings) =
+        arena_printf(&v->arena, "line %u of kernel '%s': %s", f->line, f->kernel, f->text);
+}
+
+/* Listed workloads come first: a held-out shape only adds findings that no listed workload
+ * showed. */
 void check_findings(struct verdict *v, const struct check_input *in)
 {
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < in->result->nfindings; i++) {
             const struct result_finding *f = &in->result->findings[i];
+            if (f->kind == FIND_NOTE) {
+                if (pass == 0)
+                    check_note(v, in, i);
+                continue;
+            }
             if (f->case_index < in->job->ncases && hidden(in, f->case_index) == (pass == 1) &&
                 !found_before(v, f, pass == 0))
                 check_finding(v, in, f);

@@ -37,6 +37,7 @@ static const char *const finding_names[FIND_COUNT] = {
     [FIND_UNSUPPORTED] = "unsupported",
     [FIND_OTHER] = "other",
     [FIND_INPUT] = "input-write",
+    [FIND_NOTE] = "note",
 };
 
 const char *result_status_name(enum result_status s)

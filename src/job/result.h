@@ -53,6 +53,7 @@ enum finding_kind {
     FIND_UNSUPPORTED,
     FIND_OTHER,
     FIND_INPUT, /* an input was written to, even with the same value */
+    FIND_NOTE,  /* allowed, but worth knowing: becomes a warning and never changes the verdict */
     FIND_COUNT
 };
 

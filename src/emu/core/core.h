@@ -263,6 +263,12 @@ struct barrier {
     uint32_t phase;
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
+    struct { /* an arrival in this phase, that of the warp with the lowest number: for notes */
+        struct warp *warp;
+        struct frame *frame;
+        const struct insn *pc;
+        uint32_t lane;
+    } at;
     char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */
 };
 

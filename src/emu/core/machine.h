@@ -356,6 +356,10 @@ uint32_t san_product(struct warp *w);
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
 /* Call it when the warp leaves a barrier of the whole block. */
 void san_barrier_full(struct warp *w, const void *key);
+/* Call it when lanes of the warp exit. Their accesses are ordered before the barriers that complete
+ * from now on: call san_exits_release for each, before its phase changes. */
+void san_exit(struct warp *w);
+void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */

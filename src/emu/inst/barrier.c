@@ -3,7 +3,10 @@
  *
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
  * barrier's phase has changed. A barrier without a count is complete when all threads of the block
- * that have not exited have arrived. A barrier with a count is complete when that many threads have
+ * that have not exited have arrived (so it is from sm_70 on). Threads that exited before count as
+ * arrived: their accesses are ordered before the barrier, and a note says that they are missing. We
+ * look at them when the phase is complete, because only then do we know, whatever the order of
+ * warps, which threads will never arrive. A barrier with a count is complete when that many threads have
  * arrived; a warp counts as 32 threads even if it has fewer lanes.
  */
 #include "base/util.h"
@@ -11,8 +14,28 @@
 
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-static void complete(struct barrier *b)
+/* Notes that threads of the block exited without arriving at the phase that is complete now. */
+static void note_exited(const struct block *bl, const struct barrier *b)
 {
+    struct warp *w = b->at.warp;
+    if (!w || bl->nlive == bl->nthreads)
+        return;
+    struct frame *was = w->frame;
+    w->frame = b->at.frame; /* emu_finding() looks for the source line there */
+    emu_finding(w, b->at.pc, (int)b->at.lane, FIND_NOTE, "barrier", -1, NULL,
+                "%u of the block's %u threads exited before this barrier: from sm_70 on it waits "
+                "only for the others",
+                bl->nthreads - bl->nlive, bl->nthreads);
+    w->frame = was;
+}
+
+static void complete(struct block *bl, struct barrier *b)
+{
+    if (!b->expected) {
+        note_exited(bl, b);
+        san_exits_release(bl, &b->key[b->phase & 1]);
+    }
+    b->at.warp = NULL;
     b->result[0] = b->red_popc;
     b->result[1] = b->red_and;
     b->result[2] = b->red_or;
@@ -27,12 +50,14 @@ static void try_complete(struct block *bl, struct barrier *b)
     if (b->threads == 0 && b->arrived == 0)
         return;
     if (b->expected ? b->arrived >= b->expected : b->threads >= bl->nlive)
-        complete(b);
+        complete(bl, b);
 }
 
 static void cluster_try(struct cluster *c)
 {
     if (c->bar.threads && c->bar.threads >= c->nlive) {
+        for (uint32_t i = 0; i < c->nblocks; i++)
+            san_exits_release(&c->blocks[i], &c->bar.key[c->bar.phase & 1]);
         c->bar.threads = 0;
         c->bar.phase++;
     }
@@ -42,6 +67,7 @@ void barrier_exited(struct warp *w, uint32_t lanes)
 {
     struct block *b = w->block;
     struct cluster *c = b->cluster;
+    san_exit(w);
     for (uint32_t i = 0; i < ARRAY_LEN(b->bar); i++)
         try_complete(b, &b->bar[i]);
     c->nlive -= (uint32_t)__builtin_popcount(lanes);
@@ -63,17 +89,17 @@ static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 
 static int arrive(struct warp *w, const struct insn *in, struct barrier *b, uint32_t count)
 {
-    struct block *bl = w->block;
     uint32_t n = (uint32_t)__builtin_popcount(w->active);
     if (w->active != w->live && (in->flags & INSN_ALIGNED))
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
                     "barrier divergence: %u of the warp's %d threads execute this barrier", n,
                     __builtin_popcount(w->live));
-    if (!count && bl->nlive < bl->nthreads)
-        emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
-                    "barrier divergence: %u of the block's %u threads have exited and never reach "
-                    "this barrier",
-                    bl->nthreads - bl->nlive, bl->nthreads);
+    if (!b->at.warp || w->id < b->at.warp->id) {
+        b->at.warp = w;
+        b->at.frame = w->frame;
+        b->at.pc = in;
+        b->at.lane = (uint32_t)__builtin_ctz(w->active);
+    }
     if (b->threads && b->expected != count)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
                     "threads wait at this barrier with different thread counts (%u and %u)",

@@ -112,6 +112,22 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
+/* The clock does not advance: lanes of the warp that are still there make their next accesses before
+ * they arrive at the barrier, too. */
+void san_exit(struct warp *w)
+{
+    if (!w->launch->sanitize || !w->block->nlive)
+        return;
+    join(&w->block->san->exited, &w->san->vc);
+    w->block->san->any_exited = true;
+}
+
+void san_exits_release(struct block *b, const void *key)
+{
+    if (b->san && b->san->any_exited)
+        join(&find_obj(b, key, true)->vc, &b->san->exited);
+}
+
 void san_async_key(struct block *b, const void *key, uint32_t t)
 {
     struct hb_obj *o = find_obj(b, key, true);
@@ -319,7 +335,8 @@ void san_block_start(struct block *b)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
-    s->g_many = s->products = false;
+    s->g_many = s->products = s->any_exited = false;
+    memset(&s->exited, 0, sizeof s->exited);
     while (s->nblank)
         s->rmax[s->blank[--s->nblank].cell] = 0;
     while (s->nearly)

@@ -75,6 +75,8 @@ struct block_san {
         uint32_t cell, warp, lane, line;
     } blank[64];
     uint32_t nblank;
+    struct vclock exited; /* what exited threads did */
+    bool any_exited;
     uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory that a thread read;
                                                     the block depends on them from its next fence */
 };
