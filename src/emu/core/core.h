@@ -224,6 +224,9 @@ struct fragment {
     uint32_t ran;    /* slices since another fragment of the warp ran */
 };
 
+/* Instructions at which threads meet: barriers of the block; shuffles, votes and the like. */
+enum exits_kind { EXITS_BARRIER, EXITS_WARP, EXITS_KINDS };
+
 struct warp {
     char *base[4]; /* bases of operand codes: frame, constants, special registers of warp, block */
     uint32_t active; /* lanes that execute this instruction, after the guard */
@@ -253,6 +256,8 @@ struct warp {
     uint64_t call_bytes; /* memory of the frames of open calls */
     uint32_t strong;     /* strong loads and atomics since the last switch: many mean that it may be
                             spinning */
+    /* for exits.c, with the sanitizer: where each lane exited, and where it last met other threads */
+    uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
     bool unfair;         /* the last slice ended while other fragments waited for their turn */
 };
 
@@ -269,6 +274,7 @@ struct barrier {
         const struct insn *pc;
         uint32_t lane;
     } at;
+    uint32_t last_place, last_live; /* the last place and number of live threads that were checked */
     char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */
 };
 

@@ -301,3 +301,69 @@ int flow_build(struct flow *g, const struct ptx_func *f, struct arena *a, struct
     free(lp.size);
     return 0;
 }
+
+/* ---- paths ---------------------------------------------------------------------------------- */
+
+/* Sets to[b] for every block b that a path from block `from` reaches. `forward` leaves out back
+ * edges. No path goes through block `avoid`. */
+static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t avoid, uint8_t *to)
+{
+    uint32_t *work = xcalloc(g->n + 1, 4), n = 0;
+    memset(to, 0, g->n);
+    if (from != avoid) {
+        to[from] = 1;
+        work[n++] = from;
+    }
+    while (n) {
+        const struct flow_block *b = &g->blocks[work[--n]];
+        for (uint32_t k = 0; k < b->nsucc; k++) {
+            uint32_t s = b->succ[k];
+            if (to[s] || s == avoid || (forward && g->blocks[s].rank <= b->rank))
+                continue;
+            to[s] = 1;
+            work[n++] = s;
+        }
+    }
+    free(work);
+}
+
+/* Whether the block does something besides branching and returning, before instruction `end`. */
+static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint32_t from,
+                      uint32_t end)
+{
+    static const char *const idle[] = {"bra", "ret", "exit", "mov"};
+    for (uint32_t i = MAX(b->first, from); i < MIN(b->end, end) && i < f->insns.n; i++) {
+        bool works = true;
+        for (size_t k = 0; k < ARRAY_LEN(idle); k++)
+            works &= !str_eq(f->insns.items[i].op, idle[k]);
+        if (works)
+            return true;
+    }
+    return false;
+}
+
+bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
+                    uint32_t exit)
+{
+    uint32_t here = g->block_of[at], end = g->block_of[exit];
+    uint8_t *after = xcalloc(g->n, 1), *without = xcalloc(g->n, 1);
+    bool past = false;
+    if (since != FLOW_START) {
+        reach(g, g->block_of[since], true, NONE, after);
+        if (g->block_of[since] == here ? since >= at : !after[here])
+            goto out;
+    }
+    reach(g, here, true, NONE, after);
+    for (uint32_t b = 0; b < g->n && !past; b++) {
+        if (!after[b] || (b == here && !f->insns.items[at].guard))
+            continue;
+        if (!does_work(&g->blocks[b], f, b == here ? at + 1 : 0, b == end ? exit : UINT32_MAX))
+            continue;
+        reach(g, 0, false, b, without);
+        past = !without[end];
+    }
+out:
+    free(after);
+    free(without);
+    return past;
+}

@@ -252,6 +252,10 @@ struct launch {
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
+    struct went_past { /* answers of exits.c; guarded by emu->lock */
+        uint32_t since, at, exit;
+        bool answer;
+    } past[32];
     struct gsync *gsync;             /* the sanitizer's order between blocks */
     int gsync_used;                  /* atomic */
     bool turned;                     /* a repeated call: clusters run in another order */
@@ -340,6 +344,19 @@ int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
 int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
 void warp_exit_lanes(struct warp *w, uint32_t lanes);
+
+/* ---- lanes that have exited (exits.c) ------------------------------------------------------- */
+
+void exits_start(struct warp *w);
+/* The active lanes have executed pc together with the others that it waits for. */
+void exits_met(struct warp *w, enum exits_kind kind, const struct insn *pc);
+void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
+/* Returns those of `lanes` that have exited and went past an instruction without executing it,
+ * though they did work that comes after it. `place` is exits_place() of the instruction. */
+uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place);
+uint32_t exits_place(const struct warp *w, const struct insn *pc);
+/* The lanes that the warp had at its start: fewer than 32 at the end of a block. */
+uint32_t warp_lanes(const struct warp *w);
 
 /* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
 

@@ -146,6 +146,7 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes)
 {
     struct block *b = w->block;
     w->live &= ~lanes;
+    exits_left(w, lanes, w->pc);
     for (struct frame *fr = w->frame, *up; fr; fr = up) {
         up = fr->caller;
         fr->mask &= ~lanes;

@@ -155,13 +155,13 @@ static void block_destroy(struct block *b)
 
 static void warp_start(struct warp *w, const struct launch *l)
 {
-    uint32_t left = l->nthreads - w->id * WARP;
-    w->live = left >= WARP ? FULL : (1u << left) - 1;
+    w->live = warp_lanes(w);
     w->nfrags = 1;
     w->cur = 0;
     w->unfair = false;
     w->slices = 0;
     w->cluster_arrived = 0;
+    exits_start(w);
     w->call_bytes = 0;
     w->frame0->caller = NULL;
     w->frame0->mask = w->live;

@@ -14,25 +14,41 @@
 
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Notes that threads of the block exited without arriving at the phase that is complete now. */
-static void note_exited(const struct block *bl, const struct barrier *b)
+/* Reports threads that exited without arriving at the phase that is complete now: as a finding if
+ * they went past the barrier, as a note if they returned before it. */
+static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
-    if (!w || bl->nlive == bl->nthreads)
+    uint32_t past = 0;
+    if (!w || bl->nlive == bl->nthreads || !w->launch->sanitize)
         return;
     struct frame *was = w->frame;
-    w->frame = b->at.frame; /* emu_finding() looks for the source line there */
-    emu_finding(w, b->at.pc, (int)b->at.lane, FIND_NOTE, "barrier", -1, NULL,
-                "%u of the block's %u threads exited before this barrier: from sm_70 on it waits "
-                "only for the others",
-                bl->nthreads - bl->nlive, bl->nthreads);
+    w->frame = b->at.frame; /* the source line is looked up there */
+    uint32_t place = exits_place(w, b->at.pc);
+    if (b->last_place == place && b->last_live == bl->nlive)
+        goto out;
+    b->last_place = place;
+    b->last_live = bl->nlive;
+    for (uint32_t i = 0; i < bl->nwarps; i++)
+        past += (uint32_t)__builtin_popcount(exits_past(&bl->warps[i], FULL, EXITS_BARRIER, place));
+    if (past)
+        emu_finding(w, b->at.pc, (int)b->at.lane, FIND_BARRIER, "barrier", -1, NULL,
+                    "barrier divergence: %u of the block's %u threads never reach this barrier, "
+                    "although they execute code after it",
+                    past, bl->nthreads);
+    else
+        emu_finding(w, b->at.pc, (int)b->at.lane, FIND_NOTE, "barrier", -1, NULL,
+                    "%u of the block's %u threads exited before this barrier: from sm_70 on it "
+                    "waits only for the others",
+                    bl->nthreads - bl->nlive, bl->nthreads);
+out:
     w->frame = was;
 }
 
 static void complete(struct block *bl, struct barrier *b)
 {
     if (!b->expected) {
-        note_exited(bl, b);
+        check_exited(bl, b);
         san_exits_release(bl, &b->key[b->phase & 1]);
     }
     b->at.warp = NULL;
@@ -129,6 +145,7 @@ static int leave(struct warp *w, const struct insn *in, struct barrier *b, uint3
     else
         san_barrier_full(w, &b->key[phase & 1]);
     w->frags[w->cur].arrived = 0;
+    exits_met(w, EXITS_BARRIER, in);
     if (in->sub[0] == BAR_POPC) {
         uint32_t *d = opnd(w, in->o[0]);
         FOR_LANES(i, w)
