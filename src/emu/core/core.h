@@ -88,7 +88,7 @@ enum insn_flags {
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes of a member mask (core: shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
-    INSN_VARYING = 128  /* set and used by the core alone */
+    INSN_COMBINES = 128 /* combines the values of all lanes that its mask names (vote, redux) */
 };
 
 /* The class under which the counters count an instruction. */
@@ -256,9 +256,10 @@ struct warp {
     uint64_t call_bytes; /* memory of the frames of open calls */
     uint32_t strong;     /* strong loads and atomics since the last switch: many mean that it may be
                             spinning */
-    /* for exits.c, with the sanitizer: where each lane exited, and where it last met other threads */
+    /* for exits.c, with the sanitizer: where each lane exited, and where it last met other threads
+     */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
-    bool unfair;         /* the last slice ended while other fragments waited for their turn */
+    bool unfair; /* the last slice ended while other fragments waited for their turn */
 };
 
 struct barrier {
@@ -274,8 +275,9 @@ struct barrier {
         const struct insn *pc;
         uint32_t lane;
     } at;
-    uint32_t last_place, last_live; /* the last place and number of live threads that were checked */
-    char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */
+    uint32_t last_place,
+        last_live; /* the last place and number of live threads that were checked */
+    char key[2];   /* the sanitizer's keys are the addresses of these: even phases, odd phases */
 };
 
 struct block {

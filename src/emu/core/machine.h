@@ -252,15 +252,15 @@ struct launch {
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
-    struct went_past { /* answers of exits.c; guarded by emu->lock */
+    struct went_past {               /* answers of exits.c; guarded by emu->lock */
         uint32_t since, at, exit;
         bool answer;
     } past[32];
-    struct gsync *gsync;             /* the sanitizer's order between blocks */
-    int gsync_used;                  /* atomic */
-    bool turned;                     /* a repeated call: clusters run in another order */
-    uint8_t blank;    /* the value of each byte of registers and local memory before a write */
-    uint32_t nsample; /* 0: every cluster runs; else only those in `sample` */
+    struct gsync *gsync; /* the sanitizer's order between blocks */
+    int gsync_used;      /* atomic */
+    bool turned;         /* a repeated call: clusters run in another order */
+    uint8_t blank;       /* the value of each byte of registers and local memory before a write */
+    uint32_t nsample;    /* 0: every cluster runs; else only those in `sample` */
     uint32_t *sample;
     uint64_t enough_ns; /* time after which a sample of independent blocks stops growing; 0: none */
     uint32_t begun;     /* atomic: clusters begun */
@@ -362,6 +362,12 @@ uint32_t warp_lanes(const struct warp *w);
 
 /* undefined.c: call it before each instruction of a warp with marked registers. */
 void undef_step(struct warp *w, const struct insn *pc);
+/* undefined.c: call it in a shuffle, vote, match or reduction of a warp with marked registers, once
+ * all lanes are there. from[i] are the lanes whose values lane i gets. */
+void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[WARP]);
+/* undefined.c: the results of a shuffle are undefined in these lanes. Returns false if the caller
+ * must report it now, true if undefined.c reports it at the first use. */
+bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 /* Call it when the lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 /* A fence; scope 0 is the block, 1 the cluster, 2 the device. */

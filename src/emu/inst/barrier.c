@@ -6,8 +6,8 @@
  * that have not exited have arrived (so it is from sm_70 on). Threads that exited before count as
  * arrived: their accesses are ordered before the barrier, and a note says that they are missing. We
  * look at them when the phase is complete, because only then do we know, whatever the order of
- * warps, which threads will never arrive. A barrier with a count is complete when that many threads have
- * arrived; a warp counts as 32 threads even if it has fewer lanes.
+ * warps, which threads will never arrive. A barrier with a count is complete when that many threads
+ * have arrived; a warp counts as 32 threads even if it has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

@@ -2,6 +2,7 @@
  * bits.c - bit fields, permutes, population counts, dot products of bytes.
  */
 #include "base/util.h"
+#include "emu/core/bitops.h"
 #include "emu/core/lanes.h"
 #include "emu/core/machine.h"
 #include "emu/core/numeric.h"
@@ -44,41 +45,11 @@ UNARY(bfindamt_s32, uint32_t, uint32_t, find32(a, true, true))
 UNARY(bfindamt_u64, uint32_t, uint64_t, find64(a, false, true))
 UNARY(bfindamt_s64, uint32_t, uint64_t, find64(a, true, true))
 
-/* 32-bit forms use the low 8 bits of position and length, 64-bit forms use all bits. Bits beyond
- * the end of the operand are copies of the sign, or zero. */
-static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
-{
-    pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;
-    len = width == 64 ? MIN(len, 64u) : len & 0xff;
-    uint64_t sign = 0, r = 0;
-    uint32_t top = MIN(pos + len - 1, width - 1);
-    if (sg && len)
-        sign = a >> top & 1;
-    if (!len)
-        return 0;
-    r = pos < width ? (width == 64 ? a : (uint32_t)a) >> pos : 0;
-    uint32_t have = pos < width ? MIN(len, width - pos) : 0;
-    if (have < 64)
-        r &= (1ull << have) - 1;
-    if (sign && have < 64)
-        r |= ~0ull << have;
-    return r;
-}
 TERNARY(bfe_u32, uint32_t, uint32_t, uint32_t, uint32_t, bfe(a, b, c, 32, false))
 TERNARY(bfe_s32, uint32_t, uint32_t, uint32_t, uint32_t, bfe(a, b, c, 32, true))
 TERNARY(bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, bfe(a, b, c, 64, false))
 TERNARY(bfe_s64, uint64_t, uint64_t, uint32_t, uint32_t, bfe(a, b, c, 64, true))
 
-static inline uint64_t bfi(uint64_t a, uint64_t b, uint32_t pos, uint32_t len, uint32_t width)
-{
-    pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;
-    len = width == 64 ? MIN(len, 64u) : len & 0xff;
-    if (!len || pos >= width)
-        return b;
-    uint64_t mask = len >= 64 ? ~0ull : (1ull << len) - 1;
-    mask <<= pos;
-    return (b & ~mask) | ((a << pos) & mask);
-}
 #define BFI(bits, T)                                                       \
     static int bfi_##bits(struct warp *w, const struct insn *in)           \
     {                                                                      \
@@ -128,14 +99,6 @@ TERNARY(fns_32, uint32_t, uint32_t, uint32_t, int32_t, fns(a, b, c))
 
 /* ---- shf ------------------------------------------------------------------------------------ */
 
-static inline uint32_t shf_l(uint32_t lo, uint32_t hi, uint32_t n)
-{
-    return n == 0 ? hi : n > 31 ? lo : hi << n | lo >> (32 - n);
-}
-static inline uint32_t shf_r(uint32_t lo, uint32_t hi, uint32_t n)
-{
-    return n == 0 ? lo : n > 31 ? hi : lo >> n | hi << (32 - n);
-}
 TERNARY(shf_l_wrap, uint32_t, uint32_t, uint32_t, uint32_t, shf_l(a, b, c & 31))
 TERNARY(shf_l_clamp, uint32_t, uint32_t, uint32_t, uint32_t, shf_l(a, b, MIN(c, 32u)))
 TERNARY(shf_r_wrap, uint32_t, uint32_t, uint32_t, uint32_t, shf_r(a, b, c & 31))
@@ -143,43 +106,6 @@ TERNARY(shf_r_clamp, uint32_t, uint32_t, uint32_t, uint32_t, shf_r(a, b, MIN(c, 
 
 /* ---- prmt ----------------------------------------------------------------------------------- */
 
-static inline uint32_t byte_of(uint64_t v, uint32_t sel)
-{
-    uint32_t b = (uint32_t)(v >> (8 * (sel & 7))) & 0xff;
-    return sel & 8 ? (b & 0x80 ? 0xff : 0) : b;
-}
-static uint32_t permute(uint32_t a, uint32_t b, uint32_t c, uint8_t mode)
-{
-    uint64_t v = a | (uint64_t)b << 32;
-    uint32_t s = c & 3, r = 0;
-    for (uint32_t k = 0; k < 4; k++) {
-        uint32_t sel;
-        switch (mode) {
-        case 1: /* f4e */
-            sel = s + k;
-            break;
-        case 2: /* b4e */
-            sel = (s + 8 - k) & 7;
-            break;
-        case 3: /* rc8 */
-            sel = s;
-            break;
-        case 4: /* ecl */
-            sel = MAX(s, k);
-            break;
-        case 5: /* ecr */
-            sel = MIN(s, k);
-            break;
-        case 6: /* rc16 */
-            sel = (s & 1) * 2 + (k & 1);
-            break;
-        default:
-            sel = c >> (4 * k) & 15;
-        }
-        r |= byte_of(v, sel) << (8 * k);
-    }
-    return r;
-}
 static int exec_prmt(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]);
@@ -206,20 +132,6 @@ static int decode_prmt(struct decoder *d, const struct ptx_insn *p, struct insn 
 }
 
 /* ---- lop3 ----------------------------------------------------------------------------------- */
-
-static inline uint32_t lut3(uint32_t a, uint32_t b, uint32_t c, uint32_t lut)
-{
-    uint32_t r = 0;
-    r |= lut & 0x01 ? ~a & ~b & ~c : 0;
-    r |= lut & 0x02 ? ~a & ~b & c : 0;
-    r |= lut & 0x04 ? ~a & b & ~c : 0;
-    r |= lut & 0x08 ? ~a & b & c : 0;
-    r |= lut & 0x10 ? a & ~b & ~c : 0;
-    r |= lut & 0x20 ? a & ~b & c : 0;
-    r |= lut & 0x40 ? a & b & ~c : 0;
-    r |= lut & 0x80 ? a & b & c : 0;
-    return r;
-}
 
 static int exec_lop3(struct warp *w, const struct insn *in)
 {

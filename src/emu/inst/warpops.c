@@ -4,26 +4,54 @@
  *
  * Each instruction names the lanes that take part. It executes once all of them have reached it;
  * fragments at the same instruction merge while they wait. It does not wait for lanes that exited.
+ *
+ * A lane that takes no part is one that has exited, that does not execute the instruction, or that
+ * the reader's mask does not name. Votes, matches and reductions leave such lanes out. A shuffle
+ * that reads one gets an undefined value: a finding if the kernel uses it.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* Returns 0 if all lanes that the mask operand names are active, EX_WAIT if some have not arrived
- * yet. */
-static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
+/* Reports lanes that execute the instruction together, name each other, and have different
+ * masks. */
+static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
-    const uint32_t *m = opnd(w, mask_code);
-    uint32_t need = 0;
-    if (w->active == FULL)
-        need = m[0];
-    else
-        FOR_LANES(i, w)
-    need |= m[i];
-    uint32_t missing = need & w->live & ~w->active, unnamed = 0;
-    if (missing && !emu_stuck(w))
-        return EX_WAIT;
+    FOR_LANES(i, w)
+    for (uint32_t k = m[i] & w->active; k; k &= k - 1) {
+        uint32_t j = (uint32_t)__builtin_ctz(k);
+        if (m[j] == m[i])
+            continue;
+        emu_finding(w, in, (int)i, FIND_BARRIER, "warp", -1, NULL,
+                    "lane %u names lane %u in its mask 0x%08x, but lane %u executes this "
+                    "instruction with another mask, 0x%08x",
+                    i, j, m[i], j, m[j]);
+        return;
+    }
+}
+
+/* Reports lanes that are named in the mask and have exited. An instruction does not wait for them:
+ * votes, matches and reductions leave them out. A lane that returned early may be named. */
+static void check_exited(struct warp *w, const struct insn *in, uint32_t gone, bool counts)
+{
+    uint32_t past = exits_past(w, gone, EXITS_WARP, exits_place(w, in));
+    if (past)
+        emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "warp", -1, NULL,
+                    "lanes 0x%08x are named in the mask but never execute this instruction, "
+                    "although they execute code after it",
+                    past);
+    else if (counts)
+        emu_finding(w, in, __builtin_ctz(w->active), FIND_NOTE, "warp", -1, NULL,
+                    "lanes 0x%08x are named in the mask but exited before: the result leaves them "
+                    "out",
+                    gone);
+}
+
+static void check_lanes(struct warp *w, const struct insn *in, const uint32_t *m, uint32_t need,
+                        uint32_t missing, bool uniform)
+{
+    uint32_t unnamed = 0, gone = need & ~w->live & warp_lanes(w);
     FOR_LANES(i, w)
     unnamed |= ~m[i] & 1u << i;
     if (unnamed)
@@ -34,6 +62,35 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "warp", -1, NULL,
                     "lanes 0x%08x are named in the mask but never execute this instruction",
                     missing);
+    if (!uniform)
+        check_masks(w, in, m);
+    if (gone)
+        check_exited(w, in, gone, in->flags & INSN_COMBINES);
+}
+
+/* Returns 0 if all lanes that the mask operand names are active, EX_WAIT if some have not arrived
+ * yet. */
+static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
+{
+    const uint32_t *m = opnd(w, mask_code);
+    uint32_t need = 0, all = FULL;
+    if (w->active == FULL)
+        for (uint32_t i = 0; i < WARP; i++) {
+            need |= m[i];
+            all &= m[i];
+        }
+    else
+        FOR_LANES(i, w)
+        {
+            need |= m[i];
+            all &= m[i];
+        }
+    uint32_t missing = need & w->live & ~w->active;
+    if (missing && !emu_stuck(w))
+        return EX_WAIT;
+    if (w->launch->sanitize && (need != all || need != w->active))
+        check_lanes(w, in, m, need, missing, need == all);
+    exits_met(w, EXITS_WARP, in);
     san_warp_sync(w, need);
     return 0;
 }
@@ -49,11 +106,50 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
+/* Says that these lanes read lanes which take no part in the shuffle. */
+static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
+                          const uint32_t *from, const uint32_t *m)
+{
+    char text[200];
+    uint32_t i = (uint32_t)__builtin_ctz(lanes), j = from[i];
+    const char *why = !(m[i] >> j & 1)            ? "its mask does not name"
+                      : !(warp_lanes(w) >> j & 1) ? "is past the end of the block"
+                      : !(w->live >> j & 1)       ? "has exited"
+                                                  : "does not execute it";
+    snprintf(text, sizeof text,
+             "the value that this shuffle gives lane %u is undefined, and the kernel uses it: lane "
+             "%u reads lane %u, which %s",
+             i, i, j, why);
+    if (!undef_absent(w, in, lanes, text))
+        emu_finding(w, in, (int)i, FIND_NOTE, "warp", -1, NULL,
+                    "lane %u reads lane %u, which %s: the result is undefined", i, j, why);
+}
+
+/* Passes the marks of undefined values on, from one lane to another. */
+static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *from)
+{
+    uint32_t sets[WARP] = {0};
+    FOR_LANES(i, w)
+    sets[i] = 1u << from[i];
+    undef_exchange(w, in, sets);
+}
+
+/* The same for an instruction in which lanes combine the values of all lanes of their mask. */
+static void combine_marks(struct warp *w, const struct insn *in, const uint32_t *m)
+{
+    uint32_t sets[WARP] = {0};
+    if (!w->undef)
+        return;
+    FOR_LANES(i, w)
+    sets[i] = m[i] & w->active;
+    undef_exchange(w, in, sets);
+}
+
 static int exec_shfl(struct warp *w, const struct insn *in)
 {
     GATHER(4);
-    uint32_t *d = opnd(w, in->o[0]), src[WARP], valid = 0;
-    const uint32_t *b = opnd(w, in->o[2]), *c = opnd(w, in->o[3]);
+    uint32_t *d = opnd(w, in->o[0]), src[WARP], from[WARP], valid = 0, absent = 0;
+    const uint32_t *b = opnd(w, in->o[2]), *c = opnd(w, in->o[3]), *m = opnd(w, in->o[4]);
     memcpy(src, opnd(w, in->o[1]), sizeof src);
     FOR_LANES(i, w)
     {
@@ -78,12 +174,18 @@ static int exec_shfl(struct warp *w, const struct insn *in)
             ok = j <= max;
         }
         /* the value of a lane that takes no part is undefined: we use all ones */
-        uint32_t from = ok ? (uint32_t)j & 31 : i;
-        d[i] = w->active >> from & 1 ? src[from] : UINT32_MAX;
+        from[i] = ok ? (uint32_t)j & 31 : i;
+        bool there = from[i] == i || (w->active & m[i]) >> from[i] & 1;
+        d[i] = there ? src[from[i]] : UINT32_MAX;
         valid |= (uint32_t)ok << i;
+        absent |= (uint32_t)!there << i;
     }
     if (in->nv)
         set_pred(w, in->v[0], valid);
+    if (__builtin_expect(w->undef != NULL, 0))
+        pass_marks(w, in, from);
+    if (absent && w->launch->sanitize)
+        report_absent(w, in, absent, from, m);
     return EX_NEXT;
 }
 
@@ -123,6 +225,7 @@ static int exec_vote(struct warp *w, const struct insn *in)
 {
     GATHER(2);
     const uint32_t *m = opnd(w, in->o[2]);
+    combine_marks(w, in, m);
     uint32_t p = opnd_pred(w, in->o[1]) ^ (in->sub[1] ? FULL : 0), bits = 0;
     uint32_t *d = in->sub[0] == VOTE_BALLOT ? opnd(w, in->o[0]) : NULL;
     FOR_LANES(i, w)
@@ -149,7 +252,7 @@ static int decode_vote(struct decoder *d, const struct ptx_insn *p, struct insn 
         return dec_unsupported(d, p);
     in->exec = exec_vote;
     in->kind = CK_SHUFFLE;
-    in->flags |= INSN_SYNCWARP;
+    in->flags |= INSN_SYNCWARP | INSN_COMBINES;
     in->sub[0] = 255;
     for (uint8_t i = 0; i < 4; i++)
         if (ptx_has(p, modes[i]))
@@ -172,6 +275,7 @@ static int exec_match(struct warp *w, const struct insn *in)
     const uint32_t *m = opnd(w, in->o[2]), *a32 = opnd(w, in->o[1]);
     const uint64_t *a64 = opnd(w, in->o[1]);
     bool wide = in->sub[1];
+    combine_marks(w, in, m);
     FOR_LANES(i, w)
     {
         uint32_t mask = m[i] & w->active, same = 0;
@@ -200,7 +304,7 @@ static int decode_match(struct decoder *d, const struct ptx_insn *p, struct insn
         return dec_unsupported(d, p);
     in->exec = exec_match;
     in->kind = CK_SHUFFLE;
-    in->flags |= INSN_SYNCWARP;
+    in->flags |= INSN_SYNCWARP | INSN_COMBINES;
     in->sub[0] = ptx_has(p, "all");
     in->sub[1] = t == PT_B64;
     if (p->ops[0].pair) {
@@ -251,6 +355,7 @@ static int exec_redux(struct warp *w, const struct insn *in)
     uint32_t *d = opnd(w, in->o[0]), src[WARP];
     const uint32_t *m = opnd(w, in->o[2]);
     memcpy(src, opnd(w, in->o[1]), sizeof src);
+    combine_marks(w, in, m);
     FOR_LANES(i, w)
     {
         uint32_t mask = m[i] & w->active, acc = 0;
@@ -274,7 +379,7 @@ static int decode_redux(struct decoder *d, const struct ptx_insn *p, struct insn
     enum ptx_type t = ptx_last_type(p);
     in->exec = exec_redux;
     in->kind = CK_SHUFFLE;
-    in->flags |= INSN_SYNCWARP;
+    in->flags |= INSN_SYNCWARP | INSN_COMBINES;
     in->sub[0] = 255;
     for (size_t i = 0; i < ARRAY_LEN(ops); i++)
         if (ptx_has(p, ops[i]))

@@ -334,6 +334,16 @@ static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
     }
 }
 
+/* Takes back set_init for the bytes of this store that are undefined. */
+static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
+{
+    for (uint64_t bad = undef_stored(w, pc, lane); bad; bad &= bad - 1) {
+        uint64_t o = addr - GLOBAL_BASE + (uint32_t)__builtin_ctzll(bad);
+        __atomic_fetch_and(&w->launch->emu->mem.init[o / 8], (uint8_t) ~(1u << o % 8),
+                           __ATOMIC_RELAXED);
+    }
+}
+
 static bool watched(const struct alloc *a)
 {
     return a->role != JOB_INPUT;
@@ -400,7 +410,8 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint32_t sh = w->launch->gmem_shift;
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
-    if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc))
+    if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc) ||
+        (w->undef && (access & MEM_WRITE))) /* it may store undefined bytes */
         return false;
     a->dirty = true;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
@@ -596,6 +607,7 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     if ((access & MEM_WRITE) && a->shadowed) {
         note_store(a, pc);
         set_init(m, addr, n);
+        unset_init(w, pc, lane, addr);
     }
 }
 

@@ -112,8 +112,8 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* The clock does not advance: lanes of the warp that are still there make their next accesses before
- * they arrive at the barrier, too. */
+/* The clock does not advance: lanes of the warp that are still there make their next accesses
+ * before they arrive at the barrier, too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)
@@ -335,6 +335,7 @@ void san_block_start(struct block *b)
         memset(s->pend, 0, b->smem_bytes / 16 + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
+    undef_shared_reset(b, false);
     s->g_many = s->products = s->any_exited = false;
     memset(&s->exited, 0, sizeof s->exited);
     while (s->nblank)
@@ -364,6 +365,7 @@ void san_block_destroy(struct block *b)
         free(b->warps[i].san->undef);
         free(b->warps[i].san);
     }
+    undef_shared_reset(b, true);
     free(s->g_pending);
     free(s->wclock);
     free(s->wwho);

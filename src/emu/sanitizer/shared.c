@@ -261,7 +261,7 @@ static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
     uint64_t bits = 0;
     for (uint32_t k = 0; k < MIN(n, 64u); k++)
         bits |= (uint64_t)(s->wclock[(off + k) >> s->shift] < s->base) << k;
-    return bits;
+    return bits | (s->copying ? undef_shared_copies(s, off, n) : 0);
 }
 
 static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
@@ -269,6 +269,8 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
 {
     struct block_san *s = b->san;
     uint32_t insn = who_insn(who_of(w, pc, lane, 0));
+    if (s->copying)
+        undef_shared_load(w, pc, lane, s, off, n, access);
     for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
@@ -389,6 +391,8 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
     if (access & MEM_WRITE)
         check_write(w, pc, lane, b, off, n, access);
     record(w, b, off, n, access, who_of(w, pc, lane, access));
+    if ((access & MEM_WRITE) && b->san->copying)
+        undef_shared_stored(w, pc, lane, b, off, n);
 }
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
@@ -479,7 +483,7 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
     struct block_san *s = w->block->san;
     if (!s)
         return true;
-    if (access & (MEM_ATOMIC | MEM_STRONG))
+    if ((access & (MEM_ATOMIC | MEM_STRONG)) || s->copying)
         return false;
     uint32_t cells = MAX(n >> s->shift, 1u), who = who_of(w, pc, 0, access);
     FOR_LANES(i, w)
@@ -559,6 +563,8 @@ void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *ke
         s->top = MAX(s->top, t);
         san_async_key(b, key, t);
     }
+    if (s->copying)
+        undef_shared_clear(s, off, n);
     for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
         s->wclock[c] = t;
         s->wwho[c] = WHO_ASYNC;

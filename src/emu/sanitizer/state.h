@@ -75,6 +75,10 @@ struct block_san {
         uint32_t cell, warp, lane, line;
     } blank[64];
     uint32_t nblank;
+    uint8_t *copies; /* per byte: 1 + index in origins of an undefined value copied there, or 0 */
+    struct undef_read *origins;
+    uint32_t norigins;
+    bool copying;         /* this block has copied undefined bytes */
     struct vclock exited; /* what exited threads did */
     bool any_exited;
     uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory that a thread read;
@@ -130,11 +134,26 @@ void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
 
-/* undefined.c: call it when this lane loads n bytes. The bytes whose bit is set in `bad` were never
- * written. Returns false if the caller must report the load now, true if undefined.c reports it at
- * its first use. */
+/* ---- undefined.c ---------------------------------------------------------------------------- */
+
+/* Call it when this lane loads n bytes. The bytes whose bit is set in `bad` were never written.
+ * Returns false if the caller must report the load now, true if undefined.c reports it at its first
+ * use. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
+/* Stores copy undefined bytes. While block_san.copying is set, call undef_shared_stored after a
+ * store to shared memory, undef_shared_clear after an asynchronous write, and undef_shared_load at
+ * a load. undef_shared_copies says which bytes are undefined copies. */
+void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                         uint32_t off, uint32_t n);
+void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n);
+uint64_t undef_shared_copies(const struct block_san *s, uint32_t off, uint32_t n);
+void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, struct block_san *s,
+                       uint32_t off, uint32_t n, uint32_t access);
+/* Forgets the copies when a block starts; frees them if `release`. */
+void undef_shared_reset(struct block *b, bool release);
+/* Which bytes of the store under way are undefined; the caller marks them as unwritten. */
+uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane);
 
 /* shared.c */
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,

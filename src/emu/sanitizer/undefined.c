@@ -1,152 +1,480 @@
 /*
- * undefined.c - follows unwritten values from the load that read them to their first use.
+ * undefined.c - follows undefined values from the instruction that made them to their first use.
  *
- * A kernel may load unwritten memory, such as the edge of a tile or the rest of a vector, as long
- * as it does not use the value. So we do not report such a load at once: we mark its destination
- * registers, lane by lane, and arithmetic passes the marks on. We report the load at the first use
- * of a marked value. A use is: the kernel stores the value; the value decides a branch or a
- * predicated instruction; it is part of an address; or it reaches an instruction that is not plain
- * arithmetic of one lane (shuffles, votes, tensor cores).
+ * A kernel may load unwritten memory, such as the edge of a tile or the padding of a structure, as
+ * long as it does not use the value. The same holds for a shuffle that reads a lane which takes no
+ * part. So we do not report such an instruction at once: we mark the undefined bits of its
+ * destination registers, lane by lane, and arithmetic passes the marks on (undefined_bits.c). We
+ * report the instruction at the first use of a marked bit. A use is: the value becomes part of an
+ * output; it decides a branch or a predicated instruction; it is part of an address; or it reaches
+ * an instruction whose result we do not follow (atomics, tensor cores).
  *
- * Two things do not count as a use. One is a select or a condition whose result does not depend on
- * the marked part. The other is a plain copy of a partly written word to shared or local memory,
- * because copying a structure copies its padding. The copy then counts as written.
+ * Copying is not a use. A store of marked bytes to shared or local memory, or to a workspace, marks
+ * these bytes of memory, and a load marks its registers again. A shuffle passes marks between
+ * lanes. A vote, match or reduction of marked values has marked results.
  *
  * We follow only registers of the entry. We report other loads at once: those in other functions,
  * and those for which the tables here have no room.
  */
+#include "emu/sanitizer/undefined.h"
+
 #include "base/util.h"
-#include "emu/sanitizer/state.h"
 
-enum { MAX_REGS = 64, MAX_READS = 16 };
+enum { MAX_REGS = 128, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
+/* The instruction that made an undefined value. */
 struct undef_read {
+    struct warp *warp;
     const struct insn *pc;
+    enum finding_kind kind;
     uint32_t lane;
     const char *object;
     int64_t index;
     char text[256];
 };
 
-struct undef {
-    uint32_t nregs, nreads;
-    struct {
-        const struct ptx_var *var;
-        uint32_t lanes, read; /* read: index of the load that the mark came from */
-        bool in_part; /* the value is still as loaded, and some of its bytes had been written */
-    } reg[MAX_REGS];
-    struct undef_read read[MAX_READS];
+struct reg_mark {
+    const struct ptx_var *var;
+    uint32_t lanes; /* with undefined bits */
+    uint64_t bits[WARP];
+    uint8_t read[WARP]; /* index of the instruction that made them */
 };
 
-static uint32_t lanes_of(const struct undef *u, const struct ptx_var *var)
+struct undef {
+    uint32_t nregs, nreads, nlocal;
+    struct reg_mark reg[MAX_REGS];
+    struct undef_read read[MAX_READS];
+    struct { /* an undefined byte of local memory */
+        uint64_t addr;
+        uint8_t lane, read;
+    } local[MAX_LOCAL];
+    const struct insn *store; /* the store under way, if it stores undefined bytes */
+    uint64_t store_bad[WARP]; /* bit k: byte k is undefined */
+    uint8_t store_read[WARP];
+};
+
+static uint64_t low_bits(uint32_t n)
 {
-    uint32_t lanes = 0;
+    return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+/* ---- marks ---------------------------------------------------------------------------------- */
+
+static struct reg_mark *find_mark(struct undef *u, const struct ptx_var *var)
+{
     for (uint32_t i = 0; i < u->nregs; i++)
-        lanes |= u->reg[i].var == var ? u->reg[i].lanes : 0;
-    return lanes;
+        if (u->reg[i].var == var)
+            return &u->reg[i];
+    return NULL;
+}
+
+static uint32_t lanes_of(struct undef *u, const struct ptx_var *var)
+{
+    const struct reg_mark *m = find_mark(u, var);
+    return m ? m->lanes : 0;
+}
+
+static uint64_t bits_of(struct undef *u, const struct ptx_var *var, uint32_t lane)
+{
+    const struct reg_mark *m = find_mark(u, var);
+    return m && (m->lanes >> lane & 1) ? m->bits[lane] : 0;
 }
 
 static void unmark(struct undef *u, const struct ptx_var *var, uint32_t lanes)
 {
-    for (uint32_t i = 0; i < u->nregs;) {
-        if (u->reg[i].var == var)
-            u->reg[i].lanes &= ~lanes;
-        if (u->reg[i].lanes)
-            i++;
-        else
-            u->reg[i] = u->reg[--u->nregs];
-    }
+    struct reg_mark *m = find_mark(u, var);
+    if (!m)
+        return;
+    m->lanes &= ~lanes;
+    if (!m->lanes)
+        *m = u->reg[--u->nregs];
 }
 
-static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lanes, uint32_t read,
-                 bool in_part)
+/* Replaces the mark of one lane's register. Returns false if there is no room. */
+static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
+                 uint32_t read)
 {
-    for (uint32_t i = 0; i < u->nregs; i++)
-        if (u->reg[i].var == var && u->reg[i].read == read) {
-            u->reg[i].lanes |= lanes;
-            u->reg[i].in_part = u->reg[i].in_part && in_part;
-            return true;
-        }
-    if (u->nregs == MAX_REGS)
-        return false;
-    u->reg[u->nregs].var = var;
-    u->reg[u->nregs].lanes = lanes;
-    u->reg[u->nregs].in_part = in_part;
-    u->reg[u->nregs++].read = read;
+    bits &= low_bits(ptx_type_bits(var->type));
+    if (!bits) {
+        unmark(u, var, 1u << lane);
+        return true;
+    }
+    struct reg_mark *m = find_mark(u, var);
+    if (!m) {
+        if (u->nregs == MAX_REGS)
+            return false;
+        m = &u->reg[u->nregs++];
+        m->var = var;
+        m->lanes = 0;
+    }
+    m->lanes |= 1u << lane;
+    m->bits[lane] = bits;
+    m->read[lane] = (uint8_t)read;
     return true;
 }
 
-/* Reports the load and removes all marks that came from it, so that it is reported once. */
-static void report(struct warp *w, struct undef *u, uint32_t read)
+static void unmark_local(struct undef *u, uint32_t lane, uint64_t addr, uint64_t n)
 {
-    const struct undef_read *r = &u->read[read];
-    emu_finding(w, r->pc, (int)r->lane, FIND_UNINIT, r->object, r->index, NULL, "%s", r->text);
-    for (uint32_t i = 0; i < u->nregs;)
-        if (u->reg[i].read == read)
-            u->reg[i] = u->reg[--u->nregs];
+    for (uint32_t i = 0; i < u->nlocal;)
+        if (u->local[i].lane == lane && u->local[i].addr - addr < n)
+            u->local[i] = u->local[--u->nlocal];
         else
             i++;
 }
 
-static void report_var(struct warp *w, struct undef *u, const struct ptx_var *var, uint32_t lanes)
+static void tidy(struct warp *w, struct undef *u)
 {
-    for (uint32_t i = 0; i < u->nregs;)
-        if (u->reg[i].var == var && (u->reg[i].lanes & lanes)) {
-            report(w, u, u->reg[i].read);
-            i = 0;
-        } else {
-            i++;
-        }
+    if (!u->nregs && !u->nlocal) {
+        u->nreads = 0;
+        w->undef = NULL;
+    }
 }
 
-/* Calls fn for every register of an operand. */
-typedef void (*each_fn)(void *arg, const struct ptx_var *var);
-static void each_reg(const struct ptx_opnd *o, each_fn fn, void *arg)
+/* ---- reports -------------------------------------------------------------------------------- */
+
+/* Reports the instruction and removes all marks that came from it, so that it is reported once. */
+static void report(struct undef *u, uint32_t read)
+{
+    const struct undef_read *r = &u->read[read];
+    struct frame *was = r->warp->frame;
+    r->warp->frame = r->warp->frame0; /* the source line is looked up there */
+    emu_finding(r->warp, r->pc, (int)r->lane, r->kind, r->object, r->index, NULL, "%s", r->text);
+    r->warp->frame = was;
+    for (uint32_t i = 0; i < u->nregs;) {
+        struct reg_mark *m = &u->reg[i];
+        for (uint32_t k = 0; k < WARP; k++)
+            if ((m->lanes >> k & 1) && m->read[k] == read)
+                m->lanes &= ~(1u << k);
+        if (m->lanes)
+            i++;
+        else
+            *m = u->reg[--u->nregs];
+    }
+    for (uint32_t i = 0; i < u->nlocal;)
+        if (u->local[i].read == read)
+            u->local[i] = u->local[--u->nlocal];
+        else
+            i++;
+}
+
+static void report_var(struct undef *u, const struct ptx_var *var, uint32_t lanes)
+{
+    struct reg_mark *m;
+    while ((m = find_mark(u, var)) && (m->lanes & lanes))
+        report(u, m->read[__builtin_ctz(m->lanes & lanes)]);
+}
+
+/* Reports the uses of all registers of an operand. */
+static void report_operand(struct undef *u, const struct ptx_opnd *o, uint32_t lanes)
 {
     if ((o->kind == PO_REG || o->kind == PO_ADDR) && o->var)
-        fn(arg, o->var);
+        report_var(u, o->var, lanes);
     for (uint32_t i = 0; o->kind != PO_TARGETS && o->list && i < o->n; i++)
-        each_reg(&o->list[i], fn, arg);
+        report_operand(u, &o->list[i], lanes);
     if (o->pair)
-        each_reg(o->pair, fn, arg);
+        report_operand(u, o->pair, lanes);
 }
 
-struct step {
-    struct warp *w;
-    struct undef *u;
-    uint32_t lanes; /* that execute */
-    uint32_t marked;
+static uint32_t marked_lanes(struct undef *u, const struct ptx_opnd *o)
+{
+    uint32_t lanes = 0;
+    if ((o->kind == PO_REG || o->kind == PO_ADDR) && o->var)
+        lanes |= lanes_of(u, o->var);
+    for (uint32_t i = 0; o->kind != PO_TARGETS && o->list && i < o->n; i++)
+        lanes |= marked_lanes(u, &o->list[i]);
+    return lanes | (o->pair ? marked_lanes(u, o->pair) : 0);
+}
+
+static uint32_t read_of(struct undef *u, const struct ptx_opnd *o, uint32_t lane)
+{
+    const struct reg_mark *m = o->kind == PO_REG && o->var ? find_mark(u, o->var) : NULL;
+    if (m && (m->lanes >> lane & 1))
+        return m->read[lane];
+    for (uint32_t i = 0; o->kind == PO_VEC && i < o->n; i++)
+        if (marked_lanes(u, &o->list[i]) >> lane & 1)
+            return read_of(u, &o->list[i], lane);
+    return UINT32_MAX;
+}
+
+/* ---- new marks ------------------------------------------------------------------------------ */
+
+/* Finds or adds the record of an instruction that makes undefined values. NULL if there is no
+ * room. */
+static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
+{
+    struct undef *u = w->san->undef;
+    if (!u)
+        u = w->san->undef = xcalloc(1, sizeof *u);
+    if (!w->undef)
+        u->nregs = u->nreads = u->nlocal = 0;
+    for (*read = 0; *read < u->nreads; ++*read)
+        if (u->read[*read].pc == r->pc)
+            break;
+    if (*read == MAX_READS)
+        return NULL;
+    if (*read == u->nreads)
+        u->read[u->nreads++] = *r;
+    return u;
+}
+
+/* Marks the registers of a load: bit k of `bad` is set if byte k is undefined. */
+static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane, uint32_t n,
+                        uint64_t bad, uint32_t read)
+{
+    const struct ptx_opnd *to = &p->ops[0];
+    uint32_t count = to->kind == PO_VEC ? to->n : 1, size = n / MAX(count, 1u);
+    bool sign = ptx_is_signed(ptx_last_type(p));
+    for (uint32_t k = 0; k < count; k++) {
+        const struct ptx_opnd *o = to->kind == PO_VEC ? &to->list[k] : to;
+        uint64_t bytes = bad >> (k * size) & low_bits(size), bits = 0;
+        if (o->kind != PO_REG || !bytes)
+            continue;
+        for (uint32_t i = 0; i < MIN(size, 8u); i++)
+            bits |= bytes >> i & 1 ? UINT64_C(0xff) << (8 * i) : 0;
+        if (bytes >> 8) /* a register of 128 bits */
+            bits = UINT64_MAX;
+        if (sign && size < 8 && bits >> (8 * size - 1))
+            bits |= ~low_bits(8 * size);
+        if (!mark(u, o->var, lane, bits, read))
+            return false;
+    }
+    return true;
+}
+
+static bool can_follow(const struct warp *w, const struct ptx_insn *p, const char *op)
+{
+    return str_eq(p->op, op) && p->nops && w->frame == w->frame0;
+}
+
+static bool follow_load(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n,
+                        uint64_t bad, const struct undef_read *r)
+{
+    const struct ptx_insn *p = insn_src(w, pc);
     uint32_t read;
-    bool whole; /* some marked register is not in_part */
-    bool full;
-};
+    struct undef *u = can_follow(w, p, "ld") ? begin_read(w, r, &read) : NULL;
+    if (!u)
+        return false;
+    w->undef = u;
+    return mark_loaded(u, p, lane, n, bad, read);
+}
 
-static void add_marks(void *arg, const struct ptx_var *var)
+bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
+                const char *object, int64_t index, const char *text)
 {
-    struct step *s = arg;
-    for (uint32_t i = 0; i < s->u->nregs; i++)
-        if (s->u->reg[i].var == var && (s->u->reg[i].lanes & s->lanes)) {
-            s->marked |= s->u->reg[i].lanes & s->lanes;
-            s->read = s->u->reg[i].read;
-            s->whole = s->whole || !s->u->reg[i].in_part;
+    struct undef_read r = {
+        .warp = w, .pc = pc, .kind = FIND_UNINIT, .lane = lane, .object = object, .index = index};
+    snprintf(r.text, sizeof r.text, "%s", text);
+    return follow_load(w, pc, lane, n, bad, &r);
+}
+
+bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text)
+{
+    const struct ptx_insn *p = insn_src(w, pc);
+    struct undef_read r = {.warp = w,
+                           .pc = pc,
+                           .kind = FIND_BARRIER,
+                           .lane = (uint32_t)__builtin_ctz(lanes),
+                           .object = "warp",
+                           .index = -1};
+    uint32_t read;
+    snprintf(r.text, sizeof r.text, "%s", text);
+    struct undef *u =
+        can_follow(w, p, "shfl") && p->ops[0].kind == PO_REG ? begin_read(w, &r, &read) : NULL;
+    if (!u)
+        return false;
+    w->undef = u;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (!mark(u, p->ops[0].var, (uint32_t)__builtin_ctz(m), UINT64_MAX, read))
+            return false;
+    return true;
+}
+
+/* ---- copies in memory ----------------------------------------------------------------------- */
+
+/* Notes which bytes of shared memory this store leaves undefined. */
+void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
+                         uint32_t off, uint32_t n)
+{
+    struct undef *u = w->undef;
+    struct block_san *s = b->san;
+    uint64_t bad = u && u->store == pc ? u->store_bad[lane] : 0;
+    uint8_t origin = 0;
+    if (bad) {
+        const struct undef_read *r = &u->read[u->store_read[lane]];
+        while (origin < s->norigins && s->origins[origin].pc != r->pc)
+            origin++;
+        if (origin == MAX_ORIGINS)
+            bad = 0;
+        else if (origin == s->norigins)
+            s->origins[s->norigins++] = *r;
+    }
+    for (uint32_t k = 0; k < n && off + k < b->smem_bytes; k++)
+        s->copies[off + k] = bad >> k & 1 ? (uint8_t)(origin + 1) : 0;
+}
+
+void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n)
+{
+    memset(s->copies + off, 0, n);
+}
+
+uint64_t undef_shared_copies(const struct block_san *s, uint32_t off, uint32_t n)
+{
+    uint64_t bad = 0;
+    for (uint32_t k = 0; k < MIN(n, 64u); k++)
+        bad |= (uint64_t)(s->copies[off + k] != 0) << k;
+    return bad;
+}
+
+void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, struct block_san *s,
+                       uint32_t off, uint32_t n, uint32_t access)
+{
+    uint64_t bad = undef_shared_copies(s, off, n);
+    if (!bad)
+        return;
+    const struct undef_read *r = &s->origins[s->copies[off + (uint32_t)__builtin_ctzll(bad)] - 1];
+    if (!(access & MEM_WRITE) && follow_load(w, pc, lane, n, bad, r))
+        return;
+    struct frame *was = r->warp->frame;
+    r->warp->frame = r->warp->frame0;
+    emu_finding(r->warp, r->pc, (int)r->lane, r->kind, r->object, r->index, NULL, "%s", r->text);
+    r->warp->frame = was;
+}
+
+void undef_shared_reset(struct block *b, bool release)
+{
+    struct block_san *s = b->san;
+    if (release) {
+        free(s->copies);
+        free(s->origins);
+    } else if (s->copying) {
+        memset(s->copies, 0, b->smem_bytes);
+        s->norigins = 0;
+        s->copying = false;
+    }
+}
+
+uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane)
+{
+    return w->undef && w->undef->store == pc ? w->undef->store_bad[lane] : 0;
+}
+
+/* The undefined bytes of what this lane stores. */
+static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const struct insn *in,
+                             uint32_t lane)
+{
+    const struct ptx_opnd *from = &p->ops[1];
+    uint32_t count = from->kind == PO_VEC ? from->n : 1, size = in->sub[1];
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct ptx_opnd *o = from->kind == PO_VEC ? &from->list[k] : from;
+        uint64_t bits = o->kind == PO_REG ? bits_of(u, o->var, lane) : 0;
+        for (uint32_t i = 0; bits && i < size && k * size + i < 64; i++)
+            if (i >= 8 || (bits >> (8 * i) & 0xff))
+                bytes |= UINT64_C(1) << (k * size + i);
+    }
+    return bytes;
+}
+
+/* Whether a copy of undefined bytes may stay in memory there, unreported. */
+static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
+{
+    if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
+        uint32_t off;
+        struct block *b = smem_block(w, (uint32_t)addr, &off);
+        if (!b || !b->san)
+            return false;
+        if (!b->san->copies) {
+            b->san->copies = xcalloc(b->smem_bytes, 1);
+            b->san->origins = xcalloc(MAX_ORIGINS, sizeof *b->san->origins);
         }
+        b->san->copying = true;
+        return b->san->norigins < MAX_ORIGINS;
+    }
+    if (sp == SP_GLOBAL) {
+        const struct alloc *a = mem_find(&w->launch->emu->mem, addr);
+        return a && a->role == JOB_WORKSPACE && a->shadowed;
+    }
+    return sp == SP_LOCAL;
 }
 
-static void report_use(void *arg, const struct ptx_var *var)
+static void store_lane(struct warp *w, struct undef *u, const struct ptx_insn *p,
+                       const struct insn *in, uint32_t lane, uint64_t addr)
 {
-    struct step *s = arg;
-    report_var(s->w, s->u, var, s->lanes);
+    enum ptx_space sp = in->sub[0] == SP_GENERIC ? generic_space(addr) : in->sub[0];
+    uint64_t bad = stored_bytes(u, p, in, lane);
+    uint32_t n = in->sub[1] * (uint32_t)in->nv;
+    if (sp != SP_GLOBAL)
+        addr &= ~WIN_MASK;
+    if (sp == SP_LOCAL)
+        unmark_local(u, lane, addr, n);
+    if (!bad)
+        return;
+    if (!may_hold(w, sp, addr) ||
+        (sp == SP_LOCAL && u->nlocal + (uint32_t)__builtin_popcountll(bad) > MAX_LOCAL)) {
+        report_operand(u, &p->ops[1], 1u << lane);
+        return;
+    }
+    uint32_t read = read_of(u, &p->ops[1], lane);
+    if (sp != SP_LOCAL) {
+        u->store = in;
+        u->store_bad[lane] = bad;
+        u->store_read[lane] = (uint8_t)read;
+        return;
+    }
+    for (; bad; bad &= bad - 1) {
+        u->local[u->nlocal].addr = addr + (uint32_t)__builtin_ctzll(bad);
+        u->local[u->nlocal].lane = (uint8_t)lane;
+        u->local[u->nlocal++].read = (uint8_t)read;
+    }
 }
 
-static void write_marks(void *arg, const struct ptx_var *var)
+static bool is_plain_store(const struct ptx_insn *p, const struct insn *in)
 {
-    struct step *s = arg;
-    unmark(s->u, var, s->lanes);
-    if (s->marked && !mark(s->u, var, s->marked, s->read, !s->whole))
-        s->full = true;
+    return str_eq(p->op, "st") && p->nops == 2 && !ptx_has(p, "async") && !ptx_has(p, "bulk") &&
+           in->sub[0] != SP_PARAM && in->nv;
 }
 
-/* Plain arithmetic of one lane: the result is marked if an operand is. */
+static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p,
+                       const struct insn *in, uint32_t lanes)
+{
+    uint64_t addr[WARP];
+    report_operand(u, &p->ops[0], lanes);
+    if (!u->nlocal && !(marked_lanes(u, &p->ops[1]) & lanes))
+        return;
+    lane_addrs(w, in, in->o[1], in->sub[3], addr);
+    memset(u->store_bad, 0, sizeof u->store_bad);
+    for (uint32_t m = lanes; m; m &= m - 1)
+        store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
+}
+
+/* Undefined bytes of local memory that this load reads. (The sanitizer reports the loads from other
+ * memory to undef_read() when they execute.) */
+static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
+                      const struct insn *in, uint32_t lanes)
+{
+    uint64_t addr[WARP];
+    if (!u->nlocal || (in->sub[0] != SP_LOCAL && in->sub[0] != SP_GENERIC) || !in->nv)
+        return;
+    lane_addrs(w, in, in->o[1], in->sub[3], addr);
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m), n = in->sub[1] * (uint32_t)in->nv, read = 0;
+        uint64_t bad = 0, a = addr[lane];
+        if (in->sub[0] == SP_GENERIC && generic_space(a) != SP_LOCAL)
+            continue;
+        a &= ~WIN_MASK;
+        for (uint32_t i = 0; i < u->nlocal; i++)
+            if (u->local[i].lane == lane && u->local[i].addr - a < MIN(n, 64u)) {
+                bad |= UINT64_C(1) << (u->local[i].addr - a);
+                read = u->local[i].read;
+            }
+        if (bad && !mark_loaded(u, p, lane, n, bad, read))
+            report(u, read);
+    }
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+/* Plain arithmetic of one lane: undef_result() knows which bits of the result are undefined. */
 static bool is_plain(const struct ptx_insn *p)
 {
     static const char *const ops[] = {
@@ -156,8 +484,15 @@ static bool is_plain(const struct ptx_insn *p)
         "prmt", "bfe",  "bfi",   "lop3", "popc", "clz", "sad", "brev", "copysign", "cvta"};
     for (size_t i = 0; i < ARRAY_LEN(ops); i++)
         if (str_eq(p->op, ops[i]))
-            return !ptx_has(p, "cc"); /* marks do not follow the carry */
+            return !ptx_has(p, "cc") && p->nops <= UNDEF_OPERANDS; /* marks ignore the carry */
     return false;
+}
+
+/* Lanes exchange values here; undef_exchange() passes the marks on when all lanes are there. */
+static bool is_exchange(const struct ptx_insn *p)
+{
+    return str_eq(p->op, "shfl") || str_eq(p->op, "vote") || str_eq(p->op, "match") ||
+           str_eq(p->op, "redux");
 }
 
 /* Whether the instruction writes its first operand and does not read it. The exceptions are stores,
@@ -171,117 +506,138 @@ static bool has_destination(const struct ptx_insn *p)
     return p->nops && (p->ops[0].kind == PO_REG || p->ops[0].kind == PO_VEC);
 }
 
-static uint32_t marked_in(struct step s, const struct ptx_opnd *o)
+static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t lanes)
 {
-    s.marked = 0;
-    each_reg(o, add_marks, &s);
-    return s.marked;
+    if (o->kind == PO_REG)
+        unmark(u, o->var, lanes);
+    for (uint32_t i = 0; o->kind == PO_VEC && i < o->n; i++)
+        unmark_operand(u, &o->list[i], lanes);
+    if (o->pair)
+        unmark_operand(u, o->pair, lanes);
 }
 
-static uint32_t pred_value(const struct warp *w, uint32_t code, bool negated)
+/* The undefined bits of an operand; those of a vector are packed as mov packs its parts. */
+static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
+                             uint32_t lane)
 {
-    return opnd_pred(w, code) ^ (negated ? FULL : 0);
+    uint64_t bits = 0;
+    if (o->kind == PO_REG)
+        return bits_of(u, o->var, lane);
+    uint32_t part = o->kind == PO_VEC && o->n ? ptx_type_bits(ptx_last_type(p)) / o->n : 0;
+    for (uint32_t i = 0; o->kind == PO_VEC && i < o->n; i++) {
+        uint64_t b = o->list[i].kind == PO_REG ? bits_of(u, o->list[i].var, lane) : 0;
+        bits |= b && part * i >= 64 ? UINT64_MAX : b ? (b & low_bits(part)) << (part * i) : 0;
+    }
+    return bits;
 }
 
-/* Lanes in which the result does not depend on the marked operand. */
-static uint32_t independent_lanes(const struct step *s, const struct ptx_insn *p,
-                                  const struct insn *in)
+static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
+                       uint32_t lane, uint64_t bits, uint32_t read)
 {
-    const struct warp *w = s->w;
-    if (str_eq(p->op, "selp") && p->nops == 4) {
-        uint32_t c = pred_value(w, in->o[3], p->ops[3].neg);
-        uint32_t a = marked_in(*s, &p->ops[1]), b = marked_in(*s, &p->ops[2]);
-        return ~marked_in(*s, &p->ops[3]) & ((c & ~a) | (~c & ~b));
-    }
-    bool all = ptx_has(p, "and"), any = ptx_has(p, "or");
-    if (ptx_has(p, "f16x2") || ptx_has(p, "bf16x2")) /* they compare two pairs */
-        return 0;
-    if (str_eq(p->op, "setp") && p->nops == 4 && (all || any)) {
-        uint32_t c = pred_value(w, in->o[3], p->ops[3].neg), m = marked_in(*s, &p->ops[3]);
-        return ~m & (all ? ~c : c);
-    }
-    all = str_eq(p->op, "and");
-    any = str_eq(p->op, "or");
-    if ((all || any) && ptx_has(p, "pred") && p->nops == 3) {
-        uint32_t a = pred_value(w, in->o[1], p->ops[1].neg), ma = marked_in(*s, &p->ops[1]);
-        uint32_t b = pred_value(w, in->o[2], p->ops[2].neg), mb = marked_in(*s, &p->ops[2]);
-        return all ? (~ma & ~a) | (~mb & ~b) : (~ma & a) | (~mb & b);
-    }
-    return 0;
+    bool ok = true;
+    uint32_t part = o->kind == PO_VEC && o->n ? ptx_type_bits(ptx_last_type(p)) / o->n : 0;
+    if (o->kind == PO_REG)
+        ok = mark(u, o->var, lane, bits, read);
+    for (uint32_t i = 0; o->kind == PO_VEC && i < o->n; i++)
+        if (o->list[i].kind == PO_REG) {
+            uint64_t b = part * i >= 64 ? (bits ? UINT64_MAX : 0) : bits >> (part * i);
+            ok &= mark(u, o->list[i].var, lane, b & low_bits(part), read);
+        }
+    if (o->pair && o->pair->kind == PO_REG)
+        ok &= mark(u, o->pair->var, lane, bits ? UINT64_MAX : 0, read);
+    return ok;
 }
 
-static bool is_copy(const struct step *s, const struct ptx_insn *p)
+static void step_plain(struct warp *w, struct undef *u, const struct ptx_insn *p,
+                       const struct insn *in, uint32_t lanes, uint32_t marked)
 {
-    return str_eq(p->op, "st") && p->nops == 2 && !s->whole && !marked_in(*s, &p->ops[0]) &&
-           (ptx_has(p, "shared") || ptx_has(p, "local"));
+    struct undef_operands x = {.w = w, .p = p, .in = in};
+    uint64_t bits[WARP];
+    uint32_t read[WARP];
+    for (uint32_t m = marked; m; m &= m - 1) {
+        uint32_t lane = x.lane = (uint32_t)__builtin_ctz(m);
+        read[lane] = UINT32_MAX;
+        for (uint32_t k = 1; k < p->nops; k++) {
+            x.u[k] = operand_bits(u, p, &p->ops[k], lane);
+            if (read[lane] == UINT32_MAX)
+                read[lane] = read_of(u, &p->ops[k], lane);
+        }
+        bits[lane] = read[lane] == UINT32_MAX ? 0 : undef_result(&x);
+    }
+    unmark_operand(u, &p->ops[0], lanes & ~marked);
+    for (uint32_t m = marked; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        if (!write_bits(u, p, &p->ops[0], lane, bits[lane], bits[lane] ? read[lane] : 0))
+            report(u, read[lane]);
+    }
 }
 
 void undef_step(struct warp *w, const struct insn *in)
 {
     struct undef *u = w->undef;
     const struct ptx_insn *p = insn_src(w, in);
-    struct step s = {.w = w, .u = u, .lanes = w->mask};
+    uint32_t lanes = w->mask, marked = 0;
+    u->store = NULL;
     if (p->guard) {
-        if (lanes_of(u, p->guard) & s.lanes)
-            report_var(w, u, p->guard, s.lanes);
+        report_var(u, p->guard, lanes);
         uint32_t g = opnd_pred(w, in->guard);
-        s.lanes &= in->flags & INSN_GUARD_NEG ? ~g : g;
+        lanes &= in->flags & INSN_GUARD_NEG ? ~g : g;
     }
+    if (is_plain_store(p, in)) {
+        step_store(w, u, p, in, lanes);
+        tidy(w, u);
+        return;
+    }
+    bool exchange = is_exchange(p);
     uint32_t first = has_destination(p);
     for (uint32_t i = first; i < p->nops; i++)
-        each_reg(&p->ops[i], add_marks, &s);
-    s.whole = s.whole || (first && !str_eq(p->op, "mov"));
-    if (s.marked && !is_plain(p) && !is_copy(&s, p)) {
-        for (uint32_t i = first; i < p->nops; i++)
-            each_reg(&p->ops[i], report_use, &s);
-        s.marked = 0;
+        if (!exchange || i != 1)
+            marked |= marked_lanes(u, &p->ops[i]) & lanes;
+    if (first && is_plain(p)) {
+        step_plain(w, u, p, in, lanes, marked);
+    } else {
+        for (uint32_t i = first; i < p->nops && marked; i++)
+            if (!exchange || i != 1)
+                report_operand(u, &p->ops[i], lanes);
+        if (first && !exchange)
+            unmark_operand(u, &p->ops[0], lanes);
+        if (str_eq(p->op, "ld"))
+            step_load(w, u, p, in, lanes);
     }
-    if (s.marked)
-        s.marked &= ~independent_lanes(&s, p, in);
-    if (first)
-        each_reg(&p->ops[0], write_marks, &s);
-    if (s.full)
-        report(w, u, s.read);
-    if (!u->nregs) {
-        u->nreads = 0;
-        w->undef = NULL;
-    }
+    tidy(w, u);
 }
 
-static uint64_t low_bits(uint32_t n)
+void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[WARP])
 {
-    return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
-}
-
-bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
-                const char *object, int64_t index, const char *text)
-{
-    const struct ptx_insn *p = insn_src(w, pc);
-    if (!str_eq(p->op, "ld") || !p->nops || w->frame != w->frame0)
-        return false;
-    struct undef *u = w->san->undef;
-    if (!u)
-        u = w->san->undef = xcalloc(1, sizeof *u);
-    if (!w->undef)
-        u->nregs = u->nreads = 0;
-    uint32_t read = 0;
-    while (read < u->nreads && u->read[read].pc != pc)
-        read++;
-    if (read == MAX_READS)
-        return false;
-    if (read == u->nreads) {
-        struct undef_read *r = &u->read[u->nreads++];
-        *r = (struct undef_read){.pc = pc, .lane = lane, .object = object, .index = index};
-        snprintf(r->text, sizeof r->text, "%s", text);
+    struct undef *u = w->undef;
+    const struct ptx_insn *p = insn_src(w, in);
+    const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
+    bool moves = str_eq(p->op, "shfl"); /* the others combine values */
+    uint64_t bits[WARP] = {0};
+    uint32_t read[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
+    if (w->frame != w->frame0) {
+        report_operand(u, src, w->active);
+        return;
     }
-    w->undef = u;
-    const struct ptx_opnd *to = &p->ops[0];
-    uint32_t count = to->kind == PO_VEC ? to->n : 1, size = n / MAX(count, 1u);
-    for (uint32_t k = 0; k < count; k++) {
-        const struct ptx_opnd *o = to->kind == PO_VEC ? &to->list[k] : to;
-        bool hit = bad >> (k * size) & low_bits(size);
-        if (hit && o->kind == PO_REG && !mark(u, o->var, 1u << lane, read, bad != low_bits(n)))
-            return false;
+    FOR_LANES(i, w)
+    {
+        uint32_t sources = from[i] & marked;
+        if (sources) {
+            uint32_t k = (uint32_t)__builtin_ctz(sources);
+            bits[i] = moves ? bits_of(u, src->var, k) : UINT64_MAX;
+            read[i] = read_of(u, src, k);
+        }
     }
-    return true;
+    unmark_operand(u, dst, w->active);
+    FOR_LANES(i, w)
+    {
+        if (!bits[i])
+            continue;
+        bool ok = dst->kind != PO_REG || mark(u, dst->var, i, bits[i], read[i]);
+        if (!moves && dst->pair && dst->pair->kind == PO_REG)
+            ok &= mark(u, dst->pair->var, i, UINT64_MAX, read[i]);
+        if (!ok)
+            report(u, read[i]);
+    }
+    tidy(w, u);
 }

@@ -1,0 +1,25 @@
+/*
+ * undefined.h - undefined values in registers; between undefined.c and undefined_bits.c.
+ */
+#ifndef EMU_SANITIZER_UNDEFINED_H
+#define EMU_SANITIZER_UNDEFINED_H
+
+#include "emu/sanitizer/state.h"
+
+enum { UNDEF_OPERANDS = 8 };
+
+/* One lane's operands of an instruction: bit i of u[k] is set if bit i of operand k is undefined.
+ */
+struct undef_operands {
+    const struct warp *w;
+    const struct ptx_insn *p;
+    const struct insn *in;
+    uint32_t lane;
+    uint64_t u[UNDEF_OPERANDS];
+};
+
+/* Returns the undefined bits of the result of plain arithmetic. Bits beyond the width of the
+ * destination mean nothing. */
+uint64_t undef_result(const struct undef_operands *x);
+
+#endif
