@@ -103,7 +103,7 @@ static void find_identity(struct compiler *c)
     hash_str(h, trailer.buf);
     strbuf_release(&trailer);
     for (size_t i = 0; i < nshims; i++)
-        hash_str(h, shims[i].text);
+        hash_str(h, shim_text(i));
     hash_str(h, c->version);
     hash_stat(h, c->nvcc ? c->tc.nvcc : c->tc.nvrtc_lib, "");
     hash_str(h, toolchain_cute_version(&c->tc));
@@ -257,11 +257,11 @@ static void find_headers(const struct compiler *c, const struct compile_request 
     job->header_texts = arena_alloc(a, max * sizeof(char *));
     for (size_t i = 0; i < nshims && !c->nvcc; i++, n++) {
         job->header_names[n] = shims[i].name;
-        job->header_texts[n] = shims[i].text;
+        job->header_texts[n] = shim_text(i);
     }
     for (size_t i = 0; i < nassets && rq->trusted; i++) {
         const char *path = assets[i].path;
-        if (!str_starts(path, "src/") || !str_ends(path, ".h"))
+        if (!str_starts(path, "src/") || str_starts(path, "src/compile/") || !str_ends(path, ".h"))
             continue;
         job->header_names[n] = strrchr(path, '/') + 1;
         job->header_texts[n++] = assets[i].data;

@@ -1,7 +1,7 @@
 /*
- * shim.h - the few C and C++ standard headers that device code asks for, and cub/cub.cuh without
- * its host code. NVRTC has no standard headers; a kernel that includes <cstdint> out of habit
- * should compile all the same.
+ * shim.h - the C and C++ standard headers that device code asks for, and cub/cub.cuh without its
+ * host code. NVRTC has no standard headers; a kernel that includes <cstdint> out of habit, or
+ * <cfloat> for FLT_MAX, should compile all the same. The longer headers are the files of headers/.
  */
 #ifndef COMPILE_SHIM_H
 #define COMPILE_SHIM_H
@@ -9,12 +9,14 @@
 #include <stddef.h>
 
 struct shim {
-    const char *name, *text;
+    const char *name;
+    const char *text; /* NULL: a file of headers/; use shim_text() */
 };
 /* Is included before every source. It declares the functions that nvcc gets by including the CUDA
  * runtime's headers. */
 #define SHIM_BASE "hone-base.hpp"
 extern const struct shim shims[];
 extern const size_t nshims;
+const char *shim_text(size_t i);
 
 #endif

@@ -1,0 +1,3 @@
+/* printf is built in. */
+#pragma once
+#include <stddef.h>

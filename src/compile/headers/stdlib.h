@@ -1,0 +1,8 @@
+/* abs, malloc and free are built in. */
+#pragma once
+#include <stddef.h>
+#ifndef EXIT_SUCCESS
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
+#define RAND_MAX 2147483647
+#endif
