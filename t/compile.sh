@@ -53,6 +53,8 @@ quick_checks() {
     runs 0 "headers below the current directory" "$T/away/hone" compile --no-pch c.cu
     rm -r .deps
 
+    runs 0 "standard headers" "$HONE" compile "$ROOT/t/cases/standard_headers.cu"
+
     start=$(date +%s%N)
     "$HONE" compile "$plain" >/dev/null
     ms=$((($(date +%s%N) - start) / 1000000))

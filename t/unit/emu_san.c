@@ -230,6 +230,36 @@ static void names_the_place(void **state)
     }
 }
 
+/* A finding in an inlined function names the function and where it was called; so does the other
+ * side of a race. */
+static void names_the_caller(void **state)
+{
+    static const char text[] = PTX_HEAD
+        ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<2>;\n"
+        ".shared .align 4 .b8 s[256];\n.loc 1 20 0\nld.param.u64 %rd0, [out];\n"
+        "mov.u32 %r0, %tid.x;\nmov.u32 %r1, s;\nmad.lo.u32 %r1, %r0, 4, %r1;\n"
+        ".loc 1 8 3, function_name $put, inlined_at 1 22 5\nst.shared.u32 [%r1], %r0;\n"
+        ".loc 1 7 3, function_name $outer, inlined_at 1 24 9\n"
+        ".loc 1 5 3, function_name $get, inlined_at 1 7 3\n"
+        "xor.b32 %r1, %r1, 128;\nld.shared.u32 %r2, [%r1];\n"
+        ".loc 1 25 3\nst.global.u32 [%rd0], %r2;\nret;\n}\n.file 1 \"k.cu\"\n"
+        ".section .debug_str\n{\n$get:\n.b8 95,90,78,50,110,115,51,103,101,116,73,102,69,69,118,0\n"
+        "$put:\n.b8 95,90,51,112,117,116,102,0\n$outer:\n.b8 111,117,116,101,114,0\n}\n";
+    struct emu_run r;
+    (void)state;
+    emu_run_open(&r, true);
+    uint64_t out = emu_run_buffer(&r, "out", JOB_INOUT, &(uint32_t){0}, 4);
+    assert_int_equal(emu_run_kernel(&r, text, "k", 1, 64, &out, 1), RESULT_OK);
+    const struct result_finding *f = NULL;
+    for (size_t i = 0; i < r.found.n; i++)
+        if (r.found.items[i].line == 5)
+            f = &r.found.items[i];
+    assert_non_null(f);
+    assert_non_null(strstr(f->text, "in get(), called at line 7 of outer(), called at line 24"));
+    assert_non_null(strstr(f->other, "line 8 (in put(), called at line 22)"));
+    emu_run_close(&r);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -240,10 +270,9 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_host_thread),
-        cmocka_unit_test(two_host_threads_and_a_seed),
-        cmocka_unit_test(right_values),
-        cmocka_unit_test(names_the_place),
+        cmocka_unit_test(one_host_thread),  cmocka_unit_test(two_host_threads_and_a_seed),
+        cmocka_unit_test(right_values),     cmocka_unit_test(names_the_place),
+        cmocka_unit_test(names_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,16 @@ static const char *file_of(const struct warp *w, const struct ptx_insn *p)
     return slash ? slash + 1 : f;
 }
 
+/* Adds to the text of a finding in an inlined function where that was called. */
+static void add_callers(const struct warp *w, const struct ptx_insn *p, char *text, size_t n)
+{
+    char where[256];
+    size_t len = strlen(text);
+    ptx_describe_inlined(&w->launch->code->ptx, p, where, sizeof where);
+    if (*where)
+        snprintf(text + len, n - len, "; this is %s", where);
+}
+
 static bool same(const struct result_finding *f, enum finding_kind kind, const char *kernel,
                  const char *file, uint32_t line, const char *text)
 {
@@ -104,6 +114,8 @@ void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_k
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (pc)
+        add_callers(w, insn_src(w, pc), text, sizeof text);
     record(w, pc, lane, kind, object, index, other, text);
 }
 
@@ -140,6 +152,8 @@ int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_statu
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (pc && kind != FIND_DEADLOCK)
+        add_callers(w, insn_src(w, pc), text, sizeof text);
     return fault(w, pc, lane, st, kind, NULL, -1, text);
 }
 
@@ -151,5 +165,7 @@ int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_st
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (pc && kind != FIND_DEADLOCK)
+        add_callers(w, insn_src(w, pc), text, sizeof text);
     return fault(w, pc, lane, st, kind, object, index, text);
 }

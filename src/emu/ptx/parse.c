@@ -31,6 +31,7 @@ static void parse_insn(struct parser *ps, struct ptx_var *guard, bool guard_neg)
     in.ptx_line = ps->lx.line;
     in.file = ps->cur_file;
     in.line = ps->cur_line;
+    in.inlined = ps->cur_inlined;
     in.op = ps_name(ps)->text;
     while (ps->lx.tok == T_DOT) {
         if (in.nmods == PTX_MAX_MODS)
@@ -64,29 +65,65 @@ static struct loc **loc_slot(struct parser *ps, uint32_t file, uint32_t line, ui
     return &ps->locs[(file * 31 + line * 7 + col) % ARRAY_LEN(ps->locs)];
 }
 
+/* Moves *l to the place where its function was inlined. False if it is not in an inlined one. */
+static bool step_out(struct parser *ps, struct loc *l)
+{
+    if (!l->in_file)
+        return false;
+    struct loc up = {.file = l->in_file, .line = l->in_line, .col = l->in_col};
+    for (struct loc *e = *loc_slot(ps, up.file, up.line, up.col); e; e = e->next)
+        if (e->file == up.file && e->line == up.line && e->col == up.col) {
+            up = *e;
+            break;
+        }
+    *l = up;
+    return true;
+}
+
+/* Records the calls around l that are in the kernel's own file: returns the index of the innermost
+ * one, or 0. */
+static uint32_t inlined_calls(struct parser *ps, struct loc l)
+{
+    struct ptx_inlined chain[MAX_INLINED];
+    uint32_t n = 0, up = 0;
+    const char *label = l.function;
+    while (n < MAX_INLINED && step_out(ps, &l)) {
+        if (l.file == ps->home_file)
+            chain[n++] = (struct ptx_inlined){.label = label, .line = l.line};
+        label = l.function;
+    }
+    while (n--) {
+        struct ptx_inlined *last = NULL;
+        uint32_t at = 0;
+        for (size_t i = ps->m->inlined.n; i-- > 1 && !last && i + 64 > ps->m->inlined.n;) {
+            struct ptx_inlined *c = &ps->m->inlined.items[i];
+            if (c->label == chain[n].label && c->line == chain[n].line && c->up == up) {
+                last = c;
+                at = (uint32_t)i;
+            }
+        }
+        if (!last) {
+            at = (uint32_t)ps->m->inlined.n;
+            chain[n].up = up;
+            *vec_push(&ps->m->inlined) = chain[n];
+        }
+        up = at;
+    }
+    return up;
+}
+
 /* Sets the source line that findings and messages show: the innermost line in the kernel's own
  * file, or else the outermost line. */
 static void set_source_line(struct parser *ps, struct loc l)
 {
-    for (int hop = 0; hop < 64; hop++) {
-        ps->cur_file = l.file;
-        ps->cur_line = l.line;
-        if (!ps->home_file)
-            ps->home_file = l.file;
-        if (l.file == ps->home_file)
-            return;
-        if (!l.in_file)
-            return;
-        struct loc up = {.file = l.in_file, .line = l.in_line, .col = l.in_col};
-        for (struct loc *e = *loc_slot(ps, up.file, up.line, up.col); e; e = e->next)
-            if (e->file == up.file && e->line == up.line && e->col == up.col) {
-                up.in_file = e->in_file;
-                up.in_line = e->in_line;
-                up.in_col = e->in_col;
-                break;
-            }
-        l = up;
-    }
+    if (!ps->home_file)
+        ps->home_file = l.file;
+    for (int hop = 0; hop < MAX_INLINED && l.file != ps->home_file; hop++)
+        if (!step_out(ps, &l))
+            break;
+    ps->cur_file = l.file;
+    ps->cur_line = l.line;
+    ps->cur_inlined = l.in_file ? inlined_calls(ps, l) : 0;
 }
 
 static void parse_loc(struct parser *ps)
@@ -103,6 +140,10 @@ static void parse_loc(struct parser *ps)
             l.in_file = ps_u32(ps);
             l.in_line = ps_u32(ps);
             l.in_col = ps_u32(ps);
+        } else if (ps_is(ps, T_IDENT, "function_name")) {
+            ps_next(ps);
+            if (ps->lx.tok == T_IDENT)
+                l.function = ps_name(ps)->text;
         } else {
             ps_next(ps);
         }
@@ -359,7 +400,7 @@ static void parse_function(struct parser *ps, bool is_extern)
     f->is_extern = false;
     ps->f = f;
     ps->home_file = 0;
-    ps->cur_file = ps->cur_line = 0;
+    ps->cur_file = ps->cur_line = ps->cur_inlined = 0;
     parse_body(ps);
     place_params(f);
     ps_close(ps);
@@ -384,10 +425,35 @@ static void parse_file_directive(struct parser *ps)
         ps_next(ps);
 }
 
-static void skip_section(struct parser *ps)
+/* Reads the strings of .debug_str: labels, each followed by the bytes of a string. */
+static void parse_strings(struct parser *ps)
 {
-    while (!lex_is(&ps->lx, '{') && ps->lx.tok != T_EOF)
-        ps_next(ps);
+    struct lexer *lx = &ps->lx;
+    char text[512];
+    ps_expect(ps, '{');
+    while (lx->tok == T_IDENT) {
+        struct ptx_string s = {.label = ps_name(ps)->text};
+        size_t n = 0;
+        if (!ps_accept(ps, ':'))
+            return;
+        while (ps_accept_dot(ps, "b8"))
+            do {
+                if (lx->tok != T_INT)
+                    return;
+                if (lx->ival && n < sizeof text)
+                    text[n++] = (char)lx->ival;
+                ps_next(ps);
+            } while (ps_accept(ps, ','));
+        s.text = arena_strndup(&ps->m->arena, text, n);
+        *vec_push(&ps->m->strings) = s;
+    }
+}
+
+static void parse_section(struct parser *ps)
+{
+    ps_next(ps);
+    if (ps_accept_dot(ps, "debug_str") && lex_is(&ps->lx, '{'))
+        parse_strings(ps);
     while (!lex_is(&ps->lx, '}') && ps->lx.tok != T_EOF)
         ps_next(ps);
     ps_expect(ps, '}');
@@ -418,7 +484,7 @@ static void parse_toplevel(struct parser *ps)
     } else if (ps_is(ps, T_DOT, "file")) {
         parse_file_directive(ps);
     } else if (ps_is(ps, T_DOT, "section")) {
-        skip_section(ps);
+        parse_section(ps);
     } else if (ps_is(ps, T_DOT, "pragma") || ps_is(ps, T_DOT, "alias")) {
         while (!lex_is(lx, ';') && lx->tok != T_EOF)
             ps_next(ps);
@@ -449,6 +515,7 @@ int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *er
         return err_set(err, ERR_LIMIT, "the PTX text is too long (%zu bytes)", len);
     struct parser *ps = xcalloc(1, sizeof *ps);
     ps->m = m;
+    *vec_push(&m->inlined) = (struct ptx_inlined){0};
     lex_init(&ps->lx, text, len, err);
     if (setjmp(ps->lx.fail)) {
         free(ps);

@@ -19,6 +19,7 @@
 #define MAX_VAR_BYTES (1ull << 30)
 #define MAX_INIT_BYTES (64ull << 20)
 #define MAX_LIST 4096
+#define MAX_INLINED 64 /* calls inlined into each other */
 #define NBUCKETS 16384
 
 enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
@@ -60,6 +61,7 @@ struct scope {
 struct loc {
     struct loc *next;
     uint32_t file, line, col, in_file, in_line, in_col;
+    const char *function; /* label of the name of the inlined function */
 };
 
 struct parser {
@@ -71,7 +73,7 @@ struct parser {
     uint32_t depth;
     struct loc *locs[1024]; /* hash table of .loc with inlined_at, by position */
     uint32_t home_file;     /* file of the current function's first .loc */
-    uint32_t cur_file, cur_line;
+    uint32_t cur_file, cur_line, cur_inlined;
     uint32_t nesting;
     uint64_t init_bytes;
 };

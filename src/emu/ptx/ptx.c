@@ -117,5 +117,61 @@ void ptx_release(struct ptx_module *m)
     vec_release(&m->funcs);
     vec_release(&m->vars);
     vec_release(&m->files);
+    vec_release(&m->inlined);
+    vec_release(&m->strings);
     arena_release(&m->arena);
+}
+
+/* ---- inlined functions ---------------------------------------------------------------------- */
+
+/* Copies the name of the function from a mangled name: "helper" from _ZN2ns6helperIfEET_S1_i.
+ * Names that are not mangled stay as they are. */
+static void plain_function(const char *mangled, char *buf, size_t n)
+{
+    const char *p = mangled, *name = mangled;
+    size_t len = strlen(mangled);
+    if (str_starts(p, "_Z")) {
+        p += 2;
+        bool nested = *p == 'N';
+        for (p += nested; *p;) {
+            if (*p == 'K' || *p == 'L') { /* const member, internal linkage */
+                p++;
+                continue;
+            }
+            if (*p < '1' || *p > '9')
+                break;
+            size_t k = strtoul(p, (char **)&p, 10);
+            if (k > strlen(p))
+                break;
+            name = p;
+            len = k;
+            p += k;
+            if (!nested)
+                break;
+        }
+    }
+    snprintf(buf, n, "%.*s", (int)MIN(len, 80u), name);
+}
+
+static void name_of(const struct ptx_module *m, const char *label, char *buf, size_t n)
+{
+    *buf = '\0';
+    for (size_t i = 0; label && i < m->strings.n; i++)
+        if (str_eq(m->strings.items[i].label, label))
+            plain_function(m->strings.items[i].text, buf, n);
+}
+
+void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
+                          size_t n)
+{
+    size_t at = 0;
+    *buf = '\0';
+    for (uint32_t i = in ? in->inlined : 0, k = 0; i && at < n && k < 4; k++) {
+        const struct ptx_inlined *c = &m->inlined.items[i];
+        char name[96];
+        name_of(m, c->label, name, sizeof name);
+        at += (size_t)snprintf(buf + at, n - at, "%s%s%s, called at line %u", k ? " of " : "in ",
+                               *name ? name : "a function", *name ? "()" : "", c->line);
+        i = c->up;
+    }
 }

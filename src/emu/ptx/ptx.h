@@ -170,6 +170,7 @@ struct ptx_insn {
     struct ptx_var *guard; /* @%p, or NULL */
     struct ptx_opnd *ops;
     uint32_t file, line; /* place in the CUDA source, from .loc; 0 = unknown */
+    uint32_t inlined;    /* index in ptx_module.inlined of the call around this line; 0 = none */
     uint32_t ptx_line;   /* line of the PTX text */
     const char *text;    /* as written, whitespace squeezed, for messages */
 };
@@ -186,18 +187,35 @@ struct ptx_func {
     uint32_t param_bytes; /* entries: size of the parameter block */
 };
 
+struct ptx_string {
+    const char *label, *text;
+};
+
+/* A call that the compiler inlined, in the kernel's own file. */
+struct ptx_inlined {
+    const char *label; /* of the called function's name: ptx_function_name() */
+    uint32_t line;     /* of the call */
+    uint32_t up;       /* the call around this one; 0 = none */
+};
+
 struct ptx_module {
     struct arena arena;
     uint32_t version; /* 90 for 9.0 */
     uint32_t sm;      /* 90 */
     VEC(struct ptx_func *) funcs;
-    VEC(struct ptx_var *) vars; /* module scope */
-    VEC(const char *) files;    /* by .file number; NULL where unset */
+    VEC(struct ptx_var *) vars;      /* module scope */
+    VEC(const char *) files;         /* by .file number; NULL where unset */
+    VEC(struct ptx_inlined) inlined; /* the first is unused */
+    VEC(struct ptx_string) strings;  /* of the section .debug_str */
 };
 
 int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
 void ptx_release(struct ptx_module *m);
 
+/* Says in which inlined function the instruction is, and where that was called: "in helper(),
+ * called at line 12"; "" if it is not in one. */
+void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
+                          size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
 bool ptx_has(const struct ptx_insn *in, const char *mod); /* whether it has the modifier */
 

@@ -272,6 +272,8 @@ const struct insn *san_insn(const struct warp *w, uint32_t who)
 
 void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n)
 {
+    const struct ptx_insn *p = NULL;
+    char called[256] = "";
     uint32_t line = 0, t = who_warp(who) * WARP + who_lane(who);
     const uint32_t *b = w->launch->block, *bl = w->block->id;
     if (who == WHO_ASYNC) {
@@ -280,9 +282,14 @@ void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n
     }
     const struct code_func *f = func_of(w, who);
     if (f && san_insn(w, who)->src < f->src->insns.n)
-        line = f->src->insns.items[san_insn(w, who)->src].line;
-    snprintf(buf, n, "line %u, block (%u,%u,%u) thread (%u,%u,%u)", line, bl[0], bl[1], bl[2],
-             t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
+        p = &f->src->insns.items[san_insn(w, who)->src];
+    if (p) {
+        line = p->line;
+        ptx_describe_inlined(&w->launch->code->ptx, p, called, sizeof called);
+    }
+    snprintf(buf, n, "line %u%s%s%s, block (%u,%u,%u) thread (%u,%u,%u)", line, *called ? " (" : "",
+             called, *called ? ")" : "", bl[0], bl[1], bl[2], t % b[0], t / b[0] % b[1],
+             t / b[0] / b[1]);
 }
 
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,

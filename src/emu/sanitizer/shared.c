@@ -46,7 +46,7 @@ static const char *variable_at(const struct warp *w, uint32_t off)
 static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t off,
                         const char *mine, const char *theirs, uint32_t who)
 {
-    char other[160];
+    char other[320];
     const char *var = variable_at(w, off);
     san_describe_access(w, who, other, sizeof other);
     emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)off - SMEM_BASE, other,
@@ -88,7 +88,7 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
         return;
     for (uint32_t i = 0; i < s->nfly; i++) {
         const struct inflight *f = &s->fly[i];
-        char other[160];
+        char other[320];
         if (!f->used || off >= f->off + f->n || f->off >= off + n)
             continue;
         if (!f->write && !(access & MEM_WRITE))
@@ -591,7 +591,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
         uint32_t who = s->wwho[c];
         if (s->wclock[c] < s->base || who == WHO_ASYNC || s->wclock[c] <= s->fenced[who_warp(who)])
             continue;
-        char other[160];
+        char other[320];
         san_describe_access(w, who, other, sizeof other);
         emu_finding(w, pc, __builtin_ctz(w->active), FIND_ASYNC, "shared",
                     ((int64_t)c << s->shift) - SMEM_BASE, other,
