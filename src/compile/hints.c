@@ -114,7 +114,7 @@ static const struct {
      "a candidate has no host code: keep the kernels, and give the launches as a hone-plan "
      "comment"},
     {"cannot open source file", NULL,
-     "only CUDA, CuTe/CUTLASS and libcu++ headers and a few standard ones (cstdint, cmath, ...) "
+     "only CUDA, CuTe/CUTLASS and libcu++ headers and common standard ones (cstdint, cmath, ...) "
      "are "
      "there"},
     {"256 bit wide load/store", NULL,
