@@ -43,7 +43,7 @@ static const struct {
     {"unwritten", RESULT_OK, FIND_UNWRITTEN},
     {"barrier_in_branch", RESULT_OK, FIND_BARRIER},
     {"barrier_odd_lanes", RESULT_OK, FIND_BARRIER},
-    {"barrier_after_exit", RESULT_OK, FIND_NOTE},
+    {"barrier_after_exit", RESULT_OK, FIND_BARRIER},
     {"race_between_blocks", RESULT_OK, FIND_RACE},
     {"race_read_other_block", RESULT_OK, FIND_RACE},
     {"good_last_block", RESULT_OK, NONE},

@@ -3,7 +3,7 @@
  * warp-wide instruction, without executing it.
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
- * a kernel may let threads return before a barrier. It must not let threads go around the barrier,
+ * a kernel may let warps return before a barrier. It must not let threads go around the barrier,
  * do the work after it, and return then: whether that hangs depends on what follows. When the
  * barrier completes, both kinds of threads have exited. For each lane we keep where it exited and
  * where it last met other threads. flow_went_past() decides from these places, hence the answer

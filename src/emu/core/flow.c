@@ -349,9 +349,15 @@ bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t sin
     uint8_t *after = xcalloc(g->n, 1), *without = xcalloc(g->n, 1);
     bool past = false;
     if (since != FLOW_START) {
-        reach(g, g->block_of[since], true, NONE, after);
-        if (g->block_of[since] == here ? since >= at : !after[here])
+        uint32_t from = g->block_of[since];
+        reach(g, from, true, NONE, after);
+        if (from == here ? since >= at : !after[here]) {
+            /* `since` comes later. Unless a loop leads back to `at`, the thread was beyond it. */
+            reach(g, from, false, NONE, without);
+            reach(g, here, true, NONE, after);
+            past = from != here && !without[here] && after[from];
             goto out;
+        }
     }
     reach(g, here, true, NONE, after);
     for (uint32_t b = 0; b < g->n && !past; b++) {

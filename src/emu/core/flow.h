@@ -26,8 +26,9 @@ int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, stru
 
 /* Whether a thread that exited at instruction `exit` went past instruction `at` without executing
  * it. `since` is the last instruction of this kind that the thread executed, or FLOW_START. True if
- * `at` comes after `since`, and the thread executed code that comes after `at`. So a thread that
- * returns early did not go past `at`, nor did one that left a loop in which it had executed `at`. */
+ * `at` comes after `since`, and the thread executed code that comes after `at`; or if `since` comes
+ * after `at`. So a thread that returns early did not go past `at`, nor did one that left a loop in
+ * which it had executed `at`. */
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);

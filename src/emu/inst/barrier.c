@@ -14,12 +14,13 @@
 
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Reports threads that exited without arriving at the phase that is complete now: as a finding if
- * they went past the barrier, as a note if they returned before it. */
+/* Reports threads that exited without arriving at the phase that is complete now. It is a note if
+ * whole warps returned before the barrier. It is a finding if threads went past the barrier, or if
+ * an aligned barrier (bar.sync) lacks lanes of a warp: PTX leaves that undefined. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
-    uint32_t past = 0;
+    uint32_t past = 0, split = 0;
     if (!w || bl->nlive == bl->nthreads || !w->launch->sanitize)
         return;
     struct frame *was = w->frame;
@@ -29,13 +30,21 @@ static void check_exited(const struct block *bl, struct barrier *b)
         goto out;
     b->last_place = place;
     b->last_live = bl->nlive;
-    for (uint32_t i = 0; i < bl->nwarps; i++)
-        past += (uint32_t)__builtin_popcount(exits_past(&bl->warps[i], FULL, EXITS_BARRIER, place));
+    for (uint32_t i = 0; i < bl->nwarps; i++) {
+        struct warp *o = &bl->warps[i];
+        past += (uint32_t)__builtin_popcount(exits_past(o, FULL, EXITS_BARRIER, place));
+        split += o->live ? (uint32_t)__builtin_popcount(warp_lanes(o) & ~o->live) : 0;
+    }
     if (past)
         emu_finding(w, b->at.pc, (int)b->at.lane, FIND_BARRIER, "barrier", -1, NULL,
                     "barrier divergence: %u of the block's %u threads never reach this barrier, "
                     "although they execute code after it",
                     past, bl->nthreads);
+    else if (split && (b->at.pc->flags & INSN_ALIGNED))
+        emu_finding(w, b->at.pc, (int)b->at.lane, FIND_BARRIER, "barrier", -1, NULL,
+                    "barrier divergence: %u threads exited before this barrier, and other threads "
+                    "of their warps execute it: this barrier needs whole warps",
+                    split);
     else
         emu_finding(w, b->at.pc, (int)b->at.lane, FIND_NOTE, "barrier", -1, NULL,
                     "%u of the block's %u threads exited before this barrier: from sm_70 on it "
