@@ -578,10 +578,11 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
         choose_sample(m->code, &run);
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
-        st = launch_run(&run, e->nthreads, err);
+        st = launch_settle(&run, e->nthreads, err);
     if (e->sampling)
         note_sample(&run);
     e->steps_last = run.steps;
+    e->clock += run.steps + 1000;
     free(run.params);
     free(run.sample);
     return st;

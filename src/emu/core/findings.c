@@ -94,6 +94,14 @@ out:
     pthread_mutex_unlock(&e->lock);
 }
 
+/* Ends a run in parallel that is not clean. Its findings depend on the order of host threads, so
+ * none is recorded: settle.c repeats the launch. */
+static void run_again(struct launch *l)
+{
+    __atomic_store_n(&l->redo, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->stop, 1, __ATOMIC_RELEASE);
+}
+
 bool emu_sanitizing(const struct warp *w)
 {
     return w->launch->sanitize;
@@ -106,6 +114,10 @@ void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_k
     va_list ap;
     if (!w->launch->sanitize)
         return;
+    if (w->launch->parallel) {
+        run_again(w->launch);
+        return;
+    }
     pthread_mutex_lock(&w->launch->emu->lock);
     bool seen = seen_before(w->launch->emu, pc, kind);
     pthread_mutex_unlock(&w->launch->emu->lock);
@@ -123,6 +135,10 @@ static int fault(struct warp *w, const struct insn *pc, int lane, enum result_st
                  enum finding_kind kind, const char *object, int64_t index, const char *text)
 {
     struct launch *l = w->launch;
+    if (l->parallel) {
+        run_again(l);
+        return EX_FAULT;
+    }
     const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
     uint32_t t[3];
     thread_of(w, lane, t);

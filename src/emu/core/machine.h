@@ -218,6 +218,13 @@ struct reuse {
     uint64_t sectors, since;
 };
 
+/* Bytes of an input before the kernel wrote to them. */
+struct undo_write {
+    uint64_t addr;
+    uint32_t n;
+    uint8_t bytes[128];
+};
+
 struct launch {
     struct emu *emu;
     struct code *code;
@@ -248,6 +255,10 @@ struct launch {
         uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
     int stop;       /* atomic: a fault was recorded */
+    bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
+    int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
+    bool keep_undo; /* note writes to inputs in `undo` */
+    VEC(struct undo_write) undo; /* under emu->lock */
     uint64_t steps; /* atomic, updated now and then */
     enum result_status status;
     char message[2048];
@@ -287,6 +298,9 @@ struct worker_state {
 };
 
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
+/* settle.c: runs the launch so that its outcome does not depend on the order of host threads. Uses
+ * at most `nthreads` of them. */
+enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
@@ -309,6 +323,7 @@ struct emu {
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
+    uint64_t clock; /* warp instructions of all launches before: the time that kernels see */
     uint32_t last_gmem_shift;
     char last_kernel[256];
     uint32_t nthreads;

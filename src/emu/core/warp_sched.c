@@ -160,6 +160,7 @@ static void warp_start(struct warp *w, const struct launch *l)
     w->cur = 0;
     w->unfair = false;
     w->slices = 0;
+    w->steps = 0;
     w->cluster_arrived = 0;
     exits_start(w);
     w->call_bytes = 0;
@@ -638,6 +639,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     l->resident =
         l->cooperative ? (work + nthreads - 1) / nthreads + 1 : MAX(1u, l->resident / nthreads);
     l->spin.most = nthreads * l->resident;
+    l->parallel = nthreads > 1 && l->sanitize;
     uint32_t started = 1;
     if (l->sanitize)
         san_launch_begin(l);
@@ -660,6 +662,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         san_launch_end(l);
     if (l->nsample)
         l->nsample = l->begun;
+    if (l->redo)
+        return RESULT_OK;
     if (l->count && !l->stop)
         count_to_counters(l);
     free(l->total);

@@ -100,9 +100,11 @@ enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID, MOV_WS_HI, 
 
 static int mov_dynamic(struct warp *w, const struct insn *in)
 {
-    uint64_t v = w->steps * 4 + w->block->steps;
+    /* The time is a function of the work done so far. A kernel that reads the clock of the host
+     * would not do the same thing twice. */
+    uint64_t v = w->launch->emu->clock + w->steps * 4 + w->block->steps;
     if (in->sub[1] == MOV_TIMER || in->sub[1] == MOV_TIMER_HI)
-        v = now_ns();
+        v += UINT64_C(1) << 60;
     if (in->sub[1] == MOV_GRIDID)
         v = w->launch->emu->launches;
     if (in->sub[1] == MOV_WS_HI || in->sub[1] == MOV_WS_LO)

@@ -147,7 +147,7 @@ static int exec_atom(struct warp *w, const struct insn *in)
                 store_reg(w, dst[k], bits, i, old);
         }
     }
-    if (w->launch->sanitize)
+    if (w->launch->sanitize && has_dst) /* `red` reads no value, so it acquires nothing */
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
     w->strong++;
     w->block->cluster->strongs++;

@@ -2,9 +2,12 @@
  * global.c - global memory: reads of unwritten bytes, races between blocks, outputs left unwritten.
  *
  * The shadow has two words for each cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that
- * block's clock, strong or not) and which block read it (or MANY). Host threads write these words
- * without a lock. If two blocks race, the shadow may lose the entry of one, but it still has the
- * other's.
+ * block's clock, strong or not) and which block read it (or MANY).
+ *
+ * If several host threads run the launch (launch->parallel), each check of a cell and the note that
+ * follows are one step, under a lock. A conflict of two blocks is a write by one and any access by
+ * the other, unless both are atomics. Whichever of the two comes second sees the first. So whether
+ * such a run has conflicts does not depend on the order of host threads.
  *
  * Order between blocks: a block's clock counts its device-wide fences. When a block makes a strong
  * write after a fence, the written address becomes an object, and the write leaves (block, clock)
@@ -14,6 +17,7 @@
  * follow such chains to a small depth. When the search gets long we answer "ordered": a missed race
  * is better than a false one.
  */
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "base/util.h"
@@ -22,12 +26,21 @@
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x007fffffu
 #define CELL_MANY 0x007fffffu
+#define CELL_WARPS \
+    0x00800000u /* readers: several warps of the block; the tick is their newest phase */
 #define MAX_CLOCK 255u
 
 static uint32_t cell_of(const struct warp *w, uint32_t access)
 {
     return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_CLOCK) << 23 |
            ((w->block->linear + 1) & CELL_BLOCK);
+}
+
+/* A clock counted from the block's start: 1 is the first. A block's own clocks go on from those of
+ * earlier blocks on the same host thread, which must not matter here. */
+static uint32_t in_block(const struct warp *w, uint32_t t)
+{
+    return t - (w->block->san->base - 1);
 }
 
 /* A second shadow holds the warp of the access and the warp's clock, for races within a block (see
@@ -38,13 +51,13 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
 {
-    uint32_t t = w->san->vc.t[w->id];
+    uint32_t t = in_block(w, w->san->vc.t[w->id]);
     return (uint16_t)(access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << TICK_WARP | t);
 }
 static bool tick_before(const struct warp *w, uint32_t tick)
 {
     return tick == 0 || tick >> TICK_WARP == w->id ||
-           (tick & TICK_CLOCK) <= w->san->vc.t[tick >> TICK_WARP];
+           (tick & TICK_CLOCK) <= in_block(w, w->san->vc.t[tick >> TICK_WARP]);
 }
 
 static uint32_t cell_clock(uint32_t v)
@@ -349,13 +362,47 @@ static bool watched(const struct alloc *a)
     return a->role != JOB_INPUT;
 }
 
+/* ---- locks ---------------------------------------------------------------------------------- */
+
+/* Each lock guards the cells of many lines of LOCK_CELLS cells. */
+enum { LOCKS = 1024, LOCK_CELLS = 32 };
+static struct cell_lock {
+    _Alignas(64) char held;
+} locks[LOCKS];
+
+static void lock_one(struct cell_lock *k)
+{
+    while (__atomic_test_and_set(&k->held, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+/* Locks (or unlocks) the cells [c, c + n), always in the order of the locks. */
+static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock)
+{
+    if (!l->parallel)
+        return;
+    uint64_t first = c / LOCK_CELLS, lines = (c + n - 1) / LOCK_CELLS - first + 1;
+    uint64_t from = first % LOCKS, to = from + lines;
+    for (uint64_t i = lines >= LOCKS || to > LOCKS ? 0 : from; i < MIN(to, (uint64_t)LOCKS); i++) {
+        if (lines < LOCKS && i < from && i + LOCKS >= to)
+            continue;
+        if (lock)
+            lock_one(&locks[i]);
+        else
+            __atomic_clear(&locks[i].held, __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
 /* Returns 0 if each cell of one array is untouched, or the last access to it was ordered before
  * this one: it came from this warp, or from a warp of this block with which it has synchronised
  * since. Else returns not 0. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
-    uint32_t bad = 0, me = (w->block->linear + 1) & CELL_BLOCK, id = w->id, min = w->san->min;
+    uint32_t bad = 0, me = (w->block->linear + 1) & CELL_BLOCK, id = w->id;
+    uint32_t min = in_block(w, w->san->min);
     for (uint64_t i = 0; i < n; i++)
         bad |=
             (uint32_t)(cell[i] != 0) &
@@ -364,28 +411,72 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
+/* The same for readers. Several warps of this block may have read a cell (CELL_WARPS). Then we know
+ * only in which phase, counted by barriers of the whole block, the last of them read it. */
+static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
+                                  uint64_t n)
+{
+    uint32_t bad = unsettled(w, cell, tick, n), several = 0;
+    for (uint64_t i = 0; i < n; i++)
+        several |= (cell[i] & CELL_WARPS) * (uint32_t)(tick[i] >= w->san->phase);
+    return bad | several;
+}
+
 static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write)
 {
     const struct emu_mem *m = &w->launch->emu->mem;
     return !unsettled(w, m->writer + c, m->wtick + c, n) &&
-           (!write || !unsettled(w, m->reader + c, m->rtick + c, n));
+           (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
+}
+
+/* Notes an atomic in a run in parallel. Atomics of several blocks become one by MANY, and a plain
+ * write of this block stays plain: a later access must conflict with both. */
+static uint32_t add_atomic(uint32_t was, uint32_t now)
+{
+    if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
+        return CELL_STRONG | CELL_MANY;
+    return was && !(was & CELL_STRONG) ? was : now;
+}
+
+static void note_readers(const struct warp *w, uint64_t c, uint64_t n, uint16_t tick)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    uint32_t *cell = m->reader + c, me = (w->block->linear + 1) & CELL_BLOCK;
+    uint16_t *t = m->rtick + c;
+    if (!unsettled_readers(w, cell, t, n)) {
+        for (uint64_t i = 0; i < n; i++) {
+            cell[i] = me;
+            t[i] = tick;
+        }
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        bool warps = (cell[i] & CELL_WARPS) && t[i] >= w->san->phase;
+        if (cell[i] && (cell[i] & CELL_BLOCK) != me) {
+            cell[i] = CELL_MANY;
+        } else if (warps || (cell[i] == me && !tick_before(w, t[i]))) {
+            cell[i] = me | CELL_WARPS;
+            t[i] = w->san->phase;
+        } else {
+            cell[i] = me;
+            t[i] = tick;
+        }
+    }
 }
 
 static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t access)
 {
     struct emu_mem *m = &w->launch->emu->mem;
-    uint32_t cell = cell_of(w, access), me = cell & CELL_BLOCK;
+    uint32_t cell = cell_of(w, access);
     uint16_t tick = tick_of(w, access);
+    bool shared = w->launch->parallel && (access & MEM_STRONG);
     if (access & MEM_WRITE)
         for (uint64_t i = 0; i < n; i++) {
-            m->writer[c + i] = cell;
+            m->writer[c + i] = shared ? add_atomic(m->writer[c + i], cell) : cell;
             m->wtick[c + i] = tick;
         }
     if ((access & MEM_READ) && !(access & MEM_STRONG))
-        for (uint64_t i = 0; i < n; i++) {
-            m->reader[c + i] = m->reader[c + i] == 0 || m->reader[c + i] == me ? me : CELL_MANY;
-            m->rtick[c + i] = tick;
-        }
+        note_readers(w, c, n, tick);
 }
 
 static void note_store(struct alloc *a, const struct insn *pc)
@@ -418,18 +509,33 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
     if (write && a->shadowed)
         note_store(a, pc);
-    if (span <= lanes * n) { /* one range without holes; lanes may share bytes */
+    bool whole = span == lanes * n, parallel = w->launch->parallel;
+    if (whole || (span < lanes * n && !(write && parallel))) { /* hardly any holes */
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
-        if (race && !cells_quiet(w, c, k, write))
+        lock_cells(w->launch, c, k, true);
+        bool quiet = !race || cells_quiet(w, c, k, write);
+        quiet = quiet && (write || !a->shadowed || init_range(m, lo, span));
+        if (race && quiet && (whole || parallel))
+            cells_note(w, c, k, access);
+        lock_cells(w->launch, c, k, false);
+        if (!quiet)
             return false;
-        if (!write && a->shadowed && !init_range(m, lo, span))
-            return false;
-        if (span == lanes * n) {
-            if (race)
-                cells_note(w, c, k, access);
-            if (write && a->shadowed)
-                set_init(m, lo, span);
+        if (write && whole && a->shadowed)
+            set_init(m, lo, span);
+        if (whole)
             return true;
+    } else if (parallel) {
+        FOR_LANES(i, w)
+        {
+            uint64_t c = (addr[i] - GLOBAL_BASE) >> sh, k = MAX(n >> sh, 1u);
+            lock_cells(w->launch, c, k, true);
+            bool quiet = !race || cells_quiet(w, c, k, write);
+            quiet = quiet && (write || !a->shadowed || init_range(m, addr[i], n));
+            if (race && quiet)
+                cells_note(w, c, k, access);
+            lock_cells(w->launch, c, k, false);
+            if (!quiet)
+                return false;
         }
     } else {
         FOR_LANES(i, w)
@@ -443,7 +549,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     }
     FOR_LANES(i, w)
     {
-        if (race)
+        if (race && !parallel)
             cells_note(w, (addr[i] - GLOBAL_BASE) >> sh, MAX(n >> sh, 1u), access);
         if (write && a->shadowed)
             set_init(m, addr[i], n);
@@ -484,16 +590,21 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
+enum { SEVERAL_WARPS = -1 }; /* instead of a tick */
+
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
-                         const char *mine, const char *theirs, uint32_t tick)
+                         const char *mine, const char *theirs, int tick)
 {
     char what[256], other[64];
     const char *object;
     int64_t index;
-    uint32_t t = (tick >> TICK_WARP) * WARP;
+    uint32_t warp = (uint32_t)tick >> TICK_WARP, t = warp * WARP;
     mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
-    snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", tick >> TICK_WARP, t,
-             MIN(t + WARP, w->launch->nthreads) - 1);
+    if (tick == SEVERAL_WARPS)
+        snprintf(other, sizeof other, "other warps of the block");
+    else
+        snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", warp, t,
+                 MIN(t + WARP, w->launch->nthreads) - 1);
     emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
                 "race in global memory: this %s of %s is not ordered after its %s by %s", mine,
                 what, theirs, other);
@@ -522,12 +633,16 @@ static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, ui
     bool write = access & MEM_WRITE;
     bool raw = (wr & CELL_BLOCK) == me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&
                !tick_before(w, m->wtick[c]);
-    bool war = write && rd == me && !tick_before(w, m->rtick[c]);
+    bool warps = rd == (me | CELL_WARPS);
+    bool war = write && (warps ? m->rtick[c] >= w->san->phase && !w->block->san->other_sync
+                               : rd == me && !tick_before(w, m->rtick[c]));
     if ((!raw && !war) || access & MEM_ASYNC || w->block->san->g_many || ordered(w, CELL_MANY) ||
         (write && same_value(w, pc, lane, addr, n)))
         return false;
     report_warps(w, pc, lane, at, write ? "write" : "read", raw ? "write" : "read",
-                 raw ? m->wtick[c] : m->rtick[c]);
+                 raw     ? (int)m->wtick[c]
+                 : warps ? SEVERAL_WARPS
+                         : (int)m->rtick[c]);
     return true;
 }
 
@@ -554,13 +669,28 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
             report_race(w, pc, lane, at, write ? "write" : "read", "write", wr & CELL_BLOCK);
             return;
         }
-        if (write && rd && rd != me && !ordered(w, rd)) {
+        if (write && rd && (rd & CELL_BLOCK) != me && !ordered(w, rd & ~CELL_WARPS)) {
             if (same_value(w, pc, lane, addr, n))
                 return;
             report_race(w, pc, lane, at, "write", "read", rd & CELL_BLOCK);
             return;
         }
     }
+}
+
+/* Keeps the bytes of an input that a write changes, so that the launch can run once more. */
+static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
+{
+    if (!l->keep_undo)
+        return;
+    pthread_mutex_lock(&l->emu->lock);
+    for (uint32_t k = 0; k < n; k += 128) {
+        struct undo_write *u = vec_push(&l->undo);
+        u->addr = addr + k;
+        u->n = MIN(n - k, 128u);
+        memcpy(u->bytes, mem_host(&l->emu->mem, u->addr), u->n);
+    }
+    pthread_mutex_unlock(&l->emu->lock);
 }
 
 /* Reports a write to an input, even if the kernel restores the old value: other blocks may have
@@ -582,18 +712,26 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     struct alloc *a = mem_find(m, addr);
     if (!a || addr < a->addr || n > a->end - addr || (!watched(a) && !(access & MEM_WRITE)))
         return;
-    if (!watched(a))
+    if (!watched(a)) {
+        keep_input(w->launch, addr, n);
         report_input(w, pc, lane, addr);
+    }
     a->dirty = true;
-    if (m->writer)
+    uint64_t c = (addr - GLOBAL_BASE) >> w->launch->gmem_shift;
+    uint64_t k = ((addr + n - 1 - GLOBAL_BASE) >> w->launch->gmem_shift) - c + 1;
+    if (m->writer) {
+        lock_cells(w->launch, c, k, true);
         check_races(w, pc, lane, addr, n, access);
+        cells_note(w, c, k, access);
+        lock_cells(w->launch, c, k, false);
+    }
     if ((access & MEM_READ) && a->shadowed && !init_range(m, addr, n)) {
         char what[256];
         const char *object;
         int64_t index;
         uint64_t bad = 0;
-        for (uint32_t k = 0; k < MIN(n, 64u); k++)
-            bad |= (uint64_t)!init_range(m, addr + k, 1) << k;
+        for (uint32_t i = 0; i < MIN(n, 64u); i++)
+            bad |= (uint64_t)!init_range(m, addr + i, 1) << i;
         char text[320];
         mem_describe(m, addr + (bad ? (uint64_t)__builtin_ctzll(bad) : 0), what, sizeof what,
                      &object, &index);
@@ -601,9 +739,6 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
         if ((access & MEM_WRITE) || !undef_read(w, pc, lane, n, bad, object, index, text))
             emu_finding(w, pc, (int)lane, FIND_UNINIT, object, index, NULL, "%s", text);
     }
-    if (m->writer)
-        cells_note(w, (addr - GLOBAL_BASE) >> w->launch->gmem_shift,
-                   MAX(n >> w->launch->gmem_shift, 1u), access);
     if ((access & MEM_WRITE) && a->shadowed) {
         note_store(a, pc);
         set_init(m, addr, n);

@@ -85,6 +85,7 @@ void san_acquire(struct warp *w, const void *key)
     if (!o)
         return;
     uint32_t own = w->san->vc.t[w->id];
+    w->block->san->other_sync = true;
     join(&w->san->vc, &o->vc);
     w->san->vc.t[w->id] = own;
     tick(w);
@@ -108,6 +109,7 @@ void san_barrier_full(struct warp *w, const void *key)
     for (uint32_t i = VC_ASYNC; i < VC_ALL; i++)
         s->vc.t[i] = MAX(s->vc.t[i], o->vc.t[i]);
     s->vc.t[w->id] = own;
+    s->phase = (uint16_t)MIN(s->phase + 1u, (uint32_t)UINT16_MAX);
     w->block->san->top = MAX(w->block->san->top, own);
     set_min(w);
 }
@@ -164,6 +166,7 @@ void san_fence(struct warp *w, uint32_t scope)
     struct warp_san *s = w->san;
     if (s->has_acq) {
         uint32_t own = s->vc.t[w->id];
+        w->block->san->other_sync = true;
         join(&s->vc, &s->acq);
         s->vc.t[w->id] = own;
         s->has_acq = false;
@@ -343,7 +346,7 @@ void san_block_start(struct block *b)
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
     undef_shared_reset(b, false);
-    s->g_many = s->products = s->any_exited = false;
+    s->g_many = s->other_sync = s->products = s->any_exited = false;
     memset(&s->exited, 0, sizeof s->exited);
     while (s->nblank)
         s->rmax[s->blank[--s->nblank].cell] = 0;
@@ -357,6 +360,7 @@ void san_block_start(struct block *b)
         w->vc.t[i] = s->base;
         w->min = s->base - 1;
         w->has_acq = w->has_rel = false;
+        w->phase = 1;
         b->warps[i].undef = NULL;
         memset(&w->acq, 0, sizeof w->acq);
     }

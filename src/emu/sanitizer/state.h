@@ -65,7 +65,9 @@ struct block_san {
     } early[16];
     uint32_t nearly;
     bool products; /* this block executed wgmmas */
-    bool g_many;   /* too many objects in global memory: we no longer track order in the block */
+    bool
+        other_sync; /* warps of this block met in another way than at barriers of the whole block */
+    bool g_many;    /* too many objects in global memory: we no longer track order in the block */
     struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;
@@ -89,6 +91,7 @@ struct warp_san {
     struct vclock vc, rel, acq;
     uint32_t min; /* the least of the other warps' entries */
     bool has_acq, has_rel;
+    uint16_t phase;      /* barriers of the whole block that the warp has left, plus one */
     struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
