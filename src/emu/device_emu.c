@@ -554,7 +554,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.local_bytes = (run.local_bytes + 63) & ~63u;
     run.seed = e->job->seed;
     run.max_steps = e->job->limits.emu_steps;
-    run.deadline_ns = e->job->limits.call_ns ? now_ns() + e->job->limits.call_ns : 0;
+    run.cpu_limit_ns = e->job->limits.call_ns;
     run.resident = run.sms * 4;
     run.count = e->counting;
     run.turned = e->turned && !polls_blocks(m->code);

@@ -217,11 +217,12 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     j->gpu = e->gpu;
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
     j->limits = (struct job_limits){
-        .wall_ns = 120000000000u + 4 * measure,
+        .wall_ns = (120000000000u + 4 * measure) * (on_emu ? JOB_EMU_PATIENCE : 1),
         /* a profiler repeats every launch many times */
-        .call_ns = a->cfg.call_ns                    ? a->cfg.call_ns
-                   : on_emu || a->stage == PROFILING ? 20000000000u
-                                                     : 5000000000u,
+        .call_ns = a->cfg.call_ns          ? a->cfg.call_ns
+                   : on_emu                ? 40000000000u
+                   : a->stage == PROFILING ? 20000000000u
+                                           : 5000000000u,
         .measure_ns = measure,
         .device_bytes = on_emu ? UINT64_C(12) << 30 : 0,
         .printf_bytes = 64 << 10,

@@ -85,7 +85,7 @@ static int pack(struct ptx_job *b, const struct ptx_options *o, struct err *err)
     j->annotate = o->annotate;
     j->seed = o->seed;
     j->oracle = j->service = "";
-    j->limits = (struct job_limits){.wall_ns = 600000000000u,
+    j->limits = (struct job_limits){.wall_ns = 600000000000u * JOB_EMU_PATIENCE,
                                     .call_ns = 300000000000u,
                                     .device_bytes = UINT64_C(12) << 30,
                                     .printf_bytes = 64 << 10};

@@ -196,9 +196,14 @@ struct job_module {
     const char *source; /* file with the source text, for findings; "" if none */
 };
 
+/* On the emulator the limits count CPU time, so that a verdict does not depend on what else the
+ * machine does. Limits of wall time are this many times longer there. */
+#define JOB_EMU_PATIENCE 10u
+
 struct job_limits {
     uint64_t wall_ns;    /* whole job */
-    uint64_t call_ns;    /* one call; a candidate that takes longer hangs */
+    uint64_t call_ns;    /* one call; a candidate that takes longer hangs. On the emulator: CPU time
+                            of one launch */
     uint64_t measure_ns; /* budget of adaptive timing */
     uint64_t device_bytes;
     uint64_t printf_bytes;

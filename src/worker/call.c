@@ -543,8 +543,12 @@ static void add_lap(uint64_t *since, uint64_t *sum)
  * too. It is not armed while Hone fills and checks data. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    if (r->job->limits.call_ns)
-        watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
+    uint64_t limit = r->job->limits.call_ns;
+    if (limit &&
+        r->job->device == JOB_EMU) /* the emulator counts CPU time: this is the machine's */
+        watchdog_arm(r->dog, limit * JOB_EMU_PATIENCE + GRACE_NS, RESULT_MACHINE);
+    else if (limit)
+        watchdog_arm(r->dog, limit + GRACE_NS, RESULT_HANG);
     enum result_status st = execute(r, x, err);
     if (st == RESULT_OK)
         watchdog_disarm(r->dog);

@@ -203,6 +203,16 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
+/* The CPU time that a job may take. On a quiet machine it is the same limit as the wall time
+ * without the emulator's patience. */
+static uint64_t cpu_limit(const struct job *job)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (job->device != JOB_EMU)
+        return 0;
+    return job->limits.wall_ns / JOB_EMU_PATIENCE * (uint64_t)MAX(cores, 1L);
+}
+
 int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
 {
     char *data = NULL;
@@ -217,7 +227,8 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
     struct job_run *r = xcalloc(1, sizeof *r); /* too large for the stack */
     if (rc == 0)
         job_run_init(r, dir, &job, hash);
-    if (rc == 0 && (rc = watchdog_start(&r->dog, dir, job.limits.wall_ns, err)) == 0) {
+    if (rc == 0 &&
+        (rc = watchdog_start(&r->dog, dir, job.limits.wall_ns, cpu_limit(&job), err)) == 0) {
         run_phases(r, open_device);
         time_in_processes(r);
         watchdog_stop(r->dog);

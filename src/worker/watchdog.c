@@ -9,6 +9,8 @@
 #include "base/util.h"
 #include "worker/bundle.h"
 
+#define LOOK_NS 1000000000u /* how often it looks at the CPU time */
+
 struct watchdog {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -17,6 +19,7 @@ struct watchdog {
     char *snapshot; /* NULL until the first snapshot */
     size_t len;
     uint64_t wall_end, call_end; /* now_ns(); 0 = none */
+    uint64_t cpu_ns;             /* the most CPU time of this process; 0 = no limit */
     enum result_status status;
     bool stop;
 };
@@ -33,6 +36,13 @@ static void end_process(struct watchdog *w, enum result_status status)
     _exit(3);
 }
 
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void *watch(void *arg)
 {
     struct watchdog *w = arg;
@@ -43,7 +53,11 @@ static void *watch(void *arg)
             end_process(w, w->status);
         if (w->wall_end && now >= w->wall_end)
             end_process(w, RESULT_MACHINE);
+        if (w->cpu_ns && process_cpu_ns() >= w->cpu_ns)
+            end_process(w, RESULT_MACHINE);
         uint64_t next = w->wall_end;
+        if (w->cpu_ns && (!next || now + LOOK_NS < next))
+            next = now + LOOK_NS;
         if (w->call_end && (!next || w->call_end < next))
             next = w->call_end;
         if (!next) {
@@ -57,7 +71,8 @@ static void *watch(void *arg)
     return NULL;
 }
 
-int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, struct err *err)
+int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
+                   struct err *err)
 {
     struct watchdog *w = xcalloc(1, sizeof *w);
     pthread_condattr_t attr;
@@ -68,6 +83,7 @@ int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, str
     pthread_mutex_init(&w->lock, NULL);
     w->dir = xstrdup(dir);
     w->wall_end = wall_ns ? now_ns() + wall_ns : 0;
+    w->cpu_ns = cpu_ns;
     if (pthread_create(&w->thread, NULL, watch, w) != 0) {
         free(w->dir);
         free(w);

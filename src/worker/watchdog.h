@@ -23,9 +23,10 @@
 
 struct watchdog;
 
-/* wall_ns limits the whole job; 0 = no limit. When it runs out, the status is RESULT_MACHINE,
- * because no single call hung. */
-int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, struct err *err);
+/* wall_ns limits the whole job, cpu_ns the CPU time of this process; 0 = no limit. When one of them
+ * runs out, the status is RESULT_MACHINE, because no single call hung. */
+int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
+                   struct err *err);
 /* Copies a serialized result and keeps it until the next one. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len);
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);

@@ -135,7 +135,7 @@ static int fault(struct warp *w, const struct insn *pc, int lane, enum result_st
                  enum finding_kind kind, const char *object, int64_t index, const char *text)
 {
     struct launch *l = w->launch;
-    if (l->parallel) {
+    if (l->parallel && !__atomic_load_n(&l->over_limit, __ATOMIC_RELAXED)) {
         run_again(l);
         return EX_FAULT;
     }

@@ -242,7 +242,7 @@ struct launch {
     bool sanitize, count;
     uint32_t sms;
     uint64_t seed;
-    uint64_t deadline_ns;
+    uint64_t cpu_limit_ns; /* CPU time that all host threads together may use; 0 = no limit */
     uint64_t max_steps;
     uint32_t resident; /* clusters one host thread may hold at once */
     /* shared between host threads */
@@ -256,10 +256,12 @@ struct launch {
     } spin;
     int stop;       /* atomic: a fault was recorded */
     bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
+    int over_limit; /* atomic: the launch used up its time or instructions */
     int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
     bool keep_undo; /* note writes to inputs in `undo` */
     VEC(struct undo_write) undo; /* under emu->lock */
     uint64_t steps; /* atomic, updated now and then */
+    uint64_t cpu_ns; /* atomic, updated now and then: CPU time of all host threads */
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
@@ -293,6 +295,8 @@ struct worker_state {
     uint64_t rng;
     struct alloc *last;        /* the allocation that the last search found */
     uint64_t steps, told;      /* instructions executed; those already added to launch->steps */
+    uint64_t cpu_told;         /* CPU time of the thread that was added to launch->cpu_ns */
+    uint64_t look_ns;          /* when to read the CPU clock next */
     struct insn_count *counts; /* per decoded instruction, or NULL */
     uint64_t diverged;
 };

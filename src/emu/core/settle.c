@@ -185,7 +185,8 @@ static void rewind_launch(struct launch *l, const struct snapshot *s)
     l->next_cluster = l->begun = 0;
     memset(&l->spin, 0, sizeof l->spin);
     l->stop = l->redo = 0;
-    l->steps = 0;
+    l->steps = l->cpu_ns = 0;
+    l->over_limit = 0;
     l->gsync_used = 0;
     l->diverged = l->waits_again = 0;
     memset(l->again, 0, sizeof l->again);

@@ -12,6 +12,7 @@
  * the block, not on the number of host threads.
  */
 #include <sys/mman.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -21,6 +22,7 @@
 #define SHORT_TURN 20000u /* the same, when the thread holds several clusters */
 #define STUCK_ROUNDS 64u
 #define LOOK_AT_CLOCK 50000u
+#define LOOK_EVERY_NS 20000000u
 #define STUCK_POLLS 4096u
 #define PROBE_EVERY 400000u /* warp instructions of a cluster between searches for a cycle */
 #define PROBE_ROUNDS 8u
@@ -449,6 +451,30 @@ static bool cycles_for_ever(struct cluster *c, uint64_t steps)
     return false;
 }
 
+/* The limit counts the CPU time of the host threads. A verdict must not depend on what else the
+ * machine does. */
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool time_is_over(struct worker_state *ws)
+{
+    struct launch *l = ws->l;
+    uint64_t now = now_ns();
+    if (!l->cpu_limit_ns)
+        return false;
+    if (now >= ws->look_ns) { /* to read the CPU clock takes longer than to read the other one */
+        uint64_t cpu = thread_cpu_ns();
+        __atomic_add_fetch(&l->cpu_ns, cpu - ws->cpu_told, __ATOMIC_RELAXED);
+        ws->cpu_told = cpu;
+        ws->look_ns = now + LOOK_EVERY_NS;
+    }
+    return __atomic_load_n(&l->cpu_ns, __ATOMIC_RELAXED) > l->cpu_limit_ns;
+}
+
 /* Runs warps of a cluster for about `turn` instructions. Returns 1 when the cluster has finished, 0
  * when it goes on, -1 when the launch stops. */
 static int cluster_run(struct cluster *c, uint64_t turn)
@@ -511,9 +537,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
                             "that they read will change");
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return -1;
-        if (l->deadline_ns && done >= look) {
-            if (now_ns() > l->deadline_ns)
-                break; /* over_limit() reports that the time is over */
+        if (l->cpu_limit_ns && done >= look) {
+            if (time_is_over(c->ws))
+                break; /* over_limit() reports it */
             look = done + LOOK_AT_CLOCK;
         }
     }
@@ -551,15 +577,14 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     struct launch *l = ws->l;
     uint64_t total = __atomic_add_fetch(&l->steps, ws->steps - ws->told, __ATOMIC_RELAXED);
     ws->told = ws->steps;
-    if (l->max_steps && total > l->max_steps) {
-        deadlock(c, "the kernel ran past its limit of instructions");
-        return true;
-    }
-    if (l->deadline_ns && now_ns() > l->deadline_ns) {
-        deadlock(c, "the kernel ran past its time limit");
-        return true;
-    }
-    return false;
+    bool steps_over = l->max_steps && total > l->max_steps;
+    if (!steps_over && !time_is_over(ws))
+        return false;
+    /* A second run would take as long, so this is final even in a run in parallel. */
+    __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
+    deadlock(c, steps_over ? "the kernel ran past its limit of instructions"
+                           : "the kernel ran past its time limit");
+    return true;
 }
 
 /* Instructions that a cluster may run in one turn: fewer if the limit of instructions is small. */
@@ -582,6 +607,7 @@ static void *worker_main(void *arg)
 {
     struct worker_state *ws = arg;
     struct launch *l = ws->l;
+    ws->cpu_told = thread_cpu_ns();
     struct cluster **held = xcalloc(l->resident + 1, sizeof *held), *spare = NULL;
     uint32_t n = 0, linear, at = 0;
     bool more = true;
