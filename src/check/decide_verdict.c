@@ -120,12 +120,57 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
+static enum verdict_kind kind_of_finding(enum finding_kind k)
+{
+    switch (k) {
+    case FIND_OOB:
+    case FIND_MISALIGNED:
+    case FIND_TRAP:
+    case FIND_ASSERT:
+        return V_FAULT;
+    case FIND_DEADLOCK:
+        return V_HANG;
+    case FIND_UNWRITTEN:
+        return V_MISMATCH;
+    case FIND_INPUT:
+        return V_CHEAT;
+    default:
+        return V_UNSAFE;
+    }
+}
+
+/* True if the sanitizer found in this case what can cause a wrong output: a race, for example. */
+static bool has_cause(const struct check_input *in, uint32_t c)
+{
+    for (uint32_t i = 0; i < in->result->nfindings && !switched_off(in, "sanitizer"); i++) {
+        const struct result_finding *f = &in->result->findings[i];
+        if (f->case_index == c && f->kind != FIND_UNSUPPORTED && f->kind != FIND_NOTE &&
+            kind_of_finding(f->kind) == V_UNSAFE)
+            return true;
+    }
+    return false;
+}
+
+/* The finding leads, because it is what an author has to repair; the wrong output is added to it.
+ */
+static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
+{
+    static const char lead[] = "; so the result is wrong on ";
+    if (v->kind == V_UNSAFE && !strstr(v->summary, lead))
+        v->summary =
+            arena_printf(&v->arena, "%s%s%s: %s", v->summary, lead, where(v, x->in, x->c), story);
+}
+
 /* Chooses the detector for a wrong output by what was special about the call. An output over the
  * error budget keeps the detector `budget` in every call: a low precision shows in all of them. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
     const struct check_input *in = x->in;
+    if (str_eq(detector, "compare") && has_cause(in, x->c)) {
+        add_consequence(v, x, story);
+        return;
+    }
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
     if (perturbed && !cmp->stale) /* the output changed, but to a wrong value */
@@ -414,25 +459,6 @@ static void check_status(struct verdict *v, const struct check_input *in)
                             : without_numbers(v, r->message);
     check_blame(v, in, k, "run", "status", "%s on %s: %s", result_status_name(r->status), at,
                 story);
-}
-
-static enum verdict_kind kind_of_finding(enum finding_kind k)
-{
-    switch (k) {
-    case FIND_OOB:
-    case FIND_MISALIGNED:
-    case FIND_TRAP:
-    case FIND_ASSERT:
-        return V_FAULT;
-    case FIND_DEADLOCK:
-        return V_HANG;
-    case FIND_UNWRITTEN:
-        return V_MISMATCH;
-    case FIND_INPUT:
-        return V_CHEAT;
-    default:
-        return V_UNSAFE;
-    }
 }
 
 /* Reports the same finding at the same line only once, at the first workload that shows it. */

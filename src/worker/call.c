@@ -60,7 +60,6 @@ struct call_ctx {
     bool used[JOB_MAX_BUFFERS];
     uint64_t addr[JOB_MAX_BUFFERS];
     uint64_t hash[JOB_MAX_BUFFERS]; /* hash of each input before the launches */
-    void *before[JOB_MAX_BUFFERS];  /* copies of in-place outputs, for note_changed() */
     uint8_t maps[JOB_MAX_BUFFERS][128];
 };
 
@@ -130,8 +129,6 @@ static void free_buffers(struct job_run *r, struct call_ctx *x)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (x->addr[i])
             r->dev->ops->free(r->dev, x->addr[i], NULL);
-    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
-        free(x->before[i]);
 }
 
 /* Fills the buffer from a file of the bundle, and with zeros after the file's end. */
@@ -147,31 +144,6 @@ static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buf
         rc = r->dev->ops->write(r->dev, addr, data, len, err);
     free(data);
     return rc;
-}
-
-/* Copies a tensor before the call updates it in place. After a call that runs all blocks,
- * note_changed() counts from the copy which share of the tensor changed. share_of_changed() needs
- * that share for calls that run only a sample of their blocks. */
-static int copy_before(struct job_run *r, struct call_ctx *x, uint32_t i, struct err *err)
-{
-    enum { FEW = 1024 }; /* with fewer elements the share is not reliable */
-    const struct job_buffer *b = &x->jc->buffers[i];
-    if (!r->dev->ops->written || is_sampled(x) || !(x->call->flags & JOB_CALL_VERIFY) ||
-        b->elems < FEW)
-        return 0;
-    x->before[i] = xmalloc(b->bytes);
-    return r->dev->ops->read(r->dev, x->before[i], x->addr[i], b->bytes, err);
-}
-
-static void note_changed(struct job_run *r, const struct call_ctx *x, uint32_t i, const char *now)
-{
-    const struct job_buffer *b = &x->jc->buffers[i];
-    const char *was = x->before[i];
-    uint64_t size = dtype_bytes(b->dtype), n = 0;
-    for (uint64_t e = 0; e < b->elems; e++)
-        n += memcmp(was + e * size, now + e * size, size) != 0;
-    double share = (double)n / (double)b->elems;
-    r->changed[i] = r->changed[i] > 0 ? MIN(r->changed[i], share) : share;
 }
 
 static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
@@ -198,8 +170,6 @@ static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
             if (ops->write(r->dev, x->addr[i] + e * size, elem, size, err) < 0)
                 return -1;
         }
-        if (b->role == JOB_INOUT && copy_before(r, x, i, err) < 0)
-            return -1;
         if (b->role == JOB_INPUT && !is_sampled(x) &&
             ops->hash(r->dev, x->addr[i], b->bytes, &x->hash[i], err) < 0)
             return -1;
@@ -420,19 +390,8 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
         r->kept_bytes += b->bytes;
         if (b->bytes && r->dev->ops->read(r->dev, k->out[i], x->addr[i], b->bytes, err) < 0)
             return -1;
-        if (x->before[i])
-            note_changed(r, x, i, k->out[i]);
     }
     return 0;
-}
-
-/* Scales the share of an in-place tensor that a sampled call changed. Some elements are right
- * without a change, so even a correct kernel changes only a part of the tensor. r->changed[i] is
- * that part, measured in calls that ran all blocks. Those calls had other data, so we expect only
- * nine tenths of it. */
-static double share_of_changed(const struct job_run *r, uint32_t i, double share)
-{
-    return r->changed[i] > 0 ? share / (0.9 * r->changed[i]) : INFINITY;
 }
 
 /* Keeps some of the pieces that the blocks of a sampled call wrote, if the device can list them. If
@@ -465,9 +424,10 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += k.pieces[i].n;
-        if (role == JOB_INOUT)
-            share = share_of_changed(r, i, share);
-        x->out.most_written = MIN(x->out.most_written, share);
+        if (role == JOB_INOUT) /* verify.c finds out how much of it has to change */
+            r->kept.items[r->kept.n - 1].most_changed[i] = share;
+        else
+            x->out.most_written = MIN(x->out.most_written, share);
     }
     if (n)
         return check_globals(r, x, err);

@@ -33,6 +33,8 @@ struct kept_call {
     struct job_call call;       /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output */
     struct piece_vec *pieces;   /* in a sampled call, instead of `out`: for each buffer */
+    /* in a sampled call, for in-place tensors: upper bound of the share that all blocks change */
+    double most_changed[JOB_MAX_BUFFERS];
 };
 VEC_DECL(kept_call_vec, struct kept_call);
 
@@ -49,8 +51,6 @@ struct job_run {
     uint64_t kept_bytes, kept_max;
     uint64_t
         out_hash[JOB_MAX_BUFFERS]; /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
-    double changed[JOB_MAX_BUFFERS]; /* for in-place tensors: the smallest share that a whole
-                                      * call changed */
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;

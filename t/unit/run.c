@@ -272,6 +272,7 @@ static void a_hang_is_written_down(void **state)
     (void)state;
     struct bench b;
     setup(&b, "slow");
+    b.job.device = JOB_CUDA;
     b.job.limits.call_ns = 1; /* plus the watchdog's grace */
     write_job(&b);
     uint64_t t = now_ns();
