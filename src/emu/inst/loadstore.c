@@ -447,17 +447,91 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* Whether the function also does a compare-and-swap at the address of this plain load: `old = *p`
- * before the loop, as in the programming guide. If the value is stale, the loop only runs once
- * more. So the load counts as relaxed. */
-static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
+/* The only instruction that writes the register; NULL if there are several, or none. */
+static const struct ptx_insn *only_writer(const struct ptx_func *f, const struct ptx_var *reg)
 {
-    if (addr->kind != PO_ADDR)
-        return false;
+    const struct ptx_insn *found = NULL;
     for (size_t i = 0; i < f->insns.n; i++) {
         const struct ptx_insn *p = &f->insns.items[i];
-        if (p->nops == 4 && str_eq(p->op, "atom") && p->ops[1].kind == PO_ADDR &&
-            p->ops[1].var == addr->var && p->ops[1].imm == addr->imm && ptx_has(p, "cas"))
+        const struct ptx_opnd *to = p->nops ? &p->ops[0] : NULL;
+        bool writes = to && to->kind == PO_REG && to->var == reg && !str_eq(p->op, "st");
+        for (uint32_t k = 0; to && to->kind == PO_VEC && k < to->n; k++)
+            writes = writes || (to->list[k].kind == PO_REG && to->list[k].var == reg);
+        if (!writes)
+            continue;
+        if (found || p->guard)
+            return NULL;
+        found = p;
+    }
+    return found;
+}
+
+static bool is_pure(const struct ptx_insn *p)
+{
+    static const char *const ops[] = {"add", "sub", "mul", "mad", "shl", "cvt", "and", "or"};
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+        if (str_eq(p->op, ops[i]))
+            return true;
+    return str_eq(p->op, "ld") && ptx_has(p, "param");
+}
+
+/* Whether two operands always hold the same address or number. Looks through copies and through
+ * conversions between generic and global addresses, which are equal here. */
+static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
+                         const struct ptx_opnd *b, uint32_t depth)
+{
+    const struct ptx_insn *pa = a->kind == PO_REG ? only_writer(f, a->var) : NULL;
+    const struct ptx_insn *pb = b->kind == PO_REG ? only_writer(f, b->var) : NULL;
+    bool copy_a = pa && (str_eq(pa->op, "cvta") || str_eq(pa->op, "mov")) && pa->nops == 2;
+    bool copy_b = pb && (str_eq(pb->op, "cvta") || str_eq(pb->op, "mov")) && pb->nops == 2;
+    if (a->kind == PO_REG && b->kind == PO_REG && a->var == b->var)
+        return true;
+    if (depth && copy_a)
+        return same_operand(f, &pa->ops[1], b, depth - 1);
+    if (depth && copy_b)
+        return same_operand(f, a, &pb->ops[1], depth - 1);
+    if (a->kind != b->kind || a->imm != b->imm)
+        return false;
+    if (a->kind == PO_IMM)
+        return !a->is_float && !b->is_float;
+    if (a->kind == PO_SPEC)
+        return str_eq(a->name, b->name) && str_starts(a->name, "%tid");
+    if (a->kind != PO_REG)
+        return (a->kind == PO_SYM || a->kind == PO_ADDR) && a->var && a->var == b->var;
+    if (!depth || !pa || !pb || !str_eq(pa->op, pb->op) || pa->nmods != pb->nmods ||
+        pa->nops != pb->nops || !is_pure(pa))
+        return false;
+    for (int i = 0; i < pa->nmods; i++)
+        if (!str_eq(pa->mods[i], pb->mods[i]))
+            return false;
+    for (uint32_t i = 1; i < pa->nops; i++)
+        if (!same_operand(f, &pa->ops[i], &pb->ops[i], depth - 1))
+            return false;
+    return true;
+}
+
+static bool same_address(const struct ptx_func *f, const struct ptx_opnd *a,
+                         const struct ptx_opnd *b)
+{
+    if (a->kind != PO_ADDR || b->kind != PO_ADDR || a->imm != b->imm)
+        return false;
+    if (a->var == b->var)
+        return true;
+    if (!a->var || !b->var || a->var->space != SP_REG || b->var->space != SP_REG)
+        return false;
+    struct ptx_opnd ra = {.kind = PO_REG, .var = a->var}, rb = {.kind = PO_REG, .var = b->var};
+    return same_operand(f, &ra, &rb, 8);
+}
+
+/* Whether the function also does a compare-and-swap at the address of this load: `old = *p` before
+ * the loop, as in the programming guide, with any cache operator. If the value is stale, the loop
+ * only runs once more. So the load counts as relaxed. */
+static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
+{
+    for (size_t i = 0; i < f->insns.n; i++) {
+        const struct ptx_insn *p = &f->insns.items[i];
+        if (p->nops == 4 && str_eq(p->op, "atom") && ptx_has(p, "cas") &&
+            same_address(f, &p->ops[1], addr))
             return true;
     }
     return false;
