@@ -55,43 +55,70 @@ static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind 
     return seen;
 }
 
+void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
+                      const char *object, int64_t index, const char *other, const char *text,
+                      struct result_finding *f)
+{
+    struct arena *a = &w->launch->emu->strings;
+    const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
+    *f = (struct result_finding){.kind = kind,
+                                 .kernel = arena_strdup(a, w->launch->entry->src->name),
+                                 .file = arena_strdup(a, file_of(w, p)),
+                                 .line = p ? p->line : 0,
+                                 .object = arena_strdup(a, object ? object : ""),
+                                 .index = index,
+                                 .text = arena_strdup(a, text),
+                                 .other = arena_strdup(a, other ? other : ""),
+                                 .count = 1};
+    memcpy(f->block, w->block->id, sizeof f->block);
+    thread_of(w, lane, f->thread);
+}
+
+/* The index of the finding of this kind and place, or SIZE_MAX. */
+static size_t find(const struct emu *e, enum finding_kind kind, const char *kernel,
+                   const char *file, uint32_t line, const char *text)
+{
+    for (size_t i = 0; i < e->findings.n; i++)
+        if (same(&e->findings.items[i], kind, kernel, file, line, text))
+            return i;
+    return SIZE_MAX;
+}
+
+void emu_add_finding(struct emu *e, const struct result_finding *f)
+{
+    size_t at = find(e, f->kind, f->kernel, f->file, f->line, f->text);
+    if (at != SIZE_MAX)
+        e->findings.items[at].count += f->count;
+    else if (e->findings.n < MAX_FINDINGS)
+        *vec_push(&e->findings) = *f;
+}
+
 static void record(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                    const char *object, int64_t index, const char *other, const char *text)
 {
     struct emu *e = w->launch->emu;
     const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
-    const char *file = file_of(w, p), *kernel = w->launch->entry->src->name;
-    uint32_t line = p ? p->line : 0;
-    size_t at = SIZE_MAX;
     pthread_mutex_lock(&e->lock);
-    for (size_t i = 0; i < e->findings.n; i++) {
-        struct result_finding *f = &e->findings.items[i];
-        if (same(f, kind, kernel, file, line, text)) {
-            f->count++;
-            at = i;
-            goto out;
-        }
+    size_t at = find(e, kind, w->launch->entry->src->name, file_of(w, p), p ? p->line : 0, text);
+    if (at != SIZE_MAX) {
+        e->findings.items[at].count++;
+    } else if (e->findings.n < MAX_FINDINGS) {
+        at = e->findings.n;
+        emu_make_finding(w, pc, lane, kind, object, index, other, text, vec_push(&e->findings));
     }
-    if (e->findings.n < MAX_FINDINGS) {
-        struct result_finding *f = vec_push(&e->findings);
-        f->kind = kind;
-        f->kernel = arena_strdup(&e->strings, kernel);
-        f->file = arena_strdup(&e->strings, file);
-        f->line = line;
-        memcpy(f->block, w->block->id, sizeof f->block);
-        thread_of(w, lane, f->thread);
-        f->object = arena_strdup(&e->strings, object ? object : "");
-        f->index = index;
-        f->text = arena_strdup(&e->strings, text);
-        f->other = arena_strdup(&e->strings, other ? other : "");
-        f->count = 1;
-        at = e->findings.n - 1;
-    }
-out:
     if (pc && at != SIZE_MAX)
         e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)] =
             (struct seen_finding){pc, kind, at};
     pthread_mutex_unlock(&e->lock);
+}
+
+bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind)
+{
+    struct emu *e = w->launch->emu;
+    pthread_mutex_lock(&e->lock);
+    bool seen = seen_before(e, pc, kind);
+    pthread_mutex_unlock(&e->lock);
+    return seen;
 }
 
 /* Ends a run in parallel that is not clean. Its findings depend on the order of host threads, so
@@ -118,10 +145,7 @@ void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_k
         run_again(w->launch);
         return;
     }
-    pthread_mutex_lock(&w->launch->emu->lock);
-    bool seen = seen_before(w->launch->emu, pc, kind);
-    pthread_mutex_unlock(&w->launch->emu->lock);
-    if (seen)
+    if (emu_finding_seen(w, pc, kind))
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);

@@ -210,6 +210,7 @@ enum block_spec {
 /* ---- a launch ------------------------------------------------------------------------------- */
 
 struct gsync;
+struct suspects;
 
 /* Counts the sectors that a block read again. The distance of such a sector is how many sectors the
  * block used since it last read it. A bucket holds the sectors whose distances have the same log2.
@@ -271,6 +272,7 @@ struct launch {
     } past[32];
     struct gsync *gsync; /* the sanitizer's order between blocks */
     int gsync_used;      /* atomic */
+    struct suspects *suspects; /* cells that are part of a race; see suspects.h */
     bool turned;         /* a repeated call: clusters run in another order */
     uint8_t blank;       /* the value of each byte of registers and local memory before a write */
     uint32_t nsample;    /* 0: every cluster runs; else only those in `sample` */
@@ -339,6 +341,14 @@ struct emu {
     double model_ns;
 };
 
+/* findings.c: for findings that are recorded later than they are seen. emu_finding_seen() counts
+ * a repeat and returns true if there is a finding of this kind at this instruction. */
+bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
+void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
+                      const char *object, int64_t index, const char *other, const char *text,
+                      struct result_finding *out);
+void emu_add_finding(struct emu *e, const struct result_finding *f);
+
 /* ---- execution (warp.c) --------------------------------------------------------------------- */
 
 enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
@@ -405,6 +415,12 @@ void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */
+/* suspects.c. suspects_follow() begins the second run, and returns false if there is no suspect.
+ * suspects_settle() adds the findings and notes that it left open. */
+void suspects_open(struct launch *l);
+void suspects_close(struct launch *l);
+bool suspects_follow(struct launch *l);
+void suspects_settle(struct launch *l);
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
 void san_block_end(struct block *b); /* when its last warp is done */

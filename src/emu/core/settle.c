@@ -36,6 +36,9 @@ struct snapshot {
     struct result_finding *findings;
     uint32_t too_early[ARRAY_LEN(((struct emu *)0)->too_early)];
     uint64_t heap_used;
+    uint32_t resident;
+    size_t ncounters;
+    double model_ns;
 };
 
 static bool is_saved(const struct alloc *a)
@@ -75,6 +78,9 @@ static void snapshot_take(struct snapshot *s, const struct launch *l)
     memcpy(s->too_early, e->too_early, sizeof s->too_early);
     s->printed = e->printf_text.len;
     s->heap_used = l->code->heap_used;
+    s->resident = l->resident;
+    s->ncounters = e->counters.n;
+    s->model_ns = e->model_ns;
 }
 
 static void snapshot_restore(const struct snapshot *s, struct launch *l)
@@ -111,6 +117,9 @@ static void snapshot_restore(const struct snapshot *s, struct launch *l)
     if (e->printf_text.buf)
         e->printf_text.buf[e->printf_text.len] = '\0';
     l->code->heap_used = s->heap_used;
+    l->resident = s->resident;
+    e->counters.n = s->ncounters;
+    e->model_ns = s->model_ns;
 }
 
 static void snapshot_release(struct snapshot *s)
@@ -201,6 +210,12 @@ static bool found_races(const struct launch *l, const struct snapshot *s)
     return false;
 }
 
+static enum result_status run_again(struct launch *l, const struct snapshot *s, struct err *err)
+{
+    rewind_launch(l, s);
+    return launch_run(l, 1, err);
+}
+
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err)
 {
     if (order_matters(l))
@@ -208,15 +223,17 @@ enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err
     if (!l->sanitize || !fits_snapshot(&l->emu->mem))
         return launch_run(l, l->sanitize ? 1 : nthreads, err);
     struct snapshot s = {0};
-    uint32_t resident = l->resident;
     snapshot_take(&s, l);
+    suspects_open(l);
     l->keep_undo = true;
     enum result_status st = launch_run(l, nthreads, err);
-    if (l->redo) {
-        rewind_launch(l, &s);
-        l->resident = resident;
-        st = launch_run(l, 1, err);
+    if (l->redo)
+        st = run_again(l, &s, err);
+    if (!l->over_limit && found_races(l, &s) && suspects_follow(l)) {
+        st = run_again(l, &s, err);
+        suspects_settle(l);
     }
+    suspects_close(l);
     snapshot_release(&s);
     vec_release(&l->undo);
     return st;

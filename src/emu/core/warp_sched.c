@@ -688,11 +688,12 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         san_launch_end(l);
     if (l->nsample)
         l->nsample = l->begun;
-    if (l->redo)
-        return RESULT_OK;
     if (l->count && !l->stop)
         count_to_counters(l);
     free(l->total);
+    l->total = NULL;
+    if (l->redo)
+        return RESULT_OK;
     if (l->stop) {
         err_set(err, ERR_INPUT, "%s", l->message);
         return l->status;

@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 
 #include "base/util.h"
-#include "emu/sanitizer/state.h"
+#include "emu/sanitizer/suspects.h"
 
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x007fffffu
@@ -263,6 +263,11 @@ static bool ordered(struct warp *w, uint32_t cell)
     return r;
 }
 
+bool san_global_ordered(struct warp *w, uint32_t block, uint32_t clock)
+{
+    return ordered(w, MIN(clock, MAX_CLOCK) << 23 | (block & CELL_BLOCK));
+}
+
 void san_global_fence(struct warp *w)
 {
     struct block_san *s = w->block->san;
@@ -280,6 +285,8 @@ void san_global_fence(struct warp *w)
 void san_global_publish(struct warp *w, uint64_t addr)
 {
     struct gsync *g = w->launch->gsync;
+    if (suspects_followed(w->launch))
+        suspect_signal(w, addr, true, false);
     /* The clock counts the fences of all threads of the block. Another thread may execute a fence
      * and then meet this thread at a barrier. Our write then publishes that thread's writes too. */
     if (w->block->g_clock == 1)
@@ -295,6 +302,8 @@ void san_global_observe(struct warp *w, uint64_t addr, bool acquire)
 {
     struct gsync *g = w->launch->gsync;
     struct block_san *s = w->block->san;
+    if (suspects_followed(w->launch))
+        suspect_signal(w, addr, false, acquire);
     if (!__atomic_load_n(&w->launch->gsync_used, __ATOMIC_ACQUIRE))
         return;
     pthread_mutex_lock(&g->lock);
@@ -501,7 +510,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint32_t sh = w->launch->gmem_shift;
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
-    if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc) ||
+    if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc) || suspects_followed(w->launch) ||
         (w->undef && (access & MEM_WRITE))) /* it may store undefined bytes */
         return false;
     a->dirty = true;
@@ -570,16 +579,22 @@ static void block_name(const struct warp *w, uint32_t id, char *buf, size_t n)
 }
 
 static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
-                        const char *mine, const char *theirs, uint32_t id)
+                        bool write, bool after_read, uint32_t cell)
 {
     char what[256], other[64];
-    const char *object;
-    int64_t index;
-    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
-    block_name(w, id, other, sizeof other);
-    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
-                "race between blocks: this %s of %s is not ordered after its %s by %s", mine, what,
-                theirs, other);
+    struct race r = {.key = suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift),
+                     .write = write,
+                     .after_read = after_read,
+                     .where = "race between blocks",
+                     .what = what,
+                     .other = other};
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &r.object, &r.index);
+    block_name(w, cell & CELL_BLOCK, other, sizeof other);
+    if ((cell & CELL_BLOCK) != CELL_MANY) {
+        r.block = cell & CELL_BLOCK;
+        r.clock = after_read ? 0 : cell_clock(cell);
+    }
+    race_found(w, pc, lane, &r);
 }
 
 static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
@@ -593,21 +608,23 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
 enum { SEVERAL_WARPS = -1 }; /* instead of a tick */
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
-                         const char *mine, const char *theirs, int tick)
+                         bool write, bool after_read, int tick)
 {
     char what[256], other[64];
-    const char *object;
-    int64_t index;
+    struct race r = {.key = suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift),
+                     .write = write,
+                     .after_read = after_read,
+                     .where = "race in global memory",
+                     .what = what,
+                     .other = other};
     uint32_t warp = (uint32_t)tick >> TICK_WARP, t = warp * WARP;
-    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &r.object, &r.index);
     if (tick == SEVERAL_WARPS)
         snprintf(other, sizeof other, "other warps of the block");
     else
         snprintf(other, sizeof other, "warp %u (threads %u to %u) of the block", warp, t,
                  MIN(t + WARP, w->launch->nthreads) - 1);
-    emu_finding(w, pc, (int)lane, FIND_RACE, object, index, other,
-                "race in global memory: this %s of %s is not ordered after its %s by %s", mine,
-                what, theirs, other);
+    race_found(w, pc, lane, &r);
 }
 
 static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
@@ -639,7 +656,7 @@ static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, ui
     if ((!raw && !war) || access & MEM_ASYNC || w->block->san->g_many || ordered(w, CELL_MANY) ||
         (write && same_value(w, pc, lane, addr, n)))
         return false;
-    report_warps(w, pc, lane, at, write ? "write" : "read", raw ? "write" : "read",
+    report_warps(w, pc, lane, at, write, !raw,
                  raw     ? (int)m->wtick[c]
                  : warps ? SEVERAL_WARPS
                          : (int)m->rtick[c]);
@@ -666,13 +683,13 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
             !ordered(w, wr)) {
             if (write && same_value(w, pc, lane, addr, n))
                 return;
-            report_race(w, pc, lane, at, write ? "write" : "read", "write", wr & CELL_BLOCK);
+            report_race(w, pc, lane, at, write, false, wr);
             return;
         }
         if (write && rd && (rd & CELL_BLOCK) != me && !ordered(w, rd & ~CELL_WARPS)) {
             if (same_value(w, pc, lane, addr, n))
                 return;
-            report_race(w, pc, lane, at, "write", "read", rd & CELL_BLOCK);
+            report_race(w, pc, lane, at, true, true, rd);
             return;
         }
     }
@@ -705,6 +722,22 @@ static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, u
                 "write to %s: '%s' is an input, which a kernel may only read", what, object);
 }
 
+/* Tells suspects.c about an access to these bytes. */
+static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                         uint32_t n, uint32_t access)
+{
+    uint32_t sh = w->launch->gmem_shift;
+    uint64_t c = (addr - GLOBAL_BASE) >> sh, end = (addr + n - 1 - GLOBAL_BASE) >> sh;
+    for (; c <= end; c++) {
+        uint64_t from = MAX((c << sh) + GLOBAL_BASE, addr) - addr;
+        if (access & MEM_WRITE)
+            suspect_store(w, pc, lane, suspect_global(c));
+        else if (!(access & MEM_STRONG))
+            suspect_load(w, pc, lane, suspect_global(c), n,
+                         from < 64 ? ((UINT64_C(1) << (1u << sh)) - 1) << from : 0);
+    }
+}
+
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access)
 {
@@ -721,7 +754,11 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
     uint64_t k = ((addr + n - 1 - GLOBAL_BASE) >> w->launch->gmem_shift) - c + 1;
     if (m->writer) {
         lock_cells(w->launch, c, k, true);
+        if (suspects_followed(w->launch) && (access & MEM_READ))
+            follow_cells(w, pc, lane, addr, n, access & ~(uint32_t)MEM_WRITE);
         check_races(w, pc, lane, addr, n, access);
+        if (suspects_followed(w->launch) && (access & MEM_WRITE))
+            follow_cells(w, pc, lane, addr, n, MEM_WRITE);
         cells_note(w, c, k, access);
         lock_cells(w->launch, c, k, false);
     }

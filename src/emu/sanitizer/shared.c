@@ -6,7 +6,7 @@
  * check the lanes one by one; that check may still pass.
  */
 #include "base/util.h"
-#include "emu/sanitizer/state.h"
+#include "emu/sanitizer/suspects.h"
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
@@ -44,14 +44,22 @@ static const char *variable_at(const struct warp *w, uint32_t off)
 }
 
 static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t off,
-                        const char *mine, const char *theirs, uint32_t who)
+                        bool write, bool after_read, uint32_t who)
 {
-    char other[320];
+    char other[320], where[160], what[32];
     const char *var = variable_at(w, off);
     san_describe_access(w, who, other, sizeof other);
-    emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)off - SMEM_BASE, other,
-                "race in shared memory%s%s: this %s of byte %u is not ordered after the %s by %s",
-                var[0] ? " " : "", var, mine, off - SMEM_BASE, theirs, other);
+    snprintf(where, sizeof where, "race in shared memory%s%.100s", var[0] ? " " : "", var);
+    snprintf(what, sizeof what, "byte %u", off - SMEM_BASE);
+    race_found(w, pc, lane,
+               &(struct race){.key = suspect_shared(w->block, off >> w->block->san->shift),
+                              .write = write,
+                              .after_read = after_read,
+                              .object = "shared",
+                              .index = (int64_t)off - SMEM_BASE,
+                              .where = where,
+                              .what = what,
+                              .other = other});
 }
 
 /* Whether the store writes the value that the memory already holds. */
@@ -293,7 +301,7 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
             return;
         }
         if (b == w->block && !after_write(w, s, c, lane, access & ~(uint32_t)MEM_WRITE, insn)) {
-            report_race(w, pc, lane, at, "read", "write", s->wwho[c]);
+            report_race(w, pc, lane, at, false, false, s->wwho[c]);
             return;
         }
     }
@@ -314,12 +322,12 @@ static void check_write(struct warp *w, const struct insn *pc, uint32_t lane, st
             check_blank(w, lane, b, c);
         if (!after_write(w, s, c, lane, access | MEM_WRITE, insn)) {
             if (!same_value(w, pc, lane, b, off, n))
-                report_race(w, pc, lane, at, "write", "write", s->wwho[c]);
+                report_race(w, pc, lane, at, true, false, s->wwho[c]);
             return;
         }
         if ((reader = unordered_reader(w, s, c, lane, insn))) {
             if (!same_value(w, pc, lane, b, off, n))
-                report_race(w, pc, lane, at, "write", "read", reader);
+                report_race(w, pc, lane, at, true, true, reader);
             return;
         }
     }
@@ -378,6 +386,21 @@ void san_block_end(struct block *b)
     r->warp->frame = was;
 }
 
+/* Tells suspects.c about an access to these bytes. */
+static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane,
+                         const struct block *b, uint32_t off, uint32_t n, bool write)
+{
+    uint32_t sh = b->san->shift;
+    for (uint32_t c = off >> sh; c <= (off + n - 1) >> sh; c++) {
+        uint32_t from = MAX(c << sh, off) - off;
+        if (write)
+            suspect_store(w, pc, lane, suspect_shared(b, c));
+        else
+            suspect_load(w, pc, lane, suspect_shared(b, c), n,
+                         from < 64 ? ((UINT64_C(1) << (1u << sh)) - 1) << from : 0);
+    }
+}
+
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                      uint32_t off, uint32_t n, uint32_t access)
 {
@@ -386,10 +409,15 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
     if (b != w->block)
         check_gone(w, pc, lane, b, access);
     check_inflight(w, pc, lane, b, off, n, access);
+    bool follow = b == w->block && suspects_followed(w->launch);
+    if ((access & MEM_READ) && !(access & MEM_STRONG) && follow)
+        follow_cells(w, pc, lane, b, off, n, false);
     if (access & MEM_READ)
         check_read(w, pc, lane, b, off, n, access);
     if (access & MEM_WRITE)
         check_write(w, pc, lane, b, off, n, access);
+    if ((access & MEM_WRITE) && follow)
+        follow_cells(w, pc, lane, b, off, n, true);
     record(w, b, off, n, access, who_of(w, pc, lane, access));
     if ((access & MEM_WRITE) && b->san->copying)
         undef_shared_stored(w, pc, lane, b, off, n);
@@ -458,6 +486,18 @@ static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint3
     return true;
 }
 
+static void report_same_insn(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t off,
+                             uint32_t who)
+{
+    char other[320];
+    const char *var = variable_at(w, off);
+    san_describe_access(w, who, other, sizeof other);
+    emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)off - SMEM_BASE, other,
+                "race in shared memory%s%s: this write of byte %u is not ordered after the write "
+                "by %s",
+                var[0] ? " " : "", var, off - SMEM_BASE, other);
+}
+
 /* Reports two lanes of one store that write different values to the same address. Which value stays
  * is undefined. */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
@@ -472,7 +512,7 @@ static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_
         uint32_t n = san_store_bytes(w, pc, i, mine);
         if (!n || san_store_bytes(w, pc, j, theirs) != n || memcmp(mine, theirs, n) == 0)
             continue;
-        report_race(w, pc, i, (uint32_t)addr[i], "write", "write", who);
+        report_same_insn(w, pc, i, (uint32_t)addr[i], who);
         return;
     }
 }
@@ -486,9 +526,13 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
     if ((access & (MEM_ATOMIC | MEM_STRONG)) || s->copying)
         return false;
     uint32_t cells = MAX(n >> s->shift, 1u), who = who_of(w, pc, 0, access);
+    bool follow = suspects_followed(w->launch);
     FOR_LANES(i, w)
     {
         uint32_t c = (uint32_t)addr[i] >> s->shift;
+        for (uint32_t k = 0; follow && k < cells; k++)
+            if (is_suspect(w->launch, suspect_shared(w->block, c + k)))
+                return false;
         if (s->live_fly && pending(s, (uint32_t)addr[i], n))
             return false;
         if (!(access & MEM_WRITE ? quiet_write(w, s, c, cells) : quiet_read(w, s, c, cells)) &&

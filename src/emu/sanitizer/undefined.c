@@ -31,6 +31,8 @@ struct undef_read {
     const char *object;
     int64_t index;
     char text[256];
+    bool *used; /* not NULL: the value is not undefined but part of a race (suspects.h); set this at
+                   its first use, and report nothing */
 };
 
 struct reg_mark {
@@ -138,7 +140,11 @@ static void report(struct undef *u, uint32_t read)
     const struct undef_read *r = &u->read[read];
     struct frame *was = r->warp->frame;
     r->warp->frame = r->warp->frame0; /* the source line is looked up there */
-    emu_finding(r->warp, r->pc, (int)r->lane, r->kind, r->object, r->index, NULL, "%s", r->text);
+    if (r->used)
+        *r->used = true;
+    else
+        emu_finding(r->warp, r->pc, (int)r->lane, r->kind, r->object, r->index, NULL, "%s",
+                    r->text);
     r->warp->frame = was;
     for (uint32_t i = 0; i < u->nregs;) {
         struct reg_mark *m = &u->reg[i];
@@ -198,6 +204,26 @@ static uint32_t read_of(struct undef *u, const struct ptx_opnd *o, uint32_t lane
 
 /* ---- new marks ------------------------------------------------------------------------------ */
 
+static bool has_marks(const struct undef *u, uint32_t read)
+{
+    for (uint32_t i = 0; i < u->nregs; i++)
+        for (uint32_t m = u->reg[i].lanes; m; m &= m - 1)
+            if (u->reg[i].read[__builtin_ctz(m)] == read)
+                return true;
+    for (uint32_t i = 0; i < u->nlocal; i++)
+        if (u->local[i].read == read)
+            return true;
+    return false;
+}
+
+/* A result has one origin. If it comes from values of two loads, the other load of a suspect counts
+ * as used. */
+static void drop_origin(struct undef *u, uint32_t read, uint32_t kept)
+{
+    if (read != UINT32_MAX && read != kept && u->read[read].used)
+        *u->read[read].used = true;
+}
+
 /* Finds or adds the record of an instruction that makes undefined values. NULL if there is no
  * room. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
@@ -208,8 +234,13 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
     if (!w->undef)
         u->nregs = u->nreads = u->nlocal = 0;
     for (*read = 0; *read < u->nreads; ++*read)
-        if (u->read[*read].pc == r->pc)
+        if (u->read[*read].pc == r->pc && u->read[*read].used == r->used)
             break;
+    for (uint32_t i = 0; *read == MAX_READS && i < MAX_READS; i++)
+        if (!has_marks(u, i)) {
+            u->read[i] = *r;
+            *read = i;
+        }
     if (*read == MAX_READS)
         return NULL;
     if (*read == u->nreads)
@@ -264,7 +295,23 @@ bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n
     struct undef_read r = {
         .warp = w, .pc = pc, .kind = FIND_UNINIT, .lane = lane, .object = object, .index = index};
     snprintf(r.text, sizeof r.text, "%s", text);
+    for (uint32_t i = 0; w->undef && i < w->undef->nreads; i++) /* its marks replace a suspect's */
+        if (w->undef->read[i].pc == pc && w->undef->read[i].used)
+            *w->undef->read[i].used = true;
     return follow_load(w, pc, lane, n, bad, &r);
+}
+
+bool undef_follow(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bytes,
+                  bool *used)
+{
+    struct undef_read r = {.warp = w,
+                           .pc = pc,
+                           .kind = FIND_RACE,
+                           .lane = lane,
+                           .object = "",
+                           .index = -1,
+                           .used = used};
+    return follow_load(w, pc, lane, n, bytes, &r);
 }
 
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text)
@@ -409,12 +456,12 @@ static void store_lane(struct warp *w, struct undef *u, const struct ptx_insn *p
         unmark_local(u, lane, addr, n);
     if (!bad)
         return;
-    if (!may_hold(w, sp, addr) ||
+    uint32_t read = read_of(u, &p->ops[1], lane);
+    if (u->read[read].used || !may_hold(w, sp, addr) ||
         (sp == SP_LOCAL && u->nlocal + (uint32_t)__builtin_popcountll(bad) > MAX_LOCAL)) {
         report_operand(u, &p->ops[1], 1u << lane);
         return;
     }
-    uint32_t read = read_of(u, &p->ops[1], lane);
     if (sp != SP_LOCAL) {
         u->store = in;
         u->store_bad[lane] = bad;
@@ -559,8 +606,10 @@ static void step_plain(struct warp *w, struct undef *u, const struct ptx_insn *p
         read[lane] = UINT32_MAX;
         for (uint32_t k = 1; k < p->nops; k++) {
             x.u[k] = operand_bits(u, p, &p->ops[k], lane);
+            uint32_t from = read_of(u, &p->ops[k], lane);
             if (read[lane] == UINT32_MAX)
-                read[lane] = read_of(u, &p->ops[k], lane);
+                read[lane] = from;
+            drop_origin(u, from, read[lane]);
         }
         bits[lane] = read[lane] == UINT32_MAX ? 0 : undef_result(&x);
     }
@@ -626,6 +675,8 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
             uint32_t k = (uint32_t)__builtin_ctz(sources);
             bits[i] = moves ? bits_of(u, src->var, k) : UINT64_MAX;
             read[i] = read_of(u, src, k);
+            for (uint32_t m = sources; m; m &= m - 1)
+                drop_origin(u, read_of(u, src, (uint32_t)__builtin_ctz(m)), read[i]);
         }
     }
     unmark_operand(u, dst, w->active);

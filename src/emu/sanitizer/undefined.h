@@ -22,4 +22,9 @@ struct undef_operands {
  * destination mean nothing. */
 uint64_t undef_result(const struct undef_operands *x);
 
+/* Follows bytes that this lane loads from a suspect, as if they were undefined. Sets *used at their
+ * first use. Returns false if we cannot follow them. */
+bool undef_follow(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bytes,
+                  bool *used);
+
 #endif

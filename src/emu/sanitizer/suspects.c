@@ -1,0 +1,382 @@
+#include "emu/sanitizer/suspects.h"
+
+#include "base/util.h"
+#include "emu/sanitizer/undefined.h"
+
+enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 14, MAX_SIGNALS = 1 << 18 };
+enum { MAX_TRIES = 4096 };
+
+/* Where an access is: enough to name it in a finding. */
+struct place {
+    uint32_t line, block[3], thread[3];
+};
+
+struct suspect_read {
+    struct place at;
+    uint32_t block, clock;  /* block + 1, and its clock (global.c) */
+    uint32_t warp, lane, t; /* t: the warp's own clock (state.h) */
+    uint32_t epoch;         /* base of the block's clocks: tells apart blocks in one shadow */
+    const bool *used;       /* whether the kernel used the value; NULL: we cannot follow it */
+    uint32_t next;          /* index + 1 of an earlier read of the same cell */
+};
+
+struct suspect_cell {
+    uint64_t key;   /* 0 = empty */
+    uint32_t reads; /* index + 1 of the last read */
+    bool written;
+    struct place writer;
+};
+
+struct pending_race { /* a race whose reads have not been used so far */
+    struct result_finding finding;
+    uint32_t first, n; /* in `uses` */
+};
+
+struct signal { /* a strong access to global memory */
+    uint64_t addr;
+    uint32_t block, clock;
+    bool write, acquire;
+};
+
+struct suspects {
+    bool followed;
+    struct suspect_cell *cells; /* open addressing by key */
+    uint32_t n, cap;
+    VEC(struct suspect_read) reads;
+    VEC(struct pending_race) pending;
+    VEC(const bool *) uses;
+    VEC(struct signal) signals;
+    struct arena flags; /* the `used` flags */
+    struct {            /* the load under way: all its lanes share a flag */
+        const struct warp *warp;
+        const struct insn *pc;
+        uint32_t lane;
+        bool *used;
+    } load;
+};
+
+void suspects_open(struct launch *l)
+{
+    l->suspects = xcalloc(1, sizeof *l->suspects);
+}
+
+void suspects_close(struct launch *l)
+{
+    struct suspects *s = l->suspects;
+    if (!s)
+        return;
+    free(s->cells);
+    vec_release(&s->reads);
+    vec_release(&s->pending);
+    vec_release(&s->uses);
+    vec_release(&s->signals);
+    arena_release(&s->flags);
+    free(s);
+    l->suspects = NULL;
+}
+
+bool suspects_follow(struct launch *l)
+{
+    l->suspects->followed = l->suspects->n > 0;
+    return l->suspects->followed;
+}
+
+bool suspects_followed(const struct launch *l)
+{
+    return l->suspects && l->suspects->followed;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+static struct suspect_cell *slot(const struct suspect_cell *cells, uint32_t cap, uint64_t key)
+{
+    uint64_t h = key * 0x9e3779b97f4a7c15ull >> 24;
+    while (cells[h % cap].key && cells[h % cap].key != key)
+        h++;
+    return (struct suspect_cell *)&cells[h % cap];
+}
+
+static struct suspect_cell *find_cell(const struct suspects *s, uint64_t key)
+{
+    struct suspect_cell *c = s->cap ? slot(s->cells, s->cap, key) : NULL;
+    return c && c->key ? c : NULL;
+}
+
+bool is_suspect(const struct launch *l, uint64_t key)
+{
+    return find_cell(l->suspects, key) != NULL;
+}
+
+static void add_cell(struct suspects *s, uint64_t key)
+{
+    if (find_cell(s, key) || s->n == MAX_KEYS)
+        return;
+    if (s->n * 2 >= s->cap) {
+        uint32_t cap = s->cap ? s->cap * 2 : 256;
+        struct suspect_cell *t = xcalloc(cap, sizeof *t);
+        for (uint32_t i = 0; i < s->cap; i++)
+            if (s->cells[i].key)
+                *slot(t, cap, s->cells[i].key) = s->cells[i];
+        free(s->cells);
+        s->cells = t;
+        s->cap = cap;
+    }
+    slot(s->cells, s->cap, key)->key = key;
+    s->n++;
+}
+
+static struct place place_of(const struct warp *w, const struct insn *pc, uint32_t lane)
+{
+    const struct ptx_insn *p = insn_src(w, pc);
+    const uint32_t *b = w->launch->block, *id = w->block->id;
+    uint32_t t = w->id * WARP + lane;
+    return (struct place){
+        p ? p->line : 0, {id[0], id[1], id[2]}, {t % b[0], t / b[0] % b[1], t / b[0] / b[1]}};
+}
+
+static void name_place(const struct place *p, char *buf, size_t n)
+{
+    snprintf(buf, n, "line %u, block (%u,%u,%u) thread (%u,%u,%u)", p->line, p->block[0],
+             p->block[1], p->block[2], p->thread[0], p->thread[1], p->thread[2]);
+}
+
+/* ---- accesses ------------------------------------------------------------------------------- */
+
+/* The flag of the load under way. Lanes come in the order of their numbers, so a lane that is not
+ * above the last one belongs to another execution. */
+static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
+                          uint32_t lane)
+{
+    if (s->load.warp != w || s->load.pc != pc || lane < s->load.lane)
+        s->load.used = arena_alloc(&s->flags, sizeof *s->load.used);
+    s->load.warp = w;
+    s->load.pc = pc;
+    s->load.lane = lane;
+    return s->load.used;
+}
+
+void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key, uint32_t n,
+                  uint64_t bytes)
+{
+    struct suspects *s = w->launch->suspects;
+    struct suspect_cell *c = find_cell(s, key);
+    if (!c || s->reads.n == MAX_READS)
+        return;
+    bool *used = flag_of_load(s, w, pc, lane);
+    if (!undef_follow(w, pc, lane, n, bytes, used))
+        *used = true;
+    struct suspect_read *r = vec_push(&s->reads);
+    *r = (struct suspect_read){.at = place_of(w, pc, lane),
+                               .block = w->block->linear + 1,
+                               .clock = w->block->g_clock,
+                               .warp = w->id,
+                               .lane = lane,
+                               .t = w->san->vc.t[w->id],
+                               .epoch = w->block->san->base,
+                               .used = used,
+                               .next = c->reads};
+    c->reads = (uint32_t)s->reads.n;
+}
+
+void suspect_store(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key)
+{
+    struct suspect_cell *c = find_cell(w->launch->suspects, key);
+    if (!c)
+        return;
+    c->written = true;
+    c->writer = place_of(w, pc, lane);
+}
+
+void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
+{
+    struct suspects *s = w->launch->suspects;
+    struct signal now = {addr, w->block->linear + 1, w->block->g_clock, write, acquire};
+    const struct signal *last = s->signals.n ? &s->signals.items[s->signals.n - 1] : NULL;
+    if (last && last->addr == addr && last->block == now.block && last->clock == now.clock &&
+        last->write == write && last->acquire == acquire)
+        return;
+    if (s->signals.n < MAX_SIGNALS)
+        *vec_push(&s->signals) = now;
+}
+
+/* ---- which side lacks a fence --------------------------------------------------------------- */
+
+/* Looks for an address to which the other block made a strong write, and which this block read with
+ * a strong read. A fence must lie between the other block's access and its strong write, and
+ * another fence between this block's strong read and its access. */
+static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
+{
+    const struct suspects *s = w->launch->suspects;
+    uint32_t me = w->block->linear + 1;
+    bool linked = false, first_ok = false, second_ok = false;
+    const char *first = r->after_read ? "read" : "write", *second = r->write ? "write" : "read";
+    vec_each (const struct signal, a, &s->signals) {
+        if (a->block != r->block || !a->write || (first_ok && second_ok))
+            continue;
+        vec_each (const struct signal, b, &s->signals) {
+            if (b->block != me || b->write || b->addr != a->addr)
+                continue;
+            bool one = a->clock > r->clock, two = b->acquire || w->block->g_clock > b->clock;
+            if (!linked || one + two > first_ok + second_ok) {
+                first_ok = one;
+                second_ok = two;
+            }
+            linked = true;
+        }
+    }
+    buf[0] = '\0';
+    if (!linked)
+        snprintf(
+            buf, n,
+            "; neither side has a fence that helps: no atomic or volatile access of this block "
+            "reads what the other block signals after its %s",
+            first);
+    else if (!first_ok && !second_ok)
+        snprintf(buf, n,
+                 "; both sides lack a fence: __threadfence() is missing between the other block's "
+                 "%s and its signal, and between this block's look at the signal and this %s",
+                 first, second);
+    else if (!second_ok)
+        snprintf(buf, n,
+                 "; this block, the %sing side, lacks a fence: __threadfence() is missing between "
+                 "its look at the other block's signal and this %s",
+                 r->write ? "writ" : "read", second);
+    else if (!first_ok)
+        snprintf(buf, n,
+                 "; the other block, the %sing side, lacks a fence: __threadfence() is missing "
+                 "between its %s and its signal",
+                 r->after_read ? "read" : "writ", first);
+}
+
+/* ---- reports -------------------------------------------------------------------------------- */
+
+/* Whether a noted read is not ordered before this write. */
+static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
+{
+    if (q->block != w->block->linear + 1)
+        return !shared && !san_global_ordered(w, q->block, q->clock);
+    if (q->epoch != w->block->san->base)
+        return false;
+    if (q->warp == w->id)
+        return shared && q->lane != lane && q->t == w->san->vc.t[w->id];
+    return q->t > w->san->vc.t[q->warp];
+}
+
+/* Collects in `uses` the flags of the unordered reads of the cell. *at becomes one of them, and one
+ * whose value is used if there is any. Returns their number, or 0 if there are too many reads. */
+static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
+                              const struct suspect_read **at)
+{
+    struct suspects *s = w->launch->suspects;
+    const struct suspect_cell *c = find_cell(s, r->key);
+    uint32_t n = 0, tries = 0;
+    *at = NULL;
+    for (uint32_t i = c ? c->reads : 0; i; i = s->reads.items[i - 1].next) {
+        const struct suspect_read *q = &s->reads.items[i - 1];
+        if (++tries > MAX_TRIES)
+            return 0;
+        if (!is_unordered(w, lane, q, r->key >> 63))
+            continue;
+        *vec_push(&s->uses) = q->used;
+        n++;
+        if (!*at || (*q->used && !*(*at)->used))
+            *at = q;
+    }
+    return n;
+}
+
+static void tell(struct warp *w, const struct race *r, const char *other, const char *fences,
+                 char *buf, size_t n)
+{
+    snprintf(buf, n, "%s: this %s of %s is not ordered after %s %s by %s%s", r->where,
+             r->write ? "write" : "read", r->what, r->key >> 63 ? "the" : "its",
+             r->after_read ? "read" : "write", other, fences);
+    (void)w;
+}
+
+static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r,
+                       const char *other, const char *fences)
+{
+    char text[700];
+    tell(w, r, other, fences, text, sizeof text);
+    emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
+}
+
+void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r)
+{
+    struct suspects *s = w->launch->suspects;
+    if (!suspects_followed(w->launch)) {
+        if (s && !w->launch->parallel)
+            add_cell(s, r->key);
+        report_now(w, pc, lane, r, r->other, "");
+        return;
+    }
+    if (emu_finding_seen(w, pc, FIND_RACE))
+        return;
+    char other[160], fences[320] = "", text[700];
+    struct race full = *r;
+    const struct suspect_cell *c = find_cell(s, r->key);
+    const struct suspect_read *at = NULL;
+    uint32_t first = (uint32_t)s->uses.n, n = 0;
+    snprintf(other, sizeof other, "%s", r->other);
+    if (r->write && r->after_read) {
+        n = collect_reads(w, lane, r, &at);
+    } else if (!r->write && c && c->reads) {
+        at = &s->reads.items[c->reads - 1]; /* suspect_load() noted this load */
+        if (at->warp == w->id && at->lane == lane && at->block == w->block->linear + 1) {
+            *vec_push(&s->uses) = at->used;
+            n = 1;
+        }
+    }
+    if (r->after_read && at) {
+        name_place(&at->at, other, sizeof other);
+        full.block = at->block;
+        full.clock = at->clock;
+    } else if (!r->after_read && c && c->written) {
+        name_place(&c->writer, other, sizeof other);
+    }
+    if (!(r->key >> 63) && full.block && full.block != w->block->linear + 1)
+        tell_fences(w, &full, fences, sizeof fences);
+    bool used = n == 0;
+    for (uint32_t i = first; i < s->uses.n; i++)
+        used = used || *s->uses.items[i];
+    if (used || s->pending.n == MAX_PENDING) {
+        s->uses.n = first;
+        report_now(w, pc, lane, r, other, fences);
+        return;
+    }
+    tell(w, r, other, fences, text, sizeof text);
+    struct pending_race *p = vec_push(&s->pending);
+    *p = (struct pending_race){.first = first, .n = n};
+    emu_make_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, text, &p->finding);
+}
+
+/* Whether there is a finding of a race at the same line. */
+static bool is_reported(const struct emu *e, const struct result_finding *f)
+{
+    vec_each (const struct result_finding, o, &e->findings)
+        if (o->kind == FIND_RACE && o->line == f->line && str_eq(o->kernel, f->kernel))
+            return true;
+    return false;
+}
+
+void suspects_settle(struct launch *l)
+{
+    struct suspects *s = l->suspects;
+    for (int pass = 0; pass < 2; pass++)
+        vec_each (struct pending_race, p, &s->pending) {
+            bool used = false;
+            for (uint32_t i = 0; i < p->n; i++)
+                used = used || *s->uses.items[p->first + i];
+            if (used != (pass == 0) || (!used && is_reported(l->emu, &p->finding)))
+                continue;
+            if (!used) {
+                p->finding.kind = FIND_NOTE;
+                p->finding.text = arena_printf(&l->emu->strings,
+                                               "%s; the kernel does not use the "
+                                               "value that was read",
+                                               p->finding.text);
+            }
+            emu_add_finding(l->emu, &p->finding);
+        }
+}
