@@ -605,6 +605,25 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
+/* Notes a write of the value that is already there. It is a race by the letter, but no order of the
+ * two accesses changes a result. Returns false if the value is another one. */
+static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
+                            uint32_t n, bool after_read)
+{
+    char what[256];
+    const char *object;
+    int64_t index;
+    if (!same_value(w, pc, lane, addr, n))
+        return false;
+    mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
+    emu_finding(w, pc, (int)lane, FIND_NOTE, object, index, NULL,
+                "a race by the letter: this write of %s is not ordered after its %s by another "
+                "thread, but it stores the value that is already there, so the result is the same "
+                "in every order",
+                what, after_read ? "read" : "write");
+    return true;
+}
+
 enum { SEVERAL_WARPS = -1 }; /* instead of a tick */
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
@@ -654,7 +673,7 @@ static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, ui
     bool war = write && (warps ? m->rtick[c] >= w->san->phase && !w->block->san->other_sync
                                : rd == me && !tick_before(w, m->rtick[c]));
     if ((!raw && !war) || access & MEM_ASYNC || w->block->san->g_many || ordered(w, CELL_MANY) ||
-        (write && same_value(w, pc, lane, addr, n)))
+        (write && note_same_value(w, pc, lane, addr, n, !raw)))
         return false;
     report_warps(w, pc, lane, at, write, !raw,
                  raw     ? (int)m->wtick[c]
@@ -681,13 +700,13 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
             return;
         if (wr && (wr & CELL_BLOCK) != me && !((wr & CELL_STRONG) && (access & MEM_STRONG)) &&
             !ordered(w, wr)) {
-            if (write && same_value(w, pc, lane, addr, n))
+            if (write && note_same_value(w, pc, lane, addr, n, false))
                 return;
             report_race(w, pc, lane, at, write, false, wr);
             return;
         }
         if (write && rd && (rd & CELL_BLOCK) != me && !ordered(w, rd & ~CELL_WARPS)) {
-            if (same_value(w, pc, lane, addr, n))
+            if (note_same_value(w, pc, lane, addr, n, true))
                 return;
             report_race(w, pc, lane, at, true, true, rd);
             return;
