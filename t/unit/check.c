@@ -293,6 +293,36 @@ static void findings_and_statuses(void **state)
     }
 }
 
+static void a_race_leads_over_its_wrong_result(void **state)
+{
+    struct facts f;
+    (void)state;
+    good(&f);
+    f.result.nfindings = 1;
+    f.finding.line = 7;
+    for (int k = 0; k < 5; k++) {
+        f.cmp[k].bad = 9;
+        f.cmp[k].max_ratio = 50;
+    }
+    struct verdict v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_UNSAFE);
+    assert_string_equal(v.detector, "sanitizer");
+    assert_non_null(strstr(v.summary, "race at line 7"));
+    assert_non_null(strstr(v.summary, "so the result is wrong on check:0"));
+    assert_false(v.workloads.items[0].ok);
+    verdict_release(&v);
+    f.finding.kind = FIND_NOTE; /* a note is no cause */
+    v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_MISMATCH);
+    verdict_release(&v);
+    f.finding.kind = FIND_RACE;
+    f.finding.case_index = 1; /* neither is a race in another workload */
+    f.result.nfindings = 0;
+    v = judge(&f, NULL);
+    assert_int_equal(v.kind, V_MISMATCH);
+    verdict_release(&v);
+}
+
 static void machine_failures_are_not_the_candidates(void **state)
 {
     (void)state;
@@ -521,6 +551,7 @@ int main(void)
         cmocka_unit_test(answers_that_follow_badly),
         cmocka_unit_test(damage),
         cmocka_unit_test(findings_and_statuses),
+        cmocka_unit_test(a_race_leads_over_its_wrong_result),
         cmocka_unit_test(machine_failures_are_not_the_candidates),
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(heldout_shapes_stay_hidden),

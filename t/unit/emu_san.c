@@ -165,6 +165,49 @@ static void two_host_threads_and_a_seed(void **state)
     all_kernels(2, 12345);
 }
 
+/* All that a launch reports, as one text. */
+static void tell_launch(struct strbuf *sb, const char *kernel, uint32_t threads, uint64_t seed)
+{
+    struct emu_run r;
+    enum result_status st = launch(&r, kernel, threads, seed);
+    strbuf_addf(sb, "%s %s\n", result_status_name(st), st == RESULT_OK ? "" : r.err.msg);
+    for (size_t i = 0; i < r.found.n; i++) {
+        const struct result_finding *f = &r.found.items[i];
+        strbuf_addf(sb, "%s line %u block %u thread %u count %llu: %s; %s\n",
+                    finding_kind_name(f->kind), f->line, f->block[0], f->thread[0],
+                    (unsigned long long)f->count, f->text, f->other);
+    }
+    emu_run_close(&r);
+}
+
+static void host_threads_change_nothing(void **state)
+{
+    static const char *const kernels[] = {"race_between_blocks",
+                                          "race_read_other_block",
+                                          "race_last_block",
+                                          "race_flag_first",
+                                          "race_in_block",
+                                          "race_reduce",
+                                          "uninit_output",
+                                          "oob_write",
+                                          "oob_far",
+                                          "good_atomics",
+                                          "good_last_block"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
+        struct strbuf want = STRBUF_INIT(1 << 16);
+        tell_launch(&want, kernels[i], 1, 77);
+        for (uint32_t threads = 2; threads <= 4; threads += 2)
+            for (int k = 0; k < 4; k++) {
+                struct strbuf got = STRBUF_INIT(1 << 16);
+                tell_launch(&got, kernels[i], threads, 77);
+                assert_string_equal(got.buf, want.buf);
+                strbuf_release(&got);
+            }
+        strbuf_release(&want);
+    }
+}
+
 static void right_values(void **state)
 {
     struct emu_run r;
@@ -270,8 +313,11 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_host_thread),  cmocka_unit_test(two_host_threads_and_a_seed),
-        cmocka_unit_test(right_values),     cmocka_unit_test(names_the_place),
+        cmocka_unit_test(one_host_thread),
+        cmocka_unit_test(two_host_threads_and_a_seed),
+        cmocka_unit_test(host_threads_change_nothing),
+        cmocka_unit_test(right_values),
+        cmocka_unit_test(names_the_place),
         cmocka_unit_test(names_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,18 @@
+/* hone-plan
+{"launches":[{"kernel":"tail","grid":["N/128"],"block":[128],"args":["x","y"]}]}
+*/
+/* The second load of each thread is clamped to the last element and its value is not used, while
+ * another warp stores there. */
+extern "C" __global__ void tail(const float *x, float *y)
+{
+    const int n = 128;
+    int i = threadIdx.x;
+    x += blockIdx.x * n;
+    y += blockIdx.x * n;
+    y[i] = x[i];
+    __syncthreads();
+    float a = y[i], b = y[min(n - 1, i + n)];
+    y[i] = a + 1;
+    if (i + n < n)
+        y[i + n] = b + 1;
+}
