@@ -139,13 +139,13 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* True if the sanitizer found in this case what can cause a wrong output: a race, for example. */
+/* True if the sanitizer found in this case what makes results depend on the order of threads. */
 static bool has_cause(const struct check_input *in, uint32_t c)
 {
     for (uint32_t i = 0; i < in->result->nfindings && !switched_off(in, "sanitizer"); i++) {
         const struct result_finding *f = &in->result->findings[i];
-        if (f->case_index == c && f->kind != FIND_UNSUPPORTED && f->kind != FIND_NOTE &&
-            kind_of_finding(f->kind) == V_UNSAFE)
+        if (f->case_index == c &&
+            (f->kind == FIND_RACE || f->kind == FIND_BARRIER || f->kind == FIND_ASYNC))
             return true;
     }
     return false;
