@@ -8,7 +8,8 @@ enum { MAX_TRIES = 4096 };
 
 /* Where an access is: enough to name it in a finding. */
 struct place {
-    uint32_t line, block[3], thread[3];
+    const struct ptx_insn *src; /* or NULL */
+    uint32_t block[3], thread[3];
 };
 
 struct suspect_read {
@@ -130,14 +131,17 @@ static struct place place_of(const struct warp *w, const struct insn *pc, uint32
     const struct ptx_insn *p = insn_src(w, pc);
     const uint32_t *b = w->launch->block, *id = w->block->id;
     uint32_t t = w->id * WARP + lane;
-    return (struct place){
-        p ? p->line : 0, {id[0], id[1], id[2]}, {t % b[0], t / b[0] % b[1], t / b[0] / b[1]}};
+    return (struct place){p, {id[0], id[1], id[2]}, {t % b[0], t / b[0] % b[1], t / b[0] / b[1]}};
 }
 
-static void name_place(const struct place *p, char *buf, size_t n)
+static void name_place(const struct warp *w, const struct place *p, char *buf, size_t n)
 {
-    snprintf(buf, n, "line %u, block (%u,%u,%u) thread (%u,%u,%u)", p->line, p->block[0],
-             p->block[1], p->block[2], p->thread[0], p->thread[1], p->thread[2]);
+    char called[256] = "";
+    if (p->src)
+        ptx_describe_inlined(&w->launch->code->ptx, p->src, called, sizeof called);
+    snprintf(buf, n, "line %u%s%s%s, block (%u,%u,%u) thread (%u,%u,%u)", p->src ? p->src->line : 0,
+             *called ? " (" : "", called, *called ? ")" : "", p->block[0], p->block[1], p->block[2],
+             p->thread[0], p->thread[1], p->thread[2]);
 }
 
 /* ---- accesses ------------------------------------------------------------------------------- */
@@ -297,7 +301,7 @@ static void tell(struct warp *w, const struct race *r, const char *other, const 
 static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r,
                        const char *other, const char *fences)
 {
-    char text[700];
+    char text[1000];
     tell(w, r, other, fences, text, sizeof text);
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
@@ -313,7 +317,7 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
     }
     if (emu_finding_seen(w, pc, FIND_RACE))
         return;
-    char other[160], fences[320] = "", text[700];
+    char other[320], fences[320] = "", text[1000];
     struct race full = *r;
     const struct suspect_cell *c = find_cell(s, r->key);
     const struct suspect_read *at = NULL;
@@ -329,11 +333,11 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
         }
     }
     if (r->after_read && at) {
-        name_place(&at->at, other, sizeof other);
+        name_place(w, &at->at, other, sizeof other);
         full.block = at->block;
         full.clock = at->clock;
     } else if (!r->after_read && c && c->written) {
-        name_place(&c->writer, other, sizeof other);
+        name_place(w, &c->writer, other, sizeof other);
     }
     if (!(r->key >> 63) && full.block && full.block != w->block->linear + 1)
         tell_fences(w, &full, fences, sizeof fences);
