@@ -17,7 +17,7 @@ struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case these buffers are for; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
-    cu_ptr scratch, axes, scalars, partial, starts;
+    cu_ptr scratch, axes, scalars, partial, starts, fault;
     uint64_t got_bytes;
 };
 
@@ -57,6 +57,7 @@ static void drop_case(struct cuda *d)
     free_on_device(d, &t->scalars);
     free_on_device(d, &t->partial);
     free_on_device(d, &t->starts);
+    free_on_device(d, &t->fault);
     t->got_bytes = 0;
     t->c = NULL;
 }
@@ -99,7 +100,8 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
     /* One partial sum for each warp of the largest grid that a service kernel uses. */
     uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
     if (alloc_on_device(d, &t->got, t->got_bytes, err) < 0 ||
-        alloc_on_device(d, &t->scratch, c->scratch_elems * 8, err) < 0 ||
+        alloc_on_device(d, &t->scratch, (c->scratch_elems + 1) * 8, err) < 0 ||
+        alloc_on_device(d, &t->fault, sizeof(uint64_t), err) < 0 ||
         alloc_on_device(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
         alloc_on_device(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
         alloc_on_device(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0 ||
@@ -166,22 +168,32 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
 {
     struct cuda *d = cuda_of(dev);
     struct cuda_truth *t = d->truth;
-    struct ref_ctx ctx = {0};
+    const char *names[JOB_MAX_BUFFERS] = {NULL};
+    struct ref_ctx ctx = {.scratch_elems = (int64_t)c->scratch_elems};
+    uint64_t fault = REF_NO_FAULT;
     if (make_case(d, c, err) < 0 || regenerate(d, c, call, err) < 0)
         return -1;
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         ctx.in[i] = (const void *)(uintptr_t)t->in[i];
         ctx.out_value[i] = (double *)(uintptr_t)t->want[i];
         ctx.out_mag[i] = (double *)(uintptr_t)t->mag[i];
+        ctx.in_elems[i] = t->in[i] ? (int64_t)c->buffers[i].elems : 0;
+        ctx.out_elems[i] = t->want[i] ? (int64_t)c->buffers[i].elems : 0;
+        names[i] = c->buffers[i].name;
     }
     ctx.axis = (const int64_t *)(uintptr_t)t->axes;
     ctx.scalar = (const double *)(uintptr_t)t->scalars;
     ctx.scratch = (double *)(uintptr_t)t->scratch;
+    ctx.fault = (uint64_t *)(uintptr_t)t->fault;
+    if (cuda_write(dev, t->fault, &fault, sizeof fault, err) < 0)
+        return -1;
     for (uint32_t p = 0; p < c->nphases; p++)
         if (run_phase(d, c, p, &ctx, sample_seed, err) < 0)
             return -1;
     CUDA_TRY(d, cuda_wait(d, 0), err, "running the oracle");
-    return 0;
+    if (cuda_read(dev, &fault, t->fault, sizeof fault, err) < 0)
+        return -1;
+    return ref_fault_check(&ctx, fault, names, err);
 }
 
 int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uint64_t poison,

@@ -9,17 +9,30 @@
 
 #include <stdint.h>
 
+#include "base/err.h"
+
 #define REF_MAX_TENSORS 64
 
 struct ref_ctx {
     const void *in[REF_MAX_TENSORS];
     double *out_value[REF_MAX_TENSORS];
     double *out_mag[REF_MAX_TENSORS];
+    int64_t in_elems[REF_MAX_TENSORS], out_elems[REF_MAX_TENSORS];
     const int64_t *axis;
     const double *scalar;
-    double *scratch;
+    double *scratch; /* scratch_elems doubles and one more */
+    int64_t scratch_elems;
+    uint64_t *fault; /* REF_NO_FAULT, or the least hone_ref_fault_key() */
     void (*need)(const struct ref_ctx *ctx, int tensor, int64_t i);
+    void (*watch)(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, int line);
 };
+
+#define REF_NO_FAULT UINT64_MAX
+
+/* Returns 0 if `fault` is REF_NO_FAULT. Otherwise sets err to the line of reference.c, the tensor
+ * and the index of the access that was out of bounds. `names` has the tensors' names. */
+int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,
+                    struct err *err);
 
 /* One phase of an oracle, as reference.c defines it. */
 typedef void (*ref_phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);

@@ -23,7 +23,8 @@
  * OUT_MAG(y, i, value, magnitude) also says how large the terms of the sum were (for a dot product:
  * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
  * as the magnitude. OUT_ADD(y, i, dv, dm) adds to the value that the same unit stored before. It is
- * for units that fill many elements in one pass over their inputs. IN always reads the ORIGINAL
+ * for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i) and
+ * OUT_MAGNITUDE(y, i) read such a value and its magnitude. IN always reads the ORIGINAL
  * input, even if the task updates the tensor in place.
  */
 #ifndef HONE_REF_H
@@ -56,13 +57,70 @@ struct hone_ref_ctx {
     const void *in[64];    /* one per tensor, NULL for pure outputs */
     double *out_value[64]; /* NULL for pure inputs */
     double *out_mag[64];
+    int64_t in_elems[64], out_elems[64]; /* elements that IN may read and that OUT may write */
     const int64_t *axis;
     const double *scalar;
-    double *scratch;
+    double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
+    int64_t scratch_elems;
+    uint64_t *fault; /* hone_ref_fault_key() of an access out of bounds; all ones = none */
     /* CPU only: if not NULL, fills element i of a tensor (or -1: of the scratch) before it is
      * read */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
+    /* CPU only, called if HONE_REF_CHECKED is defined: tells of an access to an output, or
+     * (tensor -1) to the scratch. `kind` is one of HONE_REF_READ, HONE_REF_WRITE and
+     * HONE_REF_CHANGE. */
+    void (*watch)(const struct hone_ref_ctx *hone, int kind, int tensor, int64_t i, int line);
 };
+
+enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+/* Line, tensor and index in one number: 20 bits of the line, 7 of the tensor plus one (0 is the
+ * scratch), and the index plus 2^36, limited to 37 bits. If several accesses are out of bounds, the
+ * least number stays, whatever the order of the units. job/ref_ctx.h reads it. */
+HONE_FN uint64_t hone_ref_fault_key(int tensor, int64_t i, int line)
+{
+    const int64_t most = ((int64_t)1 << 36) - 1;
+    int64_t at = i > most ? most : i < -most ? -most : i;
+    return (uint64_t)(line & 0xfffff) << 44 | (uint64_t)(tensor + 1) << 37 |
+           (uint64_t)(at + ((int64_t)1 << 36));
+}
+
+#ifdef __CUDACC__
+__device__ static __noinline__ void hone_ref_outside(const struct hone_ref_ctx *hone, int tensor,
+                                                     int64_t i, int line)
+{
+    atomicMin((unsigned long long *)hone->fault,
+              (unsigned long long)hone_ref_fault_key(tensor, i, line));
+}
+#else
+__attribute__((cold, noinline, unused)) static void
+hone_ref_outside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int line)
+{
+    uint64_t key = hone_ref_fault_key(tensor, i, line);
+    uint64_t was = __atomic_load_n(hone->fault, __ATOMIC_RELAXED);
+    while (key < was && !__atomic_compare_exchange_n(hone->fault, &was, key, 0, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED))
+        ;
+}
+#endif
+
+/* Whether element i is one of n. If not, notes the access, which the caller then leaves out. */
+HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int64_t n,
+                            int line)
+{
+#ifdef __CUDACC__
+    int inside = (uint64_t)i < (uint64_t)n;
+#else
+    int inside = __builtin_expect((uint64_t)i < (uint64_t)n, 1);
+#endif
+    if (!inside)
+        hone_ref_outside(hone, tensor, i, line);
+    return inside;
+}
+
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The dtype is a constant in each call, so the compiler keeps only one case of the switch. */
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
@@ -75,29 +133,78 @@ HONE_FN void hone_ref_need(const struct hone_ref_ctx *hone, int tensor, int64_t 
 #endif
 }
 
-HONE_FN double hone_ref_in(const struct hone_ref_ctx *hone, int dtype, int tensor, int64_t i)
+HONE_FN double hone_ref_in(const struct hone_ref_ctx *hone, int dtype, int tensor, int64_t i,
+                           int line)
 {
+    if (!hone_ref_inside(hone, tensor, i, hone->in_elems[tensor], line))
+        return 0;
     hone_ref_need(hone, tensor, i);
     return hone_ref_load(dtype, hone->in[tensor], i);
 }
 
-HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i)
+HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i, int line)
 {
+    if (!hone_ref_inside(hone, -1, i, hone->scratch_elems, line))
+        i = hone->scratch_elems;
     hone_ref_need(hone, -1, i);
     return &hone->scratch[i];
 }
 
-#define IN(t, i) hone_ref_in(hone, HD_##t, HT_##t, (i))
+HONE_FN void hone_ref_watch(const struct hone_ref_ctx *hone, int kind, int tensor, int64_t i,
+                            int line)
+{
+#ifdef HONE_REF_CHECKED
+    hone->watch(hone, kind, tensor, i, line);
+#else
+    (void)hone, (void)kind, (void)tensor, (void)i, (void)line;
+#endif
+}
+
+HONE_FN void hone_ref_out(const struct hone_ref_ctx *hone, int tensor, int64_t i, double v,
+                          double m, int line)
+{
+    if (!hone_ref_inside(hone, tensor, i, hone->out_elems[tensor], line))
+        return;
+    hone_ref_watch(hone, HONE_REF_WRITE, tensor, i, line);
+    hone->out_value[tensor][i] = v;
+    hone->out_mag[tensor][i] = m;
+}
+
+HONE_FN void hone_ref_out_add(const struct hone_ref_ctx *hone, int tensor, int64_t i, double dv,
+                              double dm, int line)
+{
+    if (!hone_ref_inside(hone, tensor, i, hone->out_elems[tensor], line))
+        return;
+    hone_ref_watch(hone, HONE_REF_CHANGE, tensor, i, line);
+    hone->out_value[tensor][i] += dv;
+    hone->out_mag[tensor][i] += dm;
+}
+
+/* Returns the place of a result that this unit has stored. */
+HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const double *results,
+                                       int tensor, int64_t i, int line)
+{
+    if (!hone_ref_inside(hone, tensor, i, hone->out_elems[tensor], line))
+        return &hone->scratch[hone->scratch_elems];
+    hone_ref_watch(hone, HONE_REF_READ, tensor, i, line);
+    return &results[i];
+}
+
+#define IN(t, i) hone_ref_in(hone, HD_##t, HT_##t, (i), __LINE__)
 #define AX(a) (hone->axis[HA_##a])
 #define SC(s) (hone->scalar[HS_##s])
-#define SCRATCH(i) (*hone_ref_scratch(hone, (i)))
-#define OUT_MAG(t, i, v, m) (hone->out_value[HT_##t][i] = (v), hone->out_mag[HT_##t][i] = (m))
-#define OUT_ADD(t, i, dv, dm) (hone->out_value[HT_##t][i] += (dv), hone->out_mag[HT_##t][i] += (dm))
+#define OUT_MAG(t, i, v, m) hone_ref_out(hone, HT_##t, (i), (v), (m), __LINE__)
+#define OUT_ADD(t, i, dv, dm) hone_ref_out_add(hone, HT_##t, (i), (dv), (dm), __LINE__)
 #define OUT(t, i, v)                           \
     do {                                       \
         double hone_v_ = (v);                  \
         OUT_MAG(t, i, hone_v_, fabs(hone_v_)); \
     } while (0)
+#define OUT_VALUE(t, i) (*hone_ref_written(hone, hone->out_value[HT_##t], HT_##t, (i), __LINE__))
+#define OUT_MAGNITUDE(t, i) (*hone_ref_written(hone, hone->out_mag[HT_##t], HT_##t, (i), __LINE__))
+#ifndef HONE_REF_CHECKED /* hone_ref_checked.h has another */
+#define SCRATCH(i) (*hone_ref_scratch(hone, (i), __LINE__))
+#endif
 
 #ifdef __CUDACC__
 #define PHASE(name)                                                                         \
@@ -111,14 +218,19 @@ HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i)
     }                                                                                       \
     __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
 #else
-#define PHASE(name)                                                              \
-    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
-    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count);    \
-    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count)     \
-    {                                                                            \
-        for (int64_t i = 0; i < count; i++)                                      \
-            hone_unit_##name(hone, first + i);                                   \
-    }                                                                            \
+#ifdef __cplusplus
+#define HONE_REF_EXPORT extern "C"
+#else
+#define HONE_REF_EXPORT extern
+#endif
+#define PHASE(name)                                                                           \
+    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit);              \
+    HONE_REF_EXPORT void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count); \
+    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count)                  \
+    {                                                                                         \
+        for (int64_t i = 0; i < count; i++)                                                   \
+            hone_unit_##name(hone, first + i);                                                \
+    }                                                                                         \
     static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
 #endif
 

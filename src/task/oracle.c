@@ -87,18 +87,27 @@ static int add_reference(struct strbuf *out, const struct task *t, struct err *e
     return 0;
 }
 
-int oracle_source(const struct task *t, struct strbuf *out, struct err *err)
+static void add_header(struct strbuf *out, const char *name)
 {
-    const struct asset *header = asset_find("src/task/hone_ref.h");
+    char *path = xasprintf("src/task/%s", name);
+    const struct asset *header = asset_find(path);
     if (!header)
-        BUG("hone_ref.h is not embedded");
+        BUG("%s is not embedded", name);
+    strbuf_addf(out, "#line 1 \"%s\"\n", name);
+    strbuf_adds(out, header->data);
+    free(path);
+}
+
+static int add_source(const struct task *t, bool checked, struct strbuf *out, struct err *err)
+{
     if (!t->reference_c)
         return err_set(err, ERR_INPUT,
                        "task '%s' has no reference.c; its truth needs the PyTorch sidecar",
                        t->name);
     add_prelude(out, t);
-    strbuf_adds(out, "#line 1 \"hone_ref.h\"\n");
-    strbuf_adds(out, header->data);
+    add_header(out, "hone_ref.h");
+    if (checked)
+        add_header(out, "hone_ref_checked.h");
     if (add_reference(out, t, err) < 0)
         return err_prefix(err, "task '%s'", t->name);
     if (out->truncated)
@@ -106,22 +115,21 @@ int oracle_source(const struct task *t, struct strbuf *out, struct err *err)
     return 0;
 }
 
+int oracle_source(const struct task *t, struct strbuf *out, struct err *err)
+{
+    return add_source(t, false, out, err);
+}
+
 /* ---- the shared object ----------------------------------------------------------------------- */
 
-static int run_cc(const char *c_path, const char *so_path, const char *name, struct err *err)
+static const char *compiler(const char *variable, const char *standard)
 {
-    const char *cc = getenv("CC");
-    const char *argv[] = {cc && *cc && !strchr(cc, ' ') ? cc : "cc",
-                          "-std=gnu17",
-                          "-shared",
-                          "-fPIC",
-                          "-O2",
-                          "-ffp-contract=off", /* the same truth on every CPU */
-                          "-o",
-                          so_path,
-                          c_path,
-                          "-lm",
-                          NULL};
+    const char *v = getenv(variable);
+    return v && *v && !strchr(v, ' ') ? v : standard;
+}
+
+static int run_compiler(const char *const *argv, const char *name, struct err *err)
+{
     struct child_process c = CHILD_INIT;
     c.argv = argv;
     c.merge = true;
@@ -143,12 +151,61 @@ static int run_cc(const char *c_path, const char *so_path, const char *name, str
     return rc;
 }
 
-static int build_with_cc(const struct task *t, const char *so_path, struct err *err)
+static int compile_plain(const char *c_path, const char *so_path, const char *name, struct err *err)
+{
+    const char *argv[] = {compiler("CC", "cc"),
+                          "-std=gnu17",
+                          "-shared",
+                          "-fPIC",
+                          "-O2",
+                          "-ffp-contract=off", /* the same truth on every CPU */
+                          "-o",
+                          so_path,
+                          c_path,
+                          "-lm",
+                          NULL};
+    return run_compiler(argv, name, err);
+}
+
+/* Compiles and links in two steps, because hone_ref_checked.h takes the place of the compiler's
+ * library for -fsanitize. */
+static int compile_checked(const char *c_path, const char *so_path, const char *name,
+                           struct err *err)
+{
+    const char *cxx = compiler("CXX", "c++");
+    char *object = xasprintf("%s.o", c_path);
+    const char *compile[] = {cxx,
+                             "-std=gnu++17",
+                             "-x",
+                             "c++",
+                             "-w",
+                             "-DHONE_REF_CHECKED",
+                             "-fPIC",
+                             "-O1",
+                             "-ffp-contract=off",
+                             "-fno-exceptions",
+                             "-fsanitize=bounds,shift,integer-divide-by-zero,"
+                             "signed-integer-overflow,float-cast-overflow,null,return,unreachable,"
+                             "vla-bound",
+                             "-fno-sanitize-recover=all",
+                             "-c",
+                             "-o",
+                             object,
+                             c_path,
+                             NULL};
+    const char *link[] = {cxx, "-shared", "-o", so_path, object, "-lm", NULL};
+    int rc = run_compiler(compile, name, err);
+    rc = rc < 0 ? rc : run_compiler(link, name, err);
+    free(object);
+    return rc;
+}
+
+static int build(const struct task *t, bool checked, const char *so_path, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(SOURCE_MAX_BYTES);
     struct temp_dir dir = TEMP_DIR_INIT;
     char *c_path = NULL;
-    int rc = oracle_source(t, &text, err);
+    int rc = add_source(t, checked, &text, err);
     if (rc == 0)
         rc = temp_dir_make(&dir, err);
     if (rc == 0) {
@@ -156,11 +213,17 @@ static int build_with_cc(const struct task *t, const char *so_path, struct err *
         rc = file_write(c_path, text.buf, text.len, err);
     }
     if (rc == 0)
-        rc = run_cc(c_path, so_path, t->name, err);
+        rc = checked ? compile_checked(c_path, so_path, t->name, err)
+                     : compile_plain(c_path, so_path, t->name, err);
     free(c_path);
     temp_dir_release(&dir);
     strbuf_release(&text);
     return rc;
+}
+
+int oracle_build_checked(const struct task *t, const char *so_path, struct err *err)
+{
+    return build(t, true, so_path, err);
 }
 
 int oracle_build(const struct task *t, const char *so_path, struct err *err)
@@ -172,7 +235,7 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err)
         if (so)
             return file_write_mode(so_path, so->data, so->len, 0755, err);
     }
-    return build_with_cc(t, so_path, err);
+    return build(t, false, so_path, err);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -209,63 +272,89 @@ static void run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units,
         pthread_join(ids[--started], NULL);
 }
 
+int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
+                 struct err *err)
+{
+    const struct task_phase *p = &s->task->phases.items[phase];
+    struct err e = ERR_INIT;
+    *units = shape_eval(s, p->units, &e);
+    if (e.kind != ERR_NONE || *units < 0)
+        return err_set(err, ERR_INPUT, "units of phase '%s': %s", p->fn,
+                       e.kind != ERR_NONE ? e.msg : "negative");
+    *(void **)fn = dlsym(so, p->fn);
+    return *fn ? 0 : err_set(err, ERR_INPUT, "reference.c has no PHASE(%s)", p->fn);
+}
+
 static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsigned threads,
                       struct err *err)
 {
-    const struct task *t = s->task;
-    for (size_t i = 0; i < t->phases.n; i++) {
-        const struct task_phase *p = &t->phases.items[i];
-        struct err e = ERR_INIT;
-        int64_t units = shape_eval(s, p->units, &e);
-        if (e.kind != ERR_NONE || units < 0)
-            return err_set(err, ERR_INPUT, "units of phase '%s': %s", p->fn,
-                           e.kind != ERR_NONE ? e.msg : "negative");
+    for (size_t i = 0; i < s->task->phases.n; i++) {
         ref_phase_fn fn = NULL;
-        *(void **)&fn = dlsym(so, p->fn);
-        if (!fn)
-            return err_set(err, ERR_INPUT, "reference.c has no PHASE(%s)", p->fn);
+        int64_t units;
+        if (oracle_phase(so, s, i, &fn, &units, err) < 0)
+            return -1;
         run_phase(ctx, fn, units, threads);
     }
     return 0;
+}
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
+                    double *const *out_value, double *const *out_mag, struct err *err)
+{
+    const struct task *t = s->task;
+    *x = (struct oracle_ctx){.fault = REF_NO_FAULT};
+    if (t->tensors.n > REF_MAX_TENSORS)
+        return err_set(err, ERR_LIMIT, "more than %d tensors", REF_MAX_TENSORS);
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        x->ref.in[i] = inputs[i];
+        x->ref.in_elems[i] = inputs[i] ? (int64_t)s->elems[i] : 0;
+        x->ref.out_value[i] = out_value[i];
+        x->ref.out_mag[i] = out_mag[i];
+        x->ref.out_elems[i] = out_value[i] ? (int64_t)s->elems[i] : 0;
+        x->names[i] = t->tensors.items[i].name;
+    }
+    struct err e = ERR_INIT;
+    int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
+    if (e.kind != ERR_NONE || scratch < 0 || scratch >= INT64_MAX / 8)
+        return err_set(err, ERR_INPUT, "scratch: %s", e.kind != ERR_NONE ? e.msg : "out of range");
+    if (!(x->ref.scratch = malloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
+        return err_set(err, ERR_LIMIT, "no memory for %lld doubles of scratch", (long long)scratch);
+    x->ref.scratch_elems = scratch;
+    x->scalars = xcalloc(t->scalars.n + 1, sizeof *x->scalars);
+    for (size_t i = 0; i < t->scalars.n; i++)
+        x->scalars[i] = t->scalars.items[i].value;
+    x->ref.axis = s->axes;
+    x->ref.scalar = x->scalars;
+    x->ref.fault = &x->fault;
+    return 0;
+}
+
+void oracle_ctx_release(struct oracle_ctx *x)
+{
+    free(x->ref.scratch);
+    free(x->scalars);
 }
 
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err)
 {
     const struct task *t = s->task;
-    struct ref_ctx ctx = {.axis = s->axes};
-    if (t->tensors.n > REF_MAX_TENSORS)
-        return err_set(err, ERR_LIMIT, "task '%s': more than %d tensors", t->name, REF_MAX_TENSORS);
-    for (size_t i = 0; i < t->tensors.n; i++) {
-        ctx.in[i] = inputs[i];
-        ctx.out_value[i] = out_value[i];
-        ctx.out_mag[i] = out_mag[i];
-    }
-    struct err e = ERR_INIT;
-    int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
-    if (e.kind != ERR_NONE || scratch < 0 || scratch > INT64_MAX / 8)
-        return err_set(err, ERR_INPUT, "task '%s': scratch: %s", t->name,
-                       e.kind != ERR_NONE ? e.msg : "out of range");
+    struct oracle_ctx x;
+    int rc = oracle_ctx_init(&x, s, inputs, out_value, out_mag, err);
     if (!threads)
         threads = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
     threads = MIN(threads, MAX_THREADS);
-
-    void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
-    if (!so)
-        return err_set(err, ERR_SYSTEM, "loading the oracle of task '%s': %s", t->name, dlerror());
-    double *scalars = xcalloc(t->scalars.n + 1, sizeof *scalars);
-    for (size_t i = 0; i < t->scalars.n; i++)
-        scalars[i] = t->scalars.items[i].value;
-    ctx.scalar = scalars;
-    int rc = -1;
-    ctx.scratch = malloc(scratch ? (size_t)scratch * sizeof *ctx.scratch : 1);
-    if (!ctx.scratch)
-        err_set(err, ERR_LIMIT, "task '%s': no memory for %lld doubles of scratch", t->name,
-                (long long)scratch);
-    else
-        rc = run_phases(so, s, &ctx, threads, err);
-    free(ctx.scratch);
-    free(scalars);
-    dlclose(so);
+    void *so = rc == 0 ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (rc == 0 && !so)
+        rc = err_set(err, ERR_SYSTEM, "cannot load it: %s", dlerror());
+    if (rc == 0)
+        rc = run_phases(so, s, &x.ref, threads, err);
+    if (rc == 0)
+        rc = ref_fault_check(&x.ref, x.fault, x.names, err);
+    if (so)
+        dlclose(so);
+    oracle_ctx_release(&x);
     return rc == 0 ? 0 : err_prefix(err, "oracle of task '%s'", t->name);
 }

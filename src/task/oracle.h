@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "job/ref_ctx.h"
 #include "task/task.h"
 
 /* Returns the whole text, in the common subset of C17 and C++17. A reference.c may include only
@@ -24,10 +25,32 @@ int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
  * file size. err holds the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
+/* The same for checks (task/oracle_trial.h), by the C++ compiler, $CXX or c++. The object tells its
+ * caller of every access to outputs and scratch, and of undefined behaviour. */
+int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
+
 /* Runs all phases at this shape on `threads` threads (0 = one per core). `inputs` has one pointer
  * per task tensor (NULL for pure outputs). out_value and out_mag also have one per tensor (NULL for
- * pure inputs), each to shape->elems doubles. If a reference.c crashes, the caller crashes too. */
+ * pure inputs), each to shape->elems doubles. An access out of bounds is an error. If a reference.c
+ * crashes, the caller crashes too. */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
+
+/* ---- parts of a run, for task/oracle_check.c ------------------------------------------------- */
+
+struct oracle_ctx {
+    struct ref_ctx ref;
+    const char *names[REF_MAX_TENSORS];
+    double *scalars;
+    uint64_t fault;
+};
+
+/* The caller releases x, also after an error. The scratch holds nothing yet. */
+int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
+                    double *const *out_value, double *const *out_mag, struct err *err);
+void oracle_ctx_release(struct oracle_ctx *x);
+/* Looks up a phase in a shared object that is open, and how many units it has at this shape. */
+int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
+                 struct err *err);
 
 #endif

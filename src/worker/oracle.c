@@ -158,27 +158,57 @@ static bool fits_in_memory(const struct job_case *c)
     return need < UINT64_C(1) << 40;
 }
 
+int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err)
+{
+    const char *names[JOB_MAX_BUFFERS] = {NULL};
+    for (uint32_t i = 0; i < c->nbuffers; i++)
+        names[i] = c->buffers[i].name;
+    return ref_fault_check(ctx, *ctx->fault, names, err);
+}
+
+/* All units ran: an element without a magnitude has no truth, and nobody would judge it. */
+static int check_written(const struct job_buffer *b, const double *mag, struct err *err)
+{
+    for (uint64_t k = 0; k < b->elems; k++)
+        if (mag[k] == COMPARE_SKIPPED)
+            return err_set(err, ERR_INPUT, "reference.c does not write element %llu of '%s'",
+                           (unsigned long long)k, b->name);
+    return 0;
+}
+
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err)
 {
-    struct ref_ctx ctx = {.axis = c->axes, .scalar = c->scalars};
+    uint64_t fault = REF_NO_FAULT;
+    struct ref_ctx ctx = {.axis = c->axes,
+                          .scalar = c->scalars,
+                          .scratch_elems = (int64_t)c->scratch_elems,
+                          .fault = &fault};
     bool partial = unit_sample_is_partial(c);
     *out = (struct truth){0};
     if (!fits_in_memory(c))
         return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         const struct job_buffer *b = &c->buffers[i];
-        if (b->role == JOB_INPUT || b->role == JOB_INOUT)
+        if (b->role == JOB_INPUT || b->role == JOB_INOUT) {
             ctx.in[i] = regenerate(b, call, call->perturb_buffer == (int32_t)i, nthreads);
+            ctx.in_elems[i] = (int64_t)b->elems;
+        }
         if (b->role == JOB_OUTPUT || b->role == JOB_INOUT) {
+            ctx.out_elems[i] = (int64_t)b->elems;
             out->want[i] = ctx.out_value[i] = xcalloc(b->elems, sizeof(double));
             out->mag[i] = ctx.out_mag[i] = xmalloc(b->elems * sizeof(double));
             for (uint64_t k = 0; k < b->elems; k++)
                 out->mag[i][k] = partial ? COMPARE_UNSEEN : COMPARE_SKIPPED;
         }
     }
-    ctx.scratch = xcalloc(c->scratch_elems, sizeof(double));
+    ctx.scratch = xcalloc(c->scratch_elems + 1, sizeof(double));
     int rc = run_phases(o, c, &ctx, sample_seed, nthreads, err);
+    if (rc == 0)
+        rc = oracle_fault_check(c, &ctx, err);
+    for (uint32_t i = 0; rc == 0 && !partial && i < c->nbuffers; i++)
+        if (out->mag[i])
+            rc = check_written(&c->buffers[i], out->mag[i], err);
     free(ctx.scratch);
     for (uint32_t i = 0; i < c->nbuffers; i++)
         free((void *)ctx.in[i]);

@@ -26,8 +26,8 @@ struct truth {
 
 int oracle_open(struct oracle **out, const char *path, struct err *err);
 void oracle_close(struct oracle *o);
-/* An element that no unit wrote has mag COMPARE_SKIPPED, or COMPARE_UNSEEN if only a sample of the
- * units ran. */
+/* An access out of bounds is an error. So is an element that no unit writes, if all units ran. If
+ * only a sample of the units ran, the elements of the others have mag COMPARE_UNSEEN. */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err);
 void truth_release(struct truth *t);
@@ -36,5 +36,7 @@ void truth_release(struct truth *t);
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);
+/* Sets err if *ctx->fault says that an access was out of bounds. */
+int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "job/gen.h"
 #include "job/poison.h"
+#include "job/unit_sample.h"
 #include "worker/bundle.h"
 #include "worker/compare.h"
 #include "worker/job_run.h"
@@ -71,6 +72,10 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     compare_sum_clear(&sum);
     if (d->ops->truth_compare(d, i, k->out[i], k->call.poison + i, &sum, err) < 0)
         return -1;
+    if (sum.n != b->elems && !unit_sample_is_partial(&v->r->job->cases[k->c]))
+        return err_set(err, ERR_INPUT, "reference.c does not write %llu of %llu elements of '%s'",
+                       (unsigned long long)(b->elems - sum.n), (unsigned long long)b->elems,
+                       b->name);
     compare_from_sum(&sum, out);
     if (!sum.n)
         return 0;

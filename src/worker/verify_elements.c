@@ -39,6 +39,7 @@ struct verify_elements {
     uint64_t *seen;                                /* hash table of the intervals in `units` */
     uint32_t nseen;
     uint64_t rng;
+    uint64_t fault; /* an access of the oracle out of bounds */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -101,16 +102,21 @@ static int set_up(struct verify_elements *s, const struct job_call *call, struct
             if (!mem)
                 return -1;
             s->ctx.in[i] = mem;
+            s->ctx.in_elems[i] = (int64_t)b->elems;
             lazy_init(&s->in[i], mem, b, LAZY_DATA, call->seed);
             s->shift[i] = piece_shift(dtype_bytes(b->dtype));
         }
         if (is_output(b) && (!(s->ctx.out_value[i] = reserve(b->elems * 8, err)) ||
                              !(s->ctx.out_mag[i] = reserve(b->elems * 8, err))))
             return -1;
+        s->ctx.out_elems[i] = is_output(b) ? (int64_t)b->elems : 0;
         s->ops = MAX(s->ops, (double)b->elems * is_output(b));
     }
-    if (!(s->ctx.scratch = reserve(s->c->scratch_elems * 8, err)))
+    if (!(s->ctx.scratch = reserve((s->c->scratch_elems + 1) * 8, err)))
         return -1;
+    s->ctx.scratch_elems = (int64_t)s->c->scratch_elems;
+    s->fault = REF_NO_FAULT;
+    s->ctx.fault = &s->fault;
     s->scratch_shift = piece_shift(sizeof(double));
     s->seen = xcalloc(SEEN_SIZE, sizeof *s->seen);
     clear_results(s);
@@ -125,7 +131,7 @@ static void tear_down(struct verify_elements *s)
         unreserve(s->ctx.out_mag[i], s->c->buffers[i].elems * 8);
         lazy_release(&s->in[i]);
     }
-    unreserve(s->ctx.scratch, s->c->scratch_elems * 8);
+    unreserve(s->ctx.scratch, (s->c->scratch_elems + 1) * 8);
     lazy_release(&s->scratch);
     for (uint32_t p = 0; p < s->c->nphases; p++)
         vec_release(&s->units[p]);
@@ -241,18 +247,18 @@ static void sort_units(struct unit_vec *v)
 /* Runs all phases. Scratch that no unit writes holds `fill`. */
 static int run_units(struct verify_elements *s, double fill, struct err *err)
 {
-    uint64_t bytes = s->c->scratch_elems * sizeof(double);
+    uint64_t bytes = (s->c->scratch_elems + 1) * sizeof(double);
     lazy_release(&s->scratch);
     if (bytes)
         madvise(s->ctx.scratch, bytes, MADV_DONTNEED);
-    lazy_init_doubles(&s->scratch, s->ctx.scratch, s->c->scratch_elems, fill);
+    lazy_init_doubles(&s->scratch, s->ctx.scratch, s->c->scratch_elems + 1, fill);
     for (uint32_t p = 0; p < s->c->nphases; p++) {
         sort_units(&s->units[p]);
         if (oracle_run_units(s->o, s->c->phases[p].fn, &s->ctx, s->units[p].items, s->units[p].n,
                              s->nthreads, err) < 0)
             return -1;
     }
-    return 0;
+    return oracle_fault_check(s->c, &s->ctx, err);
 }
 
 /* Copies the results of one run, piece by piece: first the values of a piece, then its

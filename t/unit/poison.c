@@ -71,9 +71,15 @@ static void oracle_context_is_the_same_struct(void **state)
     assert_int_equal(sizeof(struct ref_ctx), sizeof(struct hone_ref_ctx));
     assert_int_equal(offsetof(struct ref_ctx, out_value), offsetof(struct hone_ref_ctx, out_value));
     assert_int_equal(offsetof(struct ref_ctx, out_mag), offsetof(struct hone_ref_ctx, out_mag));
+    assert_int_equal(offsetof(struct ref_ctx, in_elems), offsetof(struct hone_ref_ctx, in_elems));
+    assert_int_equal(offsetof(struct ref_ctx, out_elems), offsetof(struct hone_ref_ctx, out_elems));
     assert_int_equal(offsetof(struct ref_ctx, axis), offsetof(struct hone_ref_ctx, axis));
     assert_int_equal(offsetof(struct ref_ctx, scalar), offsetof(struct hone_ref_ctx, scalar));
     assert_int_equal(offsetof(struct ref_ctx, scratch), offsetof(struct hone_ref_ctx, scratch));
+    assert_int_equal(offsetof(struct ref_ctx, scratch_elems),
+                     offsetof(struct hone_ref_ctx, scratch_elems));
+    assert_int_equal(offsetof(struct ref_ctx, fault), offsetof(struct hone_ref_ctx, fault));
+    assert_int_equal(offsetof(struct ref_ctx, watch), offsetof(struct hone_ref_ctx, watch));
     assert_int_equal(offsetof(struct ref_ctx, need), offsetof(struct hone_ref_ctx, need));
 }
 

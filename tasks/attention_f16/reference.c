@@ -29,6 +29,6 @@ PHASE(reference)
     }
     for (int64_t d = 0; d < AX(D); d++) {
         int64_t i = unit * AX(D) + d;
-        OUT_MAG(O, i, hone->out_value[HT_O][i] / sum, hone->out_mag[HT_O][i] / sum);
+        OUT_MAG(O, i, OUT_VALUE(O, i) / sum, OUT_MAGNITUDE(O, i) / sum);
     }
 }

@@ -1,0 +1,29 @@
+#include "job/ref_ctx.h"
+
+/* Undoes hone_ref_fault_key() of hone_ref.h. */
+int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,
+                    struct err *err)
+{
+    if (fault == REF_NO_FAULT)
+        return 0;
+    int line = (int)(fault >> 44), tensor = (int)(fault >> 37 & 0x7f) - 1;
+    long long i = (long long)(fault & ((UINT64_C(1) << 37) - 1)) - (INT64_C(1) << 36);
+    if (tensor < 0)
+        return err_set(err, ERR_INPUT,
+                       "reference.c:%d: SCRATCH(%lld) is out of bounds: the task's \"scratch\" is "
+                       "%lld here",
+                       line, i, (long long)ctx->scratch_elems);
+    long long in = ctx->in_elems[tensor], out = ctx->out_elems[tensor];
+    if (in && out)
+        return err_set(err, ERR_INPUT,
+                       "reference.c:%d: element %lld of '%s' is out of bounds: '%s' has %lld "
+                       "elements here",
+                       line, i, names[tensor], names[tensor], in);
+    if (i >= 0 && i < in + out)
+        return err_set(err, ERR_INPUT, "reference.c:%d: %s(%s, %lld), but '%s' is %s", line,
+                       in ? "OUT" : "IN", names[tensor], i, names[tensor],
+                       in ? "only an input" : "only an output");
+    return err_set(err, ERR_INPUT,
+                   "reference.c:%d: %s(%s, %lld) is out of bounds: '%s' has %lld elements here",
+                   line, in ? "IN" : "OUT", names[tensor], i, names[tensor], in + out);
+}

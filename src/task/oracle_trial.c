@@ -1,0 +1,252 @@
+#include "task/oracle_trial.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "job/compare_core.h"
+#include "job/gen.h"
+#include "sys/interrupt.h"
+#include "task/oracle.h"
+#include "task/oracle_watch.h"
+
+enum { CPU_SECONDS = 10, WALL_SECONDS = 120 };
+#define MEMORY_BYTES (UINT64_C(16) << 30)
+
+double oracle_unwritten(void)
+{
+    return compare_from_bits(0x7ff8dead0000beefu);
+}
+
+bool oracle_is_unwritten(double v)
+{
+    return compare_to_bits(v) == 0x7ff8dead0000beefu;
+}
+
+/* ---- inputs and results ---------------------------------------------------------------------- */
+
+int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t seed, struct err *err)
+{
+    const struct task *t = s->task;
+    size_t outs = 0, k = 0;
+    *x = (struct oracle_trial){.shape = s};
+    for (size_t i = 0; i < t->tensors.n; i++)
+        outs += t->tensors.items[i].is_output ? s->elems[i] : 0;
+    x->shared_bytes = 2 * outs * sizeof(double);
+    x->shared =
+        mmap(NULL, x->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (x->shared == MAP_FAILED) {
+        x->shared = NULL;
+        return err_errno(err, "memory for the oracle");
+    }
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        const struct task_tensor *tensor = &t->tensors.items[i];
+        struct gen_spec spec;
+        if (tensor->is_output) {
+            x->value[i] = x->shared + k;
+            x->mag[i] = x->shared + outs + k;
+            k += s->elems[i];
+        }
+        if (!tensor->is_input)
+            continue;
+        if (shape_init(s, i, &spec, err) < 0)
+            return -1;
+        x->in[i] = xmalloc(s->elems[i] * dtype_bytes(tensor->dtype));
+        gen_fill(&spec, tensor->dtype, seed, (uint32_t)i, 0, s->elems[i], x->in[i]);
+    }
+    return 0;
+}
+
+void oracle_trial_release(struct oracle_trial *x)
+{
+    for (size_t i = 0; i < TASK_MAX_TENSORS; i++)
+        free(x->in[i]);
+    if (x->shared)
+        munmap(x->shared, x->shared_bytes);
+    *x = (struct oracle_trial){.shape = NULL};
+}
+
+/* ---- in the process -------------------------------------------------------------------------- */
+
+/* The process's report, in memory that it shares with us. */
+struct report {
+    char text[1800];
+    volatile int64_t phase, unit; /* the unit that runs; phase -1 = none */
+};
+
+struct child {
+    struct oracle_ctx x; /* first: watch() gets a pointer to its ref and casts */
+    struct oracle_watch watch;
+    struct report *report;
+};
+
+static void give_up(void *data, const char *text)
+{
+    struct report *r = data;
+    snprintf(r->text, sizeof r->text, "%s", text);
+    _exit(1);
+}
+
+static void watch(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, int line)
+{
+    struct child *c = (struct child *)ctx;
+    oracle_watch_access(&c->watch, kind, tensor, i, line);
+}
+
+static struct report *undefined_to; /* a handler of the compiler's checks gets no context */
+
+static void on_undefined(const char *what, const char *file, int line)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s:%d: undefined behaviour: %s (unit %lld)", file, line, what,
+             (long long)undefined_to->unit);
+    give_up(undefined_to, text);
+}
+
+/* Number k in an order that visits all n units: steps of about 0.618 * n. */
+static int64_t shuffled(int64_t k, int64_t n)
+{
+    int64_t step = MAX((int64_t)(0.6180339887 * (double)n), 1);
+    for (;; step++) {
+        int64_t a = step, b = n;
+        while (b) {
+            int64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1)
+            break;
+    }
+    return (int64_t)(((__int128)k * step + n / 2) % n);
+}
+
+static int run_units(struct child *c, void *so, const struct shape *s, enum oracle_mode mode,
+                     struct err *err)
+{
+    for (size_t p = 0; p < s->task->phases.n; p++) {
+        ref_phase_fn fn = NULL;
+        int64_t units;
+        if (oracle_phase(so, s, p, &fn, &units, err) < 0)
+            return -1;
+        int64_t first = units > 1 ? shuffled(0, units) : 0;
+        int64_t step = units > 1 ? shuffled(1, units) - first : 0;
+        c->report->phase = (int64_t)p;
+        for (int64_t k = 0, at = first; k < units; k++) {
+            int64_t unit = mode == ORACLE_SHUFFLED ? at : k;
+            c->report->unit = unit;
+            if (mode == ORACLE_WATCHED)
+                oracle_watch_unit(&c->watch, p, s->task->phases.items[p].fn, unit);
+            fn(&c->x.ref, unit, 1);
+            at += step;
+            at += at < 0 ? units : at >= units ? -units : 0;
+        }
+    }
+    c->report->phase = -1;
+    return ref_fault_check(&c->x.ref, c->x.fault, c->x.names, err);
+}
+
+static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mode mode,
+                    struct report *report, struct err *err)
+{
+    struct child c = {.report = report};
+    void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        return err_set(err, ERR_SYSTEM, "cannot load the oracle: %s", dlerror());
+    if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
+        return -1;
+    /* Scratch that no unit writes differs between the modes, and so do results made from it. */
+    for (int64_t i = 0; i <= c.x.ref.scratch_elems; i++)
+        c.x.ref.scratch[i] = mode == ORACLE_SHUFFLED ? 1e30 : -12345.678;
+    if (mode == ORACLE_WATCHED) {
+        oracle_watch_init(&c.watch, &c.x.ref, c.x.names, give_up, report);
+        c.x.ref.watch = watch;
+        void (**undefined)(const char *, const char *, int) = NULL;
+        *(void **)&undefined = dlsym(so, "hone_ref_undefined");
+        if (undefined)
+            *undefined = on_undefined;
+        undefined_to = report;
+    }
+    return run_units(&c, so, x->shape, mode, err);
+}
+
+static void limit(int what, uint64_t soft, uint64_t hard)
+{
+    setrlimit(what, &(struct rlimit){soft, hard});
+}
+
+static void set_limits(void)
+{
+    interrupt_default();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(WALL_SECONDS);
+    limit(RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1); /* SIGXCPU */
+    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_FSIZE, 0, 0);
+#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
+    limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
+#endif
+}
+
+/* ---- here ------------------------------------------------------------------------------------ */
+
+static int describe_signal(const struct shape *s, const struct report *r, int sig, struct err *err)
+{
+    char where[200] = "";
+    if (r->phase >= 0 && (size_t)r->phase < s->task->phases.n)
+        snprintf(where, sizeof where, " in unit %lld of PHASE(%s)", (long long)r->unit,
+                 s->task->phases.items[r->phase].fn);
+    if (sig == SIGXCPU)
+        return err_set(err, ERR_INPUT, "the oracle took more than %d s of CPU time, and was%s",
+                       CPU_SECONDS, *where ? where : " at its end");
+    if (sig == SIGALRM || sig == SIGKILL)
+        return err_set(err, ERR_INPUT, "the oracle was ended%s: %s", where,
+                       sig == SIGALRM ? "it took too long" : "something killed it");
+    return err_set(err, ERR_INPUT, "the oracle crashed%s: %s", where, strsignal(sig));
+}
+
+static int wait_for(pid_t pid, const struct shape *s, const struct report *r, struct err *err)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        if (interrupted())
+            kill(pid, SIGKILL);
+    if (interrupt_check(err) < 0)
+        return -1;
+    if (WIFSIGNALED(status))
+        return describe_signal(s, r, WTERMSIG(status), err);
+    if (WEXITSTATUS(status))
+        return err_set(err, ERR_INPUT, "%s", *r->text ? r->text : "the oracle ended the process");
+    return 0;
+}
+
+int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode, struct err *err)
+{
+    for (size_t i = 0; i < x->shared_bytes / sizeof *x->shared; i++)
+        x->shared[i] = oracle_unwritten();
+    struct report *r =
+        mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r == MAP_FAILED)
+        return err_errno(err, "memory for the oracle");
+    r->phase = -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct err e = ERR_INIT;
+        set_limits();
+        if (run_here(x, so, mode, r, &e) == 0)
+            _exit(0);
+        give_up(r, e.msg);
+    }
+    int rc = pid < 0 ? err_errno(err, "running the oracle") : wait_for(pid, x->shape, r, err);
+    munmap(r, sizeof *r);
+    return rc;
+}

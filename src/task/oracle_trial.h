@@ -1,0 +1,46 @@
+/*
+ * oracle_trial.h - runs a task's oracle at one shape, in a process of its own.
+ *
+ *     struct oracle_trial x;
+ *     if (oracle_trial_init(&x, &shape, seed, err) == 0 &&
+ *         oracle_trial_run(&x, "dir/oracle.so", ORACLE_IN_ORDER, err) == 0)
+ *         x.value[i][k], x.mag[i][k]
+ *     oracle_trial_release(&x);
+ *
+ * A reference.c is the user's code and may crash or run forever. The process has a limit on CPU
+ * time and on memory, and writes no files. A crash is an error that names the phase and the unit.
+ */
+#ifndef TASK_ORACLE_TRIAL_H
+#define TASK_ORACLE_TRIAL_H
+
+#include <stdbool.h>
+
+#include "task/task.h"
+
+enum oracle_mode {
+    ORACLE_IN_ORDER,
+    ORACLE_SHUFFLED, /* the units of each phase in another order */
+    ORACLE_WATCHED   /* in order; the object is one of oracle_build_checked() */
+};
+
+struct oracle_trial {
+    const struct shape *shape;
+    void *in[TASK_MAX_TENSORS]; /* the inputs, as the generators make them from the seed */
+    double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
+    double *shared; /* all values and magnitudes, in memory shared with the process */
+    size_t shared_bytes;
+};
+
+/* The caller releases x, also after an error. */
+int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t seed,
+                      struct err *err);
+void oracle_trial_release(struct oracle_trial *x);
+/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). */
+int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
+                     struct err *err);
+
+/* A NaN that no arithmetic produces. */
+double oracle_unwritten(void);
+bool oracle_is_unwritten(double v);
+
+#endif

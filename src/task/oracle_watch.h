@@ -1,0 +1,53 @@
+/*
+ * oracle_watch.h - watches the accesses of an oracle to its outputs and its scratch.
+ *
+ *     struct oracle_watch w;
+ *     oracle_watch_init(&w, &ctx->ref, ctx->names, on_error, data);
+ *     oracle_watch_unit(&w, phase, "row", unit);           before each unit
+ *     ... the oracle calls oracle_watch_access() for each access
+ *     oracle_watch_release(&w);
+ *
+ * Phases run one after the other, but the units of one phase may run in any order and at the same
+ * time. So these accesses are errors:
+ *  1. two units write one element of an output, in one phase or in two;
+ *  2. a unit adds to or reads an element of an output that it did not store itself;
+ *  3. a unit reads scratch that no unit has written;
+ *  4. two units of one phase use one slot of the scratch, and one of them writes it.
+ * For each error it calls on_error with the line of reference.c, the units and the element.
+ */
+#ifndef TASK_ORACLE_WATCH_H
+#define TASK_ORACLE_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "job/ref_ctx.h"
+
+/* Who used an element last. The phase counts from 1; 0 = nobody. */
+struct oracle_user {
+    uint16_t phase;
+    bool several; /* more than one unit of the phase */
+    int64_t unit;
+};
+
+struct oracle_watch {
+    const char *const *names; /* of the tensors */
+    const char *fns[256];     /* of the phases that ran; [0] is not used */
+    uint16_t phase;
+    int64_t unit;
+    struct oracle_user *writer[REF_MAX_TENSORS]; /* one per element of each output */
+    struct oracle_user *slot_writer, *slot_reader;
+    void (*on_error)(void *data, const char *text);
+    void *data;
+};
+
+void oracle_watch_init(struct oracle_watch *w, const struct ref_ctx *ctx, const char *const *names,
+                       void (*on_error)(void *data, const char *text), void *data);
+void oracle_watch_release(struct oracle_watch *w);
+/* Says which unit runs now. Phases count from 0. */
+void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t unit);
+/* The kind is one of HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE (hone_ref.h). tensor -1 is the
+ * scratch. The element is within bounds. */
+void oracle_watch_access(struct oracle_watch *w, int kind, int tensor, int64_t i, int line);
+
+#endif
