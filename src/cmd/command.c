@@ -65,6 +65,7 @@ int cmd_fail(const struct err *err)
     fprintf(stderr, "hone: %s\n", err->msg);
     switch (err->kind) {
     case ERR_INPUT:
+    case ERR_UNSUPPORTED:
     case ERR_NONE:
         return HONE_NEGATIVE;
     case ERR_USAGE:

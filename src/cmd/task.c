@@ -21,6 +21,7 @@
 #include "task/check.h"
 #include "task/snapshot.h"
 #include "task/task.h"
+#include "torch/check.h"
 #include "torch/task.h"
 
 static int print_problems(const struct problem_vec *v)
@@ -384,19 +385,23 @@ static json_t *texts_json(const struct problem_vec *v)
 }
 
 /* Loads and checks a task. Prints the result, or adds it to `all` if that is not NULL. */
-static bool check_one(const char *what, struct evaluator **e, json_t *all)
+static bool check_one(const char *what, struct evaluator **e, struct torch_check *torch,
+                      json_t *all)
 {
     struct task_check_result r = TASK_CHECK_RESULT_INIT;
     struct task *t = task_find(what, &r.problems);
     if (t)
         task_check(t, &r);
+    if (t && !interrupted())
+        torch_check_task(torch, t, &r);
     if (t && !r.problems.n && !interrupted())
         task_check_naive(e, t, &r);
     bool ok = r.problems.n == 0;
     if (all) {
-        json_array_append_new(
-            all, json_pack("{s:o, s:b, s:o, s:o}", "task", json_text(t ? t->name : what), "ok", ok,
-                           "problems", texts_json(&r.problems), "notes", texts_json(&r.notes)));
+        json_array_append_new(all, json_pack("{s:o, s:b, s:o, s:o, s:s?}", "task",
+                                             json_text(t ? t->name : what), "ok", ok, "problems",
+                                             texts_json(&r.problems), "notes", texts_json(&r.notes),
+                                             "pytorch", torch->version));
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
@@ -423,10 +428,12 @@ static int run_check(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone task check [--json] TASK...\nhone task check [--json] --all",
-        .about = "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
-                 "workloads; that reference.c compiles as C17 and C++17 and writes every output\n"
-                 "element; that outputs full of zeros would not pass; that naive.cu, if there is\n"
-                 "one, passes on the emulator as a candidate must.",
+        .about =
+            "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
+            "workloads; that reference.c compiles as C17 and C++17, stays within its tensors,\n"
+            "gives the same truth in any order of units and writes every output element;\n"
+            "that no obviously wrong output would pass; and that \"torch\" computes the same,\n"
+            "by Hone's own reading and by PyTorch on the CPU, if HONE_PYTHON or python3 has it.",
         .example = "hone task check softmax\nhone task check my_task/",
         .opts = opts,
     };
@@ -438,15 +445,20 @@ static int run_check(int argc, const char **argv)
     size_t n = every ? task_builtin_names(&a, &names) : (size_t)argc, bad = 0;
     json_t *all = json ? json_array() : NULL;
     struct evaluator *e = NULL;
+    struct torch_check torch = TORCH_CHECK_INIT;
     for (size_t i = 0; i < n && !interrupted(); i++)
-        bad += !check_one(names[i], &e, all);
+        bad += !check_one(names[i], &e, &torch, all);
     evaluator_close(e);
     if (interrupted())
         bad++;
     else if (json)
         json_print(stdout, all);
-    else if (n > 1)
+    else if (torch.why_not)
+        printf("\"torch\" was read but not run (%s); HONE_PYTHON names a python3 with PyTorch\n",
+               torch.why_not);
+    if (!interrupted() && !json && n > 1)
         printf("%zu of %zu tasks are good\n", n - bad, n);
+    torch_check_release(&torch);
     json_decref(all);
     arena_release(&a);
     return bad ? HONE_NEGATIVE : HONE_OK;

@@ -1,5 +1,6 @@
 #include "task/check.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -60,8 +61,52 @@ static void check_bytes(const struct shape *s, struct task_check_result *r)
             (long long)declared, (unsigned long long)most);
 }
 
+static bool same_workload(const struct task *t, const struct task_workload *a,
+                          const struct task_workload *b)
+{
+    for (size_t i = 0; i < t->axes.n; i++)
+        if (a->axes[i].lo != b->axes[i].lo || a->axes[i].hi != b->axes[i].hi ||
+            a->axes[i].multiple != b->axes[i].multiple)
+            return false;
+    return a->role == b->role && a->align_bytes == b->align_bytes &&
+           a->offset_elems == b->offset_elems;
+}
+
+static void check_duplicates(const struct task *t, struct task_check_result *r)
+{
+    for (size_t i = 1; i < t->workloads.n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same_workload(t, &t->workloads.items[i], &t->workloads.items[k])) {
+                check_say(&r->problems, t, t->workloads.items[i].place,
+                          "this workload is the same as the one in line %u",
+                          t->workloads.items[k].place.line);
+                break;
+            }
+}
+
+/* If every shape stands in task.json, an author can write a kernel for just these shapes. */
+static void check_heldout_varies(const struct task *t, struct task_check_result *r)
+{
+    const struct task_workload *one = NULL;
+    bool can_vary = false;
+    for (size_t i = 0; i < t->axes.n; i++)
+        can_vary |= !t->axes.items[i].is_const;
+    vec_each (const struct task_workload, w, &t->workloads)
+        for (size_t i = 0; w->role == ROLE_HELDOUT && i < t->axes.n; i++) {
+            one = w;
+            if (w->axes[i].lo < w->axes[i].hi)
+                return;
+        }
+    if (one && can_vary)
+        check_say(&r->problems, t, one->place,
+                  "no held-out workload has a range, so every shape is known beforehand; give an "
+                  "axis [least, largest]");
+}
+
 static void check_workloads(const struct task *t, struct task_check_result *r)
 {
+    check_duplicates(t, r);
+    check_heldout_varies(t, r);
     size_t count[ROLE_COUNT] = {0};
     for (size_t i = 0; i < t->workloads.n; i++) {
         const struct task_workload *w = &t->workloads.items[i];
@@ -107,12 +152,28 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
+/* Hone checks an access only if it goes through the macros. */
+static void check_macros(const struct task *t, struct task_check_result *r)
+{
+    unsigned line = 1;
+    for (const char *p = t->reference_c; *p; p++) {
+        line += *p == '\n';
+        if (str_starts(p, "hone->") &&
+            (p == t->reference_c || (!isalnum((unsigned char)p[-1]) && p[-1] != '_')))
+            check_say(&r->problems, t, nowhere,
+                      "reference.c:%u: hone-> goes past the checks; use IN, OUT, OUT_VALUE, "
+                      "SCRATCH, AX and SC",
+                      line);
+    }
+}
+
 static bool check_source(const struct task *t, const char *dir, struct task_check_result *r)
 {
     struct strbuf text = STRBUF_INIT(8u << 20);
     struct err err = ERR_INIT;
     char *path = xasprintf("%s/oracle.c", dir);
     size_t before = r->problems.n;
+    check_macros(t, r);
     if (oracle_source(t, &text, &err) < 0 || file_write(path, text.buf, text.len, &err) < 0) {
         check_say(&r->problems, t, nowhere, "%s", err.msg);
     } else {

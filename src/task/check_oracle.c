@@ -12,7 +12,8 @@
 
 /* A shape that needs more operations than this would take the checks too long. */
 static const double MAX_OPS = 5e8;
-enum { DRAWS = 3 }; /* shapes of each held-out workload */
+static const double MIN_SHARE = 0.25; /* of the elements that are not 0 must refuse a 0 */
+enum { DRAWS = 3 };                   /* shapes of each held-out workload */
 
 /* Answers that a task must not let pass. An output needs one element, at any shape, at which the
  * tolerance refuses the answer. */
@@ -34,6 +35,8 @@ struct oracle_check {
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
+    double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
+    double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
 };
 
 /* ---- one output ------------------------------------------------------------------------------ */
@@ -85,7 +88,10 @@ static void try_wrong_answers(struct oracle_check *c, const struct oracle_trial 
     for (uint64_t k = 0; k < n; k++) {
         double want = x->value[i][k], mag = x->mag[i][k];
         double next = x->value[i][k + 1 < n ? k + 1 : 0];
-        refused[WRONG_ZEROS] |= refuses(t, 0, want, mag);
+        bool zero_is_wrong = refuses(t, 0, want, mag);
+        c->nonzero[i] += want != 0;
+        c->zero_refused[i] += zero_is_wrong;
+        refused[WRONG_ZEROS] |= zero_is_wrong;
         refused[WRONG_SHIFTED] |= refuses(t, next, want, mag);
         if (other)
             refused[WRONG_OTHER_DATA] |= refuses(t, other->value[i][k], want, mag);
@@ -224,6 +230,17 @@ static void check_wrong_answers(const struct oracle_check *c)
             }
 }
 
+/* A magnitude that is far too large leaves almost every element unjudged. */
+static void check_share(const struct oracle_check *c)
+{
+    for (size_t i = 0; i < c->t->tensors.n; i++)
+        if (c->refused[i][WRONG_ZEROS] && c->zero_refused[i] < MIN_SHARE * c->nonzero[i])
+            check_say(&c->r->problems, c->t, c->t->tensors.items[i].place,
+                      "a 0 would pass for %.1f%% of the elements of '%s' that are not 0: the "
+                      "tolerance is too loose, or reference.c gives magnitudes that are too large",
+                      100 - 100 * c->zero_refused[i] / c->nonzero[i], c->t->tensors.items[i].name);
+}
+
 static int build(struct oracle_check *c, struct err *err)
 {
     if (oracle_build(c->t, c->plain, err) < 0)
@@ -256,6 +273,8 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
             check_workload(c, &t->workloads.items[w]);
     if (r->problems.n == before)
         check_wrong_answers(c);
+    if (r->problems.n == before)
+        check_share(c);
     free(c->plain);
     free(c->checked);
     free(c);

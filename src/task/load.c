@@ -436,8 +436,10 @@ static void load_texts(struct loader *l)
     if (hone_key(l, "description", &n) && !json_is_null(n.j) &&
         json_node_str(&n, TEXT_MAX, &t->description) && !*t->description && !t->is_definition)
         json_node_bad(&n, "the description is empty");
-    if (json_node_get(&l->root, "torch", &n))
+    if (json_node_get(&l->root, "torch", &n)) {
         json_node_str(&n, TEXT_MAX, &t->torch_src);
+        t->torch_place = json_node_place(&n);
+    }
     if (json_node_get(&l->root, "reference", &n))
         json_node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
 }

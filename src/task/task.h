@@ -145,6 +145,7 @@ struct task {
     const char *reference_py;
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
+    struct task_place torch_place;
 };
 
 /* One workload at one shape: every axis has its value. */

@@ -84,7 +84,7 @@ VALUE_BUILDER(build_batch_norm)
     if (!x || !eps || !need_bool(b, &arg[5], "training", &training))
         return NULL;
     if (training || obj_is_none(&arg[1]) || obj_is_none(&arg[2]))
-        return refuse_value(
+        return lacks_value(
             b, "batch_norm is supported only with running statistics, not while training");
     if (x->rank < 2)
         return refuse_value(b, "batch_norm needs at least 2 axes");
@@ -152,6 +152,6 @@ VALUE_BUILDER(build_triplet)
         return NULL;
     if (!obj_is(&arg[4], 2) || !obj_is(&arg[6], 0) || !obj_is_none(&arg[7]) ||
         !obj_is_none(&arg[8]))
-        return refuse_value(b, "triplet_margin_loss is supported only with p=2 and without swap");
+        return lacks_value(b, "triplet_margin_loss is supported only with p=2 and without swap");
     return make_op(b, OP_TRIPLET_MARGIN_LOSS, args, "reduction", &how, NO_MORE);
 }

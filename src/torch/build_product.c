@@ -97,8 +97,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
 {
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (!letter || has_label(l, c) || l->n == GRAPH_MAX_RANK)
-        return refuse(b, "einsum is supported only with distinct letters, at most %d for a tensor",
-                      GRAPH_MAX_RANK);
+        return lacks(b, "einsum is supported only with distinct letters, at most %d for a tensor",
+                     GRAPH_MAX_RANK);
     l->s[l->n++] = c;
     return true;
 }
@@ -230,7 +230,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
     size_t at = 0;
     const char *arrow = strstr(spec, "->");
     if (!arrow || n < 1 || n > 2)
-        return refuse_value(
+        return lacks_value(
             b, "einsum is supported only for one or two tensors, with '->' and a result");
     for (const char *s = spec; s < arrow; s++) {
         if (*s == ' ')
@@ -379,7 +379,7 @@ VALUE_BUILDER(build_attention)
     if (!obj_is_none(&arg[6]) && !(args[4] = need_value(b, &arg[6], "scale")))
         return NULL;
     if (!obj_is(&arg[4], 0) || !obj_is(&arg[7], 0))
-        return refuse_value(b, "attention with dropout or enable_gqa is not supported");
+        return lacks_value(b, "attention with dropout or enable_gqa is not supported");
     struct attr causal = attr_bool(is_causal);
     return make_op(b, OP_ATTENTION, args, "causal", &causal, NO_MORE);
 }
@@ -400,7 +400,7 @@ static const struct value *rows(struct build *b, const struct value *table,
 VALUE_BUILDER(build_embedding)
 {
     if (!obj_is_none(&arg[3]))
-        return refuse_value(b, "embedding with max_norm is not supported");
+        return lacks_value(b, "embedding with max_norm is not supported");
     const struct value *table = need_tensor(b, &arg[1], "weight");
     if (table && table->rank != 2)
         return refuse_value(b, "embedding's weight has %u axes, not 2", table->rank);
@@ -446,10 +446,10 @@ VALUE_BUILDER(build_embedding_bag)
     if (!index || !w || !offsets)
         return NULL;
     if (!obj_is_none(&arg[3]) || !obj_is_none(&arg[8]) || !obj_is_none(&arg[10]))
-        return refuse_value(b, "embedding_bag with max_norm, per_sample_weights or padding_idx is "
-                               "not known");
+        return lacks_value(b, "embedding_bag with max_norm, per_sample_weights or padding_idx is "
+                              "not known");
     if (!obj_is(&arg[9], 1))
-        return refuse_value(b, "embedding_bag is supported only with include_last_offset=True");
+        return lacks_value(b, "embedding_bag is supported only with include_last_offset=True");
     if (arg[6].kind != OBJ_TEXT)
         return refuse_value(b, "embedding_bag's mode must be 'sum', 'mean' or 'max'");
     struct attr mode = attr_text(arg[6].text);

@@ -100,7 +100,7 @@ static const struct value *norm_of(struct build *b, const struct value *a, doubl
     if (isinf(p))
         return reduced(b, p > 0 ? OP_AMAX : OP_AMIN, op1(b, OP_ABS, a), dim, keepdim);
     if (!(p > 0))
-        return refuse_value(b, "a norm of the order %g is not supported", p);
+        return lacks_value(b, "a norm of the order %g is not supported", p);
     if (!need_axes(b, dim, a->rank, &axes) || !need_bool(b, keepdim, "keepdim", &yes))
         return NULL;
     keep = attr_bool(yes);
@@ -133,7 +133,7 @@ VALUE_BUILDER(build_linalg_norm)
     bool ordered = !obj_is_none(&arg[1]) && !obj_is_text(&arg[1], "fro");
     bool one_axis = arg[2].kind == OBJ_INT || (arg[2].kind == OBJ_TUPLE && arg[2].n == 1);
     if (a && ordered && !one_axis && !(a->rank == 1 && obj_is_none(&arg[2])))
-        return refuse_value(
+        return lacks_value(
             b, "norms of matrices are not supported; vector_norm takes the norm over all axes");
     return a ? build_norm(b, op, arg) : NULL;
 }
@@ -161,7 +161,7 @@ static const struct value *pooled(struct build *b, enum graph_op op, const struc
     const struct object last[] = {obj_number(b, -2), obj_number(b, -1)};
     const struct object dims = obj_tuple(b, last + 2 - axes, axes);
     return one ? reduced(b, op, need_tensor(b, &arg[0], "input"), &dims, &keep)
-               : refuse_value(b, "adaptive pooling is supported only with an output_size of 1");
+               : lacks_value(b, "adaptive pooling is supported only with an output_size of 1");
 }
 
 VALUE_BUILDER(build_pool1d)

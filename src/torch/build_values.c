@@ -41,7 +41,7 @@ VALUE_BUILDER(build_div)
         return refuse_value(b, "rounding_mode must be None, 'floor' or 'trunc'");
     const struct value *q = op2(b, OP_DIV, a, c);
     if (q && !dtype_is_float(a->dtype) && !dtype_is_float(c->dtype))
-        return refuse_value(b, "division of integers with rounding_mode='trunc' is not known");
+        return lacks_value(b, "division of integers with rounding_mode='trunc' is not known");
     return op1(b, OP_TRUNC, q);
 }
 

@@ -332,8 +332,8 @@ static const struct value *one_of(struct build *b, const struct value *a, uint32
     if (at_most(b, at, number(b, -1)))
         at = dim_add(pool(b), size, at);
     if (!at_most(b, number(b, 0), at) || !at_most(b, dim_add(pool(b), at, number(b, 1)), size))
-        return refuse_value(b, "the index may be out of range: this axis has the size %s",
-                            size->text);
+        return lacks_value(b, "the index may be out of range: this axis has the size %s",
+                           size->text);
     return slice_of(b, a, axis, at, number(b, 1), 1);
 }
 
@@ -351,7 +351,7 @@ VALUE_BUILDER(build_narrow)
         start = dim_add(pool(b), a->shape[axis], start);
     if (!at_most(b, number(b, 0), start) || !at_most(b, number(b, 0), length) ||
         !at_most(b, dim_add(pool(b), start, length), a->shape[axis]))
-        return refuse_value(b, "narrow may leave the axis, whose size is %s", a->shape[axis]->text);
+        return lacks_value(b, "narrow may leave the axis, whose size is %s", a->shape[axis]->text);
     return slice_of(b, a, (uint32_t)axis, start, length, 1);
 }
 
@@ -405,8 +405,8 @@ static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
     const struct dim *count = dim_div(pool(b), size, each);
     bool exact = dim_same(dim_mul(pool(b), count, each), size);
     if (!count->is_number || (!exact && !(size->is_number && each->is_number)))
-        return refuse(b, "'%s' may not be a multiple of '%s': the pieces have no certain sizes",
-                      size->text, each->text);
+        return lacks(b, "'%s' may not be a multiple of '%s': the pieces have no certain sizes",
+                     size->text, each->text);
     size_t n = (size_t)count->value + !exact;
     if (count->value < 1 || count->value >= MAX_PIECES)
         return refuse(b, "a tensor splits into at least 1 and at most %d pieces", MAX_PIECES);
@@ -441,8 +441,8 @@ OBJECT_BUILDER(build_chunk)
     if (dim_is(size, 0))
         return refuse(b, "an axis of size 0 cannot be split");
     if (!size->is_number && !dim_same(dim_mul(pool(b), each, count), size))
-        return refuse(b, "'%s' may not be a multiple of %lld: the chunks have no certain sizes",
-                      size->text, (long long)n);
+        return lacks(b, "'%s' may not be a multiple of %lld: the chunks have no certain sizes",
+                     size->text, (long long)n);
     return equal_pieces(b, a, (uint32_t)axis, each, out);
 }
 
@@ -476,7 +476,7 @@ VALUE_BUILDER(build_pad)
     if (!a || !fill)
         return NULL;
     if (!obj_is_text(&arg[2], "constant"))
-        return refuse_value(b, "pad is supported only with mode='constant'");
+        return lacks_value(b, "pad is supported only with mode='constant'");
     if (arg[1].kind != OBJ_TUPLE || arg[1].n % 2 || arg[1].n / 2 > a->rank)
         return refuse_value(b, "pad needs a number before and one after, for up to %u axes",
                             a->rank);
@@ -560,7 +560,7 @@ static bool keep_axis(struct build *b, struct indexing *i)
 static bool gather(struct build *b, struct indexing *i, const struct value *index)
 {
     if (i->gathered)
-        return refuse(b, "an index with several tensors is not supported, only with one");
+        return lacks(b, "an index with several tensors is not supported, only with one");
     if (index->weak || dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
         return refuse(b, "an index must hold integers, not %s", dtype_name(index->dtype));
     struct attr dim = attr_axis(i->axis);
@@ -611,7 +611,7 @@ const struct value *build_index(struct build *b, const struct value *x, const st
         return refuse_value(b, dots > 1 ? "an index may hold '...' only once"
                                         : "the index names more axes than there are");
     if (integers && tensors) /* PyTorch moves axes to the front then */
-        return refuse_value(b, "an index with a tensor and integers is not supported; index twice");
+        return lacks_value(b, "an index with a tensor and integers is not supported; index twice");
     for (size_t k = 0; k < n; k++) {
         size_t left = all[k].kind == OBJ_DOTS ? x->rank - named : 0;
         for (; left; left--)

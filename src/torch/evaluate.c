@@ -169,7 +169,7 @@ static bool module_field(struct expression *x, const char *name, struct object *
         }
     enum dtype t = dtype_named(name);
     if (t == DT_NONE)
-        return refuse(&x->b, "'%s' is no constant and no dtype that Hone knows", name);
+        return lacks(&x->b, "'%s' is no constant and no dtype that Hone knows", name);
     *out = (struct object){.kind = OBJ_DTYPE, .dtype = t};
     return true;
 }
@@ -193,9 +193,9 @@ static bool limit_of(struct expression *x, enum dtype t, const char *name, struc
                    : tiny                ? rows[i].tiny
                                          : 0;
         *out = obj_float(v);
-        return v != 0 || refuse(&x->b, "finfo.%s is not supported", name);
+        return v != 0 || lacks(&x->b, "finfo.%s is not supported", name);
     }
-    return refuse(&x->b, "finfo of %s is not supported", dtype_name(t));
+    return lacks(&x->b, "finfo of %s is not supported", dtype_name(t));
 }
 
 static bool field(struct expression *x, const struct object *of, const char *name,
@@ -209,7 +209,7 @@ static bool field(struct expression *x, const struct object *of, const char *nam
         return true;
     }
     if (of->kind != OBJ_VALUE || of->value->weak)
-        return refuse(b, "%s has no attribute '%s' that Hone knows", obj_what(of), name);
+        return lacks(b, "%s has no attribute '%s' that Hone knows", obj_what(of), name);
     const struct value *v = of->value;
     if (str_eq(name, "shape"))
         *out = obj_shape(b, v);
@@ -224,7 +224,7 @@ static bool field(struct expression *x, const struct object *of, const char *nam
     else if (str_eq(name, "mT"))
         return obj_set(b, build_mt(b, OP_PERMUTE, of), out);
     else
-        return refuse(b, "a tensor has no attribute '%s' that Hone knows", name);
+        return lacks(b, "a tensor has no attribute '%s' that Hone knows", name);
     return true;
 }
 
@@ -241,8 +241,8 @@ static bool tuple_slice(struct expression *x, const struct object *of, const str
         return false;
     if (step != 1 &&
         !(step == -1 && obj_is_none(&slice->items[0]) && obj_is_none(&slice->items[1])))
-        return refuse(&x->b, "a slice of a tuple with the step %lld is not supported",
-                      (long long)step);
+        return lacks(&x->b, "a slice of a tuple with the step %lld is not supported",
+                     (long long)step);
     from = MIN(MAX(from < 0 ? from + n : from, 0), n);
     to = MIN(MAX(to < 0 ? to + n : to, from), n);
     struct object *all = arena_alloc(x->b.mem, of->n * sizeof *all + 1);
@@ -363,7 +363,7 @@ static bool float_of(struct expression *x, const struct object *o, struct object
         return obj_set(&x->b,
                        op2(&x->b, OP_MUL, need_value(&x->b, o, "x"), graph_number(x->b.g, 1)), out);
     else
-        return refuse(&x->b, "float() of %s is not supported", obj_what(o));
+        return lacks(&x->b, "float() of %s is not supported", obj_what(o));
     return true;
 }
 
@@ -414,8 +414,8 @@ static int python_call(struct expression *x, const struct call *c, struct object
             *out = *o;
         ok = true;
     } else {
-        ok = refuse(&x->b, "Python's '%s' is not supported for %s; use torch instead", c->name,
-                    obj_what(o));
+        ok = lacks(&x->b, "Python's '%s' is not supported for %s; use torch instead", c->name,
+                   obj_what(o));
     }
     return ok ? 1 : -1;
 }
@@ -504,10 +504,10 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
     if (changes)
         f = function_find(arena_strndup(x->b.mem, c->name, n - 1), c->scope);
     if (!f)
-        return refuse(&x->b,
-                      c->scope == IN_METHODS ? "the method '%s' is not known"
-                                             : "the function '%s' is not known",
-                      c->name);
+        return lacks(&x->b,
+                     c->scope == IN_METHODS ? "the method '%s' is not known"
+                                            : "the function '%s' is not known",
+                     c->name);
     struct object self = c->n ? c->args[0].object : obj_none();
     return function_call(&x->b, f, c->scope, c->args, c->n, out) &&
            (!changes || in_place(x, &self, out));

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-void give_reason(struct build *b, const char *fmt, ...)
+void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -15,7 +15,7 @@ void give_reason(struct build *b, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    err_set(&b->err, ERR_INPUT, "%s", text);
+    err_set(&b->err, kind, "%s", text);
 }
 
 /* ---- making objects -------------------------------------------------------------------------- */

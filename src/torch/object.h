@@ -55,10 +55,14 @@ struct build {
 };
 
 /* Stores the reason for a refusal. If there is a reason already, that one stays. */
-void give_reason(struct build *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Stores the reason and is false or NULL. Inline, so that the compiler knows the result. */
-#define refuse(b, ...) (give_reason(b, __VA_ARGS__), refused())
-#define refuse_value(b, ...) (give_reason(b, __VA_ARGS__), refused_value())
+#define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
+#define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
+/* The same for an expression that PyTorch may accept, but Hone does not know. */
+#define lacks(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused())
+#define lacks_value(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused_value())
 static inline bool refused(void)
 {
     return false;

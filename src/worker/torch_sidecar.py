@@ -4,16 +4,22 @@ Requests are JSON objects, one per line, on stdin:
     {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL, "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
+    {"op": "syntax", "source": TEXT}
 Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
 
 TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
 defines run(...). Its value is the output, or the outputs in order. Buffers are the worker's own
 device memory, opened by IPC handle: inputs are copied out of it, outputs into it.
+
+`hone task check` runs the same program without a GPU: "gpu" is null, and a buffer is {"file": PATH}.
+An input's file holds its bytes; the call writes an output's file as doubles. With "wide": true, float
+inputs are converted to float64 first.
 """
 import ast
 import ctypes
 import inspect
 import json
+import math
 import os
 import sys
 import time
@@ -33,6 +39,7 @@ class View:
 
 class Sidecar:
     def __init__(self):
+        self.on_cpu = False
         self.bases = {}
         self.case = None
         self.queue_s = 0.0005
@@ -42,6 +49,12 @@ class Sidecar:
     def open(self, rq):
         global torch
         import torch
+        self.on_cpu = rq["gpu"] is None
+        if self.on_cpu:
+            torch.set_num_threads(1)
+            torch.set_grad_enabled(False)
+            self.source, self.mode = rq["source"], "eager"
+            return "PyTorch %s" % torch.__version__
         torch.cuda.set_device(rq["gpu"])
         torch.backends.cuda.matmul.allow_tf32 = rq["tf32"]
         torch.backends.cudnn.allow_tf32 = rq["tf32"]
@@ -61,6 +74,18 @@ class Sidecar:
                 if hasattr(torch._dynamo.config, limit):
                     setattr(torch._dynamo.config, limit, 1 << 20)
         return "PyTorch %s, %s" % (torch.__version__, self.mode)
+
+    @staticmethod
+    def syntax(rq):
+        """Says whether the program is an expression or a module, without PyTorch."""
+        try:
+            ast.parse(rq["source"].strip(), mode="eval")
+            return "expression"
+        except SyntaxError as e:
+            if not any(line.startswith("def run") for line in rq["source"].splitlines()):
+                raise SyntaxError("%s (line %s, column %s)" % (e.msg, e.lineno, e.offset)) from e
+        ast.parse(rq["source"])
+        return "module"
 
     def function(self, names):
         """The program as a function of keyword arguments."""
@@ -117,9 +142,7 @@ class Sidecar:
     def give(self, where, buf, value):
         raw, dtype = self.view(where, buf)
         flat = value.to(dtype).contiguous().reshape(-1).view(torch.uint8)
-        if flat.numel() != raw.numel():
-            raise RuntimeError("'%s' has shape %s, %s was expected" %
-                               (buf["name"], list(value.shape), buf["shape"]))
+        self.check_size(buf, value, flat.numel(), raw.numel())
         raw.copy_(flat)
 
     # ---- one call
@@ -141,7 +164,41 @@ class Sidecar:
         end.synchronize()
         return out, begin.elapsed_time(end) * 1e6
 
+    def call_on_cpu(self, rq):
+        pairs = list(zip(rq["buffers"], self.case["buffers"]))
+        tensors = {}
+        for where, buf in pairs:
+            if buf["role"] == "output":
+                continue
+            with open(where["file"], "rb") as f:
+                raw = torch.frombuffer(bytearray(f.read()), dtype=torch.uint8)
+            value = raw.view(getattr(torch, buf["dtype"])).reshape(buf["shape"])
+            wide = rq["wide"] and value.is_floating_point()
+            tensors[buf["name"]] = value.double() if wide else value
+        out = self.call_fn(tensors)
+        for (where, buf), value in self.outputs(pairs, out):
+            flat = value.to(torch.float64).contiguous().reshape(-1)
+            self.check_size(buf, value, flat.numel(), math.prod(buf["shape"]))
+            with open(where["file"], "wb") as f:
+                f.write(ctypes.string_at(flat.data_ptr(), 8 * flat.numel()))
+
+    @staticmethod
+    def check_size(buf, value, n, expected):
+        if n != expected:
+            raise RuntimeError("'%s' has shape %s, %s was expected" %
+                               (buf["name"], list(value.shape), buf["shape"]))
+
+    @staticmethod
+    def outputs(pairs, out):
+        values = list(out) if isinstance(out, (tuple, list)) else [out]
+        outputs = [p for p in pairs if p[1]["role"] != "input"]
+        if len(values) != len(outputs):
+            raise RuntimeError("%d outputs, %d were expected" % (len(values), len(outputs)))
+        return zip(outputs, values)
+
     def call(self, rq):
+        if self.on_cpu:
+            return self.call_on_cpu(rq)
         buffers = [b for b in self.case["buffers"] if b["role"] != "workspace"]
         pairs = list(zip(rq["buffers"], buffers))
         tensors = {b["name"]: self.take(w, b) for w, b in pairs if b["role"] != "output"}
@@ -154,11 +211,7 @@ class Sidecar:
             t = time.perf_counter()
             self.call_fn({k: v.clone() for k, v in tensors.items()})
             self.queue_s = time.perf_counter() - t
-        values = list(out) if isinstance(out, (tuple, list)) else [out]
-        outputs = [(w, b) for w, b in pairs if b["role"] != "input"]
-        if len(values) != len(outputs):
-            raise RuntimeError("%d outputs, %d were expected" % (len(values), len(outputs)))
-        for (w, b), v in zip(outputs, values):
+        for (w, b), v in self.outputs(pairs, out):
             self.give(w, b, v)
         torch.cuda.synchronize()
         return None if ns is None else "%.1f" % ns
@@ -167,7 +220,8 @@ class Sidecar:
 def main():
     reply = os.fdopen(3, "w", buffering=1)
     sidecar = Sidecar()
-    ops = {"open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call}
+    ops = {"open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call,
+           "syntax": sidecar.syntax}
     for line in sys.stdin:
         try:
             rq = json.loads(line)

@@ -1,0 +1,401 @@
+#include "torch/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "graph/reference/reference.h"
+#include "sys/file.h"
+#include "sys/interrupt.h"
+#include "sys/loop.h"
+#include "task/oracle.h"
+#include "task/oracle_trial.h"
+#include "torch/parse.h"
+#include "torch/python.h"
+#include "torch/task.h"
+
+#define ANSWER_NS (60 * SEC)
+#define START_NS (120 * SEC)
+
+/* Two computations in double of one value may differ by this, times the magnitude. */
+static const double SAME = 1e-9;
+/* A result that PyTorch computes in the task's own dtypes may exceed the tolerance by this factor:
+ * PyTorch rounds after every operation. */
+static const double NARROW_SLACK = 64;
+
+struct expression_check {
+    struct torch_check *c;
+    const struct task *t;
+    struct task_check_result *r;
+    const char *dir, *oracle; /* a folder for files, and the shared object in it */
+};
+
+/* ---- the oracle of the graph ----------------------------------------------------------------- */
+
+static struct expr *size_of(const struct task *t, const struct dim *d, struct arena *a,
+                            struct err *err)
+{
+    return expr_parse(d->text, strlen(d->text), t->names.items, t->names.n, a, NULL, err);
+}
+
+/* Makes `copy`, the task with the reference of the graph. It borrows from both; the caller releases
+ * its phases, also after an error. */
+static int with_reference(struct task *copy, const struct task *t,
+                          const struct graph_reference *ref, struct arena *a, struct err *err)
+{
+    *copy = *t;
+    copy->dir = "generated"; /* not a built-in task, whose shared object Hone has already */
+    copy->reference_c = ref->source.buf;
+    memset(&copy->phases, 0, sizeof copy->phases);
+    for (size_t i = 0; i < ref->phases.n; i++) {
+        struct task_phase *p = vec_push(&copy->phases);
+        p->fn = ref->phases.items[i].fn;
+        if (!(p->units = size_of(t, ref->phases.items[i].units, a, err)))
+            return -1;
+    }
+    copy->scratch = NULL;
+    return ref->scratch && !(copy->scratch = size_of(t, ref->scratch, a, err)) ? -1 : 0;
+}
+
+static bool agree(double a, double b, double mag)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    return a == b || fabs(a - b) <= SAME * fmax(mag, fmax(fabs(a), fabs(b)));
+}
+
+static void compare_references(const struct expression_check *e, const struct oracle_trial *own,
+                               const struct oracle_trial *other, const char *where)
+{
+    for (size_t i = 0; i < e->t->tensors.n; i++)
+        for (uint64_t k = 0; own->value[i] && k < own->shape->elems[i]; k++) {
+            double want = own->value[i][k], got = other->value[i][k];
+            if (agree(want, got, fmax(own->mag[i][k], other->mag[i][k])))
+                continue;
+            check_say(&e->r->problems, e->t, e->t->torch_place,
+                      "%s: reference.c and \"torch\" disagree: element %llu of '%s' is %.17g by "
+                      "reference.c and %.17g by the reference that Hone writes from \"torch\" "
+                      "(hone task show --reference)",
+                      where, (unsigned long long)k, e->t->tensors.items[i].name, want, got);
+            return;
+        }
+}
+
+/* The two tasks have the same shapes. */
+static int compare_at(const struct expression_check *e, const struct task *copy, const char *so,
+                      const struct task_workload *w, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct shape s, copy_shape;
+    struct oracle_trial own = {.shape = NULL}, other = {.shape = NULL};
+    int rc = shape_resolve(&s, e->t, w, 1, &a, err);
+    copy_shape = s;
+    copy_shape.task = copy;
+    if (rc == 0)
+        rc = oracle_trial_init(&own, &s, 1, err);
+    if (rc == 0)
+        rc = oracle_trial_run(&own, e->oracle, ORACLE_IN_ORDER, err);
+    if (rc == 0)
+        rc = oracle_trial_init(&other, &copy_shape, 1, err);
+    if (rc == 0)
+        rc = oracle_trial_run(&other, so, ORACLE_IN_ORDER, err);
+    if (rc == 0)
+        compare_references(e, &own, &other, arena_printf(&a, "at %s", shape_text(&s, &a)));
+    oracle_trial_release(&own);
+    oracle_trial_release(&other);
+    arena_release(&a);
+    return rc;
+}
+
+static void check_reference(const struct expression_check *e, const struct graph *g)
+{
+    struct graph_reference ref;
+    struct task copy;
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    if (graph_write_reference(g, &ref, &err) < 0) {
+        check_say(&e->r->notes, e->t, e->t->torch_place,
+                  "reference.c was not held against \"torch\": %s", err.msg);
+        return;
+    }
+    char *so = xasprintf("%s/graph.so", e->dir);
+    size_t before = e->r->problems.n;
+    int rc = with_reference(&copy, e->t, &ref, &a, &err);
+    rc = rc < 0 ? rc : oracle_build(&copy, so, &err);
+    for (size_t i = 0; rc == 0 && e->r->problems.n == before && i < e->t->workloads.n; i++)
+        if (e->t->workloads.items[i].role == ROLE_SMOKE)
+            rc = compare_at(e, &copy, so, &e->t->workloads.items[i], &err);
+    if (rc < 0)
+        check_say(&e->r->notes, e->t, e->t->torch_place,
+                  "reference.c was not held against \"torch\": %s", err.msg);
+    vec_release(&copy.phases);
+    free(so);
+    arena_release(&a);
+    graph_reference_release(&ref);
+}
+
+/* ---- PyTorch --------------------------------------------------------------------------------- */
+
+static void start_python(struct torch_check *c)
+{
+    struct err err = ERR_INIT;
+    if (c->tried)
+        return;
+    c->tried = true;
+    c->python = python_start(&err);
+    if (c->python)
+        c->version =
+            python_ask(c->python, json_pack("{s:s, s:s, s:n}", "op", "open", "source", "0", "gpu"),
+                       START_NS, &err);
+    if (!c->version)
+        c->why_not = xstrdup(err.msg);
+    /* A python3 without PyTorch still answers, and checks the syntax. */
+    if (!c->version && err.kind != ERR_INPUT) {
+        python_stop(c->python);
+        c->python = NULL;
+    }
+}
+
+/* After a request without an answer the process is of no more use. */
+static void lose_python(struct torch_check *c, const struct err *err)
+{
+    if (err->kind == ERR_INPUT)
+        return;
+    python_stop(c->python);
+    c->python = NULL;
+    free(c->version);
+    c->version = NULL;
+    c->tried = false; /* the next task starts another */
+}
+
+static char *ask(const struct expression_check *e, json_t *request, struct err *err)
+{
+    char *reply = python_ask(e->c->python, request, ANSWER_NS, err);
+    if (!reply)
+        lose_python(e->c, err);
+    return reply;
+}
+
+static int tell(const struct expression_check *e, json_t *request, struct err *err)
+{
+    char *reply = ask(e, request, err);
+    free(reply);
+    return reply ? 0 : -1;
+}
+
+static json_t *case_request(const struct shape *s)
+{
+    const struct task *t = s->task;
+    json_t *axes = json_object(), *scalars = json_object(), *buffers = json_array();
+    for (size_t i = 0; i < t->axes.n; i++)
+        json_object_set_new(axes, t->axes.items[i].name, json_integer(s->axes[i]));
+    vec_each (const struct task_scalar, sc, &t->scalars)
+        json_object_set_new(scalars, sc->name,
+                            dtype_is_float(sc->dtype) ? json_real(sc->value)
+                                                      : json_integer((json_int_t)sc->value));
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        const struct task_tensor *x = &t->tensors.items[i];
+        int64_t dims[TASK_MAX_RANK];
+        json_t *shape = json_array();
+        shape_dims(s, i, dims, NULL);
+        for (uint32_t d = 0; d < x->rank; d++)
+            json_array_append_new(shape, json_integer(dims[d]));
+        json_array_append_new(buffers, json_pack("{s:s, s:s, s:s, s:o}", "name", x->name, "role",
+                                                 !x->is_output ? "input"
+                                                 : x->is_input ? "inout"
+                                                               : "output",
+                                                 "dtype", dtype_name(x->dtype), "shape", shape));
+    }
+    return json_pack("{s:s, s:o, s:o, s:o}", "op", "case", "axes", axes, "scalars", scalars,
+                     "buffers", buffers);
+}
+
+static char *buffer_path(const struct expression_check *e, size_t i, bool is_output)
+{
+    return xasprintf("%s/%s%zu", e->dir, is_output ? "out" : "in", i);
+}
+
+/* A buffer of an in-place tensor has one file: the call reads it, then writes it. */
+static json_t *call_request(const struct expression_check *e, const struct oracle_trial *x,
+                            bool wide, struct err *err)
+{
+    json_t *buffers = json_array();
+    for (size_t i = 0; i < e->t->tensors.n; i++) {
+        const struct task_tensor *t = &e->t->tensors.items[i];
+        char *path = buffer_path(e, i, t->is_output);
+        if (x->in[i] &&
+            file_write(path, x->in[i], x->shape->elems[i] * dtype_bytes(t->dtype), err) < 0) {
+            json_decref(buffers);
+            free(path);
+            return NULL;
+        }
+        json_array_append_new(buffers, json_pack("{s:s}", "file", path));
+        free(path);
+    }
+    return json_pack("{s:s, s:b, s:b, s:o}", "op", "call", "timed", 0, "wide", wide, "buffers",
+                     buffers);
+}
+
+static int call(const struct expression_check *e, const struct oracle_trial *x, bool wide,
+                struct err *err)
+{
+    json_t *request = call_request(e, x, wide, err);
+    return request ? tell(e, request, err) : -1;
+}
+
+/* Compares the outputs that the last call wrote with the oracle's. */
+static int compare_outputs(const struct expression_check *e, const struct oracle_trial *x,
+                           double slack, const char *where, struct err *err)
+{
+    for (size_t i = 0; i < e->t->tensors.n; i++) {
+        const struct task_tensor *t = &e->t->tensors.items[i];
+        struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
+        if (!x->value[i])
+            continue;
+        char *path = buffer_path(e, i, true);
+        int rc = file_read(path, x->shape->elems[i] * sizeof(double), &got, err);
+        free(path);
+        if (rc == 0 && got.len != x->shape->elems[i] * sizeof(double))
+            rc = err_set(err, ERR_SYSTEM, "PyTorch wrote %zu bytes of '%s'", got.len, t->name);
+        for (uint64_t k = 0; rc == 0 && k < x->shape->elems[i]; k++) {
+            double v, want = x->value[i][k];
+            memcpy(&v, got.buf + k * sizeof v, sizeof v);
+            if (check_ratio(t, v, want, x->mag[i][k]) <= slack)
+                continue;
+            check_say(&e->r->problems, e->t, e->t->torch_place,
+                      "%s: reference.c and \"torch\" disagree: element %llu of '%s' is %.9g by "
+                      "reference.c and %.9g by %s",
+                      where, (unsigned long long)k, t->name, want, v, e->c->version);
+            break;
+        }
+        strbuf_release(&got);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_missing_kernel(const struct err *err)
+{
+    return strstr(err->msg, "not implemented for") || strstr(err->msg, "NotImplementedError");
+}
+
+/* Runs the expression in double and compares. Then runs it in the task's own dtypes, as the
+ * baseline does: PyTorch must accept them too. */
+static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
+                  struct err *err)
+{
+    struct oracle_trial x;
+    struct err narrow = ERR_INIT;
+    bool compared = false;
+    int rc = oracle_trial_init(&x, s, 1, err);
+    rc = rc < 0 ? rc : oracle_trial_run(&x, e->oracle, ORACLE_IN_ORDER, err);
+    rc = rc < 0 ? rc : tell(e, case_request(s), err);
+    if (rc == 0 && call(e, &x, true, err) == 0) {
+        rc = compare_outputs(e, &x, 1, where, err);
+        compared = true;
+    }
+    if (rc == 0 && e->c->python) {
+        int ran = call(e, &x, false, &narrow);
+        if (ran == 0 && !compared)
+            rc = compare_outputs(e, &x, NARROW_SLACK, where, err);
+        else if (ran < 0 && !(compared && is_missing_kernel(&narrow)))
+            rc = err_set(err, narrow.kind, "%s", narrow.msg);
+    }
+    oracle_trial_release(&x);
+    return rc;
+}
+
+static void run_pytorch(const struct expression_check *e)
+{
+    struct err err = ERR_INIT;
+    size_t before = e->r->problems.n;
+    json_t *open = json_pack("{s:s, s:s, s:n}", "op", "open", "source", e->t->torch_src, "gpu");
+    int rc = tell(e, open, &err);
+    for (size_t i = 0;
+         rc == 0 && e->c->python && e->r->problems.n == before && i < e->t->workloads.n; i++) {
+        const struct task_workload *w = &e->t->workloads.items[i];
+        struct arena a = ARENA_INIT;
+        struct shape s;
+        if (w->role == ROLE_SMOKE && shape_resolve(&s, e->t, w, 1, &a, NULL) == 0) {
+            const char *where = arena_printf(&a, "at %s", shape_text(&s, &a));
+            rc = run_at(e, &s, where, &err);
+            if (rc < 0 && !interrupted())
+                check_say(&e->r->problems, e->t, e->t->torch_place,
+                          "%s: \"torch\" does not run in %s: %s", where,
+                          e->c->version ? e->c->version : "PyTorch", err.msg);
+        }
+        arena_release(&a);
+    }
+}
+
+/* ---- the expression -------------------------------------------------------------------------- */
+
+/* Asks Python about a text that Hone cannot parse. Python knows more syntax than Hone, and a text
+ * may also be a module that defines run(). */
+static bool is_python(const struct expression_check *e)
+{
+    struct err err = ERR_INIT;
+    return e->c->python &&
+           tell(e, json_pack("{s:s, s:s}", "op", "syntax", "source", e->t->torch_src), &err) == 0;
+}
+
+/* Reads the graph, which the caller releases if the result is true. */
+static bool read_graph(const struct expression_check *e, struct graph *g)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    bool parses = torch_parse(&a, e->t->torch_src, &err) != NULL;
+    bool ok = parses && torch_read_task(g, e->t, &err) == 0;
+    bool unknown = !ok && (parses ? err.kind == ERR_UNSUPPORTED : is_python(e));
+    if (unknown)
+        check_say(&e->r->notes, e->t, e->t->torch_place,
+                  "\"torch\" has no graph, so playbooks cannot use it: %s", err.msg);
+    else if (!ok)
+        check_say(&e->r->problems, e->t, e->t->torch_place, "\"torch\": %s", err.msg);
+    arena_release(&a);
+    return ok;
+}
+
+static void check_expression(const struct expression_check *e)
+{
+    struct graph g;
+    size_t before = e->r->problems.n;
+    start_python(e->c);
+    if (read_graph(e, &g)) {
+        if (e->oracle)
+            check_reference(e, &g);
+        graph_release(&g);
+    }
+    if (e->oracle && e->c->version && e->r->problems.n == before)
+        run_pytorch(e);
+}
+
+void torch_check_task(struct torch_check *c, const struct task *t, struct task_check_result *r)
+{
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct err err = ERR_INIT;
+    struct expression_check e = {.c = c, .t = t, .r = r};
+    if (!t->torch_src)
+        return;
+    if (temp_dir_make(&dir, &err) < 0) {
+        check_say(&r->problems, t, t->torch_place, "%s", err.msg);
+        return;
+    }
+    e.dir = dir.path;
+    char *so = xasprintf("%s/oracle.so", dir.path);
+    if (r->problems.n == 0 && t->reference_c && t->phases.n && oracle_build(t, so, &err) == 0)
+        e.oracle = so;
+    check_expression(&e);
+    free(so);
+    temp_dir_release(&dir);
+}
+
+void torch_check_release(struct torch_check *c)
+{
+    python_stop(c->python);
+    free(c->version);
+    free(c->why_not);
+    *c = (struct torch_check)TORCH_CHECK_INIT;
+}

@@ -1,0 +1,40 @@
+/*
+ * check.h - checks a task's PyTorch expression, its key "torch".
+ *
+ *     struct torch_check c = TORCH_CHECK_INIT;
+ *     torch_check_task(&c, task, &result);            for each task of a command
+ *     if (c.why_not) ...                              PyTorch ran nothing, and why
+ *     torch_check_release(&c);
+ *
+ *  1. It reads the expression into a graph. An expression that is wrong is a problem. If Hone only
+ *     does not know a function, that is a note.
+ *  2. It writes the reference of the graph and holds the task's oracle against it.
+ *  3. If there is a python3 with PyTorch, it runs the expression at the smoke shapes on the CPU and
+ *     holds the result against the oracle.
+ * The caller has made sure that the task's oracle is right by task_check().
+ */
+#ifndef TORCH_CHECK_H
+#define TORCH_CHECK_H
+
+#include <stdbool.h>
+
+#include "task/check.h"
+
+struct python;
+
+struct torch_check {
+    struct python *python; /* NULL: not started, or there is none */
+    bool tried;
+    char *version; /* "PyTorch 2.9.1"; NULL = none */
+    char *
+        why_not; /* the reason why there is no PyTorch; NULL if there is, or if it was not needed */
+};
+#define TORCH_CHECK_INIT        \
+    {                           \
+        NULL, false, NULL, NULL \
+    }
+
+void torch_check_task(struct torch_check *c, const struct task *t, struct task_check_result *r);
+void torch_check_release(struct torch_check *c);
+
+#endif
