@@ -174,25 +174,26 @@ static int compile_checked(const char *c_path, const char *so_path, const char *
 {
     const char *cxx = compiler("CXX", "c++");
     char *object = xasprintf("%s.o", c_path);
-    const char *compile[] = {cxx,
-                             "-std=gnu++17",
-                             "-x",
-                             "c++",
-                             "-w",
-                             "-DHONE_REF_CHECKED",
-                             "-fPIC",
-                             "-O1",
-                             "-ffp-contract=off",
-                             "-fno-exceptions",
-                             "-fsanitize=bounds,shift,integer-divide-by-zero,"
-                             "signed-integer-overflow,float-cast-overflow,null,return,unreachable,"
-                             "vla-bound",
-                             "-fno-sanitize-recover=all",
-                             "-c",
-                             "-o",
-                             object,
-                             c_path,
-                             NULL};
+    const char *compile[] = {
+        cxx,
+        "-std=gnu++14", /* whose <math.h> compiles much faster than that of C++17 */
+        "-x",
+        "c++",
+        "-w",
+        "-DHONE_REF_CHECKED",
+        "-fPIC",
+        "-O1",
+        "-ffp-contract=off",
+        "-fno-exceptions",
+        "-fsanitize=bounds,shift,integer-divide-by-zero,"
+        "signed-integer-overflow,float-cast-overflow,null,return,unreachable,"
+        "vla-bound",
+        "-fno-sanitize-recover=all",
+        "-c",
+        "-o",
+        object,
+        c_path,
+        NULL};
     const char *link[] = {cxx, "-shared", "-o", so_path, object, "-lm", NULL};
     int rc = run_compiler(compile, name, err);
     rc = rc < 0 ? rc : run_compiler(link, name, err);

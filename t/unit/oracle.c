@@ -5,6 +5,7 @@
 #include "task/oracle.h"
 
 #include "oracle_run.h"
+#include "task/oracle_watch.h"
 
 #define TASK                                                                                  \
     "{\"name\": \"t\", \"description\": \"d\", \"class\": \"elementwise\",\n"                 \
@@ -83,6 +84,114 @@ static void bad_references_are_told(void **state)
         assert_int_equal(run_own(bad[i].text, y, &err), -1);
         if (!strstr(err.msg, bad[i].say))
             fail_msg("'%s' is not in: %s", bad[i].say, err.msg);
+    }
+}
+
+/* With three threads, several units at once leave the bounds. The message is always that of the
+ * least line, tensor and index. */
+static void accesses_out_of_bounds_are_told(void **state)
+{
+    static const struct {
+        const char *first, *reference, *say;
+    } bad[] = {
+        {"SCRATCH(unit) = IN(x, unit);", "OUT(y, unit, IN(x, unit + 90));",
+         "reference.c:3: IN(x, 100) is out of bounds: 'x' has 100 elements here"},
+        {"SCRATCH(unit) = IN(x, unit);", "OUT(y, unit, IN(x, unit - 70));",
+         "reference.c:3: IN(x, -70) is out of bounds"},
+        {"SCRATCH(2 * unit) = 0;", "OUT(y, unit + 5, 0);",
+         "reference.c:2: SCRATCH(100) is out of bounds: the task's \"scratch\" is 100 here"},
+        {"SCRATCH(unit) = 0;", "OUT(y, 7 * unit, 0);",
+         "reference.c:3: OUT(y, 105) is out of bounds: 'y' has 100 elements here"},
+        {"SCRATCH(unit) = 0;", "OUT_ADD(y, unit | ((int64_t)1 << 40), 1, 1);",
+         "reference.c:3: OUT(y, 68719476735) is out of bounds"},
+        {"SCRATCH(unit) = IN(y, unit);", "OUT(y, unit, 0);", "IN(y, 0), but 'y' is only an output"},
+        {"SCRATCH(unit) = 0; OUT(x, unit, 1);", "OUT(y, unit, 0);",
+         "OUT(x, 0), but 'x' is only an input"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        double y[100];
+        struct err err = ERR_INIT;
+        char *text = xasprintf("#include \"hone_ref.h\"\nPHASE(first) { %s }\n"
+                               "PHASE(reference) { %s }\n",
+                               bad[i].first, bad[i].reference);
+        assert_int_equal(run_own(text, y, &err), -1);
+        if (!strstr(err.msg, bad[i].say))
+            fail_msg("'%s' is not in: %s", bad[i].say, err.msg);
+        free(text);
+    }
+}
+
+/* ---- the rules of task/oracle_watch.h -------------------------------------------------------- */
+
+static void keep_text(void *data, const char *text)
+{
+    char *all = data;
+    if (!*all)
+        snprintf(all, 500, "%s", text);
+}
+
+/* Runs accesses of two phases. Each is a phase, a unit, a kind, a tensor and an element. */
+static void watch_accesses(const int (*access)[5], size_t n, char *text)
+{
+    static const char *const names[] = {"y"}, *const fns[] = {"first", "second"};
+    struct ref_ctx ctx = {.out_elems = {8}, .scratch_elems = 8};
+    struct oracle_watch w;
+    oracle_watch_init(&w, &ctx, names, keep_text, text);
+    for (size_t i = 0; i < n; i++) {
+        oracle_watch_unit(&w, (size_t)access[i][0], fns[access[i][0]], access[i][1]);
+        oracle_watch_access(&w, access[i][2], access[i][3], access[i][4], 10 + (int)i);
+    }
+    oracle_watch_release(&w);
+}
+
+static void accesses_that_depend_on_the_order_are_told(void **state)
+{
+    enum { READ, WRITE, CHANGE, Y = 0, SCRATCH = -1 };
+    static const struct {
+        const char *say; /* "" = nothing is wrong */
+        size_t n;
+        int access[4][5];
+    } cases[] = {
+        {"", 3, {{0, 0, WRITE, SCRATCH, 1}, {1, 0, READ, SCRATCH, 1}, {1, 1, READ, SCRATCH, 1}}},
+        {"", 3, {{0, 0, WRITE, SCRATCH, 1}, {0, 0, CHANGE, SCRATCH, 1}, {1, 3, WRITE, SCRATCH, 1}}},
+        {"", 3, {{0, 4, WRITE, Y, 1}, {0, 4, CHANGE, Y, 1}, {0, 4, WRITE, Y, 1}}},
+        {"reference.c:10: unit 2 of PHASE(first) reads SCRATCH(1), which no unit has written",
+         1,
+         {{0, 2, CHANGE, SCRATCH, 1}}},
+        {"reference.c:11: units 0 and 1 of PHASE(first) both write SCRATCH(1)",
+         2,
+         {{0, 0, WRITE, SCRATCH, 1}, {0, 1, WRITE, SCRATCH, 1}}},
+        {"reference.c:11: unit 1 of PHASE(first) reads SCRATCH(1), which unit 0",
+         2,
+         {{0, 0, WRITE, SCRATCH, 1}, {0, 1, READ, SCRATCH, 1}}},
+        {"reference.c:12: unit 1 of PHASE(second) writes SCRATCH(1), which another unit",
+         3,
+         {{0, 0, WRITE, SCRATCH, 1}, {1, 0, READ, SCRATCH, 1}, {1, 1, WRITE, SCRATCH, 1}}},
+        {"reference.c:13: unit 1 of PHASE(second) writes SCRATCH(1), which another unit",
+         4,
+         {{0, 0, WRITE, SCRATCH, 1},
+          {1, 0, READ, SCRATCH, 1},
+          {1, 1, READ, SCRATCH, 1},
+          {1, 1, WRITE, SCRATCH, 1}}},
+        {"reference.c:11: units 0 and 1 of PHASE(first) both write element 3 of 'y'",
+         2,
+         {{0, 0, WRITE, Y, 3}, {0, 1, WRITE, Y, 3}}},
+        {"reference.c:11: unit 0 of PHASE(second) writes element 3 of 'y', which unit 0 of "
+         "PHASE(first)",
+         2,
+         {{0, 0, WRITE, Y, 3}, {1, 0, WRITE, Y, 3}}},
+        {"reference.c:10: unit 0 of PHASE(first) adds to element 3 of 'y' before",
+         1,
+         {{0, 0, CHANGE, Y, 3}}},
+        {"reference.c:11: unit 1 of PHASE(first) reads element 3 of 'y' before",
+         2,
+         {{0, 0, WRITE, Y, 3}, {0, 1, READ, Y, 3}}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[500] = "";
+        watch_accesses(cases[i].access, cases[i].n, text);
+        if (!*cases[i].say ? *text != '\0' : !strstr(text, cases[i].say))
+            fail_msg("case %zu: '%s' is not in: '%s'", i, cases[i].say, text);
     }
 }
 
@@ -228,8 +337,12 @@ static void builtin_oracles_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_task_runs),          cmocka_unit_test(bad_references_are_told),
-        cmocka_unit_test(no_reference_is_told),   cmocka_unit_test(source_is_self_contained),
+        cmocka_unit_test(own_task_runs),
+        cmocka_unit_test(bad_references_are_told),
+        cmocka_unit_test(accesses_out_of_bounds_are_told),
+        cmocka_unit_test(accesses_that_depend_on_the_order_are_told),
+        cmocka_unit_test(no_reference_is_told),
+        cmocka_unit_test(source_is_self_contained),
         cmocka_unit_test(builtin_oracles_answer),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
