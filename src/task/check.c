@@ -1,14 +1,11 @@
 #include "task/check.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "base/util.h"
-#include "job/compare_core.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 #include "task/check_oracle.h"
@@ -17,19 +14,6 @@
 #define COMPILE_NS (60ull * 1000 * 1000 * 1000)
 
 static const struct task_place nowhere = {0, 0};
-
-void check_say(struct problem_vec *v, const struct task *t, struct task_place at, const char *fmt,
-               ...)
-{
-    struct strbuf sb = STRBUF_INIT(2200);
-    va_list ap;
-    va_start(ap, fmt);
-    strbuf_vaddf(&sb, fmt, ap);
-    va_end(ap);
-    vec_push(v)->text = at.line ? xasprintf("%s:%u:%u: %s", t->file, at.line, at.column, sb.buf)
-                                : xasprintf("%s: %s", t->file, sb.buf);
-    strbuf_release(&sb);
-}
 
 /* ---- workloads ------------------------------------------------------------------------------- */
 
@@ -190,15 +174,6 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     return r->problems.n == before;
 }
 
-double check_ratio(const struct task_tensor *t, double got, double want, double mag)
-{
-    struct compare_type type = compare_type_of((uint32_t)t->dtype);
-    bool finite = isfinite(want);
-    double slack = t->atol + t->rtol * (finite ? mag : 0);
-    double ulp = finite ? compare_ulp(type, want) : 0;
-    return compare_ratio(type, got, want, slack, slack + ulp / 2);
-}
-
 void task_check(const struct task *t, struct task_check_result *r)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
@@ -225,10 +200,4 @@ void task_check(const struct task *t, struct task_check_result *r)
     if (check_source(t, dir.path, r))
         check_oracle(t, dir.path, r);
     temp_dir_release(&dir);
-}
-
-void task_check_result_release(struct task_check_result *r)
-{
-    problems_release(&r->problems);
-    problems_release(&r->notes);
 }

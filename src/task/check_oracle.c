@@ -146,8 +146,7 @@ static int check_same(struct oracle_check *c, const struct oracle_trial *x, cons
     return rc;
 }
 
-static void check_results(struct oracle_check *c, const struct oracle_trial *x, const char *where,
-                          struct err *err)
+static void check_results(struct oracle_check *c, const struct oracle_trial *x, const char *where)
 {
     struct oracle_trial other;
     size_t before = c->r->problems.n;
@@ -180,7 +179,7 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
     if (rc < 0)
         check_say(&c->r->problems, c->t, s->workload->place, "%s: %s", where, err.msg);
     else
-        check_results(c, &x, where, &err);
+        check_results(c, &x, where);
     oracle_trial_release(&x);
 }
 

@@ -9,7 +9,7 @@
 #ifndef TASK_CHECK_ORACLE_H
 #define TASK_CHECK_ORACLE_H
 
-#include "task/check.h"
+#include "task/check_result.h"
 
 /* `dir` is a folder for the objects. */
 void check_oracle(const struct task *t, const char *dir, struct task_check_result *r);

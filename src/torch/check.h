@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "task/check.h"
+#include "task/check_result.h"
 
 struct python;
 

@@ -1,0 +1,30 @@
+/*
+ * check_result.h - the problems and notes that the checks of a task find.
+ *
+ *     struct task_check_result r = TASK_CHECK_RESULT_INIT;
+ *     check_say(&r.problems, t, place, "'%s' is too large", name);
+ *     task_check_result_release(&r);
+ */
+#ifndef TASK_CHECK_RESULT_H
+#define TASK_CHECK_RESULT_H
+
+#include "task/task.h"
+
+struct task_check_result {
+    struct problem_vec problems, notes;
+};
+#define TASK_CHECK_RESULT_INIT \
+    {                          \
+        VEC_INIT, VEC_INIT     \
+    }
+
+void task_check_result_release(struct task_check_result *r);
+
+/* Adds a problem or a note, with the place if it is known. */
+void check_say(struct problem_vec *v, const struct task *t, struct task_place at, const char *fmt,
+               ...) __attribute__((format(printf, 4, 5)));
+/* |got - want| divided by the error that the tolerance of output t allows. The element passes if
+ * the ratio is at most 1. */
+double check_ratio(const struct task_tensor *t, double got, double want, double mag);
+
+#endif
