@@ -33,7 +33,7 @@
 #ifdef __CUDACC__
 #define HONE_FN __device__ static inline
 #else
-#define HONE_FN static inline
+#define HONE_FN static inline __attribute__((unused))
 #endif
 
 #ifdef __CUDACC_RTC__
