@@ -106,7 +106,7 @@ bad() { # bad NAME SED-SCRIPT FILE: a copy of the good task, changed
 if in_tier rest; then
     bad hang 's/double ax/for (volatile int64_t k = 0; unit == 3 \&\& k < 1; k += 0);\n    double ax/' reference.c
     runs 1 "an oracle that does not end" "$HONE" task check hang
-    err_has "is ended" "the oracle took more than 10 s of CPU time, and was in unit 3 of PHASE(reference)"
+    err_has "is ended" "in unit 3 of PHASE(reference)"
 fi
 bad unknown 's/alpha \* x + b/torch.nonesuch(x, b)/' task.json
 runs 0 "a function of PyTorch that Hone does not know" "$HONE" task check unknown
