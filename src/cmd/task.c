@@ -208,6 +208,15 @@ static void show_text(const struct task *t)
         workload_text(t, w, &sb);
         printf("  %-8s %s\n", workload_role_name(w->role), sb.buf);
     }
+    size_t index = 0;
+    vec_each (const struct task_workload, w, &t->workloads)
+        index += w->role == ROLE_SMOKE;
+    if (t->regimes.n)
+        puts("\n  added by rule, see docs/regimes.md:");
+    vec_each (const struct task_workload, w, &t->regimes) {
+        workload_text(t, w, &sb);
+        printf("  smoke:%-3zu %-24s %s\n", index++, sb.buf, w->regime);
+    }
     strbuf_release(&sb);
 }
 

@@ -39,7 +39,7 @@
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
 #define JOB_VERSION 5
 #define JOB_MAX_BYTES (64u << 20)
-#define JOB_MAX_CASES 256
+#define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 64
 #define JOB_MAX_PROGRAMS 16
 #define JOB_MAX_LAUNCHES 64

@@ -20,7 +20,10 @@ static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, st
     *b = (struct job_buffer){.name = t->name, .dtype = t->dtype, .elems = s->elems[i]};
     b->role = t->is_input ? (t->is_output ? JOB_INOUT : JOB_INPUT) : JOB_OUTPUT;
     b->bytes = b->elems * dtype_bytes(t->dtype);
-    b->align = shape_align(s, i);
+    b->offset = shape_offset(s, i);
+    b->align = b->offset
+                   ? (s->workload->align_bytes ? s->workload->align_bytes : TASK_DEFAULT_ALIGN)
+                   : shape_align(s, i);
     b->rank = t->rank;
     b->stream = (uint32_t)i;
     b->rtol = t->rtol;

@@ -16,8 +16,6 @@
 
 #include "task/check_result.h"
 
-#define TASK_SMOKE_ELEMS 65536
-
 void task_check(const struct task *t, struct task_check_result *r);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "task/regimes.h"
 
 #define TEXT_MAX 65536
 #define EXPR_BYTES_MAX 32768
@@ -45,6 +46,8 @@ void task_free(struct task *t)
     vec_release(&t->scalars);
     vec_release(&t->tensors);
     vec_release(&t->workloads);
+    vec_release(&t->regimes);
+    vec_release(&t->uncovered);
     vec_release(&t->phases);
     vec_release(&t->names);
     vec_release(&t->constraints);
@@ -501,6 +504,8 @@ static void load_document(struct loader *l)
     load_workloads(l);
     if (l->r.n == 0)
         load_verify(l);
+    if (l->r.n == 0)
+        regimes_add(l->t);
 }
 
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,

@@ -210,7 +210,7 @@ static int verify_sizes(const struct task *t, const struct shape *s, struct err 
     return 0;
 }
 
-static int verify_shape(const struct task *t, const struct shape *s, struct err *err)
+int load_shape_ok(const struct task *t, const struct shape *s, struct err *err)
 {
     for (size_t i = 0; i < t->tensors.n; i++) {
         const struct task_tensor *x = &t->tensors.items[i];
@@ -235,7 +235,7 @@ void load_verify(struct loader *l)
             struct err err = ERR_INIT;
             struct shape s;
             int rc = shape_resolve(&s, t, w, seed, &a, &err);
-            if (rc == 0 && (rc = verify_shape(t, &s, &err)) < 0 && w->role == ROLE_HELDOUT)
+            if (rc == 0 && (rc = load_shape_ok(t, &s, &err)) < 0 && w->role == ROLE_HELDOUT)
                 err_prefix(&err, "drawn as %s", shape_text(&s, &a));
             if (rc < 0) {
                 char pointer[64];

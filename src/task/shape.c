@@ -102,10 +102,19 @@ static int try_draw(struct shape *s, struct rng *r, struct err *err)
     return check_constraints(s, err) < 0 || resolve_elems(s, err) < 0 ? -1 : 0;
 }
 
+size_t workload_number(const struct task *t, const struct task_workload *w)
+{
+    if (w >= t->regimes.items && w < t->regimes.items + t->regimes.n)
+        return t->workloads.n + (size_t)(w - t->regimes.items);
+    if (w >= t->workloads.items && w < t->workloads.items + t->workloads.n)
+        return (size_t)(w - t->workloads.items);
+    return 0; /* a workload that is still being built */
+}
+
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err)
 {
-    *s = (struct shape){.task = t, .workload = w, .turn = (uint64_t)(w - t->workloads.items)};
+    *s = (struct shape){.task = t, .workload = w, .turn = workload_number(t, w)};
     s->axes = arena_alloc(a, t->names.n * sizeof *s->axes);
     s->elems = arena_alloc(a, t->tensors.n * sizeof *s->elems);
     size_t n = t->axes.n;
@@ -115,18 +124,26 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
     bool fixed = true;
     for (size_t i = 0; i < t->axes.n; i++)
         fixed = fixed && (t->axes.items[i].is_const || w->axes[i].lo == w->axes[i].hi);
-    struct rng r = rng_seeded(seed, (uint32_t)(w - t->workloads.items));
+    struct rng r = rng_seeded(seed, (uint32_t)s->turn);
     for (int i = 0; i < (fixed ? 1 : DRAWS); i++)
         if (try_draw(s, &r, err) == 0)
             return 0;
     return fixed ? -1 : err_prefix(err, "no shape in the ranges (%d draws)", DRAWS);
 }
 
+uint64_t shape_offset(const struct shape *s, size_t i)
+{
+    uint64_t bytes = dtype_bytes(s->task->tensors.items[i].dtype);
+    return s->workload->offsets ? bytes * s->workload->offsets[i] : 0;
+}
+
 uint32_t shape_align(const struct shape *s, size_t i)
 {
     uint64_t bytes = dtype_bytes(s->task->tensors.items[i].dtype);
     uint64_t align = s->workload->align_bytes ? s->workload->align_bytes : TASK_DEFAULT_ALIGN;
-    uint64_t offset = bytes * s->workload->offset_elems;
+    uint64_t offset = shape_offset(s, i);
+    if (!s->workload->offsets)
+        offset = bytes * s->workload->offset_elems;
     if (offset)
         align = MIN(align, offset & -offset);
     return (uint32_t)MAX(align, bytes);

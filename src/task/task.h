@@ -33,6 +33,7 @@
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
 #define TASK_DEFAULT_ALIGN 256
+#define TASK_SMOKE_ELEMS 65536 /* of each tensor of a smoke workload */
 
 enum task_class {
     CLASS_NONE,
@@ -113,6 +114,9 @@ struct task_workload {
     struct axis_range *axes; /* one per task axis */
     uint32_t align_bytes;    /* alignment of every tensor's address; 0 = 256 */
     uint32_t offset_elems;   /* elements added to every address */
+    const uint32_t
+        *offsets;       /* one per tensor: elements added to its address; NULL = offset_elems */
+    const char *regime; /* why Hone added the workload, see regimes.h; NULL = the task lists it */
     struct task_place place;
 };
 
@@ -128,6 +132,9 @@ struct task {
     VEC(struct task_tensor) tensors; /* inputs in order, then outputs that are not inputs */
     VEC(struct task_workload) workloads;
     struct task_place workloads_place;
+    VEC(struct task_workload) regimes; /* smoke workloads that Hone adds by rule: regimes.h */
+    VEC(const char *) uncovered;       /* regimes that have no workload, and why */
+    uint32_t align; /* every address is a multiple of this; 0 = of the element's size only */
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* the text of each constraint */
@@ -177,6 +184,8 @@ const char *workload_role_name(enum workload_role r);
 /* Whether it is a PyTorch baseline, which runs in a process of its own. */
 bool baseline_is_torch(const char *name);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
+/* The workload's number: the task's own workloads first, then its regimes. */
+size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Resolves a workload. Held-out ranges are drawn from `seed` so that the constraints hold. Half of
  * the draws are edges: least, largest, odd, next to a multiple of 32. */
@@ -190,6 +199,9 @@ int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], str
 /* The alignment of tensor i's address in this workload, in bytes. The address is not a multiple of
  * any higher power of two. */
 uint32_t shape_align(const struct shape *s, size_t i);
+/* The bytes that a workload with an offset for each tensor adds to an address that is aligned as
+ * the workload says; else 0. */
+uint64_t shape_offset(const struct shape *s, size_t i);
 /* The generator of input i at this shape. Evaluates and checks its expressions. From each list of
  * numbers it takes entry `turn`, modulo the list's length. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);

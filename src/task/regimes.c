@@ -1,0 +1,760 @@
+/*
+ * regimes.c - chooses the workloads of t->regimes.
+ *
+ * The rule makes a list of goals: "axis C is 33", "R is odd while C is a multiple of 16". It takes
+ * the first goal that no workload covers yet, tries some shapes that cover it, and adds the shape
+ * that covers the most goals for its cost. So one workload serves several goals.
+ *
+ * Workloads with a displaced address stand apart: a kernel that sees such an address usually takes
+ * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
+ * goal about sizes, and their sizes are multiples of every vector width.
+ *
+ * Invariants:
+ *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
+ *      own workloads.
+ *   2. A shape costs at most MAX_MS by the estimate of cost_ms(), all together at most TOTAL_MS.
+ *   3. The choice is a function of the task: the random numbers have a constant seed.
+ */
+#include "task/regimes.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/util.h"
+#include "task/load.h"
+
+enum {
+    MAX_REGIMES = 128,
+    MAX_VALUES = 56,
+    MAX_TRIES = 20000, /* shapes that are tried in all: a task may be hostile */
+    SHAPE_TRIES = 16,  /* shapes that are tried for one goal */
+    VECTOR = 16,       /* bytes of the widest vector, and elements of the longest one */
+    MAX_SCAN = 4200
+};
+static const double MAX_MS = 45, TOTAL_MS = 650;
+
+struct value {
+    int64_t v;
+    const char *text; /* "just above a warp (32)" */
+    bool alone;       /* also wanted while all other axes are as small as possible */
+};
+
+struct axis_info {
+    bool is_const;
+    bool inner;           /* the innermost extent of some tensor depends on it */
+    struct expr *follows; /* the axis equals this expression, by a constraint; NULL = free */
+    int64_t least, most;
+    size_t n;
+    struct value values[MAX_VALUES];
+};
+
+enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
+
+enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
+
+struct goal {
+    enum goal_kind kind;
+    size_t axis, other;
+    int64_t v;
+    enum size_class of_axis, of_other; /* GOAL_PAIR */
+    const char *text;
+    bool done;
+};
+
+struct builder {
+    struct task *t;
+    struct arena mem;
+    struct rng rng;
+    struct axis_info axis[TASK_MAX_AXES];
+    VEC(struct goal) goals;
+    int tries;
+    double spent_ms;
+    bool full; /* a goal was left out because the budget was spent */
+};
+
+static size_t naxes(const struct builder *b)
+{
+    return b->t->axes.n;
+}
+
+static bool is_free(const struct builder *b, size_t i)
+{
+    return !b->axis[i].is_const && !b->axis[i].follows;
+}
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static bool uses_only(const struct builder *b, const struct expr *e, size_t axis)
+{
+    for (size_t i = 0; i < naxes(b); i++)
+        if (i != axis && !b->axis[i].is_const && expr_uses(e, i))
+            return false;
+    return expr_uses(e, axis);
+}
+
+static void fill_scalars(const struct task *t, int64_t *x)
+{
+    size_t n = t->axes.n;
+    vec_each (const struct task_scalar, s, &t->scalars)
+        if (!dtype_is_float(s->dtype))
+            x[n++] = (int64_t)s->value;
+    for (size_t i = 0; i < t->axes.n; i++)
+        if (t->axes.items[i].is_const)
+            x[i] = t->axes.items[i].value;
+}
+
+/* Whether the constraints that concern this axis alone allow the value. */
+static bool allowed(const struct builder *b, size_t axis, int64_t v)
+{
+    int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0}, holds;
+    if (v < 1 || v > b->axis[axis].most)
+        return false;
+    fill_scalars(b->t, x);
+    x[axis] = v;
+    for (size_t i = 0; i < b->t->constraint_exprs.n; i++) {
+        const struct expr *e = b->t->constraint_exprs.items[i];
+        if (uses_only(b, e, axis) &&
+            (expr_eval(e, &(struct expr_env){.values = x}, &holds, NULL) < 0 || !holds))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the allowed value nearest to v in direction `step`, at most a quarter of v away; 0 if
+ * there is none. */
+static int64_t nearest(const struct builder *b, size_t axis, int64_t v, int step)
+{
+    for (int64_t d = 0; d <= v / 4 + 1; d++)
+        if (allowed(b, axis, v + step * d))
+            return v + step * d;
+    return 0;
+}
+
+/* Reads `AXIS == expression` or `expression == AXIS`. The other side may not depend on AXIS. */
+static struct expr *value_in(struct builder *b, const char *text, size_t axis)
+{
+    const char *eq = strstr(text, "=="), *name = b->t->axes.items[axis].name;
+    if (!eq || strstr(eq + 2, "==") || strpbrk(text, "<>!?&|"))
+        return NULL;
+    for (int side = 0; side < 2; side++) {
+        const char *from = side ? eq + 2 : text;
+        size_t len = side ? strlen(from) : (size_t)(eq - text);
+        while (len && *from == ' ')
+            from++, len--;
+        while (len && from[len - 1] == ' ')
+            len--;
+        if (len != strlen(name) || memcmp(from, name, len) != 0)
+            continue;
+        const char *rest = side ? text : eq + 2;
+        size_t n = side ? (size_t)(eq - text) : strlen(rest);
+        struct expr *e =
+            expr_parse(rest, n, b->t->names.items, b->t->names.n, &b->t->arena, NULL, NULL);
+        return e && !expr_uses(e, axis) ? e : NULL;
+    }
+    return NULL;
+}
+
+/* Whether the value of axis `of` depends on `axis`, directly or through other axes. */
+static bool depends(const struct builder *b, size_t of, size_t axis, int depth)
+{
+    const struct expr *e = b->axis[of].follows;
+    if (!e || depth > TASK_MAX_AXES)
+        return depth > TASK_MAX_AXES;
+    for (size_t i = 0; i < naxes(b); i++)
+        if (expr_uses(e, i) && (i == axis || depends(b, i, axis, depth + 1)))
+            return true;
+    return false;
+}
+
+static void find_followers(struct builder *b)
+{
+    for (size_t c = 0; c < b->t->constraints.n; c++)
+        for (size_t i = 0; i < naxes(b); i++) {
+            struct expr *e = is_free(b, i) ? value_in(b, b->t->constraints.items[c], i) : NULL;
+            bool circular = false;
+            for (size_t k = 0; e && k < naxes(b); k++)
+                circular = circular || (expr_uses(e, k) && depends(b, k, i, 0));
+            if (e && !circular) {
+                b->axis[i].follows = e;
+                break;
+            }
+        }
+}
+
+static void read_axes(struct builder *b)
+{
+    struct task *t = b->t;
+    for (size_t i = 0; i < naxes(b); i++) {
+        struct axis_info *x = &b->axis[i];
+        x->is_const = t->axes.items[i].is_const;
+        vec_each (const struct task_workload, w, &t->workloads)
+            x->most = MAX(x->most, w->axes[i].hi);
+        vec_each (const struct task_tensor, tensor, &t->tensors)
+            x->inner = x->inner || (tensor->rank && expr_uses(tensor->shape[tensor->rank - 1], i));
+    }
+    find_followers(b);
+    for (size_t i = 0; i < naxes(b); i++)
+        for (int64_t v = 1; v <= MAX_SCAN && !b->axis[i].least; v++)
+            b->axis[i].least = allowed(b, i, v) ? v : 0;
+}
+
+/* An axis that only the innermost extent of a follower depends on is an inner axis too. */
+static void spread_inner(struct builder *b)
+{
+    for (size_t k = 0; k < naxes(b); k++)
+        for (size_t i = 0; i < naxes(b); i++)
+            for (size_t f = 0; f < naxes(b); f++)
+                if (b->axis[f].inner && b->axis[f].follows && expr_uses(b->axis[f].follows, i))
+                    b->axis[i].inner = true;
+}
+
+/* ---- the values of an axis that matter ------------------------------------------------------- */
+
+static void add_value(struct builder *b, size_t axis, int64_t v, bool alone, const char *text)
+{
+    struct axis_info *x = &b->axis[axis];
+    for (size_t i = 0; i < x->n; i++)
+        if (x->values[i].v == v)
+            return;
+    if (x->n < MAX_VALUES && allowed(b, axis, v))
+        x->values[x->n++] = (struct value){v, text, alone};
+}
+
+static const char *name_of_step(int64_t v)
+{
+    return v == 32 ? "a warp" : v <= 128 ? "a tile" : v <= 1024 ? "a block" : "a block of vectors";
+}
+
+static void add_around(struct builder *b, size_t axis, int64_t v, bool alone)
+{
+    static const char *const where[] = {"just below", "exactly", "just above"};
+    for (int k = -1; k <= 1; k++) {
+        int64_t got = k ? nearest(b, axis, v + k, k) : v;
+        if (got)
+            add_value(b, axis, got, alone,
+                      arena_printf(&b->t->arena, "%s %s %s (%lld)", b->t->axes.items[axis].name,
+                                   where[k + 1], name_of_step(v), (long long)v));
+    }
+}
+
+/* Multiples of a vector that are no multiples of the next longer one: shortly after a warp and
+ * shortly after a block. */
+static void add_multiples(struct builder *b, size_t axis)
+{
+    static const int64_t after[] = {32, 1024};
+    for (size_t k = 0; k < ARRAY_LEN(after); k++)
+        for (int64_t m = 2; m < VECTOR; m *= 2)
+            add_value(b, axis, after[k] + m, true,
+                      arena_printf(&b->t->arena, "%s a multiple of %lld, not of %lld",
+                                   b->t->axes.items[axis].name, (long long)m, (long long)(2 * m)));
+}
+
+static bool has_bytes(const struct task *t)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (dtype_bytes(x->dtype) == 1)
+            return true;
+    return false;
+}
+
+static void choose_values(struct builder *b, size_t axis)
+{
+    static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+    const char *name = b->t->axes.items[axis].name;
+    bool inner = b->axis[axis].inner;
+    if (b->axis[axis].least)
+        add_value(b, axis, b->axis[axis].least, true,
+                  arena_printf(&b->t->arena, "%s as small as possible", name));
+    for (int64_t v = 2; v <= 3; v++)
+        add_value(b, axis, v, true, arena_printf(&b->t->arena, "%s tiny", name));
+    if (inner) {
+        for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+            add_around(b, axis, steps[i], true);
+        add_multiples(b, axis);
+        if (has_bytes(b->t))
+            add_around(b, axis, 16384, true);
+        return;
+    }
+    /* Many kernels give a row to a block, so rows are expensive to emulate. 63, 64 and 65 lie
+     * below, at and above a tile; of larger tiles 256 is a multiple, and 63 lies below them. */
+    add_around(b, axis, 32, false);
+    add_around(b, axis, 64, false);
+    static const int64_t more[] = {129, 256, 257};
+    for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+        int64_t v = nearest(b, axis, more[i], 1), step = more[i] / 128 * 128;
+        if (v)
+            add_value(b, axis, v, more[i] == 257,
+                      arena_printf(&b->t->arena, "%s %s %s (%lld)", name,
+                                   v == step ? "exactly" : "just above", name_of_step(step),
+                                   (long long)step));
+    }
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static uint64_t rows_of(const struct shape *s)
+{
+    uint64_t most = 1;
+    for (size_t i = 0; i < s->task->tensors.n; i++) {
+        int64_t dims[TASK_MAX_RANK] = {0};
+        uint32_t rank = s->task->tensors.items[i].rank;
+        if (rank && shape_dims(s, i, dims, NULL) == 0 && dims[rank - 1])
+            most = MAX(most, s->elems[i] / (uint64_t)dims[rank - 1]);
+    }
+    return most;
+}
+
+static double flops_of(const struct builder *b, const struct shape *s)
+{
+    double product = 2;
+    if (b->t->flops)
+        return (double)MAX(shape_eval(s, b->t->flops, NULL), 0);
+    for (size_t i = 0; i < naxes(b); i++)
+        product *= (double)s->axes[i];
+    return product;
+}
+
+static double elems_of(const struct shape *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->task->tensors.n; i++)
+        sum += (double)s->elems[i];
+    return sum;
+}
+
+/* Estimates how long the emulator needs for a shape: for each row, because a block may compute one
+ * row; for each element; and for the flops of whole tiles where the task computes much for each
+ * element, as a product of matrices does. */
+static double cost_ms(struct builder *b, const struct shape *s)
+{
+    double ms = 0.4 + 0.15 * (double)rows_of(s) + 2e-4 * elems_of(s);
+    struct shape tiles = *s;
+    tiles.axes = arena_alloc(&b->mem, b->t->names.n * sizeof *tiles.axes);
+    memcpy(tiles.axes, s->axes, b->t->names.n * sizeof *tiles.axes);
+    for (size_t i = 0; i < naxes(b); i++)
+        if (is_free(b, i) && b->axis[i].most >= 64)
+            tiles.axes[i] = (s->axes[i] + 63) / 64 * 64;
+    double flops = flops_of(b, &tiles), elems = 1;
+    for (size_t i = 0; i < s->task->tensors.n; i++) {
+        int64_t dims[TASK_MAX_RANK] = {0};
+        double n = shape_dims(&tiles, i, dims, NULL) == 0;
+        for (uint32_t d = 0; d < s->task->tensors.items[i].rank; d++)
+            n *= (double)dims[d];
+        elems += n;
+    }
+    return flops / elems > 16 ? ms + 6e-6 * flops : ms;
+}
+
+/* Computes the axes that follow from others. */
+static bool complete(const struct builder *b, int64_t *x)
+{
+    for (size_t pass = 0; pass < naxes(b); pass++) {
+        bool changed = false;
+        for (size_t i = 0; i < naxes(b); i++) {
+            int64_t v;
+            if (!b->axis[i].follows)
+                continue;
+            if (expr_eval(b->axis[i].follows, &(struct expr_env){.values = x}, &v, NULL) < 0)
+                return false;
+            changed = changed || x[i] != v;
+            x[i] = v;
+        }
+        if (!changed)
+            return true;
+    }
+    return true;
+}
+
+/* Writes the axes into a workload. */
+static struct task_workload workload_at(struct builder *b, const int64_t *x, struct arena *a)
+{
+    struct task_workload w = {.role = ROLE_SMOKE, .name = "", .place = b->t->workloads_place};
+    w.axes = arena_alloc(a, naxes(b) * sizeof *w.axes);
+    for (size_t i = 0; i < naxes(b); i++)
+        w.axes[i] = (struct axis_range){!b->axis[i].is_const, x[i], x[i], 1};
+    return w;
+}
+
+/* Completes the axes and returns the cost of the shape; -1 if it is not possible. */
+static double try_shape(struct builder *b, int64_t *x)
+{
+    if (++b->tries > MAX_TRIES || !complete(b, x))
+        return -1;
+    for (size_t i = 0; i < naxes(b); i++)
+        if (!b->axis[i].is_const && (x[i] < 1 || x[i] > b->axis[i].most))
+            return -1;
+    struct task_workload w = workload_at(b, x, &b->mem);
+    struct shape s;
+    if (shape_resolve(&s, b->t, &w, 1, &b->mem, NULL) < 0 || load_shape_ok(b->t, &s, NULL) < 0)
+        return -1;
+    for (size_t i = 0; i < b->t->tensors.n; i++)
+        if (s.elems[i] > TASK_SMOKE_ELEMS)
+            return -1;
+    double ms = cost_ms(b, &s);
+    return ms > MAX_MS ? -1 : ms;
+}
+
+/* ---- goals ----------------------------------------------------------------------------------- */
+
+static enum size_class class_of(int64_t v)
+{
+    return v == 1            ? SIZE_ONE
+           : v % 2           ? SIZE_ODD
+           : v % 4           ? SIZE_TWICE_ODD
+           : v % VECTOR == 0 ? SIZE_VECTORS
+                             : SIZE_OTHER;
+}
+
+static bool is_covered(const struct builder *b, const struct goal *g, const int64_t *x)
+{
+    if (g->kind == GOAL_PAIR)
+        return class_of(x[g->axis]) == g->of_axis && class_of(x[g->other]) == g->of_other;
+    if (x[g->axis] != g->v)
+        return false;
+    for (size_t i = 0; i < naxes(b); i++) {
+        if (i == g->axis || !is_free(b, i))
+            continue;
+        int64_t least = b->axis[i].least;
+        if (g->kind == GOAL_ALONE ? x[i] != least : x[i] <= least && x[i] < b->axis[i].most)
+            return false;
+    }
+    return true;
+}
+
+static void add_goal(struct builder *b, struct goal g)
+{
+    if (b->goals.n < 4096)
+        *vec_push(&b->goals) = g;
+}
+
+static size_t count_free(const struct builder *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < naxes(b); i++)
+        n += is_free(b, i);
+    return n;
+}
+
+static void set_goals(struct builder *b)
+{
+    static const char *const classes[] = {"1", "odd", "even, not a multiple of 4",
+                                          "a multiple of 16"};
+    bool one = count_free(b) <= 1;
+    for (int kind = GOAL_ALONE; kind <= GOAL_VALUE; kind++)
+        for (size_t i = 0; i < naxes(b); i++)
+            for (size_t k = 0; k < b->axis[i].n; k++) {
+                const struct value *v = &b->axis[i].values[k];
+                if (kind == GOAL_ALONE ? is_free(b, i) && (v->alone || one) : !one)
+                    add_goal(b, (struct goal){.kind = (enum goal_kind)kind,
+                                              .axis = i,
+                                              .v = v->v,
+                                              .text = v->text});
+            }
+    for (size_t i = 0; i < naxes(b); i++)
+        for (size_t j = i + 1; j < naxes(b); j++)
+            for (int c = 0; c < SIZE_CLASSES * SIZE_CLASSES; c++)
+                if (is_free(b, i) && is_free(b, j))
+                    add_goal(b, (struct goal){.kind = GOAL_PAIR,
+                                              .axis = i,
+                                              .other = j,
+                                              .of_axis = (enum size_class)(c / SIZE_CLASSES),
+                                              .of_other = (enum size_class)(c % SIZE_CLASSES),
+                                              .text = arena_printf(&b->t->arena, "%s %s, %s %s",
+                                                                   b->t->axes.items[i].name,
+                                                                   classes[c / SIZE_CLASSES],
+                                                                   b->t->axes.items[j].name,
+                                                                   classes[c % SIZE_CLASSES])});
+}
+
+/* Draws a value for an axis that the goal leaves open: one that some goal still needs, or a small
+ * one. */
+static int64_t draw_value(struct builder *b, size_t axis)
+{
+    static const int64_t small[] = {2, 3, 4, 5, 8, 16, 17, 32, 33};
+    const struct axis_info *x = &b->axis[axis];
+    int64_t v = small[rng_below(&b->rng, ARRAY_LEN(small))];
+    if (x->n && rng_below(&b->rng, 2))
+        v = x->values[rng_below(&b->rng, x->n)].v;
+    if (!allowed(b, axis, v))
+        v = x->n ? x->values[rng_below(&b->rng, x->n)].v : x->least;
+    return v;
+}
+
+static int64_t draw_class(struct builder *b, size_t axis, enum size_class c)
+{
+    static const int64_t of[SIZE_CLASSES][4] = {
+        {1, 1, 1, 1}, {3, 5, 17, 33}, {2, 6, 10, 34}, {16, 32, 48, 64}};
+    for (int k = 0; k < 4; k++) {
+        int64_t v = of[c][rng_below(&b->rng, 4)];
+        if (allowed(b, axis, v))
+            return v;
+    }
+    return 0;
+}
+
+/* Changes one free axis so that an axis that follows from it gets the value v. */
+static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
+{
+    for (size_t j = 0; j < naxes(b); j++) {
+        if (!is_free(b, j) || !depends(b, axis, j, 0))
+            continue;
+        int64_t was = x[j];
+        for (int64_t y = 1; y <= MIN(b->axis[j].most, (int64_t)MAX_SCAN); y++) {
+            x[j] = y;
+            if (complete(b, x) && x[axis] == v)
+                return true;
+        }
+        x[j] = was;
+    }
+    return false;
+}
+
+/* Draws axes that cover the goal; false if it found none. */
+static bool draw_shape(struct builder *b, const struct goal *g, int64_t *x)
+{
+    fill_scalars(b->t, x);
+    for (size_t i = 0; i < naxes(b); i++)
+        if (is_free(b, i))
+            x[i] = g->kind == GOAL_ALONE ? b->axis[i].least : draw_value(b, i);
+    if (g->kind == GOAL_PAIR) {
+        x[g->axis] = draw_class(b, g->axis, g->of_axis);
+        x[g->other] = draw_class(b, g->other, g->of_other);
+    } else if (is_free(b, g->axis)) {
+        x[g->axis] = g->v;
+    } else if (!steer(b, x, g->axis, g->v)) {
+        return false;
+    }
+    return true;
+}
+
+static void add_workload(struct builder *b, const int64_t *x, const uint32_t *offsets, double ms,
+                         const char *text)
+{
+    struct task_workload w = workload_at(b, x, &b->t->arena);
+    w.offsets = offsets;
+    w.regime = text;
+    b->spent_ms += ms;
+    *vec_push(&b->t->regimes) = w;
+}
+
+static void cover(struct builder *b, struct goal *g)
+{
+    int64_t best[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
+    double best_score = 0, best_ms = 0;
+    int tries = g->kind == GOAL_ALONE ? 1 : is_free(b, g->axis) ? SHAPE_TRIES : 4;
+    for (int k = 0; k < tries; k++) {
+        int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
+        if (!draw_shape(b, g, x))
+            continue;
+        double ms = try_shape(b, x), score = 0;
+        if (ms < 0 || !is_covered(b, g, x))
+            continue;
+        vec_each (const struct goal, other, &b->goals)
+            score += !other->done && is_covered(b, other, x);
+        score /= ms + 1;
+        if (score > best_score) {
+            best_score = score;
+            best_ms = ms;
+            memcpy(best, x, sizeof best);
+        }
+    }
+    if (best_score <= 0)
+        return;
+    if (b->spent_ms + best_ms > TOTAL_MS || b->t->regimes.n >= MAX_REGIMES) {
+        b->full = true;
+        return;
+    }
+    vec_each (struct goal, other, &b->goals)
+        other->done = other->done || is_covered(b, other, best);
+    add_workload(b, best, NULL, best_ms, g->text);
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Finds a shape whose innermost extents are multiples of every vector width, near `size`. */
+static double vector_shape(struct builder *b, int64_t size, int64_t *x)
+{
+    static const int64_t rows[] = {0, 4, 2, 1};
+    for (int64_t v = size; v >= VECTOR; v /= 2)
+        for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+            fill_scalars(b->t, x);
+            for (size_t i = 0; i < naxes(b); i++) {
+                if (!is_free(b, i))
+                    continue;
+                int64_t want = b->axis[i].inner || !rows[r] ? v : rows[r];
+                want = MIN(want, b->axis[i].most / VECTOR ? b->axis[i].most / VECTOR * VECTOR
+                                                          : b->axis[i].most);
+                x[i] = allowed(b, i, want) ? want : nearest(b, i, want, -1);
+                x[i] = x[i] ? x[i] : b->axis[i].least;
+            }
+            double ms = try_shape(b, x);
+            if (ms >= 0 && (ms < MAX_MS / 6 || rows[r]))
+                return ms;
+        }
+    return -1;
+}
+
+/* Who is displaced: one tensor, all but one, or all. */
+enum displaced { ONLY, ALL_BUT, ALL };
+
+static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
+{
+    return MAX(bytes / (uint32_t)dtype_bytes(t->dtype), 1u);
+}
+
+/* Adds a workload with displaced addresses. `bytes` 0 means one element. An address may be
+ * displaced only by a multiple of the alignment that the task promises. */
+static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
+                     uint32_t bytes)
+{
+    struct task *t = b->t;
+    uint32_t *offsets = arena_alloc(&t->arena, t->tensors.n * sizeof *offsets);
+    bool any = false;
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        const struct task_tensor *tensor = &t->tensors.items[i];
+        uint32_t size = (uint32_t)dtype_bytes(tensor->dtype);
+        uint32_t n = bytes == VECTOR - 1 ? MAX(VECTOR / size - 1, 1u) : elems_for(tensor, bytes);
+        bool moved = who == ALL || (who == ONLY) == (i == one);
+        offsets[i] = moved && n * size % MAX(t->align, 1u) == 0 ? n : 0;
+        any = any || offsets[i];
+    }
+    if (!any || b->spent_ms + ms > TOTAL_MS || t->regimes.n >= MAX_REGIMES) {
+        b->full = b->full || any;
+        return;
+    }
+    const char *name = t->tensors.items[one].name;
+    const char *which = who == ONLY      ? name
+                        : who == ALL_BUT ? arena_printf(&t->arena, "all but %s", name)
+                                         : "all addresses";
+    const char *how = bytes == VECTOR       ? "aligned to 16 bytes, no more"
+                      : bytes == VECTOR - 1 ? "one element before a multiple of 16 bytes"
+                      : bytes               ? arena_printf(&t->arena, "off by %u bytes", bytes)
+                      : who == ONLY         ? arena_printf(&t->arena, "off by %zu bytes",
+                                                           (size_t)dtype_bytes(t->tensors.items[one].dtype))
+                                            : "off by one element";
+    add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
+}
+
+/* All regimes of addresses at one shape. `thorough` adds displacements by more than an element. */
+static void displace_at(struct builder *b, const int64_t *x, double ms, bool thorough)
+{
+    const struct task *t = b->t;
+    for (size_t i = 0; i < t->tensors.n; i++) {
+        displace(b, x, ms, ONLY, i, 0);
+        if (thorough && t->tensors.n > 2)
+            displace(b, x, ms, ALL_BUT, i, 0);
+        if (thorough && dtype_bytes(t->tensors.items[i].dtype) < 8)
+            displace(b, x, ms, ONLY, i, 8);
+    }
+    displace(b, x, ms, ALL, 0, 0);
+    displace(b, x, ms, ALL, 0, VECTOR - 1);
+    if (thorough) {
+        displace(b, x, ms, ALL, 0, 8);
+        displace(b, x, ms, ALL, 0, VECTOR);
+    }
+}
+
+/* Sizes that are smaller than the way to the next aligned address, and odd rows. */
+static void displace_small(struct builder *b)
+{
+    static const int64_t sizes[] = {1, 2, 3, 1023};
+    for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+        int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
+        bool odd_rows = sizes[k] > 3;
+        double ms = -1;
+        for (int64_t v = sizes[k]; ms < 0 && v >= (odd_rows ? 15 : sizes[k]); v /= 2) {
+            fill_scalars(b->t, x);
+            for (size_t i = 0; i < naxes(b); i++)
+                if (is_free(b, i)) {
+                    int64_t want = b->axis[i].inner ? v : odd_rows ? 3 : 1;
+                    x[i] = allowed(b, i, want) ? want : b->axis[i].least;
+                }
+            ms = try_shape(b, x);
+        }
+        if (ms >= 0)
+            displace(b, x, ms, ALL, 0, 0);
+    }
+}
+
+static void cover_addresses(struct builder *b)
+{
+    static const int64_t sizes[] = {1024, 8192, 64};
+    int64_t seen[ARRAY_LEN(sizes)][TASK_MAX_AXES + TASK_MAX_SCALARS] = {{0}};
+    for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+        double ms = vector_shape(b, sizes[k], seen[k]);
+        bool again = ms < 0;
+        for (size_t i = 0; i < k; i++)
+            again = again || memcmp(seen[i], seen[k], sizeof seen[k]) == 0;
+        if (!again)
+            displace_at(b, seen[k], ms, k == 0);
+    }
+    displace_small(b);
+}
+
+/* ---- what stays uncovered -------------------------------------------------------------------- */
+
+static void note_axis(struct builder *b, size_t axis)
+{
+    static const int64_t wanted[] = {1,    31,   32,   33,   63,   64,   65,   127,  128,  129,
+                                     255,  256,  257,  511,  512,  513,  1023, 1024, 1025, 2047,
+                                     2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193};
+    const struct axis_info *x = &b->axis[axis];
+    const char *name = b->t->axes.items[axis].name;
+    struct strbuf forbidden = STRBUF_INIT(1024), costly = STRBUF_INIT(1024);
+    for (size_t k = 0; k < ARRAY_LEN(wanted) && wanted[k] <= x->most; k++)
+        if (!allowed(b, axis, wanted[k]))
+            strbuf_addf(&forbidden, "%s%lld", forbidden.len ? ", " : "", (long long)wanted[k]);
+    vec_each (const struct goal, g, &b->goals)
+        if (g->axis == axis && g->kind == (count_free(b) > 1 ? GOAL_VALUE : GOAL_ALONE) && !g->done)
+            strbuf_addf(&costly, "%s%lld", costly.len ? ", " : "", (long long)g->v);
+    if (forbidden.len)
+        *vec_push(&b->t->uncovered) =
+            arena_printf(&b->t->arena, "the constraints exclude %s = %s", name, forbidden.buf);
+    if (costly.len)
+        *vec_push(&b->t->uncovered) =
+            arena_printf(&b->t->arena, "%s = %s: too large for a smoke workload", name, costly.buf);
+    if (x->most < 1025)
+        *vec_push(&b->t->uncovered) = arena_printf(
+            &b->t->arena, "no workload of the task has %s over %lld", name, (long long)x->most);
+    strbuf_release(&forbidden);
+    strbuf_release(&costly);
+}
+
+static void note_uncovered(struct builder *b)
+{
+    for (size_t i = 0; i < naxes(b); i++)
+        if (!b->axis[i].is_const)
+            note_axis(b, i);
+    if (b->t->align >= VECTOR)
+        *vec_push(&b->t->uncovered) = arena_printf(
+            &b->t->arena, "the task promises addresses aligned to %u bytes", b->t->align);
+    if (b->full)
+        *vec_push(&b->t->uncovered) = "more regimes than a smoke stage has time for";
+}
+
+void regimes_add(struct task *t)
+{
+    if (!t->workloads.n || !t->tensors.n)
+        return;
+    if (t->unchecked.n) {
+        *vec_push(&t->uncovered) = "all: Hone cannot check some of the constraints";
+        return;
+    }
+    struct builder *b = xcalloc(1, sizeof *b);
+    b->t = t;
+    b->rng = rng_seeded(1, 0);
+    read_axes(b);
+    spread_inner(b);
+    for (size_t i = 0; i < naxes(b); i++)
+        if (!b->axis[i].is_const)
+            choose_values(b, i);
+    set_goals(b);
+    cover_addresses(b);
+    vec_each (struct goal, g, &b->goals)
+        if (!g->done)
+            cover(b, g);
+    note_uncovered(b);
+    vec_release(&b->goals);
+    arena_release(&b->mem);
+    free(b);
+}

@@ -1,0 +1,19 @@
+/*
+ * regimes.h - smoke workloads that every task gets by rule, beside those that it lists.
+ *
+ * A kernel often has several paths: a vectorised one and a plain one, one for the last partial
+ * block, one for a single row. A path that no workload takes is a path that nobody checked. The
+ * rule places sizes just below, at and above a warp, a tile, a block and a block of vectors, and
+ * addresses that only the element size aligns. docs/regimes.md has the whole rule.
+ *
+ * The rule depends on the task alone, never on a seed: every evaluation runs the same workloads.
+ */
+#ifndef TASK_REGIMES_H
+#define TASK_REGIMES_H
+
+#include "task/task.h"
+
+/* Fills t->regimes and t->uncovered. The task's own workloads must be valid. */
+void regimes_add(struct task *t);
+
+#endif
