@@ -160,6 +160,10 @@ static void workload_text(const struct task *t, const struct task_workload *w, s
     }
     if (w->align_bytes)
         strbuf_addf(out, ", aligned to %u bytes", w->align_bytes);
+    for (size_t i = 0; w->offsets && !w->regime && i < t->tensors.n; i++)
+        if (w->offsets[i])
+            strbuf_addf(out, ", %s %u element%s further on", t->tensors.items[i].name,
+                        w->offsets[i], w->offsets[i] == 1 ? "" : "s");
     if (w->offset_elems)
         strbuf_addf(out, ", %u element%s further on", w->offset_elems,
                     w->offset_elems == 1 ? "" : "s");
@@ -201,6 +205,8 @@ static void show_text(const struct task *t)
     if (t->flops && t->bytes)
         printf("  %s flops, at least %s bytes, computed in %s%s\n", expr_text(t->flops),
                expr_text(t->bytes), dtype_name(t->compute), t->allow_tf32 ? " (TF32 allowed)" : "");
+    if (t->align)
+        printf("  every address is a multiple of %u bytes\n", t->align);
     if (!t->reference_c)
         puts("  no C reference: its truth needs the PyTorch sidecar");
     puts("");
@@ -253,14 +259,22 @@ static json_t *workload_json(const struct task *t, const struct task_workload *w
                                                        "max", (json_int_t)x->hi, "multiple",
                                                        (json_int_t)x->multiple));
     }
-    return json_pack("{s:s, s:o, s:i, s:i}", "role", workload_role_name(w->role), "axes", axes,
-                     "align_bytes", (int)w->align_bytes, "offset_elems", (int)w->offset_elems);
+    json_t *offset = w->offsets ? json_object() : json_integer(w->offset_elems);
+    for (size_t i = 0; w->offsets && i < t->tensors.n; i++)
+        if (w->offsets[i])
+            json_object_set_new(offset, t->tensors.items[i].name, json_integer(w->offsets[i]));
+    json_t *j = json_pack("{s:s, s:o, s:i, s:o}", "role", workload_role_name(w->role), "axes", axes,
+                          "align_bytes", (int)w->align_bytes, "offset_elems", offset);
+    if (w->regime)
+        json_object_set_new(j, "regime", json_string(w->regime));
+    return j;
 }
 
 static void show_json(const struct task *t)
 {
     json_t *j = summary_json(t), *axes = json_object(), *tensors = json_array(),
-           *scalars = json_object(), *workloads = json_array(), *constraints = json_array();
+           *scalars = json_object(), *workloads = json_array(), *constraints = json_array(),
+           *regimes = json_array();
     vec_each (const struct task_axis, x, &t->axes)
         json_object_set_new(axes, x->name, x->is_const ? json_integer(x->value) : json_null());
     vec_each (const struct task_tensor, x, &t->tensors)
@@ -271,6 +285,8 @@ static void show_json(const struct task *t)
             json_pack("{s:s, s:f}", "dtype", dtype_name(s->dtype), "value", s->value));
     vec_each (const struct task_workload, w, &t->workloads)
         json_array_append_new(workloads, workload_json(t, w));
+    vec_each (const struct task_workload, w, &t->regimes)
+        json_array_append_new(regimes, workload_json(t, w));
     for (size_t i = 0; i < t->constraints.n; i++)
         json_array_append_new(constraints, json_string(t->constraints.items[i]));
     char hash[TASK_HASH];
@@ -281,6 +297,8 @@ static void show_json(const struct task *t)
     json_object_set_new(j, "scalars", scalars);
     json_object_set_new(j, "constraints", constraints);
     json_object_set_new(j, "workloads", workloads);
+    json_object_set_new(j, "regimes", regimes);
+    json_object_set_new(j, "align", json_integer(t->align));
     json_object_set_new(j, "compute", json_string(dtype_name(t->compute)));
     json_object_set_new(j, "flops", json_string(t->flops ? expr_text(t->flops) : ""));
     json_object_set_new(j, "bytes", json_string(t->bytes ? expr_text(t->bytes) : ""));
@@ -416,7 +434,8 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
         vec_each (const struct problem, p, &r.notes)
             fprintf(stderr, "%s: note\n", p->text);
         if (ok && t)
-            printf("%s: good, %zu workloads\n", t->name, t->workloads.n);
+            printf("%s: good, %zu workloads and %zu added by rule\n", t->name, t->workloads.n,
+                   t->regimes.n);
         else
             printf("%s: %zu problem%s\n", t ? t->name : what, r.problems.n,
                    r.problems.n == 1 ? "" : "s");

@@ -28,6 +28,10 @@ static const char *describe(const struct shape *s, struct arena *a)
         return arena_printf(a, "%s: %s", text, s->workload->regime);
     if (s->workload->offset_elems)
         text = arena_printf(a, "%s offset %u", text, s->workload->offset_elems);
+    for (size_t i = 0; s->workload->offsets && i < s->task->tensors.n; i++)
+        if (s->workload->offsets[i])
+            text = arena_printf(a, "%s %s offset %u", text, s->task->tensors.items[i].name,
+                                s->workload->offsets[i]);
     if (s->workload->align_bytes)
         text = arena_printf(a, "%s align %u", text, s->workload->align_bytes);
     return text;

@@ -68,6 +68,10 @@ static void say_workloads(const struct task *t, enum workload_role role, const c
             strbuf_addf(out, " (addresses aligned to %u bytes only)", w->align_bytes);
         if (w->offset_elems)
             strbuf_addf(out, " (addresses off by %u elements)", w->offset_elems);
+        for (size_t i = 0; w->offsets && i < t->tensors.n; i++)
+            if (w->offsets[i])
+                strbuf_addf(out, " (the address of %s off by %u elements)",
+                            t->tensors.items[i].name, w->offsets[i]);
     }
     if (any)
         strbuf_addc(out, '\n');
@@ -118,6 +122,8 @@ void say_task(const struct task *t, struct strbuf *out)
     say_workloads(t, ROLE_TIME, "Timed at: ", out);
     say_workloads(t, ROLE_CHECK, "Checked at: ", out);
     say_workloads(t, ROLE_SMOKE, "First tried at: ", out);
+    if (t->align)
+        strbuf_addf(out, "The address of every tensor is a multiple of %u bytes.\n", t->align);
     strbuf_adds(out, "It is also checked at shapes that you are not told, odd and unaligned ones "
                      "among them: the kernel must be right for every shape that the constraints "
                      "allow.\n");

@@ -466,6 +466,7 @@ static void load_document(struct loader *l)
         "tolerance",
         "oracle",
         "workloads",
+        "align",
         "torch",
         "baselines",
         "flags",
@@ -501,6 +502,7 @@ static void load_document(struct loader *l)
     load_init(l);
     load_tolerance(l);
     load_oracle(l);
+    load_align(l);
     load_workloads(l);
     if (l->r.n == 0)
         load_verify(l);

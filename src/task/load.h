@@ -19,8 +19,9 @@ struct loader {
 void load_init(struct loader *l);
 void load_tolerance(struct loader *l);
 
-/* load_work.c: "oracle" and "workloads", and the checks over all workloads. */
+/* load_work.c: "oracle", "align" and "workloads", and the checks over all workloads. */
 void load_oracle(struct loader *l);
+void load_align(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 /* Checks what depends on the shape: the generators, flops, bytes, scratch and units. */

@@ -62,6 +62,7 @@ void load_oracle(struct loader *l)
 #define VERIFY_DRAWS 4
 
 #define AXIS_MAX (INT64_C(1) << 40)
+#define MAX_OFFSET 4096
 
 /* Reads [lo, hi] or {"min", "max", "multiple"}. */
 static bool load_range(const struct json_node *n, struct axis_range *x)
@@ -136,6 +137,51 @@ static void load_workload_axes(struct loader *l, const struct json_node *n, stru
             json_node_bad(n, "missing axis \"%s\"", t->axes.items[i].name);
 }
 
+/* Reads {"x": 1}: the offset of each tensor that is named. */
+static void load_offsets(struct loader *l, const struct json_node *n, struct task_workload *w)
+{
+    const char *key;
+    json_t *value;
+    if (!json_node_object(n, TASK_MAX_TENSORS))
+        return;
+    uint32_t *offsets = arena_alloc(&l->t->arena, TASK_MAX_TENSORS * sizeof *offsets);
+    w->offsets = offsets;
+    json_object_foreach((json_t *)n->j, key, value)
+    {
+        struct json_node c = json_node_member(n, key, value);
+        int64_t v;
+        int i = task_tensor_index(l->t, key);
+        if (i < 0)
+            json_node_bad_key(&c, "the task has no tensor \"%.64s\"", key);
+        else if (json_node_int(&c, 0, MAX_OFFSET, &v))
+            offsets[i] = (uint32_t)v;
+    }
+}
+
+/* No workload may break the task's promise about addresses. */
+static void check_promise(struct loader *l, const struct json_node *n, struct task_workload *w)
+{
+    const struct shape s = {.task = l->t, .workload = w};
+    for (size_t i = 0; i < l->t->tensors.n; i++)
+        if (shape_align(&s, i) < l->t->align) {
+            json_node_bad(n, "'%s' is aligned to %u bytes here, but the task promises %u",
+                          l->t->tensors.items[i].name, shape_align(&s, i), l->t->align);
+            return;
+        }
+}
+
+void load_align(struct loader *l)
+{
+    struct json_node n;
+    int64_t v;
+    if (!json_node_get(&l->root, "align", &n) || !json_node_int(&n, 1, TASK_DEFAULT_ALIGN, &v))
+        return;
+    if (v & (v - 1))
+        json_node_bad(&n, "%lld is not a power of two", (long long)v);
+    else
+        l->t->align = (uint32_t)v;
+}
+
 static void load_workload(struct loader *l, const struct json_node *n)
 {
     static const char *const keys[] = {"role", "axes", "name", "align_bytes", "offset_elems"};
@@ -164,8 +210,13 @@ static void load_workload(struct loader *l, const struct json_node *n)
             json_node_bad(&c, "%lld is not a power of two", (long long)v);
         w.align_bytes = (uint32_t)v;
     }
-    if (json_node_get(n, "offset_elems", &c) && json_node_int(&c, 0, 4096, &v))
-        w.offset_elems = (uint32_t)v;
+    if (json_node_get(n, "offset_elems", &c)) {
+        if (json_is_object(c.j))
+            load_offsets(l, &c, &w);
+        else if (json_node_int(&c, 0, MAX_OFFSET, &v))
+            w.offset_elems = (uint32_t)v;
+    }
+    check_promise(l, n, &w);
     *vec_push(&l->t->workloads) = w;
 }
 

@@ -17,6 +17,7 @@
  */
 #include "task/regimes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -24,14 +25,14 @@
 #include "task/load.h"
 
 enum {
-    MAX_REGIMES = 128,
+    MAX_REGIMES = 160,
     MAX_VALUES = 56,
     MAX_TRIES = 20000, /* shapes that are tried in all: a task may be hostile */
     SHAPE_TRIES = 16,  /* shapes that are tried for one goal */
     VECTOR = 16,       /* bytes of the widest vector, and elements of the longest one */
     MAX_SCAN = 4200
 };
-static const double MAX_MS = 45, TOTAL_MS = 650;
+static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000;
 
 struct value {
     int64_t v;
@@ -42,8 +43,10 @@ struct value {
 struct axis_info {
     bool is_const;
     bool inner;           /* the innermost extent of some tensor depends on it */
+    bool outer;           /* another extent of some tensor depends on it */
     struct expr *follows; /* the axis equals this expression, by a constraint; NULL = free */
     int64_t least, most;
+    bool vectors; /* kernels use vectors along it: see find_vector_axes() */
     size_t n;
     struct value values[MAX_VALUES];
 };
@@ -58,6 +61,7 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* GOAL_PAIR */
     const char *text;
+    bool relaxed; /* GOAL_VALUE: one other axis above its least value is enough */
     bool done;
 };
 
@@ -69,7 +73,8 @@ struct builder {
     VEC(struct goal) goals;
     int tries;
     double spent_ms;
-    bool full; /* a goal was left out because the budget was spent */
+    bool heavy; /* much arithmetic for each element, as in a product of matrices */
+    bool full;  /* a goal was left out because the budget was spent */
 };
 
 static size_t naxes(const struct builder *b)
@@ -77,9 +82,19 @@ static size_t naxes(const struct builder *b)
     return b->t->axes.n;
 }
 
+static double total_ms(const struct builder *b)
+{
+    return b->heavy ? HEAVY_TOTAL_MS : TOTAL_MS;
+}
+
 static bool is_free(const struct builder *b, size_t i)
 {
     return !b->axis[i].is_const && !b->axis[i].follows;
+}
+
+static bool is_only_inner(const struct builder *b, size_t i)
+{
+    return is_free(b, i) && b->axis[i].inner && !b->axis[i].outer;
 }
 
 /* ---- axes ------------------------------------------------------------------------------------ */
@@ -181,6 +196,36 @@ static void find_followers(struct builder *b)
         }
 }
 
+static double flops_of(const struct builder *b, const struct shape *s)
+{
+    double product = 2;
+    if (b->t->flops)
+        return (double)MAX(shape_eval(s, b->t->flops, NULL), 0);
+    for (size_t i = 0; i < naxes(b); i++)
+        product *= (double)s->axes[i];
+    return product;
+}
+
+/* Decides whether the task is heavy, at a shape of one tile along every axis. */
+static bool is_heavy(struct builder *b)
+{
+    int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
+    fill_scalars(b->t, x);
+    for (size_t i = 0; i < naxes(b); i++)
+        if (!b->axis[i].is_const)
+            x[i] = MIN(b->axis[i].most, 64);
+    struct shape s = {.task = b->t, .axes = x};
+    double elems = 1;
+    for (size_t i = 0; i < b->t->tensors.n; i++) {
+        int64_t dims[TASK_MAX_RANK] = {0};
+        double n = shape_dims(&s, i, dims, NULL) == 0;
+        for (uint32_t d = 0; d < b->t->tensors.items[i].rank; d++)
+            n *= (double)dims[d];
+        elems += n;
+    }
+    return flops_of(b, &s) / elems > 16;
+}
+
 static void read_axes(struct builder *b)
 {
     struct task *t = b->t;
@@ -190,12 +235,28 @@ static void read_axes(struct builder *b)
         vec_each (const struct task_workload, w, &t->workloads)
             x->most = MAX(x->most, w->axes[i].hi);
         vec_each (const struct task_tensor, tensor, &t->tensors)
-            x->inner = x->inner || (tensor->rank && expr_uses(tensor->shape[tensor->rank - 1], i));
+            for (uint32_t d = 0; d < tensor->rank; d++)
+                if (expr_uses(tensor->shape[d], i))
+                    *(d + 1 == tensor->rank ? &x->inner : &x->outer) = true;
     }
     find_followers(b);
     for (size_t i = 0; i < naxes(b); i++)
         for (int64_t v = 1; v <= MAX_SCAN && !b->axis[i].least; v++)
             b->axis[i].least = allowed(b, i, v) ? v : 0;
+}
+
+/* Finds the axes along which a kernel uses vectors. An axis that also counts rows is one of them
+ * only if there is no other, or in a heavy task. */
+static void find_vector_axes(struct builder *b)
+{
+    bool any = false;
+    for (size_t i = 0; i < naxes(b); i++)
+        any = any || is_only_inner(b, i);
+    for (size_t i = 0; i < naxes(b); i++) {
+        bool could = is_free(b, i) && b->axis[i].inner && (b->heavy || !any || is_only_inner(b, i));
+        for (int64_t v = VECTOR; could && v <= 64; v += VECTOR)
+            b->axis[i].vectors = b->axis[i].vectors || allowed(b, i, v);
+    }
 }
 
 /* An axis that only the innermost extent of a follower depends on is an inner axis too. */
@@ -239,12 +300,12 @@ static void add_around(struct builder *b, size_t axis, int64_t v, bool alone)
 
 /* Multiples of a vector that are no multiples of the next longer one: shortly after a warp and
  * shortly after a block. */
-static void add_multiples(struct builder *b, size_t axis)
+static void add_multiples(struct builder *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
-    for (size_t k = 0; k < ARRAY_LEN(after); k++)
+    for (size_t k = 0; k < (vectors ? ARRAY_LEN(after) : 1); k++)
         for (int64_t m = 2; m < VECTOR; m *= 2)
-            add_value(b, axis, after[k] + m, true,
+            add_value(b, axis, after[k] + m, vectors,
                       arena_printf(&b->t->arena, "%s a multiple of %lld, not of %lld",
                                    b->t->axes.items[axis].name, (long long)m, (long long)(2 * m)));
 }
@@ -257,33 +318,31 @@ static bool has_bytes(const struct task *t)
     return false;
 }
 
+/* Chooses the values of an axis. An axis along rows has fewer values, because many kernels give a
+ * row to a block, which makes rows expensive to emulate: 63, 64 and 65 lie below, at and above a
+ * tile; 256 is a multiple of larger tiles, and 63 lies below them. */
 static void choose_values(struct builder *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+    static const int64_t rows[] = {129, 256, 257};
     const char *name = b->t->axes.items[axis].name;
-    bool inner = b->axis[axis].inner;
+    bool vectors = b->axis[axis].inner && !b->axis[axis].outer && !b->heavy;
+    size_t n = vectors ? ARRAY_LEN(steps) : b->axis[axis].inner ? 4 : 2;
     if (b->axis[axis].least)
         add_value(b, axis, b->axis[axis].least, true,
                   arena_printf(&b->t->arena, "%s as small as possible", name));
     for (int64_t v = 2; v <= 3; v++)
         add_value(b, axis, v, true, arena_printf(&b->t->arena, "%s tiny", name));
-    if (inner) {
-        for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-            add_around(b, axis, steps[i], true);
-        add_multiples(b, axis);
-        if (has_bytes(b->t))
-            add_around(b, axis, 16384, true);
-        return;
-    }
-    /* Many kernels give a row to a block, so rows are expensive to emulate. 63, 64 and 65 lie
-     * below, at and above a tile; of larger tiles 256 is a multiple, and 63 lies below them. */
-    add_around(b, axis, 32, false);
-    add_around(b, axis, 64, false);
-    static const int64_t more[] = {129, 256, 257};
-    for (size_t i = 0; i < ARRAY_LEN(more); i++) {
-        int64_t v = nearest(b, axis, more[i], 1), step = more[i] / 128 * 128;
+    if (b->axis[axis].inner)
+        add_multiples(b, axis, vectors);
+    for (size_t i = 0; i < n; i++)
+        add_around(b, axis, steps[i], vectors);
+    if (vectors && has_bytes(b->t))
+        add_around(b, axis, 16384, true);
+    for (size_t i = 0; n == 2 && i < ARRAY_LEN(rows); i++) {
+        int64_t v = nearest(b, axis, rows[i], 1), step = rows[i] / 128 * 128;
         if (v)
-            add_value(b, axis, v, more[i] == 257,
+            add_value(b, axis, v, false,
                       arena_printf(&b->t->arena, "%s %s %s (%lld)", name,
                                    v == step ? "exactly" : "just above", name_of_step(step),
                                    (long long)step));
@@ -292,26 +351,21 @@ static void choose_values(struct builder *b, size_t axis)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
+/* The rows of the largest tensor. If several are as large, a kernel is free to choose the one with
+ * the fewest rows. */
 static uint64_t rows_of(const struct shape *s)
 {
-    uint64_t most = 1;
+    uint64_t most = 0, rows = 1;
     for (size_t i = 0; i < s->task->tensors.n; i++) {
-        int64_t dims[TASK_MAX_RANK] = {0};
+        int64_t dims[TASK_MAX_RANK] = {1};
         uint32_t rank = s->task->tensors.items[i].rank;
-        if (rank && shape_dims(s, i, dims, NULL) == 0 && dims[rank - 1])
-            most = MAX(most, s->elems[i] / (uint64_t)dims[rank - 1]);
+        if (s->elems[i] < most || shape_dims(s, i, dims, NULL) < 0)
+            continue;
+        uint64_t here = s->elems[i] / (uint64_t)MAX(dims[rank ? rank - 1 : 0], 1);
+        rows = s->elems[i] > most ? here : MIN(rows, here);
+        most = s->elems[i];
     }
-    return most;
-}
-
-static double flops_of(const struct builder *b, const struct shape *s)
-{
-    double product = 2;
-    if (b->t->flops)
-        return (double)MAX(shape_eval(s, b->t->flops, NULL), 0);
-    for (size_t i = 0; i < naxes(b); i++)
-        product *= (double)s->axes[i];
-    return product;
+    return rows;
 }
 
 static double elems_of(const struct shape *s)
@@ -322,27 +376,29 @@ static double elems_of(const struct shape *s)
     return sum;
 }
 
-/* Estimates how long the emulator needs for a shape: for each row, because a block may compute one
- * row; for each element; and for the flops of whole tiles where the task computes much for each
- * element, as a product of matrices does. */
-static double cost_ms(struct builder *b, const struct shape *s)
+static uint64_t round_up(uint64_t n, uint64_t m)
 {
-    double ms = 0.4 + 0.15 * (double)rows_of(s) + 2e-4 * elems_of(s);
-    struct shape tiles = *s;
-    tiles.axes = arena_alloc(&b->mem, b->t->names.n * sizeof *tiles.axes);
-    memcpy(tiles.axes, s->axes, b->t->names.n * sizeof *tiles.axes);
-    for (size_t i = 0; i < naxes(b); i++)
-        if (is_free(b, i) && b->axis[i].most >= 64)
-            tiles.axes[i] = (s->axes[i] + 63) / 64 * 64;
-    double flops = flops_of(b, &tiles), elems = 1;
+    return (n + m - 1) / m * m;
+}
+
+/* Estimates how long the emulator needs for a shape. Kernels of heavy tasks compute whole tiles of
+ * the largest output, whatever its size. Other kernels often give each row to a block. */
+static double cost_ms(const struct builder *b, const struct shape *s)
+{
+    double ms = 0.4 + 2e-4 * elems_of(s), tiles = 0;
+    if (!b->heavy)
+        return ms + 0.15 * (double)rows_of(s);
     for (size_t i = 0; i < s->task->tensors.n; i++) {
+        const struct task_tensor *t = &s->task->tensors.items[i];
         int64_t dims[TASK_MAX_RANK] = {0};
-        double n = shape_dims(&tiles, i, dims, NULL) == 0;
-        for (uint32_t d = 0; d < s->task->tensors.items[i].rank; d++)
-            n *= (double)dims[d];
-        elems += n;
+        if (!t->is_output || shape_dims(s, i, dims, NULL) < 0)
+            continue;
+        uint64_t inner = t->rank ? (uint64_t)dims[t->rank - 1] : 1;
+        double terms = flops_of(b, s) / 2 / (double)s->elems[i];
+        tiles = MAX(tiles, (double)round_up(s->elems[i] / inner, 64) * (double)round_up(inner, 64) *
+                               (double)round_up((uint64_t)MIN(terms, 1e12) + 1, 32));
     }
-    return flops / elems > 16 ? ms + 6e-6 * flops : ms;
+    return ms + 12e-6 * tiles;
 }
 
 /* Computes the axes that follow from others. */
@@ -411,14 +467,17 @@ static bool is_covered(const struct builder *b, const struct goal *g, const int6
         return class_of(x[g->axis]) == g->of_axis && class_of(x[g->other]) == g->of_other;
     if (x[g->axis] != g->v)
         return false;
+    size_t others = 0, above = 0, plain = 0;
     for (size_t i = 0; i < naxes(b); i++) {
         if (i == g->axis || !is_free(b, i))
             continue;
-        int64_t least = b->axis[i].least;
-        if (g->kind == GOAL_ALONE ? x[i] != least : x[i] <= least && x[i] < b->axis[i].most)
-            return false;
+        others += b->axis[i].least < b->axis[i].most;
+        above += x[i] > b->axis[i].least;
+        plain += b->axis[i].vectors && x[i] % VECTOR;
     }
-    return true;
+    if (g->kind == GOAL_ALONE)
+        return above == 0;
+    return g->relaxed ? above >= MIN(others, 1u) : above >= others && plain == 0;
 }
 
 static void add_goal(struct builder *b, struct goal g)
@@ -441,9 +500,11 @@ static void set_goals(struct builder *b)
                                           "a multiple of 16"};
     bool one = count_free(b) <= 1;
     for (int kind = GOAL_ALONE; kind <= GOAL_VALUE; kind++)
-        for (size_t i = 0; i < naxes(b); i++)
-            for (size_t k = 0; k < b->axis[i].n; k++) {
+        for (size_t k = 0; k < MAX_VALUES; k++)
+            for (size_t i = 0; i < naxes(b); i++) {
                 const struct value *v = &b->axis[i].values[k];
+                if (k >= b->axis[i].n)
+                    continue;
                 if (kind == GOAL_ALONE ? is_free(b, i) && (v->alone || one) : !one)
                     add_goal(b, (struct goal){.kind = (enum goal_kind)kind,
                                               .axis = i,
@@ -470,9 +531,11 @@ static void set_goals(struct builder *b)
  * one. */
 static int64_t draw_value(struct builder *b, size_t axis)
 {
-    static const int64_t small[] = {2, 3, 4, 5, 8, 16, 17, 32, 33};
+    static const int64_t small[] = {2, 3, 4, 5, 8, 16, 17, 32, 33}, vectors[] = {16, 32, 48, 64};
     const struct axis_info *x = &b->axis[axis];
     int64_t v = small[rng_below(&b->rng, ARRAY_LEN(small))];
+    if (x->vectors && rng_below(&b->rng, 4))
+        return vectors[rng_below(&b->rng, ARRAY_LEN(vectors))];
     if (x->n && rng_below(&b->rng, 2))
         v = x->values[rng_below(&b->rng, x->n)].v;
     if (!allowed(b, axis, v))
@@ -509,13 +572,26 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
     return false;
 }
 
-/* Draws axes that cover the goal; false if it found none. */
-static bool draw_shape(struct builder *b, const struct goal *g, int64_t *x)
+/* The smallest value above the least one with which a kernel may still take a vectorised path. */
+static int64_t second_least(const struct builder *b, size_t axis)
+{
+    int64_t least = b->axis[axis].least;
+    for (int64_t v = least + 1; v <= least + 64; v++)
+        if (allowed(b, axis, v) && (!b->axis[axis].vectors || v % VECTOR == 0))
+            return v;
+    return least;
+}
+
+/* Chooses axes that cover the goal; false if it found none. The first choice makes the axes that
+ * the goal leaves open small, the others are drawn. */
+static bool draw_shape(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     fill_scalars(b->t, x);
     for (size_t i = 0; i < naxes(b); i++)
         if (is_free(b, i))
-            x[i] = g->kind == GOAL_ALONE ? b->axis[i].least : draw_value(b, i);
+            x[i] = g->kind == GOAL_ALONE || (g->relaxed && rng_below(&b->rng, 2)) ? b->axis[i].least
+                   : first ? second_least(b, i)
+                           : draw_value(b, i);
     if (g->kind == GOAL_PAIR) {
         x[g->axis] = draw_class(b, g->axis, g->of_axis);
         x[g->other] = draw_class(b, g->other, g->of_other);
@@ -544,7 +620,7 @@ static void cover(struct builder *b, struct goal *g)
     int tries = g->kind == GOAL_ALONE ? 1 : is_free(b, g->axis) ? SHAPE_TRIES : 4;
     for (int k = 0; k < tries; k++) {
         int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
-        if (!draw_shape(b, g, x))
+        if (!draw_shape(b, g, k == 0, x))
             continue;
         double ms = try_shape(b, x), score = 0;
         if (ms < 0 || !is_covered(b, g, x))
@@ -560,7 +636,7 @@ static void cover(struct builder *b, struct goal *g)
     }
     if (best_score <= 0)
         return;
-    if (b->spent_ms + best_ms > TOTAL_MS || b->t->regimes.n >= MAX_REGIMES) {
+    if (b->spent_ms + best_ms > total_ms(b) || b->t->regimes.n >= MAX_REGIMES) {
         b->full = true;
         return;
     }
@@ -571,25 +647,40 @@ static void cover(struct builder *b, struct goal *g)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Finds a shape whose innermost extents are multiples of every vector width, near `size`. */
-static double vector_shape(struct builder *b, int64_t size, int64_t *x)
+/* Sets the axes to a shape whose innermost extents are multiples of every vector width: `v` along
+ * the inner axes, `rows` along the others. An axis that is an inner and an outer one gets just one
+ * vector if another axis can be long, because many rows are expensive. */
+static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
-    static const int64_t rows[] = {0, 4, 2, 1};
-    for (int64_t v = size; v >= VECTOR; v /= 2)
-        for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
-            fill_scalars(b->t, x);
-            for (size_t i = 0; i < naxes(b); i++) {
-                if (!is_free(b, i))
-                    continue;
-                int64_t want = b->axis[i].inner || !rows[r] ? v : rows[r];
-                want = MIN(want, b->axis[i].most / VECTOR ? b->axis[i].most / VECTOR * VECTOR
-                                                          : b->axis[i].most);
-                x[i] = allowed(b, i, want) ? want : nearest(b, i, want, -1);
-                x[i] = x[i] ? x[i] : b->axis[i].least;
+    fill_scalars(b->t, x);
+    for (size_t i = 0; i < naxes(b); i++) {
+        const struct axis_info *a = &b->axis[i];
+        int64_t most = a->most >= VECTOR ? a->most / VECTOR * VECTOR : a->most;
+        int64_t want = MIN(!a->inner ? rows : a->vectors ? v : VECTOR, most);
+        if (!is_free(b, i))
+            continue;
+        x[i] = allowed(b, i, want) ? want : nearest(b, i, want, -1);
+        x[i] = x[i] ? x[i] : a->least;
+    }
+}
+
+/* Finds such a shape near `size` that costs at most `limit`, or more if there is none. Products
+ * of matrices get as many rows as columns, because their kernels may ask for whole tiles. */
+static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
+{
+    size_t row_axes = 0;
+    for (size_t i = 0; i < naxes(b); i++)
+        row_axes += is_free(b, i) && b->axis[i].outer;
+    const double limits[] = {limit, MAX_MS};
+    for (size_t k = 0; k < ARRAY_LEN(limits); k++)
+        for (int64_t v = size; v >= VECTOR; v /= 2) {
+            const int64_t rows[] = {b->heavy ? v : size > 4096 || row_axes > 1 ? 2 : 4, 4, 2, 1};
+            for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+                set_vector_shape(b, v, rows[r], x);
+                double ms = try_shape(b, x);
+                if (ms >= 0 && ms <= limits[k])
+                    return ms;
             }
-            double ms = try_shape(b, x);
-            if (ms >= 0 && (ms < MAX_MS / 6 || rows[r]))
-                return ms;
         }
     return -1;
 }
@@ -618,20 +709,20 @@ static void displace(struct builder *b, const int64_t *x, double ms, enum displa
         offsets[i] = moved && n * size % MAX(t->align, 1u) == 0 ? n : 0;
         any = any || offsets[i];
     }
-    if (!any || b->spent_ms + ms > TOTAL_MS || t->regimes.n >= MAX_REGIMES) {
+    if (!any || b->spent_ms + ms > total_ms(b) || t->regimes.n >= MAX_REGIMES) {
         b->full = b->full || any;
         return;
     }
     const char *name = t->tensors.items[one].name;
     const char *which = who == ONLY      ? name
                         : who == ALL_BUT ? arena_printf(&t->arena, "all but %s", name)
-                                         : "all addresses";
+                                         : "all tensors";
     const char *how = bytes == VECTOR       ? "aligned to 16 bytes, no more"
                       : bytes == VECTOR - 1 ? "one element before a multiple of 16 bytes"
-                      : bytes               ? arena_printf(&t->arena, "off by %u bytes", bytes)
-                      : who == ONLY         ? arena_printf(&t->arena, "off by %zu bytes",
-                                                           (size_t)dtype_bytes(t->tensors.items[one].dtype))
-                                            : "off by one element";
+                      : bytes       ? arena_printf(&t->arena, "misaligned by %u bytes", bytes)
+                      : who == ONLY ? arena_printf(&t->arena, "misaligned by %zu bytes",
+                                                   (size_t)dtype_bytes(t->tensors.items[one].dtype))
+                                    : "misaligned by one element";
     add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
 }
 
@@ -676,12 +767,15 @@ static void displace_small(struct builder *b)
     }
 }
 
+/* A kernel may choose its path by the size too. So all addresses are displaced at several sizes;
+ * the first one gets all displacements. */
 static void cover_addresses(struct builder *b)
 {
-    static const int64_t sizes[] = {1024, 8192, 64};
+    static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};
     int64_t seen[ARRAY_LEN(sizes)][TASK_MAX_AXES + TASK_MAX_SCALARS] = {{0}};
     for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
-        double ms = vector_shape(b, sizes[k], seen[k]);
+        double limit = b->heavy ? (k ? 32 : 10) : 16;
+        double ms = vector_shape(b, b->heavy ? tiles[k] : sizes[k], limit, seen[k]);
         bool again = ms < 0;
         for (size_t i = 0; i < k; i++)
             again = again || memcmp(seen[i], seen[k], sizeof seen[k]) == 0;
@@ -711,8 +805,8 @@ static void note_axis(struct builder *b, size_t axis)
         *vec_push(&b->t->uncovered) =
             arena_printf(&b->t->arena, "the constraints exclude %s = %s", name, forbidden.buf);
     if (costly.len)
-        *vec_push(&b->t->uncovered) =
-            arena_printf(&b->t->arena, "%s = %s: too large for a smoke workload", name, costly.buf);
+        *vec_push(&b->t->uncovered) = arena_printf(
+            &b->t->arena, "%s = %s: too expensive for the smoke stage", name, costly.buf);
     if (x->most < 1025)
         *vec_push(&b->t->uncovered) = arena_printf(
             &b->t->arena, "no workload of the task has %s over %lld", name, (long long)x->most);
@@ -745,6 +839,8 @@ void regimes_add(struct task *t)
     b->rng = rng_seeded(1, 0);
     read_axes(b);
     spread_inner(b);
+    b->heavy = is_heavy(b);
+    find_vector_axes(b);
     for (size_t i = 0; i < naxes(b); i++)
         if (!b->axis[i].is_const)
             choose_values(b, i);
@@ -753,7 +849,14 @@ void regimes_add(struct task *t)
     vec_each (struct goal, g, &b->goals)
         if (!g->done)
             cover(b, g);
+    vec_each (struct goal, g, &b->goals)
+        if (!g->done && g->kind == GOAL_VALUE) {
+            g->relaxed = true;
+            cover(b, g);
+        }
     note_uncovered(b);
+    if (getenv("REGDBG"))
+        fprintf(stderr, "%s %g ms %d tries %zu\n", t->name, b->spent_ms, b->tries, t->regimes.n);
     vec_release(&b->goals);
     arena_release(&b->mem);
     free(b);
