@@ -205,6 +205,9 @@ static int op_guards_ok(struct device *d, uint64_t addr, bool *ok, uint64_t *fir
     for (int side = 0; side < 2; side++) {
         uint64_t lo = side ? a->end : a->lo, hi = side ? a->hi : a->addr;
         const uint8_t *p = mem_host(&e->mem, lo);
+        /* If a range equals itself shifted by one byte, all its bytes are equal. */
+        if (hi > lo && p[0] == GUARD_PATTERN && memcmp(p, p + 1, hi - lo - 1) == 0)
+            continue;
         for (uint64_t i = 0; i < hi - lo; i++)
             if (p[i] != GUARD_PATTERN) {
                 *ok = false;
