@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "device/cuda.h"
+#include "job/edges.h"
 #include "job/gen.h"
 #include "job/ref_ctx.h"
 #include "job/unit_sample.h"
@@ -124,6 +125,15 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
         const struct job_buffer *b = &c->buffers[i];
         if (t->in[i] && b->elems && cuda_fill_gen(&d->dev, t->in[i], b, call->seed, err) < 0)
             return -1;
+        if (t->in[i] && edges_wanted(b, call)) {
+            void *data = xmalloc(b->bytes);
+            gen_fill(&b->gen, b->dtype, call->seed, b->stream, 0, b->elems, data);
+            edges_apply(b, data);
+            int rc = cuda_write(&d->dev, t->in[i], data, b->bytes, err);
+            free(data);
+            if (rc < 0)
+                return -1;
+        }
         if (call->perturb_buffer == (int32_t)i) {
             uint8_t elem[8];
             uint64_t size = dtype_bytes(b->dtype);

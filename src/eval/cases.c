@@ -114,7 +114,8 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
  * the module between these workloads saves most of their time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
-    add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, mix(seed, 1, 0), mix(seed, 3, 0));
+    add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
+             mix(seed, 3, 0));
 }
 
 static void add_time_calls(struct job_case *c, const struct case_options *o, uint64_t seed)

@@ -53,6 +53,7 @@ static void put_buffer(struct strbuf *o, const struct job_buffer *b)
     wire_put_u32(o, b->rank);
     for (uint32_t i = 0; i < b->rank; i++)
         wire_put_i64(o, b->dims[i]);
+    wire_put_u32(o, b->edge_dims);
     put_gen(o, &b->gen);
     wire_put_u32(o, b->stream);
     wire_put_str(o, b->file);
@@ -273,6 +274,7 @@ static void get_buffer(struct wire_reader *r, struct arena *a, struct job_buffer
         b->dims[i] = wire_get_i64(r, "dimension");
         wire_require(r, b->dims[i] >= 0, "dimension");
     }
+    b->edge_dims = wire_get_u32(r, "rearranged dimensions");
     get_gen(r, &b->gen);
     b->stream = wire_get_u32(r, "stream");
     b->file = get_file(r, a, "buffer file");

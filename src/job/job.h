@@ -37,7 +37,7 @@
 #include "job/gen.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 5
+#define JOB_VERSION 6
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 64
@@ -70,6 +70,7 @@ struct job_buffer {
     bool zero_init;  /* workspace only */
     uint32_t rank;   /* shape, to name an index in a finding */
     int64_t dims[8];
+    uint32_t edge_dims;  /* bit d: calls with JOB_CALL_EDGES rearrange dimension d, see edges.h */
     struct gen_spec gen; /* inputs */
     uint32_t stream;     /* RNG stream of this buffer */
     const char *file;    /* a file in the bundle with its contents (zeros after its end), instead of
@@ -132,6 +133,7 @@ enum job_call_flags {
     JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that it sees state
                                   that earlier calls left behind, as it would for a user */
     JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only these launches */
+    JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
     JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: a sample of blocks only, for the cost model */
 };

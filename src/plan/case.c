@@ -14,6 +14,26 @@ static double unit_roundoff(const struct task *t)
     return ldexp(1, -1 - dtype_mantissa_bits(t->compute));
 }
 
+/* The dimensions along which a kernel may lose the last element unnoticed: the innermost one, and
+ * those that the task reduces, since no output has their axes. */
+static uint32_t edge_dims(const struct task *t, const struct task_tensor *x)
+{
+    uint32_t mask = x->rank ? 1u << (x->rank - 1) : 0;
+    for (uint32_t d = 0; d + 1 < x->rank; d++) {
+        bool any = false, kept = false;
+        for (size_t axis = 0; axis < t->axes.n; axis++) {
+            if (!expr_uses(x->shape[d], axis))
+                continue;
+            any = true;
+            vec_each (const struct task_tensor, out, &t->tensors)
+                for (uint32_t k = 0; out->is_output && k < out->rank; k++)
+                    kept = kept || expr_uses(out->shape[k], axis);
+        }
+        mask |= any && !kept ? 1u << d : 0;
+    }
+    return mask;
+}
+
 static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, struct err *err)
 {
     const struct task_tensor *t = &s->task->tensors.items[i];
@@ -25,6 +45,7 @@ static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, st
                    ? (s->workload->align_bytes ? s->workload->align_bytes : TASK_DEFAULT_ALIGN)
                    : shape_align(s, i);
     b->rank = t->rank;
+    b->edge_dims = t->is_input ? edge_dims(s->task, t) : 0;
     b->stream = (uint32_t)i;
     b->rtol = t->rtol;
     b->atol = t->atol;

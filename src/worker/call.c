@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "job/edges.h"
 #include "job/gen.h"
 #include "worker/bundle.h"
 #include "worker/job_run.h"
@@ -146,6 +147,17 @@ static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buf
     return rc;
 }
 
+static int write_edges(struct job_run *r, struct call_ctx *x, uint32_t i, struct err *err)
+{
+    const struct job_buffer *b = &x->jc->buffers[i];
+    void *data = xmalloc(b->bytes);
+    gen_fill(&b->gen, b->dtype, x->call->seed, b->stream, 0, b->elems, data);
+    edges_apply(b, data);
+    int rc = r->dev->ops->write(r->dev, x->addr[i], data, b->bytes, err);
+    free(data);
+    return rc;
+}
+
 static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -162,6 +174,8 @@ static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
         }
         if (b->file && *b->file ? fill_from_file(r, x->addr[i], b, err) < 0
                                 : ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
+            return -1;
+        if (edges_wanted(b, x->call) && write_edges(r, x, i, err) < 0)
             return -1;
         if (x->call->perturb_buffer == (int32_t)i) {
             uint8_t elem[8];

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "job/compare_core.h"
+#include "job/edges.h"
 #include "job/gen.h"
 #include "job/ref_ctx.h"
 #include "job/unit_sample.h"
@@ -105,6 +106,8 @@ static void *regenerate(const struct job_buffer *b, const struct job_call *call,
     char *p = xmalloc(b->bytes);
     struct crew w = {.work = work_fill, .units = b->elems, .b = b, .seed = call->seed, .dst = p};
     crew_run(&w, b->elems > 100000 ? nthreads : 1);
+    if (edges_wanted(b, call))
+        edges_apply(b, p);
     if (perturbed)
         gen_fill_perturbed(&b->gen, b->dtype, call->seed, b->stream, call->perturb_elem,
                            p + call->perturb_elem * dtype_bytes(b->dtype));

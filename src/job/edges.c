@@ -1,0 +1,46 @@
+#include "job/edges.h"
+
+#include <string.h>
+
+#define EDGES_MAX_BYTES (16u << 20)
+
+bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
+{
+    bool input = b->role == JOB_INPUT || b->role == JOB_INOUT;
+    return (call->flags & JOB_CALL_EDGES) && input && b->edge_dims && dtype_is_float(b->dtype) &&
+           b->bytes <= EDGES_MAX_BYTES && !(b->file && *b->file);
+}
+
+/* One row along a dimension: n elements, `step` bytes apart. */
+static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
+{
+    size_t size = dtype_bytes(t), best = n - 1;
+    double most = dtype_load(t, row + best * step), v;
+    char tmp[16];
+    for (uint64_t i = 0; i + 1 < n; i++)
+        if ((v = dtype_load(t, row + i * step)) > most) {
+            most = v;
+            best = i;
+        }
+    memcpy(tmp, row + best * step, size);
+    memcpy(row + best * step, row + (n - 1) * step, size);
+    memcpy(row + (n - 1) * step, tmp, size);
+}
+
+void edges_apply(const struct job_buffer *b, void *data)
+{
+    uint64_t size = dtype_bytes(b->dtype), inner = 1, elems = 1;
+    for (uint32_t d = 0; d < b->rank; d++)
+        elems *= (uint64_t)b->dims[d];
+    if (elems != b->elems || !elems)
+        return;
+    /* The innermost dimension comes first: a later one that the task reduces has the last word. */
+    for (uint32_t d = b->rank; d-- > 0; inner *= (uint64_t)b->dims[d]) {
+        uint64_t n = (uint64_t)b->dims[d];
+        if (!(b->edge_dims >> d & 1) || n < 2)
+            continue;
+        for (uint64_t k = 0; k < elems / n; k++)
+            move_largest((char *)data + (k / inner * inner * n + k % inner) * size, n, inner * size,
+                         b->dtype);
+    }
+}
