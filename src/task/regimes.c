@@ -291,7 +291,7 @@ static void add_around(struct builder *b, size_t axis, int64_t v, bool alone)
     for (int k = -1; k <= 1; k++) {
         int64_t got = k ? nearest(b, axis, v + k, k) : v;
         if (got)
-            add_value(b, axis, got, alone,
+            add_value(b, axis, got, alone || (v == 32 && k == 1),
                       arena_printf(&b->t->arena, "%s %s %s (%lld)", b->t->axes.items[axis].name,
                                    where[k + 1], name_of_step(v), (long long)v));
     }
