@@ -425,10 +425,14 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
         task_check_naive(e, t, &r);
     bool ok = r.problems.n == 0;
     if (all) {
-        json_array_append_new(all, json_pack("{s:o, s:b, s:o, s:o, s:s?}", "task",
+        json_t *uncovered = json_array();
+        for (size_t i = 0; t && i < t->uncovered.n; i++)
+            json_array_append_new(uncovered, json_text(t->uncovered.items[i]));
+        json_array_append_new(all, json_pack("{s:o, s:b, s:o, s:o, s:o, s:s?}", "task",
                                              json_text(t ? t->name : what), "ok", ok, "problems",
                                              texts_json(&r.problems), "notes", texts_json(&r.notes),
-                                             "pytorch", torch->version));
+                                             "uncovered_regimes", uncovered, "pytorch",
+                                             torch->version));
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
@@ -439,6 +443,8 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
         else
             printf("%s: %zu problem%s\n", t ? t->name : what, r.problems.n,
                    r.problems.n == 1 ? "" : "s");
+        for (size_t i = 0; t && ok && i < t->uncovered.n; i++)
+            printf("  regime not covered: %s\n", t->uncovered.items[i]);
     }
     fflush(stdout);
     task_free(t);
@@ -460,8 +466,10 @@ static int run_check(int argc, const char **argv)
             "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
             "workloads; that reference.c compiles as C17 and C++17, stays within its tensors,\n"
             "gives the same truth in any order of units and writes every output element;\n"
-            "that no obviously wrong output would pass; and that \"torch\" computes the same,\n"
-            "by Hone's own reading and by PyTorch on the CPU, if HONE_PYTHON or python3 has it.",
+            "that no obviously wrong output would pass; that \"torch\" computes the same, by\n"
+            "Hone's own reading and by PyTorch on the CPU, if HONE_PYTHON or python3 has it;\n"
+            "and that naive.cu passes on the emulator as a candidate must. It names the regimes\n"
+            "of sizes and addresses that get no smoke workload (docs/regimes.md).",
         .example = "hone task check softmax\nhone task check my_task/",
         .opts = opts,
     };

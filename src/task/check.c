@@ -189,8 +189,6 @@ void task_check(const struct task *t, struct task_check_result *r)
             check_say(&r->notes, t, nowhere, "scalar '%s' has no value here; 1 is assumed",
                       sc->name);
     check_workloads(t, r);
-    for (size_t i = 0; i < t->uncovered.n; i++)
-        check_say(&r->notes, t, nowhere, "regimes not covered: %s", t->uncovered.items[i]);
     if (!t->reference_c || !t->phases.n) {
         check_say(&r->notes, t, nowhere, "no C oracle: its truth needs the PyTorch sidecar");
         return;

@@ -24,8 +24,6 @@ void load_oracle(struct loader *l);
 void load_align(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
-/* Checks what depends on the shape: the generators, flops, bytes, scratch and units. */
-int load_shape_ok(const struct task *t, const struct shape *s, struct err *err);
 
 /* Reads an expression over the task's names, without alignof. */
 bool load_expr(struct loader *l, const struct json_node *n, struct expr **out);

@@ -236,45 +236,6 @@ void load_workloads(struct loader *l)
 
 /* ---- over all workloads ---------------------------------------------------------------------- */
 
-static int verify_sizes(const struct task *t, const struct shape *s, struct err *err)
-{
-    int64_t v = 0;
-    if (t->flops && shape_eval(s, t->flops, err) < 0)
-        return err_prefix(err, "flops");
-    if (t->bytes && (v = shape_eval(s, t->bytes, err)) < 0)
-        return err_prefix(err, "bytes");
-    if (t->bytes && v == 0)
-        return err_set(err, ERR_INPUT, "bytes '%s' is 0, but a kernel moves at least one byte",
-                       expr_text(t->bytes));
-    if (t->scratch && (v = shape_eval(s, t->scratch, err)) < 0)
-        return err_prefix(err, "oracle scratch");
-    if (t->scratch && (uint64_t)v > TASK_MAX_SCRATCH)
-        return err_set(err, ERR_LIMIT, "oracle scratch: %lld doubles, more than the limit of %llu",
-                       (long long)v, (unsigned long long)TASK_MAX_SCRATCH);
-    vec_each (struct task_phase, p, &t->phases) {
-        v = shape_eval(s, p->units, err);
-        if (v < 0)
-            return err_prefix(err, "units of phase '%s'", p->fn);
-        if (v == 0)
-            return err_set(err, ERR_INPUT, "phase '%s' has no units", p->fn);
-    }
-    return 0;
-}
-
-int load_shape_ok(const struct task *t, const struct shape *s, struct err *err)
-{
-    for (size_t i = 0; i < t->tensors.n; i++) {
-        const struct task_tensor *x = &t->tensors.items[i];
-        struct gen_spec spec;
-        struct shape any = *s;
-        uint32_t turns = MAX(x->pick_a.n, 1u) * MAX(x->pick_b.n, 1u);
-        for (any.turn = 0; x->is_input && any.turn < turns; any.turn++)
-            if (shape_init(&any, i, &spec, err) < 0)
-                return -1;
-    }
-    return verify_sizes(t, s, err);
-}
-
 /* Every fixed workload must resolve; a held-out workload must resolve for several draws. */
 void load_verify(struct loader *l)
 {
@@ -286,7 +247,7 @@ void load_verify(struct loader *l)
             struct err err = ERR_INIT;
             struct shape s;
             int rc = shape_resolve(&s, t, w, seed, &a, &err);
-            if (rc == 0 && (rc = load_shape_ok(t, &s, &err)) < 0 && w->role == ROLE_HELDOUT)
+            if (rc == 0 && (rc = shape_verify(&s, &err)) < 0 && w->role == ROLE_HELDOUT)
                 err_prefix(&err, "drawn as %s", shape_text(&s, &a));
             if (rc < 0) {
                 char pointer[64];

@@ -21,7 +21,6 @@
 
 #include "base/rng.h"
 #include "base/util.h"
-#include "task/load.h"
 
 enum {
     MAX_REGIMES = 136,
@@ -440,7 +439,7 @@ static double try_shape(struct builder *b, int64_t *x)
             return -1;
     struct task_workload w = workload_at(b, x, &b->mem);
     struct shape s;
-    if (shape_resolve(&s, b->t, &w, 1, &b->mem, NULL) < 0 || load_shape_ok(b->t, &s, NULL) < 0)
+    if (shape_resolve(&s, b->t, &w, 1, &b->mem, NULL) < 0 || shape_verify(&s, NULL) < 0)
         return -1;
     for (size_t i = 0; i < b->t->tensors.n; i++)
         if (s.elems[i] > TASK_SMOKE_ELEMS)

@@ -205,6 +205,8 @@ uint64_t shape_offset(const struct shape *s, size_t i);
 /* The generator of input i at this shape. Evaluates and checks its expressions. From each list of
  * numbers it takes entry `turn`, modulo the list's length. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
+/* Checks all that depends on the shape: generators, flops, bytes, scratch and units. */
+int shape_verify(const struct shape *s, struct err *err);
 /* "M=256 N=512". */
 const char *shape_text(const struct shape *s, struct arena *a);
 
