@@ -9,8 +9,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* F_LATER: a string that older verdicts lack; it is "" then. */
-enum field_type { F_STR, F_LATER, F_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
+/* F_LATER, F_LATER_F64: a string or a number that older verdicts lack; it is "" or 0 then. */
+enum field_type { F_STR, F_LATER, F_F64, F_LATER_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
     const char *key;
@@ -28,6 +28,11 @@ static const struct field workload_fields[] = {
     FIELD(verdict_workload, shape, F_STR),     FIELD(verdict_workload, ok, F_BOOL),
     FIELD(verdict_workload, max_ratio, F_F64), FIELD(verdict_workload, rms_ratio, F_F64),
     FIELD(verdict_workload, output, F_STR),    FIELD(verdict_workload, note, F_STR),
+    FIELD(verdict_workload, blocks, F_LATER_F64),
+    FIELD(verdict_workload, blocks_ran, F_LATER_F64),
+    FIELD(verdict_workload, blocks_verified, F_LATER_F64),
+    FIELD(verdict_workload, unseen_pct, F_LATER_F64),
+    FIELD(verdict_workload, found_pct, F_LATER_F64),
 };
 
 static const struct field time_fields[] = {
@@ -86,6 +91,7 @@ static json_t *write_field(const struct field *f, const void *base)
     case F_LATER:
         return json_text(*(const char *const *)p);
     case F_F64:
+    case F_LATER_F64:
         return json_from_double(*(const double *)p);
     case F_U64: /* as a string, since JSON integers are signed here */
         return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
@@ -177,6 +183,7 @@ static int read_value(const struct field *f, const json_t *j, void *base, struct
         *(const char **)p = arena_strdup(a, json_string_value(j));
         return 0;
     case F_F64:
+    case F_LATER_F64:
         return json_get_double(j, (double *)p);
     case F_U64:
         return read_u64(j, (uint64_t *)p);
@@ -206,10 +213,12 @@ static int read_fields(const struct field *f, size_t n, const json_t *j, void *b
         return err_set(err, ERR_INPUT, "verdict: %s is not an object", what);
     for (size_t i = 0; i < n; i++) {
         const json_t *x = json_object_get(j, f[i].key);
-        if (!x && f[i].type == F_LATER) {
+        if (!x && f[i].type == F_LATER)
             *(const char **)(void *)((char *)base + f[i].offset) = "";
+        if (!x && f[i].type == F_LATER_F64)
+            *(double *)(void *)((char *)base + f[i].offset) = 0;
+        if (!x && (f[i].type == F_LATER || f[i].type == F_LATER_F64))
             continue;
-        }
         if (!x)
             return err_set(err, ERR_INPUT, "verdict: %s lacks '%s'", what, f[i].key);
         if (read_value(&f[i], x, base, a) < 0)

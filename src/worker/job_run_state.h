@@ -32,7 +32,7 @@ struct kept_call {
     uint32_t k;                 /* index of the call in the result */
     struct job_call call;       /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output */
-    struct piece_vec *pieces;   /* in a sampled call, instead of `out`: for each buffer */
+    struct device_written *written; /* in a sampled call, instead of `out`: for each buffer */
 };
 VEC_DECL(kept_call_vec, struct kept_call);
 

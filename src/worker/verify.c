@@ -145,8 +145,8 @@ static int verify_block_sample(struct verifier *v, const struct kept_call *k, st
     if (!v->oracle)
         return 0;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
-    return verify_elements(v->oracle, c, &k->call, k->pieces, job_run_threads(r), &r->arena,
-                           call->compares, &call->ncompares, err);
+    return verify_elements(v->oracle, c, &k->call, k->written, job_run_threads(r), &r->arena, call,
+                           err);
 }
 
 static int by_case_and_data(const void *pa, const void *pb)
@@ -166,7 +166,7 @@ int verify_kept_calls(struct job_run *r, struct err *err)
     qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
         const struct kept_call *k = &r->kept.items[i];
-        rc = k->pieces ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
+        rc = k->written ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;
             r->res.where_call = k->k;

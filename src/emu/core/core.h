@@ -288,6 +288,8 @@ struct block {
     bool started;
 };
 
+struct cluster_trace;
+
 struct cluster {
     struct block *blocks;
     uint32_t nblocks;
@@ -296,7 +298,9 @@ struct cluster {
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
     struct worker_state *ws; /* state of its host thread */
-    uint64_t stored;         /* bytes stored to global memory, in counted launches */
+    struct cluster_trace *trace; /* sampled calls: notes what the cluster stores; else NULL */
+    uint64_t trace_rng;
+    uint32_t trace_stores; /* stores of warps to outputs so far */
     uint32_t nrunning;       /* warps */
     uint32_t nlive;          /* threads */
     uint32_t rounds_stuck;

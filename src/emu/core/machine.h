@@ -15,6 +15,7 @@
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u /* so many clusters of a sample run even if they take long */
+#define SAMPLE_COST 2e8 /* host work (count_cost) after which a sample of more clusters ends */
 #define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
@@ -237,7 +238,8 @@ struct launch {
     uint64_t seed;
     uint64_t deadline_ns;
     uint64_t max_steps;
-    uint32_t resident; /* clusters one host thread may hold at once */
+    uint32_t most_held; /* clusters that all host threads together may hold at once */
+    uint32_t resident;  /* clusters one host thread may hold at once */
     /* shared between host threads */
     uint32_t next_cluster;  /* atomic */
     struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
@@ -256,17 +258,28 @@ struct launch {
     int gsync_used;                  /* atomic */
     bool turned;                     /* a repeated call: clusters run in another order */
     uint8_t blank;    /* the value of each byte of registers and local memory before a write */
-    uint32_t nsample; /* 0: every cluster runs; else only those in `sample` */
-    uint32_t *sample;
-    uint64_t enough_ns; /* time after which a sample of independent blocks stops growing; 0: none */
-    uint32_t begun;     /* atomic: clusters begun */
-    struct {            /* sampled calls: bytes that each cluster stored; under emu->lock */
-        double sum, squares;
-    } stored;
+    uint32_t nsample; /* 0: the counters are of every cluster; else of the first so many of order */
+    uint32_t *order;  /* the clusters to run, in this order; NULL: 0, 1, 2 ... */
+    bool alone;       /* no block depends on another one: any of them may run without the others */
+    uint32_t nran;    /* clusters that have run */
+    uint32_t nrandom; /* the first so many of them were drawn at random, the others chosen */
+    uint32_t wave_end; /* the wave under way ends before this place of the order */
+    struct cluster_trace *trace; /* sampled calls: what each cluster stored, by its place in order */
+    uint64_t pieces_before; /* pieces of lazy memory that earlier launches filled */
+    double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
     uint64_t diverged;
     struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
     uint64_t waits_again;              /* atomic; see reuse.c */
+};
+
+/* What a cluster of a sampled call stored: how many bytes, and the places of a few elements of
+ * outputs, drawn at random from all that it stored there. */
+enum { TRACE_PLACES = 2 };
+struct cluster_trace {
+    uint64_t bytes;
+    uint64_t addr[TRACE_PLACES]; /* 0: none */
+    uint32_t linear;             /* number of the cluster in the grid */
 };
 
 /* One host thread. */
@@ -282,7 +295,12 @@ struct worker_state {
     uint64_t diverged;
 };
 
+/* Runs the launch and turns its counts into counters. If order is set, it runs the first nsample
+ * clusters of order; fewer if they are alone and take long. */
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
+/* After launch_run: runs clusters order[nran..end) too, without counting. */
+enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
+                                   struct err *err);
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
@@ -309,10 +327,14 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
+    bool verifying;       /* the call's outputs are to be verified: run more blocks than a sample */
+    double verify_left;   /* host work that this call may still spend on them */
     uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
     bool in_part_alone; /* whether the blocks of the last such launch do not depend on each other */
     bool stored_after;  /* whether a later launch stored something */
     double in_part_scale; /* all blocks would store at most this many times what the sample did */
+    uint64_t blocks, blocks_ran; /* of all launches of this call */
+    VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
     double model_ns;
 };
 
@@ -424,6 +446,11 @@ static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t 
 }
 
 struct insn_count *count_alloc(struct launch *l);
+/* Call it before the first cluster of a launch. */
+void count_begin(struct launch *l);
+/* Estimates how long the host took for the counted clusters, in plain warp instructions. The
+ * estimate depends on the counts alone, so it is the same in every run. */
+double count_cost(const struct launch *l);
 /* Adds the host thread's counts to the launch's, and frees them. */
 void count_collect(struct launch *l, struct worker_state *ws);
 /* Turns the collected counts into counters of the device, and a modelled time. */
