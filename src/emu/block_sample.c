@@ -148,7 +148,7 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
  * not on the speed of this machine. */
 #define VERIFY_CLUSTERS 1000u /* enough, if not all can run: 1% of bad blocks are among them */
-#define VERIFY_COST_MOST 6e7 /* heavy kernels: as much as the counted sample took, up to this */
+#define VERIFY_COST_MOST 6e7 /* heavy kernels: half of what the counted sample took, up to this */
 #define DOUBT_COST 4e8       /* for a launch whose sample leaves out a part of an output */
 #define DOUBT_SHARE 0.995    /* the sample should show that all blocks write this share */
 
@@ -322,7 +322,7 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
 {
     struct emu *e = run->emu;
     double each = MAX(run->cost / MAX(run->nran, 1u), 1.0), rest = each * (run->nclusters - run->nran);
-    double most = MAX(e->verify_left, MIN(run->cost, VERIFY_COST_MOST));
+    double most = MAX(e->verify_left, MIN(run->cost / 2, VERIFY_COST_MOST));
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)

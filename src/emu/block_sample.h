@@ -15,7 +15,7 @@
 
 #include "emu/core/machine.h"
 
-#define VERIFY_COST 2.5e6 /* work (count_cost) to verify a call: about 20 ms on two cores */
+#define VERIFY_COST 2e6 /* work (count_cost) to verify a call: about 20 ms on two cores */
 
 /* Whether the code depends on other blocks inside a loop. If each block waits for the one before
  * it, another order of the blocks takes very long. */

@@ -65,8 +65,8 @@ static void draw_line(uint64_t units, uint64_t max, uint64_t seed, struct unit_s
     out->n = (uint32_t)MIN(max, (uint64_t)UNIT_SAMPLE_MAX_RUNS);
     out->run = max / out->n;
     for (uint32_t i = 0; i < out->n; i++) {
-        uint64_t lo = units / out->n * i;
-        out->start[i] = lo + draw(&seed, units / out->n - out->run + 1);
+        uint64_t lo = units * i / out->n, hi = units * (i + 1) / out->n;
+        out->start[i] = lo + draw(&seed, hi - lo - out->run + 1);
     }
     out->start[0] = 0;
     out->start[out->n - 1] = units - out->run;

@@ -15,7 +15,7 @@
 /* The most operations of the task that we run to verify one call: about 0.1 s on two cores. A heavy
  * call, which takes seconds to emulate anyway, gets 1/400 of its operations, up to five times as
  * many. */
-static const double budget_ops = 4e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
+static const double budget_ops = 3e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
 enum { MAX_ELEMS = 2048, MAX_PLACES = 4096, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
 
 /* The units run once with each of these values in all of the scratch. A result that depends on

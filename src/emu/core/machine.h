@@ -15,7 +15,10 @@
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u /* so many clusters of a sample run even if they take long */
-#define SAMPLE_COST 2e8 /* host work (count_cost) after which a sample of more clusters ends */
+/* The host work (count_cost) after which a sample of more clusters ends; and the same for each
+ * nanosecond of the call's limit, which leaves time for a slow or busy host. */
+#define SAMPLE_COST 2e8
+#define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096

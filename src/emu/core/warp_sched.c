@@ -671,9 +671,11 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         /* The first clusters tell how many of the others the budget allows. A limit of time would
          * make the sample depend on how busy this machine is. */
         run_wave(l, nthreads, SAMPLE_LEAST);
-        double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0);
-        l->nsample = (uint32_t)MIN(MAX(SAMPLE_COST / each, (double)SAMPLE_LEAST),
-                                   (double)l->nsample);
+        double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
+        if (l->emu->job->limits.call_ns)
+            most = MIN(most, SAMPLE_COST_PER_NS * (double)l->emu->job->limits.call_ns);
+        l->nsample =
+            (uint32_t)MIN(MAX(most / each, (double)SAMPLE_LEAST), (double)l->nsample);
     }
     run_wave(l, nthreads, l->nsample ? l->nsample : l->nclusters);
     if (l->sanitize)
