@@ -30,13 +30,34 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Whether blocks may wait for each other. If so, only the first blocks of a grid can run alone. */
+/* Whether blocks may wait for each other, or do what others tell them. If so, only the first blocks
+ * of a grid can run alone. An atomic whose result nobody reads tells a block nothing: such a block
+ * runs the same with or without the others. atomics_meet() says whether its results do. */
 static bool may_wait_for_blocks(const struct code *c)
 {
-    for (uint32_t i = 0; i < c->nfuncs; i++)
-        for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++)
-            if (depends_on_blocks(&c->funcs[i], &c->funcs[i].insns[k]))
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        for (uint32_t k = 0; f->decoded && k < f->n; k++) {
+            const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
+            bool silent = f->insns[k].kind == CK_ATOMIC &&
+                          (str_eq(p->op, "red") || !regs_result_is_read(f->src, p));
+            if (!silent && depends_on_blocks(f, &f->insns[k]))
                 return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an output holds results of atomics, or a block read memory that atomics change. Then the
+ * results of a block may depend on the atomics of other blocks. */
+static bool atomics_meet(const struct emu_mem *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const struct alloc *a = m->allocs[i];
+        bool output = a->role == JOB_OUTPUT || a->role == JOB_INOUT;
+        if (a->atomics && (a->loaded || (output && !a->is_global_var)))
+            return true;
+    }
     return false;
 }
 
@@ -149,6 +170,7 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
  * not on the speed of this machine. */
 #define VERIFY_CLUSTERS 1000u /* enough, if not all can run: 1% of bad blocks are among them */
 #define VERIFY_COST_MOST 6e7 /* heavy kernels: half of what the counted sample took, up to this */
+#define WHOLE_COST 2e8       /* if only all blocks together can be verified */
 #define DOUBT_COST 4e8       /* for a launch whose sample leaves out a part of an output */
 #define DOUBT_SHARE 0.995    /* the sample should show that all blocks write this share */
 
@@ -323,19 +345,20 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     struct emu *e = run->emu;
     double each = MAX(run->cost / MAX(run->nran, 1u), 1.0), rest = each * (run->nclusters - run->nran);
     double most = MAX(e->verify_left, MIN(run->cost / 2, VERIFY_COST_MOST));
+    bool whole = !run->alone || atomics_meet(&e->mem);
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
         return RESULT_OK; /* blocks of an earlier launch are missing: nothing can be verified */
     /* The budget is one of work. This limit only ends a block that never ends. */
     run->deadline_ns = limit ? now_ns() + limit : 0;
-    if (rest <= (run->alone ? most : MAX(most, DOUBT_COST / 4)))
+    if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
-    else if (run->alone && most >= each)
+    else if (!whole && most >= each)
         st = run_some(run, (uint32_t)MIN(most / each, (double)VERIFY_CLUSTERS), err);
     e->verify_left = MAX(e->verify_left - each * run->nran, 0);
     run->deadline_ns = limit ? now_ns() + limit : 0;
-    if (st == RESULT_OK && run->alone && run->nran < run->nclusters && rest <= DOUBT_COST &&
+    if (st == RESULT_OK && !whole && run->nran < run->nclusters && rest <= DOUBT_COST &&
         leaves_something_out(run))
         st = run_rest(run, err);
     return st;
@@ -355,7 +378,7 @@ void block_sample_note(struct launch *run)
         return;
     }
     e->ran_in_part++;
-    e->in_part_alone = run->alone;
+    e->in_part_alone = run->alone && !atomics_meet(&e->mem);
     e->in_part_scale = bound_of_sample(run, &s);
 }
 

@@ -48,6 +48,7 @@ struct alloc {
     bool shadowed;            /* may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* what the counted launch read */
+    bool atomics, loaded;     /* in a sampled call: atomics, plain loads touched it */
     const struct insn
         *store; /* sanitizer: of all stores to it in this launch, the last one in the code */
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
@@ -156,6 +157,8 @@ struct reg_plan {
     uint8_t *leader;
     uint32_t regs_live;
 };
+/* Whether another instruction of f may read the register that p writes first. */
+bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p);
 int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
 #define SINK_OFF 0u /* the first 512 bytes of the frame are for `_` */
 #define SINK_PRED_OFF 512u
