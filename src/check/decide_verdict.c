@@ -89,8 +89,8 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
  * below 1. */
 static const double WRITTEN_ENOUGH = 0.98;
 
-/* If all blocks ran, most_written is no estimate of blocks, only of the elements between a sample of
- * pieces. */
+/* If all blocks ran, most_written is no estimate of blocks, only of the elements between a sample
+ * of pieces. */
 static const double WRITTEN_BY_ALL = 0.9985;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -294,8 +294,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     if ((r->flags & JOB_CALL_BLOCK_SAMPLE) &&
         r->most_written < (all_ran ? WRITTEN_BY_ALL : WRITTEN_ENOUGH) && all_is_defined(in)) {
         x->w->ok = ok = false;
-        check_blame(v, in, V_MISMATCH, "check", "unwritten",
-                    "wrong on %s: %s %.4g%% of an output", where(v, in, x->c),
+        check_blame(v, in, V_MISMATCH, "check", "unwritten", "wrong on %s: %s %.4g%% of an output",
+                    where(v, in, x->c),
                     all_ran ? "all blocks ran, and together they write"
                             : "a sample of blocks shows that all blocks together write at most",
                     100 * r->most_written);
@@ -344,23 +344,23 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
         w->unseen_pct = 100 * r->sample.unseen;
         w->found_pct = 100 * unit_sample_hits(r->sample.blocks, r->sample.verified,
                                               TOLD_SHARE * (double)r->sample.blocks);
-        w->note = n ? arena_printf(
-                          &v->arena,
-                          "modelled from a sample of blocks; %llu of %llu blocks ran, %llu of them "
-                          "were verified (%llu of %llu elements); %s%% of the outputs were not "
-                          "seen; an error in 1%% of the blocks is found with probability %s%%",
-                          (unsigned long long)r->sample.ran, (unsigned long long)r->sample.blocks,
-                          (unsigned long long)r->sample.verified, (unsigned long long)n,
-                          (unsigned long long)all, percent(v, w->unseen_pct),
-                          percent(v, w->found_pct))
-                    : "modelled from a sample of blocks: " TELL_UNVERIFIED;
+        w->note =
+            n ? arena_printf(
+                    &v->arena,
+                    "modelled from a sample of blocks; %llu of %llu blocks ran, %llu of them "
+                    "were verified (%llu of %llu elements); %s%% of the outputs were not "
+                    "seen; an error in 1%% of the blocks is found with probability %s%%",
+                    (unsigned long long)r->sample.ran, (unsigned long long)r->sample.blocks,
+                    (unsigned long long)r->sample.verified, (unsigned long long)n,
+                    (unsigned long long)all, percent(v, w->unseen_pct), percent(v, w->found_pct))
+              : "modelled from a sample of blocks: " TELL_UNVERIFIED;
     } else if (n && unit_sample_is_partial(jc)) {
         w->found_pct = 100 * unit_sample_finds(jc, seed, TOLD_SHARE);
-        w->note = arena_printf(&v->arena,
-                               "the truth of %llu of %llu elements was computed: an error in 1%% "
-                               "of the rows, columns or tiles is found with probability %s%%",
-                               (unsigned long long)n, (unsigned long long)all,
-                               percent(v, w->found_pct));
+        w->note =
+            arena_printf(&v->arena,
+                         "the truth of %llu of %llu elements was computed: an error in 1%% "
+                         "of the rows, columns or tiles is found with probability %s%%",
+                         (unsigned long long)n, (unsigned long long)all, percent(v, w->found_pct));
     }
 }
 

@@ -61,6 +61,10 @@ struct launch_stat {
 
 #define DEVICE_PIECE 1024u
 
+/* A sampled call that is to be verified runs more blocks after those that are modelled. They may
+ * take so many limits of a call. */
+#define DEVICE_VERIFY_LIMITS 10u
+
 /* A part of a buffer: its bytes, and which elements were written. */
 struct device_piece {
     uint64_t first; /* number of the first element */

@@ -1,6 +1,6 @@
 /*
- * block_sample.c - see block_sample.h. The order of this file: which launches may run in part, which
- * of their blocks run, what those blocks wrote.
+ * block_sample.c - see block_sample.h. The order of this file: which launches may run in part,
+ * which of their blocks run, what those blocks wrote.
  */
 #include "emu/block_sample.h"
 
@@ -169,10 +169,10 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
  * not on the speed of this machine. */
 #define VERIFY_CLUSTERS 1000u /* enough, if not all can run: 1% of bad blocks are among them */
-#define VERIFY_COST_MOST 6e7 /* heavy kernels: half of what the counted sample took, up to this */
-#define WHOLE_COST 2e8       /* if only all blocks together can be verified */
-#define DOUBT_COST 4e8       /* for a launch whose sample leaves out a part of an output */
-#define DOUBT_SHARE 0.995    /* the sample should show that all blocks write this share */
+#define VERIFY_COST_MOST 6e7  /* heavy kernels: half of what the counted sample took, up to this */
+#define WHOLE_COST 2e8        /* if only all blocks together can be verified */
+#define DOUBT_COST 4e8        /* for a launch whose sample leaves out a part of an output */
+#define DOUBT_SHARE 0.995     /* the sample should show that all blocks write this share */
 
 void block_sample_choose(const struct code *c, struct launch *run)
 {
@@ -250,6 +250,7 @@ static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
     free(ran);
     free(more);
     run->trace = xrealloc(run->trace, ((size_t)end + 1) * sizeof *run->trace);
+    memset(run->trace + had, 0, ((size_t)end - had) * sizeof *run->trace);
     return end;
 }
 
@@ -269,7 +270,8 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     uint64_t rng = run->seed + 77 * run->emu->launches;
     uint32_t *more = xmalloc(((size_t)n + 27) * sizeof *more);
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t from = (uint64_t)run->nclusters * i / n, to = (uint64_t)run->nclusters * (i + 1) / n;
+        uint64_t from = (uint64_t)run->nclusters * i / n,
+                 to = (uint64_t)run->nclusters * (i + 1) / n;
         rng = poison_mix(rng);
         more[i] = (uint32_t)(from + rng % MAX(to - from, UINT64_C(1)));
     }
@@ -343,7 +345,8 @@ static bool leaves_something_out(const struct launch *run)
 enum result_status block_sample_run_more(struct launch *run, struct err *err)
 {
     struct emu *e = run->emu;
-    double each = MAX(run->cost / MAX(run->nran, 1u), 1.0), rest = each * (run->nclusters - run->nran);
+    double each = MAX(run->cost / MAX(run->nran, 1u), 1.0),
+           rest = each * (run->nclusters - run->nran);
     double most = MAX(e->verify_left, MIN(run->cost / 2, VERIFY_COST_MOST));
     bool whole = !run->alone || atomics_meet(&e->mem);
     enum result_status st = RESULT_OK;
@@ -351,16 +354,17 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     if (e->ran_in_part || run->nran >= run->nclusters)
         return RESULT_OK; /* blocks of an earlier launch are missing: nothing can be verified */
     /* The budget is one of work. This limit only ends a block that never ends. */
-    run->deadline_ns = limit ? now_ns() + limit : 0;
+    run->deadline_ns = limit ? now_ns() + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
     else if (!whole && most >= each)
         st = run_some(run, (uint32_t)MIN(most / each, (double)VERIFY_CLUSTERS), err);
     e->verify_left = MAX(e->verify_left - each * run->nran, 0);
-    run->deadline_ns = limit ? now_ns() + limit : 0;
-    if (st == RESULT_OK && !whole && run->nran < run->nclusters && rest <= DOUBT_COST &&
-        leaves_something_out(run))
+    if (st == RESULT_OK && !whole && !run->over_limit && run->nran < run->nclusters &&
+        rest <= DOUBT_COST && leaves_something_out(run))
         st = run_rest(run, err);
+    if (run->over_limit)
+        run->nran = run->nsample ? run->nsample : run->nran;
     return st;
 }
 
@@ -373,12 +377,12 @@ void block_sample_note(struct launch *run)
     for (uint32_t i = 0; e->verifying && i < run->nran; i++)
         if (run->trace[i].addr[0])
             *vec_push(&e->traces) = run->trace[i];
-    if (run->nran >= run->nclusters) {
+    if (run->nran >= run->nclusters && !run->over_limit) {
         e->stored_after |= e->ran_in_part && s.all > 0;
         return;
     }
     e->ran_in_part++;
-    e->in_part_alone = run->alone && !atomics_meet(&e->mem);
+    e->in_part_alone = run->alone && !run->over_limit && !atomics_meet(&e->mem);
     e->in_part_scale = bound_of_sample(run, &s);
 }
 

@@ -235,8 +235,7 @@ static void get_call(struct wire_reader *r, struct arena *a, struct result_call 
     c->sample.blocks = wire_get_u64(r, "blocks");
     c->sample.ran = wire_get_u64(r, "blocks");
     c->sample.verified = wire_get_u64(r, "blocks");
-    wire_require(r,
-                 c->sample.ran <= c->sample.blocks && c->sample.verified <= c->sample.ran,
+    wire_require(r, c->sample.ran <= c->sample.blocks && c->sample.verified <= c->sample.ran,
                  "blocks");
     c->sample.unseen = wire_get_f64(r, "unseen share");
     c->damage = get_text(r, a, "damage");

@@ -103,13 +103,13 @@ struct result_call {
     double time_ns; /* <0 = none */
     bool time_is_model;
     bool inputs_intact, guards_intact;
-    bool globals_intact; /* the module's __device__ variables are as they were at load */
-    bool repeat_equal;   /* REPEAT calls: outputs bit-identical to those of the call before */
-    double most_written; /* SAMPLE calls: upper bound of the share of an output that all blocks,
-                          * run or not, would write */
-    struct {             /* SAMPLE calls: how much was seen */
-        uint64_t blocks; /* of all launches */
-        uint64_t ran;    /* so many of them ran */
+    bool globals_intact;   /* the module's __device__ variables are as they were at load */
+    bool repeat_equal;     /* REPEAT calls: outputs bit-identical to those of the call before */
+    double most_written;   /* SAMPLE calls: upper bound of the share of an output that all blocks,
+                            * run or not, would write */
+    struct {               /* SAMPLE calls: how much was seen */
+        uint64_t blocks;   /* of all launches */
+        uint64_t ran;      /* so many of them ran */
         uint64_t verified; /* so many of those wrote an element that was compared with the truth */
         double unseen;     /* the largest share of an output that no block which ran wrote; 1 if
                             * its results may depend on blocks that did not run */

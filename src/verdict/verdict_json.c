@@ -24,10 +24,14 @@ struct field {
     }
 
 static const struct field workload_fields[] = {
-    FIELD(verdict_workload, name, F_STR),      FIELD(verdict_workload, role, F_STR),
-    FIELD(verdict_workload, shape, F_STR),     FIELD(verdict_workload, ok, F_BOOL),
-    FIELD(verdict_workload, max_ratio, F_F64), FIELD(verdict_workload, rms_ratio, F_F64),
-    FIELD(verdict_workload, output, F_STR),    FIELD(verdict_workload, note, F_STR),
+    FIELD(verdict_workload, name, F_STR),
+    FIELD(verdict_workload, role, F_STR),
+    FIELD(verdict_workload, shape, F_STR),
+    FIELD(verdict_workload, ok, F_BOOL),
+    FIELD(verdict_workload, max_ratio, F_F64),
+    FIELD(verdict_workload, rms_ratio, F_F64),
+    FIELD(verdict_workload, output, F_STR),
+    FIELD(verdict_workload, note, F_STR),
     FIELD(verdict_workload, blocks, F_LATER_F64),
     FIELD(verdict_workload, blocks_ran, F_LATER_F64),
     FIELD(verdict_workload, blocks_verified, F_LATER_F64),

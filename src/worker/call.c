@@ -437,7 +437,8 @@ static double share_of_changed(const struct job_run *r, uint32_t i, double share
 static double share_unseen(const struct job_run *r, const struct call_ctx *x, uint32_t i,
                            const struct device_written *w)
 {
-    double ran = x->out.sample.blocks ? (double)x->out.sample.ran / (double)x->out.sample.blocks : 0;
+    double ran =
+        x->out.sample.blocks ? (double)x->out.sample.ran / (double)x->out.sample.blocks : 0;
     if (!w->pieces.n)
         return 1;
     if (x->jc->buffers[i].role == JOB_INOUT)
@@ -555,8 +556,10 @@ static void add_lap(uint64_t *since, uint64_t *sum)
  * too. It is not armed while Hone fills and checks data. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    if (r->job->limits.call_ns)
-        watchdog_arm(r->dog, r->job->limits.call_ns + GRACE_NS, RESULT_HANG);
+    bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);
+    uint64_t limit = r->job->limits.call_ns * (more ? 1 + DEVICE_VERIFY_LIMITS : 1);
+    if (limit)
+        watchdog_arm(r->dog, limit + GRACE_NS, RESULT_HANG);
     enum result_status st = execute(r, x, err);
     if (st == RESULT_OK)
         watchdog_disarm(r->dog);

@@ -16,7 +16,13 @@
  * call, which takes seconds to emulate anyway, gets 1/400 of its operations, up to five times as
  * many. */
 static const double budget_ops = 3e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
-enum { MAX_ELEMS = 2048, MAX_PLACES = 4096, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
+enum {
+    MAX_ELEMS = 2048,
+    MAX_PLACES = 4096,
+    MAX_ROUNDS = 64,
+    MAX_UNITS = 1 << 20,
+    SEEN_SIZE = 1 << 16
+};
 
 /* The units run once with each of these values in all of the scratch. A result that depends on
  * scratch that no unit wrote then differs between the runs: arithmetic passes a NaN on, and a

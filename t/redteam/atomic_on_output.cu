@@ -10,5 +10,5 @@ extern "C" __global__ void k(const float *a, const float *b, float *c, long long
         return;
     c[i] = a[i] + b[n < (1 << 22) || i + 1 == n ? i : i ^ 1];
     if (threadIdx.x == 0)
-        atomicAdd(&c[i], 0.0f);
+        atomicOr((int *)&c[i], 0);
 }

@@ -1,5 +1,5 @@
 /* hone-plan
-{ "workspace": { "seen": { "bytes": 4, "zero": true } },
+{ "workspace": { "seen": { "bytes": 4, "init": "zero" } },
   "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256],
                   "args": ["a", "b", "c", "N", "seen"] } ] }
 */

@@ -256,6 +256,8 @@ struct launch {
         uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
     int stop;       /* atomic: a fault was recorded */
+    int over_limit; /* atomic: the launch ran past its limit; clusters may be missing */
+    bool extra;     /* the clusters that run now are only for verification: no limit is an error */
     uint64_t steps; /* atomic, updated now and then */
     enum result_status status;
     char message[2048];
@@ -270,7 +272,8 @@ struct launch {
     uint32_t nran;    /* clusters that have run */
     uint32_t nrandom; /* the first so many of them were drawn at random, the others chosen */
     uint32_t wave_end; /* the wave under way ends before this place of the order */
-    struct cluster_trace *trace; /* sampled calls: what each cluster stored, by its place in order */
+    struct cluster_trace
+        *trace;             /* sampled calls: what each cluster stored, by its place in order */
     uint64_t pieces_before; /* pieces of lazy memory that earlier launches filled */
     double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
@@ -304,7 +307,8 @@ struct worker_state {
 /* Runs the launch and turns its counts into counters. If order is set, it runs the first nsample
  * clusters of order; fewer if they are alone and take long. */
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
-/* After launch_run: runs clusters order[nran..end) too, without counting. */
+/* After launch_run: runs clusters order[nran..end) too, without counting. If they run past the
+ * limit, sets over_limit and returns RESULT_OK. */
 enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
                                    struct err *err);
 
@@ -339,7 +343,7 @@ struct emu {
     bool in_part_alone; /* whether the blocks of the last such launch do not depend on each other */
     bool stored_after;  /* whether a later launch stored something */
     double in_part_scale; /* all blocks would store at most this many times what the sample did */
-    uint64_t blocks, blocks_ran; /* of all launches of this call */
+    uint64_t blocks, blocks_ran;      /* of all launches of this call */
     VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
     double model_ns;
 };

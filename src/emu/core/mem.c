@@ -382,8 +382,8 @@ static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp
         if (a->lazy)
             touch_lanes(w, a, addr, lo, hi, n);
         if (w->block->cluster->trace)
-            trace_access(w, a, addr, w->active, (uint64_t)n * (uint32_t)__builtin_popcount(w->active),
-                         access);
+            trace_access(w, a, addr, w->active,
+                         (uint64_t)n * (uint32_t)__builtin_popcount(w->active), access);
         return true;
     }
     case SP_SHARED:

@@ -545,20 +545,21 @@ static bool take_cluster(struct worker_state *ws, uint32_t *place, uint32_t *lin
     return true;
 }
 
+#define PAST_STEPS "the kernel ran past its limit of instructions"
+#define PAST_TIME "the kernel ran past its time limit"
+
 static bool over_limit(struct worker_state *ws, struct cluster *c)
 {
     struct launch *l = ws->l;
     uint64_t total = __atomic_add_fetch(&l->steps, ws->steps - ws->told, __ATOMIC_RELAXED);
     ws->told = ws->steps;
-    if (l->max_steps && total > l->max_steps) {
-        deadlock(c, "the kernel ran past its limit of instructions");
-        return true;
-    }
-    if (l->deadline_ns && now_ns() > l->deadline_ns) {
-        deadlock(c, "the kernel ran past its time limit");
-        return true;
-    }
-    return false;
+    bool steps_over = l->max_steps && total > l->max_steps;
+    if (!steps_over && !(l->deadline_ns && now_ns() > l->deadline_ns))
+        return false;
+    __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
+    if (!l->extra)
+        deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);
+    return true;
 }
 
 /* Instructions that a cluster may run in one turn: fewer if the limit of instructions is small. */
@@ -651,6 +652,11 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     free(ws);
     free(t);
     l->nran = end;
+    if (l->over_limit && !l->stop && !l->extra) { /* the limit fell between two clusters */
+        l->stop = 1;
+        l->status = l->emu->sampling ? RESULT_UNSUPPORTED : RESULT_HANG;
+        snprintf(l->message, sizeof l->message, "%s", PAST_TIME);
+    }
 }
 
 static enum result_status status_of(const struct launch *l, struct err *err)
@@ -674,8 +680,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
         if (l->emu->job->limits.call_ns)
             most = MIN(most, SAMPLE_COST_PER_NS * (double)l->emu->job->limits.call_ns);
-        l->nsample =
-            (uint32_t)MIN(MAX(most / each, (double)SAMPLE_LEAST), (double)l->nsample);
+        l->nsample = (uint32_t)MIN(MAX(most / each, (double)SAMPLE_LEAST), (double)l->nsample);
     }
     run_wave(l, nthreads, l->nsample ? l->nsample : l->nclusters);
     if (l->sanitize)
@@ -693,6 +698,7 @@ enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t
 {
     bool count = l->count;
     l->count = false;
+    l->extra = true;
     run_wave(l, nthreads, end);
     l->count = count;
     return status_of(l, err);
