@@ -680,6 +680,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
         if (l->emu->job->limits.call_ns)
             most = MIN(most, SAMPLE_COST_PER_NS * (double)l->emu->job->limits.call_ns);
+        if (l->max_steps)
+            most = MIN(most, (double)l->max_steps / 4);
         l->nsample = (uint32_t)MIN(MAX(most / each, (double)SAMPLE_LEAST), (double)l->nsample);
     }
     run_wave(l, nthreads, l->nsample ? l->nsample : l->nclusters);
