@@ -312,7 +312,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     "the output was not verified, since blocks that were not run may contribute to it"
 
 /* The share of blocks or rows for which verdicts tell the probability to find an error. */
-static const double TOLD_SHARE = 0.01;
+static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999; /* of a sample, in percent */
 
 /* "12.3" or "99.999": never rounded up to 100. */
 static const char *percent(struct verdict *v, double pct)
@@ -344,6 +344,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
         w->unseen_pct = 100 * r->sample.unseen;
         w->found_pct = 100 * unit_sample_hits(r->sample.blocks, r->sample.verified,
                                               TOLD_SHARE * (double)r->sample.blocks);
+        if (r->sample.verified < r->sample.blocks)
+            w->found_pct = MIN(w->found_pct, NEVER_CERTAIN);
         w->note =
             n ? arena_printf(
                     &v->arena,
@@ -355,7 +357,7 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
                     (unsigned long long)all, percent(v, w->unseen_pct), percent(v, w->found_pct))
               : "modelled from a sample of blocks: " TELL_UNVERIFIED;
     } else if (n && unit_sample_is_partial(jc)) {
-        w->found_pct = 100 * unit_sample_finds(jc, seed, TOLD_SHARE);
+        w->found_pct = MIN(100 * unit_sample_finds(jc, seed, TOLD_SHARE), NEVER_CERTAIN);
         w->note =
             arena_printf(&v->arena,
                          "the truth of %llu of %llu elements was computed: an error in 1%% "

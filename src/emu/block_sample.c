@@ -164,7 +164,7 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
  *    allows: all of them, or else one from each part of the grid, and those at its edges. If
  *    blocks depend on each other, only all of them will do.
  * 3. If the clusters that ran seem to leave out a part of an output, the estimate alone proves
- *    little. Then all clusters run, if a larger budget allows it.
+ *    little. Then all clusters run, or as many as a larger budget allows.
  *
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
  * not on the speed of this machine. */
@@ -267,7 +267,7 @@ static enum result_status run_rest(struct launch *run, struct err *err)
 /* Runs n more clusters, each drawn from its own part of the grid, and those at the edges. */
 static enum result_status run_some(struct launch *run, uint32_t n, struct err *err)
 {
-    uint64_t rng = run->seed + 77 * run->emu->launches;
+    uint64_t rng = run->seed + 77 * run->emu->launches + run->nran;
     uint32_t *more = xmalloc(((size_t)n + 27) * sizeof *more);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t from = (uint64_t)run->nclusters * i / n,
@@ -277,12 +277,12 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     }
     uint32_t end = append_clusters(run, more, n);
     enum result_status st = launch_run_more(run, run->emu->nthreads, end, err);
-    run->nrandom = end;
-    if (st != RESULT_OK)
+    if (run->chosen_end || st != RESULT_OK)
         return st;
+    run->chosen = end;
     more = xmalloc(27 * sizeof *more);
-    end = append_clusters(run, more, clusters_at_edges(run, &rng, more));
-    return launch_run_more(run, run->emu->nthreads, end, err);
+    run->chosen_end = append_clusters(run, more, clusters_at_edges(run, &rng, more));
+    return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
 /* Statistics of the clusters that were drawn at random; `all` is the sum over all that ran. */
@@ -292,14 +292,18 @@ struct stored {
 
 static struct stored stored_by(const struct launch *run)
 {
-    struct stored s = {.n = MAX(run->nrandom, 1u)};
+    struct stored s = {0};
     for (uint32_t i = 0; i < run->nran; i++) {
         double x = (double)run->trace[i].bytes;
         s.all += x;
-        s.idle += i < run->nrandom && x == 0;
-        s.sum += i < run->nrandom ? x : 0;
-        s.squares += i < run->nrandom ? x * x : 0;
+        if (i >= run->chosen && i < run->chosen_end)
+            continue;
+        s.n++;
+        s.idle += x == 0;
+        s.sum += x;
+        s.squares += x * x;
     }
+    s.n = MAX(s.n, 1);
     return s;
 }
 
@@ -321,24 +325,24 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Whether the clusters that ran seem to leave out a part of an output. If the output is updated in
- * place, elements may keep their values; then only clusters that store nothing show it. */
+/* Whether the clusters that ran seem to leave out a part of an output. If the outputs are updated
+ * in place, elements may keep their values; then only clusters that store nothing show it. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
     struct stored s = stored_by(run);
-    if (s.idle > (1 - DOUBT_SHARE) * s.n)
-        return true;
     double scale = scale_of_sample(run, &s);
+    bool any = false;
     for (size_t i = 0; i < m->n; i++) {
         const struct alloc *a = m->allocs[i];
         if (a->role != JOB_OUTPUT || !a->lazy)
             continue;
         struct share share = draw_pieces(a, run->seed, 0, NULL);
+        any |= share.mean > 0;
         if (share.mean > 0 && share.most * scale < DOUBT_SHARE)
             return true;
     }
-    return false;
+    return !any && s.idle > (1 - DOUBT_SHARE) * s.n;
 }
 
 /* Steps 2 and 3. */
@@ -361,8 +365,9 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
         st = run_some(run, (uint32_t)MIN(most / each, (double)VERIFY_CLUSTERS), err);
     e->verify_left = MAX(e->verify_left - each * run->nran, 0);
     if (st == RESULT_OK && !whole && !run->over_limit && run->nran < run->nclusters &&
-        rest <= DOUBT_COST && leaves_something_out(run))
-        st = run_rest(run, err);
+        leaves_something_out(run))
+        st = rest <= DOUBT_COST ? run_rest(run, err)
+                                : run_some(run, (uint32_t)(DOUBT_COST / each), err);
     if (run->over_limit)
         run->nran = run->nsample ? run->nsample : run->nran;
     return st;

@@ -470,7 +470,6 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_run(&run, e->nthreads, err);
-    run.nrandom = run.nran;
     if (st == RESULT_OK && e->sampling && e->verifying)
         st = block_sample_run_more(&run, err);
     if (e->sampling)

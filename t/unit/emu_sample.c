@@ -66,8 +66,8 @@ static void begin_with(struct sample *s, bool in_place, uint32_t flags)
     *s = (struct sample){0};
     emu_run_open(&s->r, false);
     s->r.job.nthreads = 2;
-    s->r.d->ops->begin_call(s->r.d, &(struct job_call){.flags = JOB_CALL_TIMED | flags |
-                                                                JOB_CALL_BLOCK_SAMPLE});
+    s->r.d->ops->begin_call(
+        s->r.d, &(struct job_call){.flags = JOB_CALL_TIMED | flags | JOB_CALL_BLOCK_SAMPLE});
     s->x = allocate(s, in_place ? JOB_INOUT : JOB_INPUT, 4);
     s->y = in_place ? s->x : allocate(s, JOB_OUTPUT, 12);
 }

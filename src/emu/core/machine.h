@@ -270,8 +270,8 @@ struct launch {
     uint32_t *order;  /* the clusters to run, in this order; NULL: 0, 1, 2 ... */
     bool alone;       /* no block depends on another one: any of them may run without the others */
     uint32_t nran;    /* clusters that have run */
-    uint32_t nrandom; /* the first so many of them were drawn at random, the others chosen */
-    uint32_t wave_end; /* the wave under way ends before this place of the order */
+    uint32_t chosen, chosen_end; /* these places of the order were chosen, the others drawn */
+    uint32_t wave_end;           /* the wave under way ends before this place of the order */
     struct cluster_trace
         *trace;             /* sampled calls: what each cluster stored, by its place in order */
     uint64_t pieces_before; /* pieces of lazy memory that earlier launches filled */
