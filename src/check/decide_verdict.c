@@ -91,6 +91,10 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
  * below 1. */
 static const double WRITTEN_ENOUGH = 0.98;
 
+/* If all blocks ran, most_written is no estimate of blocks, only of the elements between a sample
+ * of pieces. */
+static const double WRITTEN_BY_ALL = 0.9985;
+
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
     const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
@@ -334,14 +338,15 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
                     "the same input gave two different results on %s: a race or uninitialised data",
                     where(v, in, x->c));
     bool ok = true;
-    if ((r->flags & JOB_CALL_BLOCK_SAMPLE) && r->most_written < WRITTEN_ENOUGH &&
-        all_is_defined(in)) {
+    bool all_ran = r->sample.ran == r->sample.blocks && r->sample.blocks;
+    if ((r->flags & JOB_CALL_BLOCK_SAMPLE) &&
+        r->most_written < (all_ran ? WRITTEN_BY_ALL : WRITTEN_ENOUGH) && all_is_defined(in)) {
         x->w->ok = ok = false;
-        check_blame(
-            v, in, V_MISMATCH, "check", "unwritten",
-            "wrong on %s: a sample of blocks shows that all blocks together write %.3g%% of "
-            "an output",
-            where(v, in, x->c), 100 * r->most_written);
+        check_blame(v, in, V_MISMATCH, "check", "unwritten", "wrong on %s: %s %.4g%% of an output",
+                    where(v, in, x->c),
+                    all_ran ? "all blocks ran, and together they write"
+                            : "a sample of blocks shows that all blocks together write at most",
+                    100 * r->most_written);
     }
     for (uint32_t i = 0; i < r->ncompares; i++)
         ok = check_compare(v, x, &r->compares[i]) && ok;
@@ -354,18 +359,59 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* For a call in which only a sample of blocks ran: says how much of its results was verified. */
-static const char *tell_sample(struct verdict *v, const struct result_call *r)
+/* The share of blocks or rows for which verdicts tell the probability to find an error. */
+static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999; /* of a sample, in percent */
+
+/* "12.3" or "99.999": never rounded up to 100. */
+static const char *percent(struct verdict *v, double pct)
 {
-    uint64_t n = 0;
+    for (int digits = 0; digits < 6; digits++) {
+        double cut = floor(pct * pow(10, digits)) / pow(10, digits);
+        if (cut >= 0.995 * pct && (pct == 100 || cut < 100))
+            return arena_printf(&v->arena, "%.*f", digits, cut);
+    }
+    return arena_printf(&v->arena, "%.2g", pct);
+}
+
+/* Notes how much of the results of a call was compared with the truth, if not all of them, and how
+ * likely it is that an error in 1% of the blocks, or of the rows, was seen. */
+static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
+                      const struct result_call *r, uint64_t seed)
+{
+    uint64_t n = 0, all = 0;
     for (uint32_t i = 0; i < r->ncompares; i++)
         n += r->compares[i].n;
-    if (n)
-        return arena_printf(&v->arena,
-                            "modelled from a sample of blocks: %llu elements they wrote were "
-                            "verified",
-                            (unsigned long long)n);
-    return "modelled from a sample of blocks: " TELL_UNVERIFIED;
+    for (uint32_t i = 0; i < jc->nbuffers; i++)
+        all += jc->buffers[i].role == JOB_OUTPUT || jc->buffers[i].role == JOB_INOUT
+                   ? jc->buffers[i].elems
+                   : 0;
+    if (r->flags & JOB_CALL_BLOCK_SAMPLE) {
+        w->blocks = (double)r->sample.blocks;
+        w->blocks_ran = (double)r->sample.ran;
+        w->blocks_verified = (double)r->sample.verified;
+        w->unseen_pct = 100 * r->sample.unseen;
+        w->found_pct = 100 * unit_sample_hits(r->sample.blocks, r->sample.verified,
+                                              TOLD_SHARE * (double)r->sample.blocks);
+        if (r->sample.verified < r->sample.blocks)
+            w->found_pct = MIN(w->found_pct, NEVER_CERTAIN);
+        w->note =
+            n ? arena_printf(
+                    &v->arena,
+                    "modelled from a sample of blocks; %llu of %llu blocks ran, %llu of them "
+                    "were verified (%llu of %llu elements); %s%% of the outputs were not "
+                    "seen; an error in 1%% of the blocks is found with probability %s%%",
+                    (unsigned long long)r->sample.ran, (unsigned long long)r->sample.blocks,
+                    (unsigned long long)r->sample.verified, (unsigned long long)n,
+                    (unsigned long long)all, percent(v, w->unseen_pct), percent(v, w->found_pct))
+              : "modelled from a sample of blocks: " TELL_UNVERIFIED;
+    } else if (n && unit_sample_is_partial(jc)) {
+        w->found_pct = MIN(100 * unit_sample_finds(jc, seed, TOLD_SHARE), NEVER_CERTAIN);
+        w->note =
+            arena_printf(&v->arena,
+                         "the truth of %llu of %llu elements was computed: an error in 1%% "
+                         "of the rows, columns or tiles is found with probability %s%%",
+                         (unsigned long long)n, (unsigned long long)all, percent(v, w->found_pct));
+    }
 }
 
 /* Notes how much of the workload's output the call compared with the truth. An oracle may leave
@@ -406,8 +452,7 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != in->program)
             continue;
-        if (rc->calls[k].flags & JOB_CALL_BLOCK_SAMPLE)
-            w->note = tell_sample(v, &rc->calls[k]);
+        note_seen(v, w, jc, &rc->calls[k], in->job->seed);
         note_verified(w, jc, &rc->calls[k]);
         x.k = k;
         x.r = &rc->calls[k];

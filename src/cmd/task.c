@@ -428,11 +428,11 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
         json_t *uncovered = json_array();
         for (size_t i = 0; t && i < t->uncovered.n; i++)
             json_array_append_new(uncovered, json_text(t->uncovered.items[i]));
-        json_array_append_new(all, json_pack("{s:o, s:b, s:o, s:o, s:o, s:s?}", "task",
-                                             json_text(t ? t->name : what), "ok", ok, "problems",
-                                             texts_json(&r.problems), "notes", texts_json(&r.notes),
-                                             "uncovered_regimes", uncovered, "pytorch",
-                                             torch->version));
+        json_array_append_new(all,
+                              json_pack("{s:o, s:b, s:o, s:o, s:o, s:s?}", "task",
+                                        json_text(t ? t->name : what), "ok", ok, "problems",
+                                        texts_json(&r.problems), "notes", texts_json(&r.notes),
+                                        "uncovered_regimes", uncovered, "pytorch", torch->version));
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)

@@ -61,6 +61,10 @@ struct launch_stat {
 
 #define DEVICE_PIECE 1024u
 
+/* A sampled call that is to be verified runs more blocks after those that are modelled. They may
+ * take so many limits of a call. */
+#define DEVICE_VERIFY_LIMITS 10u
+
 /* A part of a buffer: its bytes, and which elements were written. */
 struct device_piece {
     uint64_t first; /* number of the first element */
@@ -70,6 +74,22 @@ struct device_piece {
 };
 
 VEC_DECL(piece_vec, struct device_piece);
+
+/* An element that a block of a sampled call wrote. Blocks are numbered as they ran. */
+struct device_place {
+    uint64_t elem;
+    uint32_t block;
+};
+VEC_DECL(place_vec, struct device_place);
+
+/* What a sampled call wrote to one buffer. */
+struct device_written {
+    struct piece_vec pieces; /* some of the pieces that were written, in order */
+    struct place_vec places; /* elements in these pieces, of as many blocks as possible */
+    double seen;             /* share of the buffer that the blocks which ran wrote */
+    double most;             /* upper bound on the share that all blocks write; may be infinite */
+};
+
 VEC_DECL(finding_vec, struct result_finding);
 VEC_DECL(counter_vec, struct result_counter);
 
@@ -141,12 +161,14 @@ struct device_ops {
 
     /* ---- optional: NULL if the device cannot do it ---- */
 
-    /* After a JOB_CALL_BLOCK_SAMPLE call: returns pieces of the buffer at addr that the call wrote
-     * to, drawn at random, at most `max`. *share is an upper bound on the share of the buffer that
-     * all blocks would write; it may be infinite. Returns no pieces if blocks that did not run
-     * could have changed them. */
+    /* After a JOB_CALL_BLOCK_SAMPLE call: says what it wrote to the buffer at addr, with at most
+     * `max` pieces. If the call is to be verified (JOB_CALL_VERIFY), the pieces hold a place of
+     * each block that ran, as far as `max` allows. Returns no pieces if blocks that did not run
+     * could have changed them. The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
-                   struct piece_vec *out, double *share, struct err *err);
+                   struct device_written *out, struct err *err);
+    /* After such a call: how many blocks its launches have, and how many of them ran. */
+    void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
     /* The truth on the device. truth_open loads the oracle, after every candidate module is
      * unloaded. truth_compute regenerates a call's inputs and runs the phases, on a sample of units

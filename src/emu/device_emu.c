@@ -4,15 +4,13 @@
  * launch() runs a launch to its end. So sync() has nothing to wait for, and only looks for
  * unwritten outputs. Limits, seed, number of threads and the emulated GPU come from the job.
  */
-#include <math.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "emu/block_sample.h"
 #include "emu/core/mem.h"
 #include "job/gen.h"
 #include "job/poison.h"
-
-_Static_assert(DEVICE_PIECE == LAZY_PIECE, "op_written() returns pieces of lazy memory");
 
 struct device_module {
     struct code *code;
@@ -282,7 +280,11 @@ static void op_unload(struct device *d, struct device_module *m)
 static int op_globals_intact(struct device *d, struct device_module *m, bool *ok,
                              const char **which, struct err *err)
 {
-    (void)d;
+    const struct emu *e = emu_of(d);
+    /* If blocks are missing, the one that puts a counter back may be among them. */
+    *ok = true;
+    if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
+        return 0;
     return code_globals_intact(m->code, ok, which, err);
 }
 
@@ -415,119 +417,6 @@ static void access_sizes(const struct code *c, struct launch *run)
     run->gmem_shift = gmem == 1 ? 0 : gmem == 2 ? 1 : 2;
 }
 
-/* Whether the instruction may depend on other blocks: it may wait for them, or add to their
- * results. */
-static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
-{
-    const struct ptx_insn *p = &f->src->insns.items[in->src];
-    switch (in->kind) {
-    case CK_ATOMIC:
-        return mem_space(p) != SP_SHARED && mem_space(p) != SP_SHARED_CLUSTER;
-    case CK_LD_GLOBAL:
-        return in->sub[2] & MEM_STRONG;
-    case CK_ASYNC_COPY:
-        return ptx_has(p, "reduce");
-    default:
-        return false;
-    }
-}
-
-/* Whether blocks may wait for each other. If so, only the first blocks of a grid can run alone. */
-static bool may_wait_for_blocks(const struct code *c)
-{
-    for (uint32_t i = 0; i < c->nfuncs; i++)
-        for (uint32_t k = 0; c->funcs[i].decoded && k < c->funcs[i].n; k++)
-            if (depends_on_blocks(&c->funcs[i], &c->funcs[i].insns[k]))
-                return true;
-    return false;
-}
-
-/* Whether the code depends on other blocks inside a loop, or inside a function (a loop may call
- * it). If each block waits for the one before it, another order of the blocks takes very long. */
-static bool polls_blocks(const struct code *c)
-{
-    for (uint32_t i = 0; i < c->nfuncs; i++) {
-        const struct code_func *f = &c->funcs[i];
-        if (!f->decoded)
-            continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this may be in a loop */
-        for (uint32_t k = f->n; k-- > 0;) {
-            const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
-            if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* this also includes code before the loop, which is safe */
-            if (k < loop && depends_on_blocks(f, &f->insns[k]))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Chooses the clusters of a sampled launch.
- *
- * If blocks do not depend on each other, we split the grid into equal parts and draw one cluster
- * from each, so that a block cannot know whether it is in the sample. The drawn clusters run in
- * random order, so that the first few of them are a sample too. That matters if blocks run long
- * (persistent blocks of a large problem): once a quarter of the time limit has passed, no more
- * clusters begin. If blocks may wait for earlier blocks, the sample is the first clusters of the
- * grid.
- *
- * If blocks depend on each other in a loop and all fit on the GPU, they may divide the work among
- * themselves at run time. A sample of them would do all the work, so all blocks run. */
-static void choose_sample(const struct code *c, struct launch *run)
-{
-    if (run->cooperative || (polls_blocks(c) && run->nclusters <= 2 * run->sms))
-        return;
-    bool few = run->nclusters <= 2 * SAMPLE_CLUSTERS, alone = !may_wait_for_blocks(c);
-    if (few && !alone)
-        return;
-    run->nsample = few ? run->nclusters : SAMPLE_CLUSTERS;
-    run->sample = xcalloc(run->nsample, sizeof *run->sample);
-    uint64_t n = run->nclusters, rng = run->seed + run->emu->launches;
-    for (uint32_t i = 0; i < run->nsample; i++) {
-        uint64_t from = n * i / run->nsample, to = n * (i + 1) / run->nsample;
-        rng = poison_mix(rng);
-        run->sample[i] = alone ? (uint32_t)(from + rng % (to - from)) : i;
-    }
-    for (uint32_t i = run->nsample; alone && i > 1; i--) {
-        rng = poison_mix(rng);
-        uint32_t j = (uint32_t)(rng % i), t = run->sample[j];
-        run->sample[j] = run->sample[i - 1];
-        run->sample[i - 1] = t;
-    }
-    uint64_t limit = run->emu->job->limits.call_ns;
-    if (alone)
-        run->enough_ns = limit ? now_ns() + limit / 4 : UINT64_MAX;
-}
-
-/* Returns an upper bound: all blocks together store at most this many times the bytes that the
- * sample stored. The bound is the sample's estimate plus four standard errors, plus four blocks in
- * case the sample misses a kind of block (a persistent block with one tile more than the others).
- * It is infinite if too few blocks of the sample stored anything. */
-static double scale_of_sample(const struct launch *run)
-{
-    enum { ENOUGH = 16 };
-    double n = run->nsample, sum = run->stored.sum, squares = run->stored.squares;
-    if (squares <= 0 || sum * sum / squares < ENOUGH)
-        return INFINITY;
-    double error = sqrt(MAX(squares * n / (sum * sum) - 1, 0) / n);
-    return run->nclusters / n * (1 + 4 * error + 4 / n);
-}
-
-/* Notes after the launch whether it ran in part. The sample may have held all clusters. */
-static void note_sample(struct launch *run)
-{
-    struct emu *e = run->emu;
-    if (run->nsample == run->nclusters)
-        run->nsample = 0;
-    if (!run->nsample) {
-        e->stored_after |= e->ran_in_part && run->stored.sum > 0;
-        return;
-    }
-    e->ran_in_part++;
-    e->in_part_alone = run->enough_ns != 0;
-    e->in_part_scale = scale_of_sample(run);
-}
-
 static enum result_status op_launch(struct device *d, struct device_module *m,
                                     const struct job_launch *l, void *const *args, struct err *err)
 {
@@ -558,9 +447,9 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.seed = e->job->seed;
     run.max_steps = e->job->limits.emu_steps;
     run.cpu_limit_ns = e->job->limits.call_ns;
-    run.resident = run.sms * 4;
+    run.most_held = run.sms * 4;
     run.count = e->counting;
-    run.turned = e->turned && !polls_blocks(m->code);
+    run.turned = e->turned && !block_sample_polls(m->code);
     run.blank = e->turned ? 0x7f : 0xff;
     e->launches++;
     snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
@@ -577,17 +466,22 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     }
     if (l->cooperative)
         run.grid_ws = m->code->grid_ws->addr;
-    if (e->sampling)
-        choose_sample(m->code, &run);
+    if (e->sampling) {
+        block_sample_choose(m->code, &run);
+        run.trace = xcalloc((run.nsample ? run.nsample : run.nclusters) + 1u, sizeof *run.trace);
+    }
     st = fill_params(&run, l, args, err);
     if (st == RESULT_OK)
         st = launch_settle(&run, e->nthreads, err);
+    if (st == RESULT_OK && e->sampling && e->verifying)
+        st = block_sample_run_more(&run, err);
     if (e->sampling)
-        note_sample(&run);
+        block_sample_note(&run);
     e->steps_last = run.steps;
     e->clock += run.steps + 1000;
     free(run.params);
-    free(run.sample);
+    free(run.order);
+    free(run.trace);
     return st;
 }
 
@@ -623,79 +517,31 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->counting = (call->flags & (JOB_CALL_COUNT | JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE)) != 0;
     e->sampling = (call->flags & JOB_CALL_BLOCK_SAMPLE) != 0;
     e->turned = (call->flags & JOB_CALL_REPEAT) != 0;
+    e->verifying = e->sampling && (call->flags & JOB_CALL_VERIFY);
+    e->verify_left = VERIFY_COST;
     e->ran_in_part = 0;
     e->stored_after = false;
+    e->blocks = e->blocks_ran = 0;
+    e->traces.n = 0;
+    for (size_t i = 0; i < e->mem.n; i++)
+        e->mem.allocs[i]->atomics = e->mem.allocs[i]->loaded = false;
 }
 
 /* ---- what a sample of blocks wrote ---------------------------------------------------------- */
 
-/* Whether the results of the blocks that ran cannot depend on the blocks that did not run. This
- * holds if all blocks ran. It also holds if only one launch ran in part, its blocks do not depend
- * on each other, and the launches after it stored nothing. */
-static bool sample_is_independent(const struct emu *e)
+static void op_blocks(struct device *d, uint64_t *all, uint64_t *ran)
 {
-    return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);
-}
-
-/* Finds the elements of a piece that no longer hold their fill value; false if there are none. */
-static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
-{
-    uint8_t was[LAZY_PIECE];
-    uint32_t size = a->elem_bytes, bytes = lazy_piece_bytes(a->lazy, k);
-    const uint8_t *is = a->lazy->mem + k * LAZY_PIECE;
-    bool any = false;
-    *out = (struct device_piece){.first = k * (LAZY_PIECE / size), .elems = bytes / size};
-    lazy_original(a->lazy, k, was);
-    memcpy(out->data, is, bytes);
-    for (uint32_t i = 0; i < out->elems; i++)
-        if (memcmp(was + i * size, is + i * size, size) != 0) {
-            out->written[i / 8] |= (uint8_t)(1u << i % 8);
-            any = true;
-        }
-    return any;
-}
-
-static uint32_t count_written(const struct device_piece *p)
-{
-    uint32_t n = 0;
-    for (size_t i = 0; i < sizeof p->written; i++)
-        n += (uint32_t)__builtin_popcount(p->written[i]);
-    return n;
+    *all = emu_of(d)->blocks;
+    *ran = emu_of(d)->blocks_ran;
 }
 
 static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
-                      struct piece_vec *out, double *share, struct err *err)
+                      struct device_written *out, struct err *err)
 {
-    struct emu *e = emu_of(d);
-    struct alloc *a = buffer_at(e, addr, 0, err);
+    struct alloc *a = buffer_at(emu_of(d), addr, 0, err);
     if (!a)
         return -1;
-    *share = INFINITY;
-    /* A write to an input is wrong no matter which blocks ran. */
-    if (!a->lazy || (a->role != JOB_INPUT && !sample_is_independent(e)))
-        return 0;
-    /* Poison is quick to compute again, generated data is not. */
-    uint64_t tries = a->lazy->kind == LAZY_POISON ? 1 << 15 : 4ull * max, n = 0, i;
-    uint64_t *pieces = xmalloc((a->lazy->npieces + 1) * sizeof *pieces);
-    for (uint64_t k = 0; k < a->lazy->npieces; k++)
-        if (lazy_made(a->lazy, k))
-            pieces[n++] = k;
-    double written = 0;
-    for (i = 0; i < n && i < tries; i++) {
-        seed = poison_mix(seed);
-        uint64_t at = i + seed % (n - i), k = pieces[at];
-        struct device_piece piece;
-        pieces[at] = pieces[i];
-        if (!compare_piece(a, k, &piece))
-            continue;
-        written += count_written(&piece);
-        if (out->n < max)
-            *vec_push(out) = piece;
-    }
-    if (i)
-        *share = written / (double)i * (double)n * (e->ran_in_part ? e->in_part_scale : 1) /
-                 ((double)(a->end - a->addr) / a->elem_bytes);
-    free(pieces);
+    block_sample_written(emu_of(d), a, seed, max, out);
     return 0;
 }
 
@@ -772,6 +618,7 @@ static void op_close(struct device *d)
     arena_release(&e->strings);
     vec_release(&e->findings);
     vec_release(&e->counters);
+    vec_release(&e->traces);
     strbuf_release(&e->printf_text);
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -801,6 +648,7 @@ static const struct device_ops ops = {
     .time_end = op_time_end,
     .begin_call = op_begin_call,
     .written = op_written,
+    .blocks = op_blocks,
     .findings = op_findings,
     .counters = op_counters,
     .printf_text = op_printf_text,

@@ -71,6 +71,7 @@ void lazy_make(struct lazy *z, uint64_t piece)
     if (atomic_compare_exchange_strong(&z->state[piece], &was, LAZY_IN_THE_MAKING)) {
         lazy_original(z, piece, z->mem + piece * LAZY_PIECE);
         atomic_store_explicit(&z->state[piece], LAZY_THERE, memory_order_release);
+        atomic_fetch_add_explicit(&z->made, 1, memory_order_relaxed);
         return;
     }
     while (atomic_load_explicit(&z->state[piece], memory_order_acquire) != LAZY_THERE)

@@ -41,6 +41,7 @@ struct lazy {
     struct gen_spec gen;
     uint32_t stream;
     atomic_uchar *state; /* enum lazy_state of each piece */
+    atomic_ullong made;  /* pieces filled so far */
 };
 
 /* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_doubles for n equal doubles. */

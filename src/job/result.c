@@ -87,6 +87,10 @@ static void put_call(struct strbuf *o, const struct result_call *c)
     wire_put_u8(o, c->globals_intact);
     wire_put_u8(o, c->repeat_equal);
     wire_put_f64(o, c->most_written);
+    wire_put_u64(o, c->sample.blocks);
+    wire_put_u64(o, c->sample.ran);
+    wire_put_u64(o, c->sample.verified);
+    wire_put_f64(o, c->sample.unseen);
     wire_put_str(o, c->damage);
     wire_put_u32(o, c->ncompares);
     for (uint32_t i = 0; i < c->ncompares; i++)
@@ -165,7 +169,7 @@ void result_write(const struct result *res, struct strbuf *o)
 
 enum {
     MIN_COMPARE = 4 + 10 * 8 + 4 + 4,
-    MIN_CALL = 4 + 4 + 1 + 8 + 5 + 4 + 4,
+    MIN_CALL = 4 + 4 + 1 + 8 + 5 + 8 + 4 * 8 + 4 + 4,
     MIN_FINDING = 1 + 4 * 3 + 6 * 4 + 8 + 4 + 4 + 8 + 4,
     MIN_COUNTER = 4 * 4 + 8 + 4,
     MIN_MODULE = 5,
@@ -229,6 +233,12 @@ static void get_call(struct wire_reader *r, struct arena *a, struct result_call 
     c->globals_intact = wire_get_bool(r, "globals intact");
     c->repeat_equal = wire_get_bool(r, "repeat equal");
     c->most_written = wire_get_f64(r, "most written");
+    c->sample.blocks = wire_get_u64(r, "blocks");
+    c->sample.ran = wire_get_u64(r, "blocks");
+    c->sample.verified = wire_get_u64(r, "blocks");
+    wire_require(r, c->sample.ran <= c->sample.blocks && c->sample.verified <= c->sample.ran,
+                 "blocks");
+    c->sample.unseen = wire_get_f64(r, "unseen share");
     c->damage = get_text(r, a, "damage");
     c->ncompares = wire_get_array(r, JOB_MAX_BUFFERS, MIN_COMPARE, "compares");
     c->compares = arena_alloc(a, c->ncompares * sizeof *c->compares);

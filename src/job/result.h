@@ -19,7 +19,7 @@
 #include "base/strbuf.h"
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
-#define RESULT_VERSION 4
+#define RESULT_VERSION 5
 #define RESULT_STATUS_AT 24 /* offset of the status byte: the watchdog sets it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -104,11 +104,18 @@ struct result_call {
     double time_ns; /* <0 = none */
     bool time_is_model;
     bool inputs_intact, guards_intact;
-    bool globals_intact; /* the module's __device__ variables are as they were at load */
-    bool repeat_equal;   /* REPEAT calls: outputs bit-identical to those of the call before */
-    double most_written; /* SAMPLE calls: upper bound of the share of an output that all blocks,
-                          * run or not, would write */
-    const char *damage;  /* which buffer was damaged and where, "" if none */
+    bool globals_intact;   /* the module's __device__ variables are as they were at load */
+    bool repeat_equal;     /* REPEAT calls: outputs bit-identical to those of the call before */
+    double most_written;   /* SAMPLE calls: upper bound of the share of an output that all blocks,
+                            * run or not, would write */
+    struct {               /* SAMPLE calls: how much was seen */
+        uint64_t blocks;   /* of all launches */
+        uint64_t ran;      /* so many of them ran */
+        uint64_t verified; /* so many of those wrote an element that was compared with the truth */
+        double unseen;     /* the largest share of an output that no block which ran wrote; 1 if
+                            * its results may depend on blocks that did not run */
+    } sample;
+    const char *damage; /* which buffer was damaged and where, "" if none */
     uint32_t ncompares;
     struct result_compare *compares;
 };

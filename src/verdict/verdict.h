@@ -48,6 +48,12 @@ struct verdict_workload {
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* the mismatch in words */
+    /* If only a part was verified. Emulator: blocks of all launches, how many of them ran, and how
+     * many of those had a result compared with the truth; 0 if all blocks of every call ran. */
+    double blocks, blocks_ran, blocks_verified;
+    double unseen_pct; /* share of the outputs that no block which ran wrote */
+    double found_pct;  /* probability that an error in 1% of the blocks (on a GPU: of the rows,
+                          columns or tiles) is found; 0 if nothing was verified */
 };
 
 struct verdict_time {

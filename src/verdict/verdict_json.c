@@ -24,11 +24,21 @@ struct field {
     }
 
 static const struct field workload_fields[] = {
-    FIELD(verdict_workload, name, F_STR),       FIELD(verdict_workload, role, F_STR),
-    FIELD(verdict_workload, shape, F_STR),      FIELD(verdict_workload, ok, F_BOOL),
-    FIELD(verdict_workload, max_ratio, F_F64),  FIELD(verdict_workload, rms_ratio, F_F64),
-    FIELD(verdict_workload, output, F_STR),     FIELD(verdict_workload, note, F_STR),
-    FIELD(verdict_workload, verified, F_LATER), FIELD(verdict_workload, verified_pct, F_LATER_F64),
+    FIELD(verdict_workload, name, F_STR),
+    FIELD(verdict_workload, role, F_STR),
+    FIELD(verdict_workload, shape, F_STR),
+    FIELD(verdict_workload, ok, F_BOOL),
+    FIELD(verdict_workload, max_ratio, F_F64),
+    FIELD(verdict_workload, rms_ratio, F_F64),
+    FIELD(verdict_workload, output, F_STR),
+    FIELD(verdict_workload, note, F_STR),
+    FIELD(verdict_workload, blocks, F_LATER_F64),
+    FIELD(verdict_workload, blocks_ran, F_LATER_F64),
+    FIELD(verdict_workload, blocks_verified, F_LATER_F64),
+    FIELD(verdict_workload, unseen_pct, F_LATER_F64),
+    FIELD(verdict_workload, found_pct, F_LATER_F64),
+    FIELD(verdict_workload, verified, F_LATER),
+    FIELD(verdict_workload, verified_pct, F_LATER_F64),
 };
 
 static const struct field time_fields[] = {

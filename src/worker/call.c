@@ -361,9 +361,11 @@ void drop_kept_call(struct job_run *r, size_t index)
             r->kept_bytes -= r->job->cases[k->c].buffers[i].bytes;
             free(k->out[i]);
         }
-    for (uint32_t i = 0; k->pieces && i < r->job->cases[k->c].nbuffers; i++)
-        vec_release(&k->pieces[i]);
-    free(k->pieces);
+    for (uint32_t i = 0; k->written && i < r->job->cases[k->c].nbuffers; i++) {
+        vec_release(&k->written[i].pieces);
+        vec_release(&k->written[i].places);
+    }
+    free(k->written);
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
@@ -408,40 +410,54 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
+/* Returns the share of an output that no block which ran wrote. In an in-place tensor, elements may
+ * be written and keep their value, so there the share of blocks that did not run has to do. */
+static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
+{
+    double ran =
+        x->out.sample.blocks ? (double)x->out.sample.ran / (double)x->out.sample.blocks : 0;
+    if (!w->pieces.n)
+        return 1;
+    return 1 - (x->jc->buffers[i].role == JOB_INOUT ? ran : MIN(w->seen, 1.0));
+}
+
 /* Keeps some of the pieces that the blocks of a sampled call wrote, if the device can list them. If
  * the results may depend on blocks that did not run, the device returns no pieces. Then we do not
  * check module variables either: a block that did not run may be the one that restores them. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    enum { MAX_PIECES = 512 };
+    enum { MAX_PIECES = 2048, MAX_INPUT_PIECES = 512 };
     const struct device_ops *ops = r->dev->ops;
     size_t n = 0;
     if (!ops->written || !*r->job->oracle)
         return 0;
     struct kept_call k = {.c = x->c, .k = x->k, .call = *x->call};
-    k.pieces = xcalloc(x->jc->nbuffers, sizeof *k.pieces);
+    k.written = xcalloc(x->jc->nbuffers, sizeof *k.written);
     *vec_push(&r->kept) = k;
+    if (ops->blocks)
+        ops->blocks(r->dev, &x->out.sample.blocks, &x->out.sample.ran);
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         enum job_buffer_role role = x->jc->buffers[i].role;
-        double share = INFINITY;
+        struct device_written *w = &k.written[i];
         if (!x->addr[i] || !x->jc->buffers[i].bytes || role == JOB_WORKSPACE)
             continue;
-        if (ops->written(r->dev, x->addr[i], x->call->seed + i, MAX_PIECES, &k.pieces[i], &share,
-                         err) < 0)
+        if (ops->written(r->dev, x->addr[i], x->call->seed + i,
+                         role == JOB_INPUT ? MAX_INPUT_PIECES : MAX_PIECES, w, err) < 0)
             return -1;
-        if (role == JOB_INPUT && k.pieces[i].n) {
+        if (role == JOB_INPUT && w->pieces.n) {
             x->out.inputs_intact = false;
             add_damage(r, x, "the input '%s' was changed", x->jc->buffers[i].name);
         }
         if (role == JOB_INPUT) {
-            vec_release(&k.pieces[i]);
+            vec_release(&w->pieces);
             continue;
         }
-        n += k.pieces[i].n;
+        n += w->pieces.n;
         if (role == JOB_INOUT) /* verify.c finds out how much of it has to change */
-            r->kept.items[r->kept.n - 1].most_changed[i] = share;
+            r->kept.items[r->kept.n - 1].most_changed[i] = w->most;
         else
-            x->out.most_written = MIN(x->out.most_written, share);
+            x->out.most_written = MIN(x->out.most_written, w->most);
+        x->out.sample.unseen = MAX(x->out.sample.unseen, share_unseen(x, i, w));
     }
     if (n)
         return check_globals(r, x, err);
@@ -517,7 +533,8 @@ static void add_lap(uint64_t *since, uint64_t *sum)
  * too. It is not armed while Hone fills and checks data. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    uint64_t limit = r->job->limits.call_ns;
+    bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);
+    uint64_t limit = r->job->limits.call_ns * (more ? 1 + DEVICE_VERIFY_LIMITS : 1);
     if (limit &&
         r->job->device == JOB_EMU) /* the emulator counts CPU time: this is the machine's */
         watchdog_arm(r->dog, limit * JOB_EMU_PATIENCE + GRACE_NS, RESULT_MACHINE);

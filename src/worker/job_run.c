@@ -153,9 +153,11 @@ static void run_phases(struct job_run *r, open_device_fn open_device)
     r->res.setup_ns = t1 - t0;
     r->res.run_ns = t2 - t1;
     if (st == RESULT_OK && r->kept.n) {
-        job_run_save_progress(r, "did not finish: computing the truth after all calls had run; `hone task check` "
-                              "tries reference.c",
-                              true);
+        job_run_save_progress(
+            r,
+            "did not finish: computing the truth after all calls had run; `hone task check` "
+            "tries reference.c",
+            true);
         if (verify_kept_calls(r, &err) < 0)
             job_run_fail(r, RESULT_MACHINE, r->res.where_case, r->res.where_call, "%s", err.msg);
     }

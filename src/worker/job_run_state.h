@@ -28,11 +28,11 @@ struct module_state {
 
 /* Outputs of a call to verify. The worker keeps them until it may load the oracle. */
 struct kept_call {
-    uint32_t c;                 /* case */
-    uint32_t k;                 /* index of the call in the result */
-    struct job_call call;       /* the call, with its seeds */
-    void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output */
-    struct piece_vec *pieces;   /* in a sampled call, instead of `out`: for each buffer */
+    uint32_t c;                     /* case */
+    uint32_t k;                     /* index of the call in the result */
+    struct job_call call;           /* the call, with its seeds */
+    void *out[JOB_MAX_BUFFERS];     /* for each buffer; NULL if it is not an output */
+    struct device_written *written; /* in a sampled call, instead of `out`: for each buffer */
     /* in a sampled call, for in-place tensors: upper bound of the share that all blocks change */
     double most_changed[JOB_MAX_BUFFERS];
 };

@@ -172,16 +172,16 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 {
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
-    struct piece_vec pieces[JOB_MAX_BUFFERS] = {0};
+    struct device_written written[JOB_MAX_BUFFERS] = {0};
     struct result_compare cmp[JOB_MAX_BUFFERS];
-    uint32_t n = 0;
-    draw_original(&c->buffers[i], &k->call, &pieces[i]);
-    size_t drawn = pieces[i].n;
-    int rc = verify_elements(v->oracle, c, &k->call, pieces, job_run_threads(r), &r->arena, cmp, &n,
+    struct result_call found = {.compares = cmp};
+    draw_original(&c->buffers[i], &k->call, &written[i].pieces);
+    size_t drawn = written[i].pieces.n;
+    int rc = verify_elements(v->oracle, c, &k->call, written, job_run_threads(r), &r->arena, &found,
                              err);
-    vec_release(&pieces[i]);
+    vec_release(&written[i].pieces);
     *share = 0;
-    if (rc < 0 || !n || !cmp[0].n)
+    if (rc < 0 || !found.ncompares || !cmp[0].n)
         return rc;
     double p = (double)cmp[0].bad / (double)cmp[0].n;
     *share = MAX(p - 4 * sqrt(p * (1 - p) / (double)MIN(drawn, cmp[0].n)), 0.0);
@@ -195,7 +195,7 @@ static int check_changed(struct verifier *v, const struct kept_call *k, struct r
     const struct job_case *c = &v->r->job->cases[k->c];
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         double most = k->most_changed[i], need;
-        if (c->buffers[i].role != JOB_INOUT || *c->buffers[i].file || !k->pieces[i].n ||
+        if (c->buffers[i].role != JOB_INOUT || *c->buffers[i].file || !k->written[i].pieces.n ||
             !(most < 1))
             continue;
         if (share_to_change(v, k, i, &need, err) < 0)
@@ -215,8 +215,8 @@ static int verify_block_sample(struct verifier *v, const struct kept_call *k, st
     if (!v->oracle)
         return 0;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
-    if (verify_elements(v->oracle, c, &k->call, k->pieces, job_run_threads(r), &r->arena,
-                        call->compares, &call->ncompares, err) < 0)
+    if (verify_elements(v->oracle, c, &k->call, k->written, job_run_threads(r), &r->arena, call,
+                        err) < 0)
         return -1;
     return check_changed(v, k, call, err);
 }
@@ -238,7 +238,7 @@ int verify_kept_calls(struct job_run *r, struct err *err)
     qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
         const struct kept_call *k = &r->kept.items[i];
-        rc = k->pieces ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
+        rc = k->written ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;
             r->res.where_call = k->k;

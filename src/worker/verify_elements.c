@@ -12,9 +12,17 @@
 #include "job/ref_ctx.h"
 #include "worker/compare.h"
 
-/* The most operations of the task that we run to verify one call: about 0.1 s on two cores. */
-static const double budget_ops = 2e7;
-enum { MAX_ELEMS = 2048, MAX_ROUNDS = 64, MAX_UNITS = 1 << 20, SEEN_SIZE = 1 << 16 };
+/* The most operations of the task that we run to verify one call: about 0.1 s on two cores. A heavy
+ * call, which takes seconds to emulate anyway, gets 1/400 of its operations, up to five times as
+ * many. */
+static const double budget_ops = 3e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
+enum {
+    MAX_ELEMS = 2048,
+    MAX_PLACES = 4096,
+    MAX_ROUNDS = 64,
+    MAX_UNITS = 1 << 20,
+    SEEN_SIZE = 1 << 16
+};
 
 /* The units run once with each of these values in all of the scratch. A result that depends on
  * scratch that no unit wrote then differs between the runs: arithmetic passes a NaN on, and a
@@ -28,11 +36,13 @@ struct verify_elements {
     struct ref_ctx ctx; /* first: need() gets a pointer to it and casts */
     struct oracle *o;
     const struct job_case *c;
-    const struct piece_vec *pieces;
+    const struct device_written *written;
     unsigned nthreads;
+    double budget;
     struct lazy in[JOB_MAX_BUFFERS], scratch;
     uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
     double ops;                                    /* operations of the whole call */
+    double spent;                                  /* operations of the units that are chosen */
     uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
     bool unknown[JOB_MAX_BUFFERS];                 /* no level finds its truth */
     struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
@@ -87,7 +97,7 @@ static void clear_results(struct verify_elements *s)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++) {
         double *mag = s->ctx.out_mag[b];
-        vec_each (const struct device_piece, p, &s->pieces[b])
+        vec_each (const struct device_piece, p, &s->written[b].pieces)
             for (uint32_t i = 0; mag && i < p->elems; i++)
                 mag[p->first + i] = COMPARE_SKIPPED;
     }
@@ -266,7 +276,7 @@ static int run_units(struct verify_elements *s, double fill, struct err *err)
 static void copy_results(const struct verify_elements *s, double *to)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
-        vec_each (const struct device_piece, p, &s->pieces[b]) {
+        vec_each (const struct device_piece, p, &s->written[b].pieces) {
             memcpy(to, s->ctx.out_value[b] + p->first, p->elems * sizeof *to);
             memcpy(to + p->elems, s->ctx.out_mag[b] + p->first, p->elems * sizeof *to);
             to += 2 * (size_t)p->elems;
@@ -283,7 +293,7 @@ static bool differ(double a, double b)
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
-        vec_each (const struct device_piece, p, &s->pieces[b]) {
+        vec_each (const struct device_piece, p, &s->written[b].pieces) {
             double *value = s->ctx.out_value[b] + p->first, *mag = s->ctx.out_mag[b] + p->first;
             double *was_mag = was + p->elems;
             for (uint32_t i = 0; i < p->elems; i++)
@@ -299,7 +309,7 @@ static int find_truth(struct verify_elements *s, struct err *err)
 {
     size_t n = 0;
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
-        vec_each (const struct device_piece, p, &s->pieces[b])
+        vec_each (const struct device_piece, p, &s->written[b].pieces)
             n += 2 * (size_t)p->elems;
     clear_results(s);
     if (run_units(s, fills[0], err) < 0)
@@ -357,11 +367,11 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
-    const struct device_piece *p = &s->pieces[b].items[0];
+    const struct device_piece *p = &s->written[b].pieces.items[0];
     uint64_t elem = p->first + draw(s, p);
     for (uint32_t level = buf->rank + 1; level-- > 0;) {
         clear_units(s);
-        if (cost_of(s, b, level, elem) > budget_ops)
+        if (cost_of(s, b, level, elem) > s->budget)
             break;
         add_units(s, b, level, elem);
         if (find_truth(s, err) < 0)
@@ -374,53 +384,97 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
+/* Takes the element if the budget allows. Returns whether it does. */
+static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
+{
+    double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
+    if (s->spent + cost > most)
+        return false;
+    s->spent += cost;
+    add_units(s, b, s->level[b], elem);
+    return true;
+}
+
+/* Takes the places in turn: one of each output, then the next of each. The places of an output come
+ * in random order, and those of different blocks first. They may take three quarters of the
+ * budget. */
+static void choose_places(struct verify_elements *s)
+{
+    size_t longest = 0;
+    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+        longest = MAX(longest, s->written[b].places.n);
+    for (size_t k = 0; k < MIN(longest, (size_t)MAX_PLACES); k++)
+        for (uint32_t b = 0; b < s->c->nbuffers; b++)
+            if (k < s->written[b].places.n)
+                take_element(s, b, s->written[b].places.items[k].elem, 0.75 * s->budget);
+}
+
 static void choose_elements(struct verify_elements *s)
 {
-    double spent = 0;
     uint32_t n = 0;
     clear_units(s);
+    s->spent = 0;
+    choose_places(s);
     for (uint32_t k = 0; k < MAX_ROUNDS && n < MAX_ELEMS; k++)
         for (uint32_t b = 0; b < s->c->nbuffers; b++)
-            vec_each (const struct device_piece, p, &s->pieces[b]) {
+            vec_each (const struct device_piece, p, &s->written[b].pieces) {
                 enum dtype t = s->c->buffers[b].dtype;
-                uint64_t elem = p->first + (k % 2 ? draw_large(s, p, t) : draw(s, p));
-                double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
                 n++;
-                if (spent + cost > budget_ops)
-                    continue;
-                spent += cost;
-                add_units(s, b, s->level[b], elem);
+                take_element(s, b, p->first + (k % 2 ? draw_large(s, p, t) : draw(s, p)),
+                             s->budget);
             }
 }
 
+/* Counts the blocks with at least one place whose truth is known. */
+static uint64_t count_verified_blocks(const struct verify_elements *s)
+{
+    uint64_t n = 0;
+    uint32_t most = 0;
+    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+        vec_each (const struct device_place, p, &s->written[b].places)
+            most = MAX(most, p->block + 1);
+    uint8_t *known = xcalloc(most + 1u, 1);
+    for (uint32_t b = 0; b < s->c->nbuffers; b++)
+        vec_each (const struct device_place, p, &s->written[b].places)
+            known[p->block] |= s->ctx.out_mag[b][p->elem] != COMPARE_SKIPPED;
+    for (uint32_t i = 0; i < most; i++)
+        n += known[i];
+    free(known);
+    return n;
+}
+
 int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
-                    const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
-                    struct result_compare *compares, uint32_t *n, struct err *err)
+                    const struct device_written *written, unsigned nthreads, struct arena *a,
+                    struct result_call *out, struct err *err)
 {
     struct verify_elements *s = xcalloc(1, sizeof *s);
     *s = (struct verify_elements){.ctx = {.axis = c->axes, .scalar = c->scalars, .need = need},
                                   .o = o,
                                   .c = c,
-                                  .pieces = pieces,
+                                  .written = written,
                                   .nthreads = nthreads,
                                   .ops = MAX(c->flops, c->min_bytes),
                                   .rng = call->seed};
     int rc = set_up(s, call, err);
+    s->budget = MIN(MAX(s->ops * budget_share, budget_ops), budget_ops_most);
     for (uint32_t b = 0; b < c->nbuffers && rc == 0; b++)
-        if (pieces[b].n)
+        if (written[b].pieces.n)
             rc = find_level(s, b, err);
     if (rc == 0) {
         choose_elements(s);
         rc = find_truth(s, err);
     }
     for (uint32_t b = 0; b < c->nbuffers && rc == 0; b++) {
-        if (!pieces[b].n)
+        if (!written[b].pieces.n)
             continue;
-        compares[*n] = (struct result_compare){.buffer = b};
-        compare_pieces(&c->buffers[b], &pieces[b], s->ctx.out_value[b], s->ctx.out_mag[b], a,
-                       &compares[*n]);
-        *n += compares[*n].n > 0;
+        struct result_compare *cmp = &out->compares[out->ncompares];
+        *cmp = (struct result_compare){.buffer = b};
+        compare_pieces(&c->buffers[b], &written[b].pieces, s->ctx.out_value[b], s->ctx.out_mag[b],
+                       a, cmp);
+        out->ncompares += cmp->n > 0;
     }
+    if (rc == 0)
+        out->sample.verified = MIN(count_verified_blocks(s), out->sample.ran);
     tear_down(s);
     free(s);
     return rc;

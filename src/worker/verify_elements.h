@@ -2,9 +2,10 @@
  * verify_elements.h - finds the truth of a few elements of a call that is too large to verify
  * whole.
  *
- *     verify_elements(oracle, jcase, call, pieces, nthreads, &arena, compares, &n, err)
+ *     verify_elements(oracle, jcase, call, written, nthreads, &arena, &result_call, err)
  *
- * The caller passes pieces of the outputs. We draw elements from them and run the units of the
+ * The caller passes pieces of the outputs, and places: elements of which it knows the block that
+ * wrote them. We take one element of each block, then draw more at random, and run the units of the
  * oracle that compute these elements. We generate only the inputs that these units read. The task
  * does not say which units compute an element, so we guess: an element in the middle of its tensor
  * comes from the unit in the middle of the last phase, and from units in the middle of the phases
@@ -25,11 +26,12 @@
 #include "job/result.h"
 #include "worker/oracle.h"
 
-/* `pieces` has one entry for each buffer of the case. Appends to compares[*n] for each output with
- * at least one known element. */
+/* `written` has one entry for each buffer of the case. Appends to out->compares, which has room for
+ * all buffers, for each output with at least one known element. Sets out->sample.verified to the
+ * number of blocks that wrote such an element. */
 int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
-                    const struct piece_vec *pieces, unsigned nthreads, struct arena *a,
-                    struct result_compare *compares, uint32_t *n, struct err *err);
+                    const struct device_written *written, unsigned nthreads, struct arena *a,
+                    struct result_call *out, struct err *err);
 
 /* Returns the units [*first, *end) of `units` that cover the same part as part `at` of `parts`
  * does. */

@@ -286,37 +286,83 @@ static void test_gpu_lock(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* The sampled runs do not overlap and reach both ends. For every seed, a band of a hundredth of the
- * rows is hit. */
+/* The runs of a sample do not overlap and reach both ends. Every row has a run if there are enough,
+ * else every band of rows; and every 64 columns have one. */
 static void test_sample(void **state)
 {
     (void)state;
-    const uint64_t cols = 8192, units = cols * 8192, max = 1 << 16, band = 82 * cols;
-    for (uint64_t seed = 0; seed < 50; seed++) {
-        struct unit_sample s;
-        unit_sample_draw(units, max, seed, &s);
-        assert_int_equal(s.n * s.run, max);
+    static const uint64_t shapes[][3] = {
+        {8192, 8192, 1 << 16}, {4096, 4096, 1 << 16}, {16, 1 << 20, 1 << 16},
+        {1, 1 << 20, 1 << 16}, {50000, 300, 1 << 16}, {1 << 20, 64, 1 << 16},
+        {1 << 20, 3, 1 << 16}, {1000003, 1, 1 << 16}, {777, 12289, 1 << 16},
+        {100, 77, 1500},       {1025, 1, 1024},       {5, 7, 14}};
+    static struct unit_sample s;
+    for (size_t k = 0; k < ARRAY_LEN(shapes); k++) {
+        const uint64_t rows = shapes[k][0], cols = shapes[k][1], max = shapes[k][2];
+        uint8_t *seen = xcalloc(rows, cols);
+        uint64_t *down = xcalloc(rows, sizeof *down), *across = xcalloc(cols, sizeof *across);
+        unit_sample_draw(rows, cols, max, k, &s);
+        assert_true(s.n * s.run <= max && s.n * s.run > max / 3);
         assert_int_equal(s.start[0], 0);
-        assert_int_equal(s.start[s.n - 1] + s.run, units);
-        uint64_t hit = 0, at = (seed * 0x9e3779b97f4a7c15u) % (units - band);
-        for (uint32_t i = 0; i < s.n; i++) {
-            assert_true(i == 0 || s.start[i] >= s.start[i - 1] + s.run);
-            hit += s.start[i] >= at && s.start[i] < at + band;
-        }
-        assert_true(hit >= 8);
-    }
-    static const uint64_t small[][2] = {{0, 0}, {0, 5},       {7, 0},      {7, 7},
-                                        {8, 7}, {1025, 1024}, {5000, 1500}};
-    for (size_t k = 0; k < ARRAY_LEN(small); k++) {
-        struct unit_sample s;
-        uint64_t n = small[k][0], most = small[k][1];
-        unit_sample_draw(n, most, k, &s);
-        assert_true(s.n * s.run <= (most ? most : n));
-        assert_true(s.n * s.run == n || most < n);
+        assert_int_equal(s.start[s.n - 1] + s.run, rows * cols);
         for (uint32_t i = 0; i < s.n; i++)
-            assert_true(s.start[i] + s.run <= n &&
-                        (i == 0 || s.start[i] >= s.start[i - 1] + s.run));
+            for (uint64_t u = s.start[i]; u < s.start[i] + s.run; u++) {
+                assert_true(u < rows * cols && !seen[u]);
+                seen[u] = 1;
+                down[u / cols]++;
+                across[u % cols]++;
+            }
+        uint64_t band = (rows + s.n - 1) / s.n * 2;
+        for (uint64_t r = 0, gap = 0; r < rows; r++) {
+            gap = down[r] ? 0 : gap + 1;
+            if (gap >= band || (cols > 1 && rows <= s.n && gap))
+                fail_msg("shape %zu: row %llu has no run", k, (unsigned long long)r);
+        }
+        for (uint64_t c = 0, gap = 0; c < cols && s.n * 8 >= cols; c++) {
+            gap = across[c] ? 0 : gap + 1;
+            assert_true(gap < 64);
+        }
+        free(seen);
+        free(down);
+        free(across);
     }
+    for (uint64_t n = 0; n < 9; n++) { /* max 0, or at least as many: all units */
+        unit_sample_draw(n, 1, n % 2 ? 0 : 8, n, &s);
+        assert_true(s.n == 1 && s.start[0] == 0 && s.run == n);
+    }
+}
+
+/* Half of the places of runs differ between two seeds: a kernel cannot know them. */
+static void test_sample_is_secret(void **state)
+{
+    (void)state;
+    static struct unit_sample a, b;
+    uint32_t same = 0;
+    unit_sample_draw(8192, 8192, 1 << 16, 1, &a);
+    unit_sample_draw(8192, 8192, 1 << 16, 2, &b);
+    for (uint32_t i = 0; i < a.n; i++)
+        same += a.start[i] == b.start[i];
+    assert_true(same < a.n / 100);
+}
+
+/* The stated probability is the one with which errors of single rows, columns or tiles are hit. */
+static void test_sample_finds(void **state)
+{
+    (void)state;
+    struct job_buffer out = {.role = JOB_OUTPUT, .rank = 2, .dims = {8192, 8192}};
+    struct job_phase phase = {.fn = "f", .units = 8192 * 8192};
+    struct job_case c = {.nbuffers = 1, .buffers = &out, .nphases = 1, .phases = &phase};
+    out.elems = phase.units;
+    assert_true(unit_sample_finds(&c, 1, 0.01) == 1); /* everything is computed */
+    c.max_units = 1 << 16;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        assert_true(unit_sample_finds(&c, seed, 0.01) > 0.9999);
+        double tile = unit_sample_finds(&c, seed, 1e-9); /* a single tile of 128 * 128 */
+        assert_true(tile > 0.3 && tile < 0.5);
+    }
+    assert_true(fabs(unit_sample_hits(100, 10, 1) - 0.1) < 1e-12);
+    assert_true(fabs(unit_sample_hits(1000000, 300, 10000) - 0.951) < 1e-3);
+    assert_true(unit_sample_hits(100, 100, 1) == 1 && unit_sample_hits(100, 0, 5) == 0);
 }
 
 int main(void)
@@ -335,6 +381,8 @@ int main(void)
         cmocka_unit_test(test_utf8_plain),
         cmocka_unit_test(test_gpu_lock),
         cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_sample_is_secret),
+        cmocka_unit_test(test_sample_finds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

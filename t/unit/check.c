@@ -505,11 +505,25 @@ static void samples_are_judged(void **state)
     f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE | JOB_CALL_TIMED;
     f.cmp[0].rms_ratio = 12;
     f.cmp[0].zero_ratio = 0.3;
+    f.calls[0].sample.blocks = 10000;
+    f.calls[0].sample.ran = 400;
+    f.calls[0].sample.verified = 300;
+    f.calls[0].sample.unseen = 0.96;
     struct verdict v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     assert_int_equal(v.warnings.n, 0);
-    assert_non_null(strstr(v.workloads.items[0].note, "990 elements"));
+    const struct verdict_workload *w = &v.workloads.items[0];
+    assert_non_null(strstr(w->note, "400 of 10000 blocks ran, 300 of them were verified (990 of"));
+    assert_non_null(strstr(w->note, "96% of the outputs were not seen"));
+    assert_non_null(strstr(w->note, "an error in 1% of the blocks is found with probability 95"));
+    assert_true(w->blocks == 10000 && w->blocks_ran == 400 && w->blocks_verified == 300);
+    assert_true(fabs(w->unseen_pct - 96) < 1e-9 && w->found_pct > 95 && w->found_pct < 95.5);
     verdict_release(&v);
+    f.calls[0].sample.verified = 9000; /* never rounded up to certainty */
+    v = judge(&f, NULL);
+    assert_null(strstr(v.workloads.items[0].note, "probability 100%"));
+    verdict_release(&v);
+    f.calls[0].sample.verified = 300;
     f.cmp[0].rms_ratio = 17;
     expect(&f, V_MISMATCH, "budget");
     f.cmp[0].bad = 1;
@@ -525,6 +539,9 @@ static void samples_are_judged(void **state)
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
+    f.calls[0].sample.blocks = f.calls[0].sample.ran = 100; /* but not if all blocks ran */
+    expect(&f, V_MISMATCH, "unwritten");
+    f.calls[0].sample.ran = 99;
     f.calls[0].most_written = 0.97;
     expect(&f, V_MISMATCH, "unwritten");
     f.cmp[1].n = 98; /* some elements need not be written */

@@ -28,9 +28,8 @@ enum { BLOCKS = 4800, N = BLOCKS * 32 - 5, SEED = 77 }; /* the last block is not
 struct sample {
     struct emu_run r;
     uint64_t x, y;
-    struct piece_vec pieces;
+    struct device_written w;
     uint64_t written;
-    double share;
 };
 
 static struct job_buffer buffer(enum job_buffer_role role)
@@ -62,15 +61,20 @@ static uint64_t allocate(struct sample *s, enum job_buffer_role role, uint64_t o
 }
 
 /* x of its own and y, or one tensor that is both. */
-static void begin(struct sample *s, bool in_place)
+static void begin_with(struct sample *s, bool in_place, uint32_t flags)
 {
     *s = (struct sample){0};
     emu_run_open(&s->r, false);
     s->r.job.nthreads = 2;
-    s->r.d->ops->begin_call(s->r.d,
-                            &(struct job_call){.flags = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE});
+    s->r.d->ops->begin_call(
+        s->r.d, &(struct job_call){.flags = JOB_CALL_TIMED | flags | JOB_CALL_BLOCK_SAMPLE});
     s->x = allocate(s, in_place ? JOB_INOUT : JOB_INPUT, 4);
     s->y = in_place ? s->x : allocate(s, JOB_OUTPUT, 12);
+}
+
+static void begin(struct sample *s, bool in_place)
+{
+    begin_with(s, in_place, 0);
 }
 
 static void launch(struct sample *s, const char *ptx, uint32_t grid)
@@ -85,9 +89,8 @@ static void launch(struct sample *s, const char *ptx, uint32_t grid)
 static void look(struct sample *s)
 {
     struct job_buffer b = buffer(JOB_INPUT);
-    assert_int_equal(
-        s->r.d->ops->written(s->r.d, s->y, 3, 1000000, &s->pieces, &s->share, &s->r.err), 0);
-    vec_each (struct device_piece, p, &s->pieces)
+    assert_int_equal(s->r.d->ops->written(s->r.d, s->y, 3, 1000000, &s->w, &s->r.err), 0);
+    vec_each (struct device_piece, p, &s->w.pieces)
         for (uint32_t i = 0; i < p->elems; i++) {
             float want, got;
             gen_fill(&b.gen, b.dtype, SEED, b.stream, p->first + i, 1, &want);
@@ -101,7 +104,8 @@ static void look(struct sample *s)
 
 static void end(struct sample *s)
 {
-    vec_release(&s->pieces);
+    vec_release(&s->w.pieces);
+    vec_release(&s->w.places);
     emu_run_close(&s->r);
 }
 
@@ -114,11 +118,12 @@ static void written_elements_are_told(void **state)
         launch(&s, HEAD DOUBLED TAIL, BLOCKS);
         look(&s);
         assert_in_range(s.written, 48 * 32 - 5, 48 * 32);
-        assert_true(s.share > 1.08 && s.share < 1.09);
-        struct piece_vec few = VEC_INIT;
-        assert_int_equal(s.r.d->ops->written(s.r.d, s.y, 3, 10, &few, &s.share, &s.r.err), 0);
-        assert_int_equal(few.n, 10);
-        vec_release(&few);
+        assert_true(s.w.most > 1.08 && s.w.most < 1.09);
+        struct device_written few = {0};
+        assert_int_equal(s.r.d->ops->written(s.r.d, s.y, 3, 10, &few, &s.r.err), 0);
+        assert_int_equal(few.pieces.n, 10);
+        vec_release(&few.pieces);
+        vec_release(&few.places);
         end(&s);
     }
 }
@@ -135,7 +140,7 @@ static void lanes_far_apart(void **state)
            BLOCKS);
     look(&s);
     assert_in_range(s.written, 48 * 32 - 5, 48 * 32);
-    assert_true(s.pieces.n > 48 * 8 && s.pieces.n < 4ull * N / DEVICE_PIECE);
+    assert_true(s.w.pieces.n > 48 * 8 && s.w.pieces.n < 4ull * N / DEVICE_PIECE);
     end(&s);
 }
 
@@ -161,7 +166,7 @@ static void blocks_that_look_at_each_other(void **state)
         begin(&s, false);
         launch(&s, ptx, BLOCKS);
         look(&s);
-        assert_int_equal(s.pieces.n > 0, extra[i].alone);
+        assert_int_equal(s.w.pieces.n > 0, extra[i].alone);
         end(&s);
     }
 }
@@ -174,14 +179,14 @@ static void launches_that_build_on_each_other(void **state)
     launch(&s, HEAD DOUBLED TAIL, BLOCKS);
     launch(&s, HEAD DOUBLED TAIL, BLOCKS);
     look(&s);
-    assert_int_equal(s.pieces.n, 0);
+    assert_int_equal(s.w.pieces.n, 0);
     end(&s);
     begin(&s, false); /* both launches run all of their blocks: allowed */
     launch(&s, HEAD "red.global.add.f32 [%rd6], 0f3f800000;\n" TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, 90);
     look(&s);
     assert_int_equal(s.written, 90 * 32);
-    assert_true(fabs(s.share - 90.0 * 32 / N) < 1e-6);
+    assert_true(fabs(s.w.most - 90.0 * 32 / N) < 1e-6);
     end(&s);
     begin(&s, false); /* one launch runs a sample: allowed if no later one stores anything */
     launch(&s, HEAD DOUBLED TAIL, 90);
@@ -194,7 +199,7 @@ static void launches_that_build_on_each_other(void **state)
     launch(&s, HEAD DOUBLED TAIL, BLOCKS);
     launch(&s, HEAD DOUBLED TAIL, 90);
     look(&s);
-    assert_int_equal(s.pieces.n, 0);
+    assert_int_equal(s.w.pieces.n, 0);
     end(&s);
 }
 
@@ -221,13 +226,13 @@ static void shares(void **state)
         begin(&s, false);
         launch(&s, ptx, BLOCKS);
         look(&s);
-        assert_true(s.share >= all[i].least && s.share <= all[i].most);
+        assert_true(s.w.most >= all[i].least && s.w.most <= all[i].most);
         end(&s);
     }
 }
 
-/* Blocks that run long, like those of a persistent kernel: the sample is as large as time allows.
- */
+/* Blocks that run long, like those of a persistent kernel: the sample is as large as the budget of
+ * work allows, which depends on the limits of the job and not on the clock. */
 static void long_blocks(void **state)
 {
     (void)state;
@@ -236,17 +241,93 @@ static void long_blocks(void **state)
                      "setp.lt.u32 %p1, %r5, 300000;\n@%p1 bra L;\n" TAIL;
     static const uint32_t grids[] = {BLOCKS, 60}; /* 60 would all be run, were they short */
     struct sample s;
-    begin(&s, false);
-    uint64_t start = now_ns();
-    launch(&s, ptx, 2); /* one on each of two threads */
-    uint64_t one = now_ns() - start;
-    end(&s);
     for (size_t i = 0; i < ARRAY_LEN(grids); i++) {
         begin(&s, false);
-        s.r.job.limits.call_ns = 10 * one;
+        s.r.job.limits.emu_steps = 80000000; /* a quarter is for the sample: 16 blocks */
         launch(&s, ptx, grids[i]);
         look(&s);
-        assert_in_range(s.written, 8 * 32 - 5, 40 * 32);
+        assert_in_range(s.written, 15 * 32, 17 * 32);
+        end(&s);
+    }
+}
+
+/* A call that is to be verified runs more blocks: all of them if that is cheap. Then atomics are no
+ * obstacle, and a hundredth that is left out shows. */
+static void verified_calls_run_more(void **state)
+{
+    (void)state;
+    static const char skip[] = "rem.u32 %r4, %r1, 100;\nsetp.eq.u32 %p1, %r4, 37;\n@%p1 ret;\n";
+    static const struct {
+        const char *before, *after;
+        uint32_t grid;
+        double most;
+        uint64_t ran;
+    } all[] = {
+        {"", "", BLOCKS, 1, BLOCKS},
+        {"", "red.global.add.f32 [%rd6], 0f00000000;\n", BLOCKS, 1, BLOCKS},
+        {"", "atom.add.u32 %r4, [%rd6], 0;\n", BLOCKS, 1, BLOCKS},
+        {"", "ld.acquire.gpu.f32 %f1, [%rd5];\n", BLOCKS, 1, BLOCKS},
+        {skip, "", BLOCKS, 0.99, BLOCKS},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        char ptx[4096];
+        struct sample s;
+        uint64_t blocks, ran;
+        snprintf(ptx, sizeof ptx, "%s%s%s%s%s", HEAD, all[i].before, DOUBLED, all[i].after, TAIL);
+        begin_with(&s, false, JOB_CALL_VERIFY);
+        launch(&s, ptx, all[i].grid);
+        look(&s);
+        s.r.d->ops->blocks(s.r.d, &blocks, &ran);
+        assert_int_equal(blocks, all[i].grid);
+        assert_int_equal(ran, all[i].ran);
+        assert_true(fabs(s.w.most - all[i].most) < 1e-3);
+        assert_true(fabs(s.w.seen - all[i].most) < 1e-3);
+        assert_true(s.w.places.n > 0.98 * BLOCKS);
+        end(&s);
+    }
+}
+
+/* Blocks that cost more than the budget: a sample runs, with the first and the last block; each
+ * block has a place that it wrote. If some of its blocks write nothing, all of them run. An atomic
+ * on memory that is no output, whose result nobody reads, changes nothing of that. */
+static void verified_calls_run_a_part(void **state)
+{
+    (void)state;
+#define WORK(n)                                                          \
+    "mov.u32 %r5, 0;\nL: add.u32 %r5, %r5, 1;\nxor.b32 %r6, %r5, %r2;\n" \
+    "setp.lt.u32 %p1, %r5, " #n ";\n@%p1 bra L;\n"
+    static const struct {
+        const char *text;
+        bool all, verified;
+    } all[] = {
+        {"", false, true},
+        {"rem.u32 %r4, %r1, 20;\nsetp.eq.u32 %p1, %r4, 7;\n@%p1 ret;\n", true, true},
+        {"red.global.add.u32 [g], 1;\n", false, true},
+        {"atom.global.add.u32 %r4, [g], 1;\nsetp.eq.u32 %p1, %r4, 99;\n@%p1 ret;\n", true, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        char ptx[4096];
+        struct sample s;
+        uint64_t blocks, ran;
+        snprintf(ptx, sizeof ptx, "%s", HEAD);
+        char *entry = strstr(ptx, ".visible .entry");
+        size_t at = (size_t)(entry - ptx);
+        snprintf(ptx + at, sizeof ptx - at, ".global .align 4 .u32 g;\n%s%s%s%s%s",
+                 strstr(HEAD, ".visible .entry"), WORK(600), all[i].text, DOUBLED, TAIL);
+        begin_with(&s, false, JOB_CALL_VERIFY);
+        launch(&s, ptx, BLOCKS);
+        look(&s);
+        s.r.d->ops->blocks(s.r.d, &blocks, &ran);
+        assert_int_equal(blocks, BLOCKS);
+        assert_int_equal(ran == BLOCKS, all[i].all);
+        assert_true(ran > 200);
+        assert_int_equal(s.w.pieces.n > 0, all[i].verified);
+        bool first = false, last = false;
+        vec_each (const struct device_place, p, &s.w.places) {
+            first |= p->elem < 32;
+            last |= p->elem >= (BLOCKS - 1) * 32;
+        }
+        assert_true(all[i].all || (first && last));
         end(&s);
     }
 }
@@ -272,7 +353,7 @@ static void the_next_call_is_whole(void **state)
     free(x);
     free(y);
     look(&s);
-    assert_int_equal(s.pieces.n, 0);
+    assert_int_equal(s.w.pieces.n, 0);
     end(&s);
 }
 
@@ -285,6 +366,8 @@ int main(void)
         cmocka_unit_test(launches_that_build_on_each_other),
         cmocka_unit_test(shares),
         cmocka_unit_test(long_blocks),
+        cmocka_unit_test(verified_calls_run_more),
+        cmocka_unit_test(verified_calls_run_a_part),
         cmocka_unit_test(the_next_call_is_whole),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -44,10 +44,11 @@ struct rig {
     int64_t axes[2];
     struct job_case c;
     struct job_call call;
-    struct piece_vec pieces[3];
+    struct device_written written[3];
     struct arena arena;
     struct result_compare compares[3];
     uint32_t n;
+    uint64_t verified;
 };
 
 /* Phases: name, units, name, units, ... */
@@ -99,8 +100,10 @@ static void rig_open(struct rig *g, const char *reference, const struct job_phas
 
 static void rig_close(struct rig *g)
 {
-    for (int i = 0; i < 3; i++)
-        vec_release(&g->pieces[i]);
+    for (int i = 0; i < 3; i++) {
+        vec_release(&g->written[i].pieces);
+        vec_release(&g->written[i].places);
+    }
     oracle_close(g->oracle);
     temp_dir_release(&g->dir);
     arena_release(&g->arena);
@@ -115,7 +118,7 @@ static void honest_pieces(struct rig *g)
         fail_msg("%s", err.msg);
     for (int b = Y; b <= S; b++)
         for (uint64_t first = 0; first < g->buffers[b].elems; first += DEVICE_PIECE / 4) {
-            struct device_piece *p = vec_push(&g->pieces[b]);
+            struct device_piece *p = vec_push(&g->written[b].pieces);
             p->first = first;
             p->elems = (uint32_t)MIN(g->buffers[b].elems - first, (uint64_t)DEVICE_PIECE / 4);
             for (uint32_t i = 0; i < p->elems; i++) {
@@ -130,10 +133,11 @@ static void honest_pieces(struct rig *g)
 static void verify(struct rig *g)
 {
     struct err err = ERR_INIT;
-    g->n = 0;
-    if (verify_elements(g->oracle, &g->c, &g->call, g->pieces, 2, &g->arena, g->compares, &g->n,
-                        &err) < 0)
+    struct result_call out = {.compares = g->compares, .sample = {.blocks = 1000, .ran = 500}};
+    if (verify_elements(g->oracle, &g->c, &g->call, g->written, 2, &g->arena, &out, &err) < 0)
         fail_msg("%s", err.msg);
+    g->n = out.ncompares;
+    g->verified = out.sample.verified;
 }
 
 /* Right values must be found right, and wrong ones wrong; the truth of `outputs` outputs is known.
@@ -151,7 +155,7 @@ static void both_ways(const char *reference, const struct job_phase *phases, uin
         assert_int_equal(g.compares[i].bad, 0);
     }
     for (int b = Y; b <= S; b++)
-        vec_each (struct device_piece, p, &g.pieces[b])
+        vec_each (struct device_piece, p, &g.written[b].pieces)
             for (uint32_t i = 0; i < p->elems; i++) {
                 float v;
                 memcpy(&v, p->data + i * 4, 4);

@@ -71,7 +71,8 @@ static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t byte
     if (!p)
         return EX_FAULT;
     k->inside_bytes += bytes;
-    uint8_t *touched = k->w->launch->emu->mem.touched; /* lines in use, for the cost model */
+    /* lines in use, for the cost model */
+    uint8_t *touched = k->w->counts ? k->w->launch->emu->mem.touched : NULL;
     for (uint64_t a = addr & ~127ull; touched && a < addr + bytes; a += 128)
         touched[(a - GLOBAL_BASE) / 128] = 1;
     struct async_op *op = k->op;

@@ -302,6 +302,8 @@ struct block {
     bool started;
 };
 
+struct cluster_trace;
+
 struct cluster {
     struct block *blocks;
     uint32_t nblocks;
@@ -309,10 +311,12 @@ struct cluster {
     struct barrier bar; /* barrier.cluster */
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
-    struct worker_state *ws; /* state of its host thread */
-    uint64_t stored;         /* bytes stored to global memory, in counted launches */
-    uint32_t nrunning;       /* warps */
-    uint32_t nlive;          /* threads */
+    struct worker_state *ws;     /* state of its host thread */
+    struct cluster_trace *trace; /* sampled calls: notes what the cluster stores; else NULL */
+    uint64_t trace_rng;
+    uint32_t trace_stores; /* stores of warps to outputs so far */
+    uint32_t nrunning;     /* warps */
+    uint32_t nlive;        /* threads */
     uint32_t rounds_stuck;
     uint32_t polls;   /* how many rounds since `state` changed made waits return false */
     uint64_t state;   /* hash of shared memory and of `strongs` */

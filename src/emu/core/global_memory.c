@@ -176,7 +176,11 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         uint64_t lo = a->lo - GLOBAL_BASE, hi = a->hi - GLOBAL_BASE;
         drop_pages(m->host, lo, hi);
         if (m->init) {
-            mem_mark_init(m, a->lo, a->hi - a->lo, false);
+            /* drop_pages clears whole pages; what is left of the first and the last page we clear
+             * by hand. Clearing everything would fill the shadow of gigabytes with zeros. */
+            uint64_t edge = MIN(a->hi - a->lo, UINT64_C(8) * 65536);
+            mem_mark_init(m, a->lo, edge, false);
+            mem_mark_init(m, a->hi - edge, edge, false);
             drop_pages(m->init, lo / 8, hi / 8);
             for (uint32_t k = 1; k <= 4; k *= 2) { /* for every possible size of a cell */
                 memset((char *)m->writer + lo * k, 0, MIN(4096u, (hi - lo) * k));

@@ -15,6 +15,10 @@
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u /* so many clusters of a sample run even if they take long */
+/* The host work (count_cost) after which a sample of more clusters ends; and the same for each
+ * nanosecond of the call's limit, which leaves time for a slow or busy host. */
+#define SAMPLE_COST 2e8
+#define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
@@ -44,6 +48,7 @@ struct alloc {
     bool shadowed;            /* may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* what the counted launch read */
+    bool atomics, loaded;     /* in a sampled call: atomics, plain loads touched it */
     const struct insn
         *store; /* sanitizer: of all stores to it in this launch, the last one in the code */
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
@@ -152,6 +157,8 @@ struct reg_plan {
     uint8_t *leader;
     uint32_t regs_live;
 };
+/* Whether another instruction of f may read the register that p writes first. */
+bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p);
 int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
 #define SINK_OFF 0u /* the first 512 bytes of the frame are for `_` */
 #define SINK_PRED_OFF 512u
@@ -245,7 +252,8 @@ struct launch {
     uint64_t seed;
     uint64_t cpu_limit_ns; /* CPU time that all host threads together may use; 0 = no limit */
     uint64_t max_steps;
-    uint32_t resident; /* clusters one host thread may hold at once */
+    uint32_t most_held; /* clusters that all host threads together may hold at once */
+    uint32_t resident;  /* clusters one host thread may hold at once */
     /* shared between host threads */
     uint32_t next_cluster;  /* atomic */
     struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
@@ -257,12 +265,14 @@ struct launch {
     } spin;
     int stop;       /* atomic: a fault was recorded */
     bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
-    int over_limit; /* atomic: the launch used up its time or instructions */
+    bool serial;    /* only one host thread may run it: the order of blocks matters */
+    int over_limit; /* atomic: it used up its time or instructions; clusters may be missing */
+    bool extra;     /* the clusters that run now are only for verification: no limit is an error */
     int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
     bool keep_undo; /* note writes to inputs in `undo` */
     VEC(struct undo_write) undo; /* under emu->lock */
-    uint64_t steps; /* atomic, updated now and then */
-    uint64_t cpu_ns; /* atomic, updated now and then: CPU time of all host threads */
+    uint64_t steps;              /* atomic, updated now and then */
+    uint64_t cpu_ns;             /* atomic, updated now and then: CPU time of all host threads */
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
@@ -270,22 +280,34 @@ struct launch {
         uint32_t since, at, exit;
         bool answer;
     } past[32];
-    struct gsync *gsync; /* the sanitizer's order between blocks */
-    int gsync_used;      /* atomic */
+    struct gsync *gsync;       /* the sanitizer's order between blocks */
+    int gsync_used;            /* atomic */
     struct suspects *suspects; /* cells that are part of a race; see suspects.h */
-    bool turned;         /* a repeated call: clusters run in another order */
-    uint8_t blank;       /* the value of each byte of registers and local memory before a write */
-    uint32_t nsample;    /* 0: every cluster runs; else only those in `sample` */
-    uint32_t *sample;
-    uint64_t enough_ns; /* time after which a sample of independent blocks stops growing; 0: none */
-    uint32_t begun;     /* atomic: clusters begun */
-    struct {            /* sampled calls: bytes that each cluster stored; under emu->lock */
-        double sum, squares;
-    } stored;
+    bool turned;               /* a repeated call: clusters run in another order */
+    uint8_t blank;    /* the value of each byte of registers and local memory before a write */
+    uint32_t nsample; /* 0: the counters are of every cluster; else of the first so many of order */
+    uint32_t *order;  /* the clusters to run, in this order; NULL: 0, 1, 2 ... */
+    bool alone;       /* no block depends on another one: any of them may run without the others */
+    uint32_t nran;    /* clusters that have run */
+    uint32_t chosen, chosen_end; /* these places of the order were chosen, the others drawn */
+    uint32_t wave_end;           /* the wave under way ends before this place of the order */
+    struct cluster_trace
+        *trace;             /* sampled calls: what each cluster stored, by its place in order */
+    uint64_t pieces_before; /* pieces of lazy memory that earlier launches filled */
+    double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
     uint64_t diverged;
     struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
     uint64_t waits_again;              /* atomic; see reuse.c */
+};
+
+/* What a cluster of a sampled call stored: how many bytes, and the places of a few elements of
+ * outputs, drawn at random from all that it stored there. */
+enum { TRACE_PLACES = 2 };
+struct cluster_trace {
+    uint64_t bytes;
+    uint64_t addr[TRACE_PLACES]; /* 0: none */
+    uint32_t linear;             /* number of the cluster in the grid */
 };
 
 /* One host thread. */
@@ -303,10 +325,16 @@ struct worker_state {
     uint64_t diverged;
 };
 
+/* Runs the launch and turns its counts into counters. If order is set, it runs the first nsample
+ * clusters of order; fewer if they are alone and take long. */
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
 /* settle.c: runs the launch so that its outcome does not depend on the order of host threads. Uses
  * at most `nthreads` of them. */
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
+/* After launch_run: runs clusters order[nran..end) too, without counting. If they run past the
+ * limit, sets over_limit and returns RESULT_OK. */
+enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
+                                   struct err *err);
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
@@ -334,10 +362,14 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
+    bool verifying;       /* the call's outputs are to be verified: run more blocks than a sample */
+    double verify_left;   /* host work that this call may still spend on them */
     uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
     bool in_part_alone; /* whether the blocks of the last such launch do not depend on each other */
     bool stored_after;  /* whether a later launch stored something */
     double in_part_scale; /* all blocks would store at most this many times what the sample did */
+    uint64_t blocks, blocks_ran;      /* of all launches of this call */
+    VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
     double model_ns;
 };
 
@@ -486,6 +518,11 @@ static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t 
 }
 
 struct insn_count *count_alloc(struct launch *l);
+/* Call it before the first cluster of a launch. */
+void count_begin(struct launch *l);
+/* Estimates how long the host took for the counted clusters, in plain warp instructions. The
+ * estimate depends on the counts alone, so it is the same in every run. */
+double count_cost(const struct launch *l);
 /* Adds the host thread's counts to the launch's, and frees them. */
 void count_collect(struct launch *l, struct worker_state *ws);
 /* Turns the collected counts into counters of the device, and a modelled time. */

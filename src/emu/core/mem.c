@@ -116,6 +116,36 @@ static void touch(const struct alloc *a, uint64_t from, uint64_t to)
         lazy_need(a->lazy, from - a->addr, to - from);
 }
 
+static void set_flag(bool *flag)
+{
+    if (!__atomic_load_n(flag, __ATOMIC_RELAXED))
+        __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+}
+
+/* Notes an access of some active lanes in a sampled call. Each store of a warp to an output is
+ * equally likely to be among the places that stay noted. */
+static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *addr,
+                         uint32_t lanes, uint64_t bytes, uint32_t access)
+{
+    struct cluster *c = w->block->cluster;
+    if (access & (MEM_READ | MEM_ATOMIC))
+        set_flag(access & MEM_ATOMIC ? &a->atomics : &a->loaded);
+    if (!(access & MEM_WRITE))
+        return;
+    c->trace->bytes += bytes;
+    if (a->is_global_var || (a->role != JOB_OUTPUT && a->role != JOB_INOUT))
+        return;
+    c->trace_rng = c->trace_rng * 6364136223846793005ull + 1442695040888963407ull;
+    uint32_t k = c->trace_stores++, at = (uint32_t)(c->trace_rng >> 33) % (k + 1);
+    if (k < TRACE_PLACES)
+        at = k;
+    else if (at >= TRACE_PLACES)
+        return;
+    uint32_t from = (uint32_t)(c->trace_rng >> 28) % WARP, above = lanes & FULL << from;
+    uint32_t lane = (uint32_t)__builtin_ctz(above ? above : lanes);
+    c->trace->addr[at] = addr[lane] - (addr[lane] - a->addr) % a->elem_bytes;
+}
+
 /* Touches the bytes of every lane; if the lanes are close together, also all bytes between them. */
 static void touch_lanes(const struct warp *w, const struct alloc *a, const uint64_t *addr,
                         uint64_t lo, uint64_t hi, uint32_t n)
@@ -152,6 +182,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     }
     if (a->lazy)
         touch(a, addr, addr + n);
+    if (w->block->cluster->trace && addr >= a->addr && addr < a->end)
+        trace_access(w, a, &addr, 1, n, access);
     return mem_host(m, addr);
 }
 
@@ -349,6 +381,9 @@ static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp
             return san_global(w, pc, a, addr, lo, hi, n, access);
         if (a->lazy)
             touch_lanes(w, a, addr, lo, hi, n);
+        if (w->block->cluster->trace)
+            trace_access(w, a, addr, w->active,
+                         (uint64_t)n * (uint32_t)__builtin_popcount(w->active), access);
         return true;
     }
     case SP_SHARED:

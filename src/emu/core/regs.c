@@ -67,6 +67,33 @@ static void visit_insn(const struct ptx_insn *in, visit_fn fn, void *ctx)
         fn(ctx, in->guard, true, false);
 }
 
+/* Looks for an instruction that reads a register. */
+struct reg_search {
+    const struct ptx_var *var;
+    bool read;
+};
+
+static void find_read(void *ctx, struct ptx_var *v, bool use, bool def)
+{
+    struct reg_search *s = ctx;
+    s->read |= v == s->var && use;
+    (void)def;
+}
+
+bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
+{
+    const struct ptx_opnd *dst = p->nops ? &p->ops[0] : NULL;
+    if (!dst || dst->kind == PO_SINK)
+        return false;
+    if (dst->kind != PO_REG)
+        return true; /* several registers, or something new */
+    struct reg_search s = {dst->var, false};
+    for (size_t i = 0; i < f->insns.n && !s.read; i++)
+        if (&f->insns.items[i] != p)
+            visit_insn(&f->insns.items[i], find_read, &s);
+    return s.read;
+}
+
 struct pass {
     struct live *lives;
     uint32_t at, block;

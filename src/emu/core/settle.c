@@ -36,7 +36,6 @@ struct snapshot {
     struct result_finding *findings;
     uint32_t too_early[ARRAY_LEN(((struct emu *)0)->too_early)];
     uint64_t heap_used;
-    uint32_t resident;
     size_t ncounters;
     double model_ns;
 };
@@ -78,7 +77,6 @@ static void snapshot_take(struct snapshot *s, const struct launch *l)
     memcpy(s->too_early, e->too_early, sizeof s->too_early);
     s->printed = e->printf_text.len;
     s->heap_used = l->code->heap_used;
-    s->resident = l->resident;
     s->ncounters = e->counters.n;
     s->model_ns = e->model_ns;
 }
@@ -117,7 +115,6 @@ static void snapshot_restore(const struct snapshot *s, struct launch *l)
     if (e->printf_text.buf)
         e->printf_text.buf[e->printf_text.len] = '\0';
     l->code->heap_used = s->heap_used;
-    l->resident = s->resident;
     e->counters.n = s->ncounters;
     e->model_ns = s->model_ns;
 }
@@ -191,7 +188,7 @@ static bool fits_snapshot(const struct emu_mem *m)
 static void rewind_launch(struct launch *l, const struct snapshot *s)
 {
     snapshot_restore(s, l);
-    l->next_cluster = l->begun = 0;
+    l->next_cluster = l->nran = 0;
     memset(&l->spin, 0, sizeof l->spin);
     l->stop = l->redo = 0;
     l->steps = l->cpu_ns = 0;
@@ -218,7 +215,8 @@ static enum result_status run_again(struct launch *l, const struct snapshot *s, 
 
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err)
 {
-    if (order_matters(l))
+    l->serial = order_matters(l);
+    if (l->serial)
         nthreads = 1;
     if (!l->sanitize || !fits_snapshot(&l->emu->mem))
         return launch_run(l, l->sanitize ? 1 : nthreads, err);

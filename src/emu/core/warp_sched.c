@@ -246,7 +246,8 @@ static void cluster_start(struct cluster *c, uint32_t linear)
 {
     memset(&c->bar, 0, sizeof c->bar);
     c->stuck = false;
-    c->stored = 0;
+    c->trace_rng = mix(c->launch->seed + linear);
+    c->trace_stores = 0;
     c->rounds_stuck = c->polls = 0;
     memset(&c->probe, 0, sizeof c->probe);
     c->probe.next = PROBE_EVERY;
@@ -410,10 +411,9 @@ static void held_changed(struct launch *l, int by, const struct cluster *c)
 static bool all_clusters_cycle(struct cluster *c)
 {
     struct launch *l = c->launch;
-    uint32_t n = l->nsample ? l->nsample : l->nclusters;
     pthread_mutex_lock(&l->emu->lock);
-    bool full =
-        l->spin.held >= l->spin.most || __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= n;
+    bool full = l->spin.held >= l->spin.most ||
+                __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->wave_end;
     bool r = full && l->spin.confirmed >= l->spin.held;
     pthread_mutex_unlock(&l->emu->lock);
     return r;
@@ -558,19 +558,22 @@ static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
     return first + (last - i);
 }
 
-static bool take_cluster(struct worker_state *ws, uint32_t *linear)
+/* Takes the next cluster of the wave: *place in the order, number *linear in the grid. */
+static bool take_cluster(struct worker_state *ws, uint32_t *place, uint32_t *linear)
 {
     struct launch *l = ws->l;
     uint32_t i = __atomic_fetch_add(&l->next_cluster, 1, __ATOMIC_RELAXED);
-    uint32_t n = l->nsample ? l->nsample : l->nclusters;
-    if (i >= n || (i >= SAMPLE_LEAST && l->enough_ns && now_ns() > l->enough_ns)) {
-        __atomic_store_n(&l->next_cluster, n, __ATOMIC_RELAXED);
+    if (i >= l->wave_end) {
+        __atomic_store_n(&l->next_cluster, l->wave_end, __ATOMIC_RELAXED);
         return false;
     }
-    __atomic_add_fetch(&l->begun, 1, __ATOMIC_RELAXED);
-    *linear = l->nsample ? l->sample[i] : l->turned ? reverse_in_wave(i, n) : i;
+    *place = i;
+    *linear = l->order ? l->order[i] : l->turned ? reverse_in_wave(i, l->nclusters) : i;
     return true;
 }
+
+#define PAST_STEPS "the kernel ran past its limit of instructions"
+#define PAST_TIME "the kernel ran past its time limit"
 
 static bool over_limit(struct worker_state *ws, struct cluster *c)
 {
@@ -582,8 +585,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
         return false;
     /* A second run would take as long, so this is final even in a run in parallel. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
-    deadlock(c, steps_over ? "the kernel ran past its limit of instructions"
-                           : "the kernel ran past its time limit");
+    if (!l->extra)
+        deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);
     return true;
 }
 
@@ -594,34 +597,28 @@ static uint64_t turn_length(const struct launch *l, uint32_t held)
     return l->max_steps ? MIN(turn, MAX(l->max_steps / 4, 1000u)) : turn;
 }
 
-static void note_stored(struct launch *l, const struct cluster *c)
-{
-    double x = (double)c->stored;
-    pthread_mutex_lock(&l->emu->lock);
-    l->stored.sum += x;
-    l->stored.squares += x * x;
-    pthread_mutex_unlock(&l->emu->lock);
-}
-
 static void *worker_main(void *arg)
 {
     struct worker_state *ws = arg;
     struct launch *l = ws->l;
     ws->cpu_told = thread_cpu_ns();
     struct cluster **held = xcalloc(l->resident + 1, sizeof *held), *spare = NULL;
-    uint32_t n = 0, linear, at = 0;
+    uint32_t n = 0, place, linear, at = 0;
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
-        if (more && (n == 0 || (at == 0 && n < l->resident && !l->enough_ns))) {
+        if (more && (n == 0 || (at == 0 && n < l->resident && !l->alone))) {
             /* We count the cluster before we take it. Otherwise another thread could see that no
              * cluster is left to take, and not yet see this one among those that are held. */
             held_changed(l, 1, NULL);
-            if (!(more = take_cluster(ws, &linear))) {
+            if (!(more = take_cluster(ws, &place, &linear))) {
                 held_changed(l, -1, NULL);
             } else {
                 held[n] = spare ? spare : cluster_create(ws);
                 spare = NULL;
                 cluster_start(held[n], linear);
+                held[n]->trace = l->trace ? &l->trace[place] : NULL;
+                if (l->trace)
+                    l->trace[place] = (struct cluster_trace){.linear = linear};
                 n++;
             }
         }
@@ -634,8 +631,6 @@ static void *worker_main(void *arg)
             break;
         if (rc == 1) {
             held_changed(l, -1, held[at]);
-            if (l->emu->sampling)
-                note_stored(l, held[at]);
             if (spare)
                 cluster_destroy(held[at]);
             else
@@ -655,20 +650,22 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err)
+/* Runs the clusters at places [nran, end) of the order. */
+static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
 {
-    memset(l->emu->seen, 0, sizeof l->emu->seen);
-    uint32_t work = l->nsample ? l->nsample : l->nclusters;
+    uint32_t work = end - l->nran;
+    if (!work || l->stop)
+        return;
     nthreads = MAX(1u, MIN(nthreads, work));
     struct worker_state *ws = xcalloc(nthreads, sizeof *ws);
     pthread_t *t = xcalloc(nthreads, sizeof *t);
     l->resident =
-        l->cooperative ? (work + nthreads - 1) / nthreads + 1 : MAX(1u, l->resident / nthreads);
+        l->cooperative ? (work + nthreads - 1) / nthreads + 1 : MAX(1u, l->most_held / nthreads);
     l->spin.most = nthreads * l->resident;
     l->parallel = nthreads > 1 && l->sanitize;
+    l->next_cluster = l->nran;
+    l->wave_end = end;
     uint32_t started = 1;
-    if (l->sanitize)
-        san_launch_begin(l);
     for (uint32_t i = 0; i < nthreads; i++) {
         ws[i].l = l;
         ws[i].index = i;
@@ -684,19 +681,57 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         count_collect(l, &ws[i]);
     free(ws);
     free(t);
+    l->nran = end;
+    if (l->over_limit && !l->stop && !l->extra) { /* the limit fell between two clusters */
+        l->stop = 1;
+        l->status = l->emu->sampling ? RESULT_UNSUPPORTED : RESULT_HANG;
+        snprintf(l->message, sizeof l->message, "%s", PAST_TIME);
+    }
+}
+
+static enum result_status status_of(const struct launch *l, struct err *err)
+{
+    if (!l->stop)
+        return RESULT_OK;
+    err_set(err, ERR_INPUT, "%s", l->message);
+    return l->status;
+}
+
+enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err)
+{
+    memset(l->emu->seen, 0, sizeof l->emu->seen);
+    count_begin(l);
+    if (l->sanitize)
+        san_launch_begin(l);
+    if (l->nsample > SAMPLE_LEAST && l->alone && l->count) {
+        /* The first clusters tell how many of the others the budget allows. A limit of time would
+         * make the sample depend on how busy this machine is. */
+        run_wave(l, nthreads, SAMPLE_LEAST);
+        double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
+        if (l->emu->job->limits.call_ns)
+            most = MIN(most, SAMPLE_COST_PER_NS * (double)l->emu->job->limits.call_ns);
+        if (l->max_steps)
+            most = MIN(most, (double)l->max_steps / 4);
+        l->nsample = (uint32_t)MIN(MAX(most / each, (double)SAMPLE_LEAST), (double)l->nsample);
+    }
+    run_wave(l, nthreads, l->nsample ? l->nsample : l->nclusters);
     if (l->sanitize)
         san_launch_end(l);
-    if (l->nsample)
-        l->nsample = l->begun;
+    l->cost = count_cost(l);
     if (l->count && !l->stop)
         count_to_counters(l);
     free(l->total);
     l->total = NULL;
-    if (l->redo)
-        return RESULT_OK;
-    if (l->stop) {
-        err_set(err, ERR_INPUT, "%s", l->message);
-        return l->status;
-    }
-    return RESULT_OK;
+    return l->redo ? RESULT_OK : status_of(l, err);
+}
+
+enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
+                                   struct err *err)
+{
+    bool count = l->count;
+    l->count = false;
+    l->extra = true;
+    run_wave(l, l->serial ? 1 : nthreads, end);
+    l->count = count;
+    return status_of(l, err);
 }

@@ -38,6 +38,35 @@ void count_collect(struct launch *l, struct worker_state *ws)
     ws->counts = NULL;
 }
 
+static uint64_t pieces_made(const struct emu_mem *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        n += m->allocs[i]->lazy ? atomic_load(&m->allocs[i]->lazy->made) : 0;
+    return n;
+}
+
+void count_begin(struct launch *l)
+{
+    l->pieces_before = pieces_made(&l->emu->mem);
+}
+
+double count_cost(const struct launch *l)
+{
+    /* Measured on the host: a tensor operation takes about 1/80 of a plain warp instruction, and a
+     * piece of memory that is filled and later looked at takes about 150. */
+    const double per_tensor_op = 1.0 / 80, per_piece = 150;
+    double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
+    for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
+        const struct code_func *cf = &l->code->funcs[f];
+        for (uint32_t i = 0; cf->decoded && i < cf->n; i++) {
+            const struct insn_count *c = &l->total[cf->count_base + i];
+            cost += (double)c->warps * (1 + per_tensor_op * (double)cf->insns[i].tensor_ops);
+        }
+    }
+    return cost;
+}
+
 /* ---- one access ----------------------------------------------------------------------------- */
 
 /* Returns how many distinct 32-byte sectors the active lanes use. *fresh is how many of them are
@@ -129,8 +158,6 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
         sp = generic_space(addr[__builtin_ctz(w->active)]);
     if (sp == SP_GLOBAL) {
         uint32_t fresh = 0, lines = 0;
-        if (access & MEM_WRITE)
-            w->block->cluster->stored += (uint64_t)n * (uint32_t)__builtin_popcount(w->active);
         bool weak_load = (access & (MEM_READ | MEM_STRONG)) == MEM_READ;
         uint32_t all = sectors_of(w, addr, n, weak_load, &fresh, &lines);
         c->sectors += all;
@@ -244,8 +271,6 @@ void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, u
     struct insn_count *c = count_loose(w, pc);
     if (!c)
         return;
-    if (what == CB_GLOBAL_ST)
-        w->block->cluster->stored += bytes;
     if (what == CB_GLOBAL_LD || what == CB_GLOBAL_ST) {
         c->bytes += bytes;
         c->sectors += (bytes + 31) / 32;

@@ -1,0 +1,477 @@
+/*
+ * block_sample.c - see block_sample.h. The order of this file: which launches may run in part,
+ * which of their blocks run, what those blocks wrote.
+ */
+#include "emu/block_sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "emu/core/mem.h"
+#include "job/poison.h"
+
+_Static_assert(DEVICE_PIECE == LAZY_PIECE, "block_sample_written() returns pieces of lazy memory");
+
+/* Whether the instruction may depend on other blocks: it may wait for them, or add to their
+ * results. */
+static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
+{
+    const struct ptx_insn *p = &f->src->insns.items[in->src];
+    switch (in->kind) {
+    case CK_ATOMIC:
+        return mem_space(p) != SP_SHARED && mem_space(p) != SP_SHARED_CLUSTER;
+    case CK_LD_GLOBAL:
+        return in->sub[2] & MEM_STRONG;
+    case CK_ASYNC_COPY:
+        return ptx_has(p, "reduce");
+    default:
+        return false;
+    }
+}
+
+/* Whether blocks may wait for each other, or do what others tell them. If so, only the first blocks
+ * of a grid can run alone. An atomic whose result nobody reads tells a block nothing: such a block
+ * runs the same with or without the others. atomics_meet() says whether its results do. */
+static bool may_wait_for_blocks(const struct code *c)
+{
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        for (uint32_t k = 0; f->decoded && k < f->n; k++) {
+            const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
+            bool silent = f->insns[k].kind == CK_ATOMIC &&
+                          (str_eq(p->op, "red") || !regs_result_is_read(f->src, p));
+            if (!silent && depends_on_blocks(f, &f->insns[k]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an output holds results of atomics, or a block read memory that atomics change. Then the
+ * results of a block may depend on the atomics of other blocks. */
+static bool atomics_meet(const struct emu_mem *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const struct alloc *a = m->allocs[i];
+        bool output = a->role == JOB_OUTPUT || a->role == JOB_INOUT;
+        if (a->atomics && (a->loaded || (output && !a->is_global_var)))
+            return true;
+    }
+    return false;
+}
+
+/* Functions count as loops, since a loop may call them. */
+bool block_sample_polls(const struct code *c)
+{
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct code_func *f = &c->funcs[i];
+        if (!f->decoded)
+            continue;
+        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this may be in a loop */
+        for (uint32_t k = f->n; k-- > 0;) {
+            const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
+            if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
+                loop = k; /* this also includes code before the loop, which is safe */
+            if (k < loop && depends_on_blocks(f, &f->insns[k]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what the blocks wrote ------------------------------------------------------------------ */
+
+/* Finds the elements of a piece that no longer hold their fill value; false if there are none. */
+static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
+{
+    uint8_t was[LAZY_PIECE];
+    uint32_t size = a->elem_bytes, bytes = lazy_piece_bytes(a->lazy, k);
+    const uint8_t *is = a->lazy->mem + k * LAZY_PIECE;
+    bool any = false;
+    *out = (struct device_piece){.first = k * (LAZY_PIECE / size), .elems = bytes / size};
+    lazy_original(a->lazy, k, was);
+    memcpy(out->data, is, bytes);
+    for (uint32_t i = 0; i < out->elems; i++)
+        if (memcmp(was + i * size, is + i * size, size) != 0) {
+            out->written[i / 8] |= (uint8_t)(1u << i % 8);
+            any = true;
+        }
+    return any;
+}
+
+static uint32_t count_written(const struct device_piece *p)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof p->written; i++)
+        n += (uint32_t)__builtin_popcount(p->written[i]);
+    return n;
+}
+
+struct share {
+    double mean, most; /* the estimate, and with four standard errors added */
+};
+
+/* Looks at up to TRIES filled pieces, drawn at random. Appends those that were written to `out`
+ * (NULL: none) until it has `max`. Estimates the share of the buffer's elements that were
+ * written. */
+static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t max,
+                                struct piece_vec *out)
+{
+    enum { TRIES = 1 << 11 };
+    uint64_t n = 0, i;
+    uint64_t *pieces = xmalloc((a->lazy->npieces + 1) * sizeof *pieces);
+    for (uint64_t k = 0; k < a->lazy->npieces; k++)
+        if (lazy_made(a->lazy, k))
+            pieces[n++] = k;
+    double written = 0, squares = 0;
+    for (i = 0; i < n && i < TRIES; i++) {
+        seed = poison_mix(seed);
+        uint64_t at = i + seed % (n - i), k = pieces[at];
+        struct device_piece piece;
+        pieces[at] = pieces[i];
+        if (!compare_piece(a, k, &piece))
+            continue;
+        double k_written = count_written(&piece);
+        written += k_written;
+        squares += k_written * k_written;
+        if (out && out->n < max)
+            *vec_push(out) = piece;
+    }
+    free(pieces);
+    /* One byte in 256 equals its poison by chance. */
+    double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
+    double elems = (double)(a->end - a->addr) / a->elem_bytes;
+    if (!i || written <= 0)
+        return (struct share){0, 0};
+    double mean = written / (double)i * (double)n / elems / seen;
+    double rest = 1 - (double)i / (double)n; /* pieces that we did not look at */
+    double error = sqrt(MAX(squares * (double)i / (written * written) - 1, 0) / (double)i * rest);
+    return (struct share){mean, mean * (1 + 4 * error)};
+}
+
+/* ---- which blocks of a sampled launch run --------------------------------------------------- */
+
+/* A sampled launch runs in up to three steps.
+ *
+ * 1. It counts a sample of SAMPLE_CLUSTERS clusters, for the cost model. If blocks do not depend on
+ *    each other, we split the grid into equal parts and draw one cluster from each, so that a block
+ *    cannot know whether it is in the sample. If blocks may wait for earlier blocks, the sample is
+ *    the first clusters of the grid. If blocks depend on each other in a loop and all fit on the
+ *    GPU, they may divide the work among themselves at run time. A sample of them would do all the
+ *    work, so all blocks run.
+ * 2. If the call is to be verified, more clusters run without being counted, as many as the budget
+ *    allows: all of them, or else one from each part of the grid, and those at its edges. If
+ *    blocks depend on each other, only all of them will do.
+ * 3. If the clusters that ran seem to leave out a part of an output, the estimate alone proves
+ *    little. Then all clusters run, or as many as a larger budget allows.
+ *
+ * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
+ * not on the speed of this machine. */
+#define VERIFY_CLUSTERS 1000u /* enough, if not all can run: 1% of bad blocks are among them */
+#define VERIFY_COST_MOST 6e7  /* heavy kernels: half of what the counted sample took, up to this */
+#define WHOLE_COST 2e8        /* if only all blocks together can be verified */
+#define DOUBT_COST 4e8        /* for a launch whose sample leaves out a part of an output */
+#define DOUBT_SHARE 0.995     /* the sample should show that all blocks write this share */
+
+void block_sample_choose(const struct code *c, struct launch *run)
+{
+    if (run->cooperative || (block_sample_polls(c) && run->nclusters <= 2 * run->sms))
+        return;
+    bool few = run->nclusters <= 2 * SAMPLE_CLUSTERS, alone = !may_wait_for_blocks(c);
+    if (few && !alone)
+        return;
+    run->alone = alone;
+    run->nsample = few ? run->nclusters : SAMPLE_CLUSTERS;
+    run->order = xcalloc(run->nsample, sizeof *run->order);
+    uint64_t n = run->nclusters, rng = run->seed + run->emu->launches;
+    for (uint32_t i = 0; i < run->nsample; i++) {
+        uint64_t from = n * i / run->nsample, to = n * (i + 1) / run->nsample;
+        rng = poison_mix(rng);
+        run->order[i] = alone ? (uint32_t)(from + rng % (to - from)) : i;
+    }
+    for (uint32_t i = run->nsample; alone && i > 1; i--) {
+        rng = poison_mix(rng);
+        uint32_t j = (uint32_t)(rng % i), t = run->order[j];
+        run->order[j] = run->order[i - 1];
+        run->order[i - 1] = t;
+    }
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+    return a < b ? -1 : a > b;
+}
+
+/* Sorts the clusters and drops those that occur twice. Returns how many are left. */
+static uint32_t sort_clusters(uint32_t *v, uint32_t n)
+{
+    uint32_t m = 0;
+    qsort(v, n, sizeof *v, by_number);
+    for (uint32_t i = 0; i < n; i++)
+        if (!m || v[m - 1] != v[i])
+            v[m++] = v[i];
+    return m;
+}
+
+/* Writes the clusters at the corners of the grid, and one on each edge and side between them, to
+ * v[27]. Returns how many. */
+static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint32_t *v)
+{
+    uint32_t dim[3], at[3][3], n = 0;
+    for (int k = 0; k < 3; k++) {
+        dim[k] = run->grid[k] / run->cluster[k];
+        *rng = poison_mix(*rng);
+        at[k][0] = 0;
+        at[k][1] = (uint32_t)(*rng % dim[k]);
+        at[k][2] = dim[k] - 1;
+    }
+    for (uint32_t i = 0; i < 27; i++)
+        v[n++] = at[0][i % 3] + dim[0] * (at[1][i / 3 % 3] + dim[1] * at[2][i / 9]);
+    return n;
+}
+
+/* Appends `more` to the order, less those clusters that have run. Frees `more`. Returns how many
+ * are in the order now. */
+static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
+{
+    uint32_t had = run->nran, end = had, *ran = xmalloc((had + 1) * sizeof *ran);
+    memcpy(ran, run->order, had * sizeof *ran);
+    uint32_t nran = sort_clusters(ran, had);
+    n = sort_clusters(more, n);
+    run->order = xrealloc(run->order, ((size_t)had + n + 1) * sizeof *run->order);
+    for (uint32_t i = 0, k = 0; i < n; i++) {
+        while (k < nran && ran[k] < more[i])
+            k++;
+        if (k == nran || ran[k] != more[i])
+            run->order[end++] = more[i];
+    }
+    free(ran);
+    free(more);
+    run->trace = xrealloc(run->trace, ((size_t)end + 1) * sizeof *run->trace);
+    memset(run->trace + had, 0, ((size_t)end - had) * sizeof *run->trace);
+    return end;
+}
+
+/* Runs the clusters that have not run yet. */
+static enum result_status run_rest(struct launch *run, struct err *err)
+{
+    uint32_t *all = xmalloc((size_t)run->nclusters * sizeof *all);
+    for (uint32_t i = 0; i < run->nclusters; i++)
+        all[i] = i;
+    uint32_t end = append_clusters(run, all, run->nclusters);
+    return launch_run_more(run, run->emu->nthreads, end, err);
+}
+
+/* Runs n more clusters, each drawn from its own part of the grid, and those at the edges. */
+static enum result_status run_some(struct launch *run, uint32_t n, struct err *err)
+{
+    uint64_t rng = run->seed + 77 * run->emu->launches + run->nran;
+    uint32_t *more = xmalloc(((size_t)n + 27) * sizeof *more);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t from = (uint64_t)run->nclusters * i / n,
+                 to = (uint64_t)run->nclusters * (i + 1) / n;
+        rng = poison_mix(rng);
+        more[i] = (uint32_t)(from + rng % MAX(to - from, UINT64_C(1)));
+    }
+    uint32_t end = append_clusters(run, more, n);
+    enum result_status st = launch_run_more(run, run->emu->nthreads, end, err);
+    if (run->chosen_end || st != RESULT_OK)
+        return st;
+    run->chosen = end;
+    more = xmalloc(27 * sizeof *more);
+    run->chosen_end = append_clusters(run, more, clusters_at_edges(run, &rng, more));
+    return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
+}
+
+/* Statistics of the clusters that were drawn at random; `all` is the sum over all that ran. */
+struct stored {
+    double n, idle, sum, squares, all;
+};
+
+static struct stored stored_by(const struct launch *run)
+{
+    struct stored s = {0};
+    for (uint32_t i = 0; i < run->nran; i++) {
+        double x = (double)run->trace[i].bytes;
+        s.all += x;
+        if (i >= run->chosen && i < run->chosen_end)
+            continue;
+        s.n++;
+        s.idle += x == 0;
+        s.sum += x;
+        s.squares += x * x;
+    }
+    s.n = MAX(s.n, 1);
+    return s;
+}
+
+/* All blocks together store about this many times the bytes that those which ran stored. */
+static double scale_of_sample(const struct launch *run, const struct stored *s)
+{
+    return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
+}
+
+/* Returns an upper bound on the same: the estimate plus four standard errors, plus four blocks in
+ * case the sample misses a kind of block (a persistent block with one tile more than the others).
+ * It is infinite if too few blocks of the sample stored anything. */
+static double bound_of_sample(const struct launch *run, const struct stored *s)
+{
+    enum { ENOUGH = 16 };
+    if (s->squares <= 0 || s->sum * s->sum / s->squares < ENOUGH)
+        return INFINITY;
+    double error = sqrt(MAX(s->squares * s->n / (s->sum * s->sum) - 1, 0) / s->n);
+    return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
+}
+
+/* Whether the clusters that ran seem to leave out a part of an output. If the outputs are updated
+ * in place, elements may keep their values; then only clusters that store nothing show it. */
+static bool leaves_something_out(const struct launch *run)
+{
+    const struct emu_mem *m = &run->emu->mem;
+    struct stored s = stored_by(run);
+    double scale = scale_of_sample(run, &s);
+    bool any = false;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct alloc *a = m->allocs[i];
+        if (a->role != JOB_OUTPUT || !a->lazy)
+            continue;
+        struct share share = draw_pieces(a, run->seed, 0, NULL);
+        any |= share.mean > 0;
+        if (share.mean > 0 && share.most * scale < DOUBT_SHARE)
+            return true;
+    }
+    return !any && s.idle > (1 - DOUBT_SHARE) * s.n;
+}
+
+/* Steps 2 and 3. */
+enum result_status block_sample_run_more(struct launch *run, struct err *err)
+{
+    struct emu *e = run->emu;
+    double each = MAX(run->cost / MAX(run->nran, 1u), 1.0),
+           rest = each * (run->nclusters - run->nran);
+    double most = MAX(e->verify_left, MIN(run->cost / 2, VERIFY_COST_MOST));
+    bool whole = !run->alone || atomics_meet(&e->mem);
+    enum result_status st = RESULT_OK;
+    uint64_t limit = e->job->limits.call_ns;
+    if (e->ran_in_part || run->nran >= run->nclusters)
+        return RESULT_OK; /* blocks of an earlier launch are missing: nothing can be verified */
+    /* The budget is one of work. This limit only ends a block that never ends. */
+    run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
+    if (rest <= (whole ? WHOLE_COST : most))
+        st = run_rest(run, err);
+    else if (!whole && most >= each)
+        st = run_some(run, (uint32_t)MIN(most / each, (double)VERIFY_CLUSTERS), err);
+    e->verify_left = MAX(e->verify_left - each * run->nran, 0);
+    if (st == RESULT_OK && !whole && !run->over_limit && run->nran < run->nclusters &&
+        leaves_something_out(run))
+        st = rest <= DOUBT_COST ? run_rest(run, err)
+                                : run_some(run, (uint32_t)(DOUBT_COST / each), err);
+    if (run->over_limit)
+        run->nran = run->nsample ? run->nsample : run->nran;
+    return st;
+}
+
+void block_sample_note(struct launch *run)
+{
+    struct emu *e = run->emu;
+    struct stored s = stored_by(run);
+    e->blocks += run->nblocks;
+    e->blocks_ran += (uint64_t)run->nran * run->cluster_size;
+    for (uint32_t i = 0; e->verifying && i < run->nran; i++)
+        if (run->trace[i].addr[0])
+            *vec_push(&e->traces) = run->trace[i];
+    if (run->nran >= run->nclusters && !run->over_limit) {
+        e->stored_after |= e->ran_in_part && s.all > 0;
+        return;
+    }
+    e->ran_in_part++;
+    e->in_part_alone = run->alone && !run->over_limit && !atomics_meet(&e->mem);
+    e->in_part_scale = bound_of_sample(run, &s);
+}
+
+/* ---- what the call returns ------------------------------------------------------------------ */
+
+/* Whether the results of the blocks that ran cannot depend on the blocks that did not run. This
+ * holds if all blocks ran. It also holds if only one launch ran in part, its blocks do not depend
+ * on each other, and the launches after it stored nothing. */
+static bool sample_is_independent(const struct emu *e)
+{
+    return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);
+}
+
+static int by_first(const void *pa, const void *pb)
+{
+    const struct device_piece *a = pa, *b = pb;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static struct device_piece *find_piece(const struct piece_vec *v, uint64_t elem, uint32_t per)
+{
+    struct device_piece key = {.first = elem / per * per};
+    return v->n ? bsearch(&key, v->items, v->n, sizeof key, by_first) : NULL;
+}
+
+/* Appends the pieces that hold the places of clusters, at most `max`. Clusters come in random
+ * order, and each gives its first place before any gives its second. */
+static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint64_t seed,
+                               uint32_t max, struct device_written *out)
+{
+    uint32_t per = LAZY_PIECE / a->elem_bytes, n = (uint32_t)e->traces.n;
+    uint32_t *turn = xmalloc((n + 1u) * sizeof *turn);
+    uint8_t *taken = xcalloc(a->lazy->npieces / 8 + 1, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        seed = poison_mix(seed);
+        uint32_t j = (uint32_t)(seed % (i + 1));
+        turn[i] = turn[j];
+        turn[j] = i;
+    }
+    for (uint32_t k = 0; k < n * TRACE_PLACES && out->places.n < 2 * (size_t)max; k++) {
+        uint64_t addr = e->traces.items[turn[k % n]].addr[k / n];
+        if (addr < a->addr || addr >= a->end)
+            continue;
+        uint64_t elem = (addr - a->addr) / a->elem_bytes, piece = elem / per;
+        struct device_piece p;
+        if (!(taken[piece / 8] >> piece % 8 & 1)) {
+            if (out->pieces.n == max || !compare_piece(a, piece, &p))
+                continue;
+            *vec_push(&out->pieces) = p;
+            taken[piece / 8] |= (uint8_t)(1u << piece % 8);
+        }
+        *vec_push(&out->places) = (struct device_place){.elem = elem, .block = turn[k % n]};
+    }
+    free(taken);
+    free(turn);
+}
+
+/* Drops places whose element still holds its fill value. */
+static void drop_unwritten(struct device_written *out, uint32_t per)
+{
+    size_t n = 0;
+    if (out->pieces.n)
+        qsort(out->pieces.items, out->pieces.n, sizeof *out->pieces.items, by_first);
+    vec_each (const struct device_place, p, &out->places) {
+        const struct device_piece *in = find_piece(&out->pieces, p->elem, per);
+        if (in && (in->written[(p->elem - in->first) / 8] >> (p->elem - in->first) % 8 & 1))
+            out->places.items[n++] = *p;
+    }
+    out->places.n = n;
+}
+
+void block_sample_written(struct emu *e, const struct alloc *a, uint64_t seed, uint32_t max,
+                          struct device_written *out)
+{
+    out->most = INFINITY;
+    /* A write to an input is wrong no matter which blocks ran. */
+    if (!a->lazy || (a->role != JOB_INPUT && !sample_is_independent(e)))
+        return;
+    if (a->role != JOB_INPUT)
+        pieces_of_clusters(e, a, seed, max, out);
+    bool found = out->pieces.n > 0;
+    struct share share = draw_pieces(a, seed, max, found ? NULL : &out->pieces);
+    drop_unwritten(out, LAZY_PIECE / a->elem_bytes);
+    out->seen = MIN(share.mean, 1.0);
+    if (share.mean > 0 || !e->ran_in_part)
+        out->most = share.most * (e->ran_in_part ? e->in_part_scale : 1);
+}
