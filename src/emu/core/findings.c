@@ -55,9 +55,9 @@ static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind 
     return seen;
 }
 
-void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
-                      const char *object, int64_t index, const char *other, const char *text,
-                      struct result_finding *f)
+static void make(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
+                 const char *object, int64_t index, const char *other, const char *text,
+                 struct result_finding *f)
 {
     struct arena *a = &w->launch->emu->strings;
     const struct ptx_insn *p = pc ? insn_src(w, pc) : NULL;
@@ -72,6 +72,17 @@ void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enu
                                  .count = 1};
     memcpy(f->block, w->block->id, sizeof f->block);
     thread_of(w, lane, f->thread);
+}
+
+void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
+                      const char *object, int64_t index, const char *other, const char *said,
+                      struct result_finding *f)
+{
+    char text[1200];
+    snprintf(text, sizeof text, "%s", said);
+    if (pc)
+        add_callers(w, insn_src(w, pc), text, sizeof text);
+    make(w, pc, lane, kind, object, index, other, text, f);
 }
 
 /* The index of the finding of this kind and place, or SIZE_MAX. */
@@ -104,7 +115,7 @@ static void record(struct warp *w, const struct insn *pc, int lane, enum finding
         e->findings.items[at].count++;
     } else if (e->findings.n < MAX_FINDINGS) {
         at = e->findings.n;
-        emu_make_finding(w, pc, lane, kind, object, index, other, text, vec_push(&e->findings));
+        make(w, pc, lane, kind, object, index, other, text, vec_push(&e->findings));
     }
     if (pc && at != SIZE_MAX)
         e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)] =
