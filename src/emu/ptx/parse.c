@@ -87,7 +87,7 @@ static uint32_t inlined_calls(struct parser *ps, struct loc l)
     struct ptx_inlined chain[MAX_INLINED];
     uint32_t n = 0, up = 0;
     const char *label = l.function;
-    while (n < MAX_INLINED && step_out(ps, &l)) {
+    for (int hop = 0; hop < MAX_INLINED && step_out(ps, &l); hop++) { /* a place may be its own */
         if (l.file == ps->home_file)
             chain[n++] = (struct ptx_inlined){.label = label, .line = l.line};
         label = l.function;
