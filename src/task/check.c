@@ -117,7 +117,9 @@ static void compile_as(const struct task *t, const char *path, const char *const
 {
     struct child_process c = CHILD_INIT;
     struct err err = ERR_INIT;
+    char *dir = xasprintf("TMPDIR=%.*s", (int)(strrchr(path, '/') - path), path);
     c.argv = argv;
+    c.env = (const char *[]){dir, NULL};
     c.merge = true;
     c.limit_ns = COMPILE_NS;
     c.limit_bytes = 2ull << 30;
@@ -128,6 +130,7 @@ static void compile_as(const struct task *t, const char *path, const char *const
         check_say(&r->problems, t, nowhere, "reference.c does not compile cleanly as %s:\n%.1500s",
                   language, c.out.buf);
     child_release(&c);
+    free(dir);
 }
 
 static const char *compiler(const char *variable, const char *standard)

@@ -128,10 +128,15 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-static int run_compiler(const char *const *argv, const char *name, struct err *err)
+/* The compiler's own temporary files lie beside the source: if an interrupt ends the compiler, they
+ * go with that directory. */
+static int run_compiler(const char *const *argv, const char *c_path, const char *name,
+                        struct err *err)
 {
     struct child_process c = CHILD_INIT;
+    char *dir = xasprintf("TMPDIR=%.*s", (int)(strrchr(c_path, '/') - c_path), c_path);
     c.argv = argv;
+    c.env = (const char *[]){dir, NULL};
     c.merge = true;
     c.limit_ns = COMPILE_LIMIT_NS;
     c.limit_bytes = COMPILE_LIMIT_BYTES;
@@ -148,6 +153,7 @@ static int run_compiler(const char *const *argv, const char *name, struct err *e
         strbuf_release(&how);
     }
     child_release(&c);
+    free(dir);
     return rc;
 }
 
@@ -164,7 +170,7 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
                           c_path,
                           "-lm",
                           NULL};
-    return run_compiler(argv, name, err);
+    return run_compiler(argv, c_path, name, err);
 }
 
 /* Compiles and links in two steps, because hone_ref_checked.h takes the place of the compiler's
@@ -195,8 +201,8 @@ static int compile_checked(const char *c_path, const char *so_path, const char *
         c_path,
         NULL};
     const char *link[] = {cxx, "-shared", "-o", so_path, object, "-lm", NULL};
-    int rc = run_compiler(compile, name, err);
-    rc = rc < 0 ? rc : run_compiler(link, name, err);
+    int rc = run_compiler(compile, c_path, name, err);
+    rc = rc < 0 ? rc : run_compiler(link, c_path, name, err);
     free(object);
     return rc;
 }

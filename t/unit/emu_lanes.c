@@ -152,7 +152,7 @@ static const struct lane_case barriers[] = {
      "setp.ge.u32 %p1, %r0, 90;\n@%p1 bra OTHER;\n" STORE "OTHER:\n" STORE},
     {"it passed the barrier, stored, and exited: that orders nothing", 64, FIND_RACE,
      "bar.sync 0;\nsetp.lt.u32 %p0, %r0, 32;\n@%p0 bra STAY;\nst.shared.u32 [%r9], %r2;\n" MOV STORE
-     "STAY:\nld.shared.u32 %r3, [%r9+128];\n" MOV STORE},
+     "STAY:\nld.shared.u32 %r3, [%r9+128];\n" STORE},
 };
 
 #define BODY_LINE 100 /* the .loc of every body */
