@@ -662,6 +662,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         l->nsample = l->begun;
     if (l->count && !l->stop)
         count_to_counters(l);
+    hot_free(l);
     free(l->total);
     if (l->stop) {
         err_set(err, ERR_INPUT, "%s", l->message);
