@@ -17,8 +17,9 @@ static struct result_compare compare = {
     1,        100, 2,    1,   1,    INFINITY,          3.5, 1e6, 0.25, 5, 2,
     INFINITY, 2,   elem, got, want, "every 4th column"};
 static struct result_call calls[] = {
-    {0, 3, RESULT_OK, 1234.5, false, true, true, true, false, INFINITY, "", 1, &compare},
-    {1, 1, RESULT_FAULT, -1, false, true, false, true, false, 0.5, "guard after y", 0, NULL}};
+    {0, 3, RESULT_OK, 1234.5, 1000, 1500, false, true, true, true, false, INFINITY, "", 1,
+     &compare},
+    {1, 1, RESULT_FAULT, -1, 0, 0, false, true, false, true, false, 0.5, "guard after y", 0, NULL}};
 static struct result_case one = {2, calls};
 static struct result_module modules[] = {{RESULT_OK, ""}, {RESULT_LOAD_FAILED, "no torch"}};
 static struct result_finding finding = {FIND_OOB, "k",  "cand.cu", 12, {1, 2, 3}, {4, 5, 6},

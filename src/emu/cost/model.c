@@ -13,9 +13,10 @@
  * L1) or the block itself. Whether a cache still holds the data depends on how much else was read
  * since then. Only the compiler knows spills and registers, so the job brings both.
  *
- * The constants were fitted to times of an H200 (t/gpu/rank.sh, variants of the set `fit` of ten
- * tasks; results/h200/rank.txt says how well the model ranks other variants). gpus/NAME.json has
- * the numbers that differ between GPUs. Use the model to rank variants, not to quote times.
+ * The constants were fitted to times of an H200: results/h200/public.tsv (LeetCUDA) and
+ * results/h200/rank.txt. docs/emulator.md says how well the model does. gpus/NAME.json has the
+ * numbers that differ between GPUs. Use the model to rank variants. A time that it quotes comes
+ * with the error to expect (model_error.h).
  */
 #include <math.h>
 
