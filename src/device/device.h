@@ -55,7 +55,8 @@ struct device_health {
 };
 
 struct launch_stat {
-    double time_ns; /* <0: not timed */
+    double time_ns;      /* <0: not timed */
+    double lo_ns, hi_ns; /* is_model: the interval to expect on the GPU */
     bool is_model;
 };
 

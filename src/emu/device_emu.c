@@ -497,7 +497,7 @@ static enum result_status op_sync(struct device *d, uint64_t timeout_ns, struct 
 static int op_time_begin(struct device *d, struct err *err)
 {
     (void)err;
-    emu_of(d)->model_ns = 0;
+    emu_of(d)->model_ns = emu_of(d)->model_lo_ns = emu_of(d)->model_hi_ns = 0;
     emu_of(d)->timing = true;
     return 0;
 }
@@ -506,6 +506,8 @@ static int op_time_end(struct device *d, struct launch_stat *out, struct err *er
 {
     (void)err;
     out->time_ns = emu_of(d)->model_ns > 0 ? emu_of(d)->model_ns : -1;
+    out->lo_ns = emu_of(d)->model_lo_ns;
+    out->hi_ns = emu_of(d)->model_hi_ns;
     out->is_model = true;
     emu_of(d)->timing = false;
     return 0;

@@ -81,6 +81,8 @@ static void put_call(struct strbuf *o, const struct result_call *c)
     wire_put_u32(o, c->flags);
     wire_put_u8(o, (uint8_t)c->status);
     wire_put_f64(o, c->time_ns);
+    wire_put_f64(o, c->time_lo_ns);
+    wire_put_f64(o, c->time_hi_ns);
     wire_put_u8(o, c->time_is_model);
     wire_put_u8(o, c->inputs_intact);
     wire_put_u8(o, c->guards_intact);
@@ -227,6 +229,8 @@ static void get_call(struct wire_reader *r, struct arena *a, struct result_call 
     c->flags = wire_get_u32(r, "call flags");
     c->status = get_status(r);
     c->time_ns = wire_get_f64(r, "time");
+    c->time_lo_ns = wire_get_f64(r, "time");
+    c->time_hi_ns = wire_get_f64(r, "time");
     c->time_is_model = wire_get_bool(r, "time");
     c->inputs_intact = wire_get_bool(r, "inputs intact");
     c->guards_intact = wire_get_bool(r, "guards intact");

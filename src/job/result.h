@@ -19,7 +19,7 @@
 #include "base/strbuf.h"
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
-#define RESULT_VERSION 5
+#define RESULT_VERSION 6
 #define RESULT_STATUS_AT 24 /* offset of the status byte: the watchdog sets it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -101,7 +101,8 @@ struct result_compare {
 struct result_call {
     uint32_t program, flags; /* those of the job's call, or of a call of adaptive timing */
     enum result_status status;
-    double time_ns; /* <0 = none */
+    double time_ns;                /* <0 = none */
+    double time_lo_ns, time_hi_ns; /* modelled times: the interval to expect on the GPU */
     bool time_is_model;
     bool inputs_intact, guards_intact;
     bool globals_intact;   /* the module's __device__ variables are as they were at load */

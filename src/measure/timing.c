@@ -11,17 +11,20 @@ struct series {
     double *ns;
     size_t n;
     bool is_model;
+    double lo_ns, hi_ns; /* is_model: the interval to expect */
 };
 
 static struct series collect(const struct result_case *rc, uint32_t program)
 {
-    struct series s = {xmalloc((rc->ncalls + 1) * sizeof(double)), 0, false};
+    struct series s = {xmalloc((rc->ncalls + 1) * sizeof(double)), 0, false, 0, 0};
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         const struct result_call *r = &rc->calls[k];
         if (r->program == program && (r->flags & JOB_CALL_TIMED) && r->status == RESULT_OK &&
             r->time_ns > 0) {
             s.ns[s.n++] = r->time_ns;
             s.is_model = r->time_is_model;
+            s.lo_ns = r->time_lo_ns;
+            s.hi_ns = r->time_hi_ns;
         }
     }
     return s;
@@ -88,8 +91,8 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
         .is_model = s->is_model,
         .median_ns = sum.median,
         .mad_ns = sum.mad,
-        .lo_ns = sum.lo,
-        .hi_ns = sum.hi,
+        .lo_ns = s->is_model ? s->lo_ns : sum.lo,
+        .hi_ns = s->is_model ? s->hi_ns : sum.hi,
         .n = (uint32_t)sum.n,
         .roofline_pct = roofline_pct(in, jc, sum.median),
     };

@@ -176,7 +176,7 @@ void against_baselines_markdown(const struct run_summary *m, struct strbuf *out)
         if (!is_kernel(t))
             continue;
         strbuf_addf(out, "\n| %s | ", *t->shape ? t->shape : t->workload);
-        print_time(t->median_ns, t->is_model, out);
+        print_verdict_time(t, out);
         strbuf_adds(out, " |");
         vec_each (struct verdict_time, c, &v->times) {
             const struct verdict_time *b = row_of(v, t->workload, c->who);

@@ -178,6 +178,15 @@ void print_time(double ns, bool is_model, struct strbuf *out)
         strbuf_adds(out, " (model)");
 }
 
+void print_verdict_time(const struct verdict_time *t, struct strbuf *out)
+{
+    bool error = t->is_model && t->median_ns > 0 && t->hi_ns > t->lo_ns;
+    print_time(t->median_ns, t->is_model && !error, out);
+    if (error)
+        strbuf_addf(out, " (model, x%.2f..x%.2f)", t->lo_ns / t->median_ns,
+                    t->hi_ns / t->median_ns);
+}
+
 void run_summary_print(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,

@@ -24,6 +24,8 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
         time_text(&lo, t->lo_ns);
         time_text(&hi, t->hi_ns);
         strbuf_addf(sb, "  %-14s %10s %-8s", t->who, time.buf, t->is_model ? "model" : "measured");
+        if (t->is_model && t->hi_ns > t->lo_ns)
+            strbuf_addf(sb, " x%.2f..x%.2f", t->lo_ns / t->median_ns, t->hi_ns / t->median_ns);
         if (!t->is_model)
             strbuf_addf(sb, " [%s, %s] n=%u", lo.buf, hi.buf, t->n);
         if (t->roofline_pct > 0)
@@ -107,7 +109,11 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     if (v->kind == V_PASS && v->time_ns > 0) {
         strbuf_adds(sb, "  ");
         time_text(sb, v->time_ns);
-        strbuf_addf(sb, " %s", v->time_is_model ? "(model)" : "(measured)");
+        double lo, hi;
+        if (v->time_is_model && verdict_model_error(v, &lo, &hi))
+            strbuf_addf(sb, " (model, x%.2f..x%.2f)", lo, hi);
+        else
+            strbuf_addf(sb, " %s", v->time_is_model ? "(model)" : "(measured)");
         if (verdict_timed_shapes(v) > 1)
             strbuf_addf(sb, ", geometric mean of %u shapes", verdict_timed_shapes(v));
     }

@@ -144,3 +144,19 @@ void verdict_release(struct verdict *v)
     arena_release(&v->arena);
     memset(v, 0, sizeof *v);
 }
+
+bool verdict_model_error(const struct verdict *v, double *lo, double *hi)
+{
+    double log_lo = 0, log_hi = 0;
+    unsigned n = 0;
+    vec_each (struct verdict_time, t, &v->times) {
+        if (!t->is_model || !str_eq(t->who, "candidate") || t->lo_ns <= 0 || t->hi_ns <= t->lo_ns)
+            continue;
+        log_lo += log(t->lo_ns / t->median_ns);
+        log_hi += log(t->hi_ns / t->median_ns);
+        n++;
+    }
+    *lo = n ? exp(log_lo / n) : 1;
+    *hi = n ? exp(log_hi / n) : 1;
+    return n > 0;
+}

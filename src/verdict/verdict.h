@@ -61,7 +61,9 @@ struct verdict_time {
     const char *shape;
     const char *who; /* "candidate", "naive", "torch", "torch.compile", "cublaslt", file */
     bool is_model;   /* false = measured */
-    double median_ns, mad_ns, lo_ns, hi_ns; /* 95% interval of the median */
+    double median_ns, mad_ns;
+    double lo_ns, hi_ns; /* 95% interval of the median; is_model: 80% of measured kernels of this
+                            kind lay in it */
     uint32_t n;
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
     double roofline_pct;              /* of the measured or data-sheet ceiling; 0 = unknown */
@@ -140,6 +142,9 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
 /* The number of shapes whose times make up time_ns. */
 unsigned verdict_timed_shapes(const struct verdict *v);
+/* Sets in which interval, in shares of the modelled time, a measured time is to be expected.
+ * Returns false if the verdict has no such interval. */
+bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
 /* Sets `score` from the kind, then from the error or the time. */
 void verdict_set_score(struct verdict *v);
 /* Replaces control characters by '?' in texts that a candidate can influence (names, source

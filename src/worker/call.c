@@ -279,6 +279,8 @@ static enum result_status execute(struct job_run *r, struct call_ctx *x, struct 
         ops->profile(r->dev, false);
     if (st == RESULT_OK && timed) {
         x->out.time_ns = stat.time_ns;
+        x->out.time_lo_ns = stat.lo_ns;
+        x->out.time_hi_ns = stat.hi_ns;
         x->out.time_is_model = stat.is_model;
     }
     return st;

@@ -66,6 +66,35 @@ static void loads_after_stores_wait(void **state)
     assert_true(counted(body, 1, 32, 4096, 0, "global_waits") == 1);
 }
 
+/* A load whose address another load brings waits twice. A load under a short branch, which ptxas
+ * turns into a predicate, is issued with the loads around it. */
+static void chains_of_loads_wait_for_each_load(void **state)
+{
+    (void)state;
+    const char *chain =
+        "ld.global.u64 %rd3, [%rd0];\nand.b64 %rd3, %rd3, 0;\nadd.s64 %rd4, %rd0, %rd3;\n"
+        "ld.global.f32 %f0, [%rd4];\nadd.f32 %f0, %f0, %f0;\n"
+        "st.global.f32 [%rd1], %f0;\n";
+    const char *branch = "setp.ge.u32 %p1, %r0, 64;\nld.global.nc.f32 %f0, [%rd0];\n"
+                         "@%p1 bra SKIP;\nld.global.nc.f32 %f1, [%rd0+2048];\nSKIP:\n"
+                         "add.f32 %f0, %f0, %f1;\nst.global.f32 [%rd1], %f0;\n";
+    assert_true(counted(chain, 1, 32, 4096, 0, "global_waits") == 2);
+    assert_true(counted(branch, 1, 32, 4096, 0, "global_waits") == 1);
+}
+
+/* Atomics on one word take longer than those on a word of each thread; floats take longest. */
+static void atomics_on_one_word_queue(void **state)
+{
+    (void)state;
+    const char *one = "red.global.add.u32 [%rd1], 1;\n";
+    const char *own = "mad.lo.u32 %r3, %r1, 32, %r0;\nmul.wide.u32 %rd3, %r3, 4;\n"
+                      "add.s64 %rd3, %rd3, %rd1;\nred.global.add.u32 [%rd3], 1;\n";
+    const char *real = "mov.f32 %f0, 0f3f800000;\nred.global.add.f32 [%rd1], %f0;\n";
+    double t_one = counted(one, 512, 32, 4096, 0, "time");
+    assert_true(t_one > 2 * counted(own, 512, 32, 4096, 0, "time"));
+    assert_true(counted(real, 512, 32, 4096, 0, "time") > 1.4 * t_one);
+}
+
 /* Four loads of a word count as one of 16 bytes, if they are aligned and nothing is in between. */
 static void neighbours_in_shared_memory_are_one(void **state)
 {
@@ -212,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_block_knows_that_it_is_sampled),
         cmocka_unit_test(loads_after_stores_wait),
+        cmocka_unit_test(chains_of_loads_wait_for_each_load),
+        cmocka_unit_test(atomics_on_one_word_queue),
         cmocka_unit_test(neighbours_in_shared_memory_are_one),
         cmocka_unit_test(what_another_block_read_comes_sooner),
         cmocka_unit_test(spills_cost),

@@ -567,6 +567,8 @@ static enum result_status decode_func(struct code *c, struct code_func *cf, stru
     end->flags = INSN_LEADER | INSN_BRANCH;
     end->rank = fd.plan.rank[cf->n];
     end->src = cf->n ? cf->n - 1 : 0;
+    cf->schedule = arena_alloc(&c->arena, sizeof *cf->schedule * (cf->n + 1));
+    schedule_code(cf);
     cf->decoded = true;
     return RESULT_OK;
 }

@@ -89,6 +89,14 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
+/* schedule.c: what ptxas makes of an instruction. A region is one or more basic blocks. */
+struct insn_schedule {
+    float chain, issued; /* if it starts a region: clocks of the longest chain of dependent
+                            instructions, and the instructions of the machine code */
+    uint8_t level;       /* of a global load: 1 + the loads of the region that it depends on */
+    bool starts;         /* whether it starts a region */
+};
+
 struct code_func {
     struct ptx_func *src;
     struct code *code;
@@ -104,6 +112,7 @@ struct code_func {
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
     bool decoded, has_calls;
+    struct insn_schedule *schedule; /* of each instruction, and of the end */
 };
 
 struct code {
@@ -149,6 +158,8 @@ const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 
 /* merge_shared.c: marks shared accesses that the GPU merges into one. */
 void merge_shared(struct code_func *cf);
+/* schedule.c: fills cf->schedule. */
+void schedule_code(struct code_func *cf);
 /* regs.c: gives every register of f a place in the frame, and every instruction a rank. */
 struct reg_plan {
     uint32_t *offset; /* place of each register in the frame */
@@ -297,6 +308,7 @@ struct launch {
     double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
     uint64_t diverged;
+    struct hot_words *hot;             /* words that atomics changed; under emu->lock; see hot.c */
     struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
     uint64_t waits_again;              /* atomic; see reuse.c */
 };
@@ -370,7 +382,7 @@ struct emu {
     double in_part_scale; /* all blocks would store at most this many times what the sample did */
     uint64_t blocks, blocks_ran;      /* of all launches of this call */
     VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
-    double model_ns;
+    double model_ns, model_lo_ns, model_hi_ns;
 };
 
 /* findings.c: for findings that are recorded later than they are seen. emu_finding_seen() counts
@@ -474,10 +486,11 @@ struct insn_count {
 enum { PEND_GLOBAL, PEND_SHARED };
 struct pending {
     bool any[2];
-    bool waited[2]; /* whether it waited in this pass of a basic block; all loads of a pass are
-                       issued together */
-    bool stored;    /* whether this pass stored to global memory: later loads cannot move before the
-                       store */
+    /* A pass of a region issues all loads of one level together. level: the highest level of the
+     * loads under way; waited: the highest level for which the warp waited in this pass. */
+    uint8_t level[2], waited[2];
+    bool stored; /* whether this pass stored to global memory: later loads cannot move before the
+                    store */
     uint32_t words;
     uint64_t *bits[2]; /* one bit for each 64 bytes of the frame */
     uint32_t clock;    /* sectors this warp has used */
@@ -517,6 +530,7 @@ static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t 
     c->threads -= (uint32_t)__builtin_popcount(mask);
 }
 
+struct work;
 struct insn_count *count_alloc(struct launch *l);
 /* Call it before the first cluster of a launch. */
 void count_begin(struct launch *l);
@@ -525,6 +539,10 @@ void count_begin(struct launch *l);
 double count_cost(const struct launch *l);
 /* Adds the host thread's counts to the launch's, and frees them. */
 void count_collect(struct launch *l, struct worker_state *ws);
+/* hot.c: notes an atomic access of a warp to global memory; what the launch's atomics share. */
+void hot_note(struct warp *w, const uint64_t *addr);
+void hot_work(struct launch *l, struct work *w, double scale);
+void hot_free(struct launch *l);
 /* Turns the collected counts into counters of the device, and a modelled time. */
 void count_to_counters(struct launch *l);
 
@@ -549,7 +567,13 @@ struct work {
     double merged;                /* shared accesses merged into another instruction's */
     double shared_bytes;
     double tensor[4]; /* operations: f16/bf16, tf32, 8-bit, f64 */
+    double mma;       /* the part of `tensor` that warps issue (mma), not warpgroups */
     double atomics, diverged, barriers;
+    double issued, clocks; /* instructions of the machine code; clocks of all warps, each alone */
+    double float_atomics;  /* the part of `atomics` that adds floats */
+    /* atomics on global memory: how many change the word that an average atomic changes, and the
+     * piece of 512 bytes around it; how many such pieces there are */
+    double same_word, same_piece, pieces;
 };
 enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 };
 
@@ -563,11 +587,21 @@ void model_occupancy(const struct launch *l, struct occupancy *out);
 
 struct model {
     double time_ns, launch_ns;
-    double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns; /* each unit's own time */
+    /* each unit's own time */
+    double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns, atomic_ns;
     double dram_bytes;
-    const char *bound; /* the unit that takes longest */
+    const char *bound;   /* the unit that takes longest */
+    double lo_ns, hi_ns; /* 80% of measured kernels with this bound lay within (model_error.h) */
 };
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *out);
+
+/* record.c: writes what model_time() reads as one line of text, without a newline. */
+void record_put(FILE *f, const struct launch *l, const struct work *w, const struct occupancy *o);
+/* Reads such a line. Returns -1 if it has an unknown field. */
+int record_get(const char *line, struct launch *l, struct work *w, struct occupancy *o);
+/* Appends the launch to the file that HONE_MODEL_INPUTS names, if the environment has it. */
+void record_launch(const struct launch *l, const struct work *w, const struct occupancy *o,
+                   const struct model *m);
 
 #endif

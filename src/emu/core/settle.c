@@ -37,7 +37,7 @@ struct snapshot {
     uint32_t too_early[ARRAY_LEN(((struct emu *)0)->too_early)];
     uint64_t heap_used;
     size_t ncounters;
-    double model_ns;
+    double model_ns, model_lo_ns, model_hi_ns;
 };
 
 static bool is_saved(const struct alloc *a)
@@ -79,6 +79,8 @@ static void snapshot_take(struct snapshot *s, const struct launch *l)
     s->heap_used = l->code->heap_used;
     s->ncounters = e->counters.n;
     s->model_ns = e->model_ns;
+    s->model_lo_ns = e->model_lo_ns;
+    s->model_hi_ns = e->model_hi_ns;
 }
 
 static void snapshot_restore(const struct snapshot *s, struct launch *l)
@@ -117,6 +119,8 @@ static void snapshot_restore(const struct snapshot *s, struct launch *l)
     l->code->heap_used = s->heap_used;
     e->counters.n = s->ncounters;
     e->model_ns = s->model_ns;
+    e->model_lo_ns = s->model_lo_ns;
+    e->model_hi_ns = s->model_hi_ns;
 }
 
 static void snapshot_release(struct snapshot *s)

@@ -720,6 +720,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     l->cost = count_cost(l);
     if (l->count && !l->stop)
         count_to_counters(l);
+    hot_free(l);
     free(l->total);
     l->total = NULL;
     return l->redo ? RESULT_OK : status_of(l, err);

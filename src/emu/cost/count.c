@@ -162,6 +162,8 @@ void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, cons
         uint32_t all = sectors_of(w, addr, n, weak_load, &fresh, &lines);
         c->sectors += all;
         c->lines += lines;
+        if (pc->kind == CK_ATOMIC)
+            hot_note(w, addr);
         if (access & MEM_READ) {
             c->fresh += fresh;
             reuse_loaded(w, pc, addr[__builtin_ctz(w->active)], all, fresh);
@@ -215,6 +217,7 @@ void count_start(struct warp *w)
     for (int k = 0; k < 2; k++) {
         memset(w->pending->bits[k], 0, bytes);
         w->pending->any[k] = false;
+        w->pending->level[k] = w->pending->waited[k] = 0;
     }
     w->pending->clock = 0;
     w->pending->slowest = 0;
@@ -225,8 +228,14 @@ void count_waits(struct warp *w, const struct insn *pc)
     struct pending *p = w->pending;
     if (!p || w->frame != w->frame0)
         return;
-    if (pc->flags & INSN_LEADER)
-        p->waited[0] = p->waited[1] = p->stored = false;
+    const struct code_func *cf = w->frame0->func;
+    const struct insn_schedule *s = &cf->schedule[pc - cf->insns];
+    if (s->starts) {
+        p->waited[0] = p->waited[1] = 0;
+        p->stored = false;
+        for (int k = 0; k < 2; k++) /* loads of earlier passes: all of them are under way */
+            p->level[k] = MIN(p->level[k], 1);
+    }
     for (int k = 0; k < 2; k++) {
         bool hit = false;
         for (size_t i = 0; i < ARRAY_LEN(pc->o) && p->any[k] && !hit; i++)
@@ -235,10 +244,12 @@ void count_waits(struct warp *w, const struct insn *pc)
             hit = is_pending(p, k, pc->v[i]);
         if (!hit)
             continue;
-        count_at(w, pc)->waits[k] += !p->waited[k];
-        if (k == PEND_GLOBAL && !p->waited[k])
+        bool waits = p->level[k] > p->waited[k];
+        count_at(w, pc)->waits[k] += waits;
+        if (k == PEND_GLOBAL && waits)
             reuse_waited(w);
-        p->waited[k] = true;
+        p->waited[k] = MAX(p->waited[k], p->level[k]);
+        p->level[k] = 0;
         memset(p->bits[k], 0, p->words * sizeof *p->bits[k]);
         p->any[k] = false;
     }
@@ -251,6 +262,7 @@ void count_waits(struct warp *w, const struct insn *pc)
         p->waited[PEND_GLOBAL] = p->stored = false;
     if (k < 0)
         return;
+    p->level[k] = MAX(p->level[k], k == PEND_GLOBAL ? s->level : 1);
     for (uint32_t i = 0; i < pc->nv; i++)
         set_pending(p, k, pc->v[i]);
     if (!pc->nv)
@@ -322,8 +334,14 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         break;
     case CK_ATOMIC:
         w->atomics += (double)c->threads * scale;
-        w->st_lines += (double)c->lines * scale;
-        w->st_sectors += sectors;
+        if (ptx_is_float(ptx_last_type(p)))
+            w->float_atomics += (double)c->threads * scale;
+        if (c->lines) {
+            w->st_lines += (double)c->lines * scale;
+            w->st_sectors += sectors;
+        } else { /* on shared memory */
+            w->wavefronts += sectors;
+        }
         break;
     case CK_LD_LOCAL:
     case CK_ST_LOCAL:
@@ -341,8 +359,26 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     default:
         break;
     }
-    if (in->tensor_ops)
-        w->tensor[tensor_class(p)] += (double)in->tensor_ops * (double)c->warps * scale;
+    if (in->tensor_ops) {
+        double ops = (double)in->tensor_ops * (double)c->warps * scale;
+        w->tensor[tensor_class(p)] += ops;
+        if (!str_eq(p->op, "wgmma"))
+            w->mma += ops;
+    }
+}
+
+/* Adds the machine code's instructions and the clocks of each region, as often as it ran. A branch
+ * that became predicates may skip some instructions of a region, so its first instruction counts.
+ */
+static void add_schedule(struct work *w, const struct code_func *cf, const struct insn_count *c,
+                         double scale)
+{
+    for (uint32_t i = 0; cf->decoded && i < cf->n; i++) {
+        const struct insn_schedule *s = &cf->schedule[i];
+        double runs = s->starts ? (double)c[i].warps * scale : 0;
+        w->issued += runs * s->issued;
+        w->clocks += runs * MAX(s->chain, s->issued);
+    }
 }
 
 /* Finds how much memory the launch touched, and how much of it several blocks read. It counts the
@@ -479,6 +515,9 @@ static void put_model(struct launch *l, const char *k, const struct work *w)
     model_occupancy(l, &o);
     model_time(l, w, &o, &m);
     e->model_ns += m.time_ns;
+    e->model_lo_ns += m.lo_ns;
+    e->model_hi_ns += m.hi_ns;
+    record_launch(l, w, &o, &m);
     double t = m.time_ns;
     put(e, k, 0, "launches", "1", 1, true);
     put(e, k, 0, "time", "ns", t, true);
@@ -489,6 +528,8 @@ static void put_model(struct launch *l, const char *k, const struct work *w)
     put(e, k, 0, "shared_pct", "%", pct(m.shared_ns, t), false);
     put(e, k, 0, "tensor_pct", "%", pct(m.tensor_ns, t), false);
     put(e, k, 0, "latency_pct", "%", pct(m.latency_ns, t), false);
+    if (w->same_word > 0)
+        put(e, k, 0, "atomic_pct", "%", pct(m.atomic_ns, t), false);
     put(e, k, 0, "occupancy_pct", "%", 100 * o.share, false);
     put(e, k, 0, "registers", "1", o.regs, false);
     put(e, k, 0, "smem_bytes", "B", l->smem_bytes - SMEM_BASE, false);
@@ -543,7 +584,9 @@ void count_to_counters(struct launch *l)
         for (uint32_t i = 0; cf->decoded && i < cf->n; i++)
             add_insn(&w, &cf->insns[i], &cf->src->insns.items[i], &l->total[cf->count_base + i],
                      scale);
+        add_schedule(&w, cf, &l->total[cf->count_base], scale);
     }
+    hot_work(l, &w, scale);
     w.diverged = (double)l->diverged * scale;
     footprint(l, &w, scale);
     w.waits_again = (double)l->waits_again * scale;

@@ -13,36 +13,54 @@
  * L1) or the block itself. Whether a cache still holds the data depends on how much else was read
  * since then. Only the compiler knows spills and registers, so the job brings both.
  *
- * The constants were fitted to times of an H200 (t/gpu/rank.sh, variants of the set `fit` of ten
- * tasks; results/h200/rank.txt says how well the model ranks other variants). gpus/NAME.json has
- * the numbers that differ between GPUs. Use the model to rank variants, not to quote times.
+ * The constants were fitted to times of an H200: results/h200/public.tsv (LeetCUDA) and
+ * results/h200/rank.txt. docs/emulator.md says how well the model does. gpus/NAME.json has the
+ * numbers that differ between GPUs. Use the model to rank variants. A time that it quotes comes
+ * with the error to expect (model_error.h).
  */
 #include <math.h>
 
 #include "base/util.h"
 #include "emu/core/machine.h"
+#include "emu/cost/model_error.h"
 
-#define NORM 3.5
-#define DRAM_EFFICIENCY 0.869
-#define L2_SHARE 0.39   /* part of the L2 that keeps data for later reads; streams fill the rest */
-#define L1_SHARE 0.50   /* the same for the L1, which is the SM's memory less shared memory */
+#define NORM 3.09
+#define DRAM_EFFICIENCY 0.861
+#define L2_SHARE 0.53   /* part of the L2 that keeps data for later reads; streams fill the rest */
+#define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory less shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 1.62   /* how steeply hits fall when reads exceed the cache (LRU: at once) */
-#define L1_LINE 0.894   /* clocks for a 128-byte line of an access */
-#define PART_STORE 1.44 /* L2 time, in sectors, for 32 bytes that partial stores do not write */
-#define ISSUE 0.45      /* factor on issue_clocks(): SASS is shorter, and pipes are doubled */
-#define INSNS_PER_PTX 1.15
-#define LOADS_IN_FLIGHT 4.0 /* asynchronous copies that a warp has in flight */
-#define L1_HIT_NS 45.0
-#define L2_HIT_NS 160.0
-#define DRAM_BUSY 1.147    /* latency of a busy DRAM, in latencies of an idle one */
-#define SHARED_WAIT_NS 8.0 /* how long a warp waits for a shared load or a shuffle */
-#define BARRIER_NS 20.7
-#define INSN_NS 1.41  /* time of one instruction of a warp; a warp seldom issues back to back */
-#define BLOCK_NS 73.6 /* to start a block on an SM */
-#define BLOCK_LIFE_NS 120.0 /* from a free place on the SM to the block's first warp */
-#define WARP_START_NS 13.6  /* to start each warp of the block */
+#define EVICTION 2.06       /* how steeply hits fall when reads exceed the cache (LRU: at once) */
+#define L1_LINE 1.41        /* clocks for a 128-byte line of an access */
+#define PART_STORE 0.83     /* L2 time, in sectors, for 32 bytes that partial stores do not write */
+#define STORE_LINE 2.48     /* SM clocks to send a store to a line of which it fills nothing */
+#define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
+#define L1_HIT_NS 60.0
+#define L2_HIT_NS 130.0
+#define DRAM_BUSY 1.118 /* latency of a busy DRAM, in latencies of an idle one */
+#define PENDING 0.16    /* share of blocks that wait for data which a block beside them requested */
+#define BARRIER_NS 40.0
+#define BLOCK_NS 69.8       /* to start a block on an SM */
+#define BLOCK_LIFE_NS 139.0 /* from a free place on the SM to the block's first warp */
+#define WARP_START_NS 3.33  /* to start each warp of the block */
+#define TAIL 0.21           /* how much of the last, partly filled wave of blocks costs time */
+#define CHAIN 1.03          /* clocks of a dependent chain, in those of schedule.c */
+#define TOGETHER 0.70       /* share of a block's own work that does not overlap with its waits */
+/* SM clocks for one instruction of a warp, by what limits it */
+#define CLOCKS_ALL 0.213
+#define CLOCKS_INT 0.325
+#define CLOCKS_FP 0.25
+#define CLOCKS_LSU 0.40
+#define CLOCKS_SFU 1.48
+#define CLOCKS_CVT 0.74
+#define WAVEFRONT 0.90 /* clocks of shared memory for a wavefront */
+#define MMA_RATE 0.50  /* what mma of single warps reaches of the rate of wgmma */
+/* Time of one atomic after another: on the same word (floats: FLOAT_ATOMIC times as long), and on
+ * the same piece of 512 bytes. The L2 has SLICES parts that work at the same time. */
+#define WORD_ATOMIC_NS 1.0
+#define FLOAT_ATOMIC 1.875
+#define PIECE_ATOMIC_NS 1.0
+#define SLICES 96.0
 
 static double or_else(double v, double d)
 {
@@ -77,16 +95,14 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
 /* SM clocks needed to issue the work, summed over all SMs. */
 static double issue_clocks(const struct work *w)
 {
-    double fp = w->warps[CK_FP32], half = w->warps[CK_HALF], fp64 = w->warps[CK_FP64];
-    double integer = w->warps[CK_INT] + w->warps[CK_PRED] + 0.3 * w->warps[CK_MOVE];
-    double sfu = w->warps[CK_SFU], cvt = w->warps[CK_CVT];
     double lsu = w->warps[CK_LD_GLOBAL] + w->warps[CK_ST_GLOBAL] + w->warps[CK_LD_SHARED] +
                  w->warps[CK_ST_SHARED] + w->warps[CK_ATOMIC] + w->warps[CK_SHUFFLE] +
-                 w->warps[CK_LD_LOCAL] + w->warps[CK_ST_LOCAL] - w->merged;
-    double other = w->warps[CK_BRANCH] + w->warps[CK_BARRIER] + w->warps[CK_LD_CONST] +
-                   w->warps[CK_FENCE] + w->warps[CK_OTHER] + w->warps[CK_ASYNC_COPY];
-    double all = (fp + half + fp64 + integer + sfu + cvt + lsu + other) * INSNS_PER_PTX / 4;
-    double pipes[] = {all, integer / 2, fp64 / 2, (sfu * 2 + cvt) * 2, lsu, fp / 4 + half / 4};
+                 w->warps[CK_LD_LOCAL] + w->warps[CK_ST_LOCAL] + w->warps[CK_ASYNC_COPY] -
+                 w->merged;
+    double pipes[] = {
+        w->issued * CLOCKS_ALL, (w->warps[CK_INT] + w->warps[CK_PRED]) * CLOCKS_INT,
+        w->warps[CK_FP64] / 2,  w->warps[CK_SFU] * CLOCKS_SFU + w->warps[CK_CVT] * CLOCKS_CVT,
+        lsu * CLOCKS_LSU,       (w->warps[CK_FP32] + w->warps[CK_HALF]) * CLOCKS_FP};
     double most = 0;
     for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
         most = MAX(most, pipes[i]);
@@ -97,8 +113,12 @@ static double tensor_ns(const struct job_gpu *g, const struct work *w)
 {
     double f16 = or_else(g->f16_tensor_tflops, 900), tf32 = or_else(g->tf32_tensor_tflops, f16 / 2);
     double f8 = or_else(g->f8_tensor_tflops, or_else(g->s8_tensor_tops, 2 * f16));
-    double f64 = or_else(g->fp64_tflops, 1) * 2;
-    return (w->tensor[TENSOR_F16] / f16 + w->tensor[TENSOR_TF32] / tf32 +
+    double f64 = or_else(g->fp64_tflops, 1) * 2, all = 0;
+    for (int i = 0; i < 4; i++)
+        all += w->tensor[i];
+    double slower = all > 0 ? 1 + (1 / MMA_RATE - 1) * w->mma / all : 1;
+    return slower *
+           (w->tensor[TENSOR_F16] / f16 + w->tensor[TENSOR_TF32] / tf32 +
             w->tensor[TENSOR_8BIT] / f8 + w->tensor[TENSOR_F64] / f64) *
            1e-3;
 }
@@ -112,10 +132,11 @@ static double hits(double cache, double between)
 /* The work of L1, L2 and DRAM, and how long loads take. */
 struct traffic {
     double l1_lines, l2_bytes, dram_bytes;
-    double first_ns;  /* a load of data that no block has read before */
-    double common_ns; /* a load of data that another block has read before */
-    double again_ns;  /* a load of data that this block has read before */
-    double load_ns;   /* an average load */
+    double store_clocks; /* SM clocks to send stores that fill their lines only in part */
+    double first_ns;     /* a load of data that no block has read before */
+    double common_ns;    /* a load of data that another block has read before */
+    double again_ns;     /* a load of data that this block has read before */
+    double load_ns;      /* an average load */
 };
 
 /* Returns the sectors that spilled registers move in the whole launch, and in *block_bytes how much
@@ -156,6 +177,9 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
+    /* if all blocks that read the same data run at once, they all wait for DRAM */
+    double readers = w->common > 0 ? w->common_sectors * 32 / w->common : 1;
+    t.common_ns += PENDING * MIN(1.0, running / MAX(readers, 1.0)) * (dram_ns - t.common_ns);
 
     /* data that the block itself has read; data common to several blocks takes room only once, and
      * stays in the L2 */
@@ -180,6 +204,7 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     dram += miss2 + local_l2 * (1 - hits(l2, (own + stack) * running));
     t.l1_lines = w->ld_lines + w->st_lines + local / 4;
     t.l2_bytes = 32 * l2_sectors;
+    t.store_clocks = STORE_LINE * MAX(w->st_lines - w->st_sectors / 4, 0.0);
     t.dram_bytes = w->footprint + 32 * dram;
     t.load_ns = (first * dram_ns + common * t.common_ns + again * t.again_ns + past * L2_HIT_NS) /
                 MAX(first + common + again + past, 1.0);
@@ -190,8 +215,35 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
 static double waiting_ns(const struct work *w, const struct traffic *t)
 {
     return w->waits_first * t->first_ns + w->waits_common * t->common_ns +
-           w->waits_again * t->again_ns + w->waits[PEND_SHARED] * SHARED_WAIT_NS +
-           w->barriers * BARRIER_NS + w->warps[CK_ASYNC_COPY] * t->load_ns / LOADS_IN_FLIGHT;
+           w->waits_again * t->again_ns + w->barriers * BARRIER_NS +
+           w->warps[CK_ASYNC_COPY] * t->load_ns / LOADS_IN_FLIGHT;
+}
+
+/* How long the L2 takes for the atomics that meet on the busiest words and pieces of memory. */
+static double atomics_ns(const struct work *w)
+{
+    if (w->same_word <= 0)
+        return 0;
+    double floats = w->atomics > 0 ? w->float_atomics / w->atomics : 0;
+    double word = w->same_word * WORD_ATOMIC_NS * (1 + floats * (FLOAT_ATOMIC - 1));
+    /* pieces fall on slices at random; the slice with most pieces takes longest */
+    double n = w->pieces / SLICES, many = log(SLICES);
+    double most = n < 1 ? many / log(MAX(many / n, 1.01)) : n + sqrt(2 * n * many);
+    return MAX(word, w->same_piece * PIECE_ATOMIC_NS * MAX(most, 1.0));
+}
+
+/* Sets the interval in which 80% of the measured kernels with this bound lay. */
+static void expected_error(struct model *m)
+{
+    double lo = model_errors[0].lo, hi = model_errors[0].hi;
+    for (size_t i = 1; i < ARRAY_LEN(model_errors) && m->bound; i++) {
+        if (str_eq(model_errors[i].bound, m->bound)) {
+            lo = model_errors[i].lo;
+            hi = model_errors[i].hi;
+        }
+    }
+    m->lo_ns = m->time_ns * lo;
+    m->hi_ns = m->time_ns * hi;
 }
 
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
@@ -202,29 +254,30 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
     /* how evenly blocks fall on SMs */
-    double slots = sms * o->blocks, waves = blocks / slots;
-    double spread = blocks < sms ? sms / blocks
-                    : waves >= 1 ? ceil(waves) / waves
-                                 : ceil(blocks / sms) * sms / blocks;
+    double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
+    double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);
     memset(m, 0, sizeof *m);
     m->launch_ns = or_else(g->launch_us, 2.6) * 1e3;
     m->dram_bytes = t.dram_bytes;
     m->dram_ns = t.dram_bytes / (dram * DRAM_EFFICIENCY);
-    m->l2_ns = t.l2_bytes / l2;
-    double issue = ISSUE * issue_clocks(w) / ghz, shared = w->wavefronts / ghz;
-    double l1 = L1_LINE * t.l1_lines / ghz;
+    m->l2_ns = t.l2_bytes / l2 + t.store_clocks / (sms * ghz);
+    double issue = issue_clocks(w) / ghz, shared = WAVEFRONT * w->wavefronts / ghz;
+    double l1 = L1_LINE * t.l1_lines / ghz, tensor = tensor_ns(g, w);
     m->issue_ns = issue / sms * spread;
     m->shared_ns = shared / sms * spread;
-    m->tensor_ns = tensor_ns(g, w) * spread;
-    double alone = w->all_warps * INSN_NS / warps, together = (issue + shared + l1) / blocks;
+    m->tensor_ns = tensor * spread;
+    m->atomic_ns = atomics_ns(w);
+    double alone = CHAIN * w->clocks / ghz / warps;
+    double together = (issue + shared + l1 + tensor * sms) / blocks;
     double life = BLOCK_LIFE_NS + WARP_START_NS * l->nwarps + waiting_ns(w, &t) / warps +
-                  MAX(alone, together);
-    m->latency_ns = life * blocks / MIN(blocks, slots) * sqrt(spread);
-    double units[] = {m->dram_ns,   m->l2_ns,      m->issue_ns, m->shared_ns,
-                      m->tensor_ns, m->latency_ns, l1 / sms,    blocks / sms * BLOCK_NS};
-    static const char *const names[] = {"dram",   "l2",      "issue", "shared",
-                                        "tensor", "latency", "l1",    "blocks"};
+                  MAX(alone, TOGETHER * together);
+    m->latency_ns = life * (waves > 1 ? waves * tail : 1);
+    double units[] = {m->dram_ns,   m->l2_ns,     m->issue_ns,
+                      m->shared_ns, m->tensor_ns, m->latency_ns,
+                      m->atomic_ns, l1 / sms,     blocks / sms * BLOCK_NS};
+    static const char *const names[] = {"dram",    "l2",      "issue", "shared", "tensor",
+                                        "latency", "atomics", "l1",    "blocks"};
     double most = 0, sum = 0;
     for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         if (units[i] > most) {
@@ -235,4 +288,5 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     for (size_t i = 0; i < ARRAY_LEN(units) && most > 0; i++)
         sum += pow(units[i] / most, NORM);
     m->time_ns = m->launch_ns + most * pow(sum, 1 / NORM);
+    expected_error(m);
 }

@@ -1,0 +1,99 @@
+/*
+ * hot.c - counts which words the atomics of a launch change. The L2 performs atomics on one word
+ * one after the other, and those on neighbouring words in the same part of the L2. So the model
+ * needs to know how many atomics meet on a word and on a piece of 512 bytes.
+ */
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "emu/core/machine.h"
+
+#define SLOTS 65536u
+#define PROBES 16
+#define PIECE_SHIFT 9
+
+/* Places that find no slot are so many that they are seldom hit twice: only their sum counts. */
+struct place {
+    uint64_t at, n;   /* the place, and its atomics */
+    double own;       /* the sum over blocks of the square of the block's atomics */
+    uint32_t block;   /* the block that came last */
+    uint32_t of_last; /* atomics of this block since it came */
+};
+struct hot_table {
+    struct place slots[SLOTS]; /* a hash table with open addressing */
+    uint64_t all;
+};
+/* The L2 changes all words of a 32-byte sector that one access has at once. So a piece counts the
+ * sectors of each access, and a word the lanes. */
+struct hot_words {
+    struct hot_table words, pieces;
+};
+
+static void note(struct hot_table *t, uint64_t at, uint32_t block)
+{
+    uint32_t i = (uint32_t)(at * 0x9e3779b97f4a7c15ull >> 40) % SLOTS;
+    t->all++;
+    for (int k = 0; k < PROBES; k++, i = (i + 1) % SLOTS) {
+        struct place *p = &t->slots[i];
+        if (p->n && p->at != at)
+            continue;
+        if (!p->n || p->block != block)
+            p->of_last = 0;
+        p->at = at;
+        p->block = block;
+        p->n++;
+        p->own += 2.0 * p->of_last++ + 1;
+        break;
+    }
+}
+
+void hot_note(struct warp *w, const uint64_t *addr)
+{
+    struct launch *l = w->launch;
+    uint64_t seen[WARP];
+    uint32_t n = 0, block = w->block->linear;
+    pthread_mutex_lock(&l->emu->lock);
+    if (!l->hot)
+        l->hot = xcalloc(1, sizeof *l->hot);
+    FOR_LANES(i, w)
+    {
+        bool known = false;
+        for (uint32_t k = 0; k < n && !known; k++)
+            known = seen[k] == addr[i] / 32;
+        if (!known) {
+            seen[n++] = addr[i] / 32;
+            note(&l->hot->pieces, addr[i] >> PIECE_SHIFT, block);
+        }
+        note(&l->hot->words, addr[i] / 4, block);
+    }
+    pthread_mutex_unlock(&l->emu->lock);
+}
+
+/* Returns how many atomics of all blocks an average atomic meets at its place, itself included. If
+ * only a sample of the blocks ran, those of other blocks are `scale` times as many. */
+static double meet(const struct hot_table *t, double scale)
+{
+    double own = 0, others = 0;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        const struct place *p = &t->slots[i];
+        own += p->own;
+        others += MAX((double)p->n * (double)p->n - p->own, 0.0);
+    }
+    return MAX((own + others * scale) / (double)t->all, 1.0);
+}
+
+void hot_work(struct launch *l, struct work *w, double scale)
+{
+    if (!l->hot)
+        return;
+    w->same_word = meet(&l->hot->words, scale);
+    w->same_piece = meet(&l->hot->pieces, scale);
+    w->pieces = MAX((double)l->hot->pieces.all * scale / w->same_piece, 1.0);
+    hot_free(l);
+}
+
+void hot_free(struct launch *l)
+{
+    free(l->hot);
+    l->hot = NULL;
+}
