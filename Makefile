@@ -200,7 +200,7 @@ lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
 	@tools/setup lint && tools/lint
 lint-build: $(LIB_OBJ) $(PROGRAMS:%=$(B)/%) $(UNIT)
 format: ## clang-format all C sources
-	@clang-format -i $(shell find src -name '*.[ch]') $(wildcard t/unit/*.c t/fuzz/*.c t/gpu/*.c bench/*.c tools/*.c)
+	@clang-format -i $(shell find src -name '*.[ch]' ! -path 'src/compile/headers/*') $(wildcard t/unit/*.c t/fuzz/*.c t/gpu/*.c bench/*.c tools/*.c)
 
 # ---- for people ------------------------------------------------------------------------------
 .PHONY: setup demo dist install clean help

@@ -6,9 +6,9 @@
 #include "agent/extract.h"
 #include "base/tokens.h"
 #include "base/util.h"
-#include "source/dialect.h"
 #include "prompt/fold.h"
 #include "prompt/say.h"
+#include "source/dialect.h"
 
 const char *const move_stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
 

@@ -14,8 +14,8 @@
 #include "agent/roles.h"
 #include "agent/tester.h"
 #include "base/util.h"
-#include "source/dialect.h"
 #include "prompt/say.h"
+#include "source/dialect.h"
 
 static int find_base(struct agent *a, struct node **out, struct err *err)
 {

@@ -36,8 +36,9 @@ static int run(int argc, const char **argv)
         OPT_STRS(0, "against", &against, "FILE", "another kernel as a baseline"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
                      "time spent on measuring (default 2s)"),
-        OPT_POS_TIME(0, "call-limit", &j.config.call_ns, "TIME",
-                     "a longer call counts as a hang (default 5s, on the emulator 40s of CPU time)"),
+        OPT_POS_TIME(
+            0, "call-limit", &j.config.call_ns, "TIME",
+            "a longer call counts as a hang (default 5s, on the emulator 40s of CPU time)"),
         OPT_FLAG(0, "smoke", &smoke, "only the smoke workloads"),
         OPT_FLAG(0, "skip-time", &no_time, "check, but do not time"),
         OPT_FLAG(0, "skip-baselines", &no_baselines, "leave the task's own baselines out"),

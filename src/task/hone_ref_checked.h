@@ -89,14 +89,14 @@ struct hone_ref_place {
     uint32_t line, column;
 };
 
-#define HONE_REF_UB(name, what)                                                \
-    __attribute__((visibility("hidden"), used)) void hone_ref_##name(void *)   \
-        __asm__("__ubsan_handle_" #name);                                      \
-    void hone_ref_##name(void *data)                                           \
-    {                                                                          \
-        const struct hone_ref_place *at = (const struct hone_ref_place *)data; \
-        hone_ref_undefined(what, at->file, (int)at->line);                     \
-        __builtin_trap();                                                      \
+#define HONE_REF_UB(name, what)                                                       \
+    __attribute__((visibility("hidden"), used)) void hone_ref_##name(void *) __asm__( \
+        "__ubsan_handle_" #name);                                                     \
+    void hone_ref_##name(void *data)                                                  \
+    {                                                                                 \
+        const struct hone_ref_place *at = (const struct hone_ref_place *)data;        \
+        hone_ref_undefined(what, at->file, (int)at->line);                            \
+        __builtin_trap();                                                             \
     }
 HONE_REF_UB(add_overflow_abort, "an integer overflows")
 HONE_REF_UB(sub_overflow_abort, "an integer overflows")

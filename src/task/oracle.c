@@ -191,9 +191,8 @@ static int compile_checked(const char *c_path, const char *so_path, const char *
         "-O1",
         "-ffp-contract=off",
         "-fno-exceptions",
-        "-fsanitize=bounds,shift,integer-divide-by-zero,"
-        "signed-integer-overflow,float-cast-overflow,null,return,unreachable,"
-        "vla-bound",
+        "-fsanitize=bounds,shift,integer-divide-by-zero,null,return,unreachable,vla-bound",
+        "-fsanitize=signed-integer-overflow,float-cast-overflow",
         "-fno-sanitize-recover=all",
         "-c",
         "-o",

@@ -305,7 +305,7 @@ static void add_multiples(struct builder *b, size_t axis, bool vectors)
         for (int64_t m = 2; m < VECTOR; m *= 2)
             add_value(b, axis, after[k] + m, vectors,
                       arena_printf(&b->t->arena, "%s a multiple of %lld, not of %lld",
-                                   b->t->axes.items[axis].name, (long long)m, (long long)(2 * m)));
+                                   b->t->axes.items[axis].name, (long long)m, 2 * (long long)m));
 }
 
 static bool has_bytes(const struct task *t)

@@ -39,7 +39,7 @@ struct python *python_start(struct err *err)
 {
     const struct asset *program = asset_find("src/worker/torch_sidecar.py");
     const char *name = getenv("HONE_PYTHON");
-    int in[2], replies[2];
+    int in[2] = {-1, -1}, replies[2] = {-1, -1};
     if (!program)
         BUG("the sidecar's program is not embedded");
     struct python *p = xcalloc(1, sizeof *p);

@@ -173,7 +173,7 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     struct device_written written[JOB_MAX_BUFFERS] = {0};
-    struct result_compare cmp[JOB_MAX_BUFFERS];
+    struct result_compare cmp[JOB_MAX_BUFFERS] = {{0}};
     struct result_call found = {.compares = cmp};
     draw_original(&c->buffers[i], &k->call, &written[i].pieces);
     size_t drawn = written[i].pieces.n;

@@ -13,9 +13,9 @@
 #include "compile/compile_service.h"
 #include "compile/diag.h"
 #include "compile/family.h"
-#include "compile/scan.h"
 #include "compile/ptx.h"
 #include "compile/sass.h"
+#include "compile/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include "agent/extract.h"
 #include "author/sse.h"
 #include "base/util.h"
-#include "source/dialect.h"
 #include "prompt/fold.h"
+#include "source/dialect.h"
 
 static void on_event(void *ctx, const char *event, const char *data, size_t len)
 {

@@ -29,7 +29,8 @@ static void test_refine(void **state)
     /* the next step is told which ideas were tried */
     const char *last = strstr(prompts.buf, "@@ code 4");
     assert_non_null(last);
-    assert_non_null(strstr(last, "layout: rows => 200.0 us; its parent took 80.0 us (slower: not kept)"));
+    assert_non_null(
+        strstr(last, "layout: rows => 200.0 us; its parent took 80.0 us (slower: not kept)"));
     run_summary_release(&o.m);
 }
 

@@ -116,11 +116,8 @@ static void a_baseline_is_judged_by_its_calls(void **state)
     f.jc.nprograms = 2;
     f.jc.name = "time:0";
     f.info.role = ROLE_TIME;
-    struct check_input in = {.program = 1,
-                             .task = &f.task,
-                             .job = &f.job,
-                             .result = &f.result,
-                             .cases = &f.info};
+    struct check_input in = {
+        .program = 1, .task = &f.task, .job = &f.job, .result = &f.result, .cases = &f.info};
     struct verdict none = {.kind = V_PASS};
     assert_false(check_baseline(&none, &in)); /* it made no call */
     verdict_release(&none);

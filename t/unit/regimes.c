@@ -251,5 +251,6 @@ int main(void)
         cmocka_unit_test(the_same_task_has_the_same_workloads),
         cmocka_unit_test(the_largest_value_comes_last),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

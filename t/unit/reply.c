@@ -17,9 +17,9 @@
 #include "base/tokens.h"
 #include "base/utf8.h"
 #include "base/util.h"
-#include "source/dialect.h"
 #include "prompt/fold.h"
 #include "prompt/prompt.h"
+#include "source/dialect.h"
 #include "sys/asset.h"
 
 static const char *const parent = "/* hone-plan\n{}\n*/\nint a;\nint b;\nint a;\n__global__ k\n";

@@ -44,13 +44,13 @@ struct fake {
     struct device d;
     struct slab slabs[64];
     int loads, timed, truths;
-    int counted; /* launches since the counters were last taken */
+    int counted;     /* launches since the counters were last taken */
     char order[256]; /* 'c' or 'b' for each load of the candidate or of a baseline */
     const char *launched;
 };
-static bool fake_sealed;   /* does the device watch all of a module's variables? */
+static bool fake_sealed;        /* does the device watch all of a module's variables? */
 static bool in_further_process; /* is this a further timing process? */
-static struct fake *last;  /* counters of the latest device, for assertions */
+static struct fake *last;       /* counters of the latest device, for assertions */
 static int live_slabs;
 
 static struct fake *self(struct device *d)
@@ -227,7 +227,7 @@ static int f_time_end(struct device *d, struct launch_stat *s, struct err *e)
     bool slow = self(d)->launched && str_eq(self(d)->launched, "ages");
     bool lazy = self(d)->launched && str_eq(self(d)->launched, "sometimes");
     double ns = slow ? 60e6 : lazy ? 500 : 1000 + k % 3;
-    *s = (struct launch_stat){in_further_process ? ns - 100 : ns, false};
+    *s = (struct launch_stat){.time_ns = in_further_process ? ns - 100 : ns};
     return 0;
 }
 static void f_findings(struct device *d, struct finding_vec *o)
