@@ -25,7 +25,7 @@ extern "C" __global__ void cumsum(const float *x, float *y, int cols)
         __syncthreads();
         float before = carry, all = carry;
         for (int k = 0; k < 128; k++) {
-            before += k < (int)threadIdx.x ? sums[k] : 0;
+            before += sums[k] * (k < (int)threadIdx.x);
             all += sums[k];
         }
         for (int i = 0; i < 4; i++) {
