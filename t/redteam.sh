@@ -17,7 +17,7 @@ field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" 
 judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; SCOPE limits the checks to those that can see the attack
     local out=$1 program=$2 scope=() task=$4 file=$5
     case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; esac
-    "$program" eval --json --device "$device" --skip-baselines --call-limit 2s "${scope[@]}" \
+    "$program" eval --json --device "$device" --skip-baselines --call-limit 20s "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out" 2>"$T/err"
 }
 here() { case $device in emu) echo "${1%|*}" ;; *) echo "${1#*|}" ;; esac; } # "on the emulator|on a GPU"
