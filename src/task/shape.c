@@ -104,10 +104,12 @@ static int try_draw(struct shape *s, struct rng *r, struct err *err)
 
 size_t workload_number(const struct task *t, const struct task_workload *w)
 {
-    if (w >= t->regimes.items && w < t->regimes.items + t->regimes.n)
-        return t->workloads.n + (size_t)(w - t->regimes.items);
-    if (w >= t->workloads.items && w < t->workloads.items + t->workloads.n)
-        return (size_t)(w - t->workloads.items);
+    for (size_t i = 0; i < t->workloads.n; i++)
+        if (w == &t->workloads.items[i])
+            return i;
+    for (size_t i = 0; i < t->regimes.n; i++)
+        if (w == &t->regimes.items[i])
+            return t->workloads.n + i;
     return 0; /* a workload that is still being built */
 }
 
