@@ -115,6 +115,8 @@ static const struct dim *flops_of(struct graph *g, const struct value *v)
     case OP_MATMUL:
     case OP_CONV:
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
+    case OP_CONV_TRANSPOSE: /* each element of the input meets the window of each output channel */
+        return times(g, dim_mul(p, elements(g, v->args[0]), pairs(g, v)), each);
     case OP_ATTENTION: { /* two products; 2 flops for each pair of operands */
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));

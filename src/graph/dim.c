@@ -18,7 +18,8 @@
 
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
-enum atom_kind { ATOM_NAME, ATOM_APPLY, ATOM_TEXT };
+/* ATOM_EXACT is a/b where a constraint says that b divides a. */
+enum atom_kind { ATOM_NAME, ATOM_APPLY, ATOM_TEXT, ATOM_EXACT };
 
 struct atom {
     enum atom_kind kind;
@@ -383,17 +384,22 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
     return sum ? sum : d;
 }
 
-bool dim_define(struct dim_pool *p, size_t i, const struct dim *d)
+static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
-    if (p->values[i] || dim_uses(d->fixed, i))
-        return false;
-    p->values[i] = d->fixed;
+    p->values[i] = d;
     for (size_t round = 0; round < 2; round++) /* an atom may hold a later size */
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
     for (size_t k = 0; k < p->nnames; k++)
         if (p->values[k])
             p->values[k] = p->values[k]->fixed;
+}
+
+bool dim_define(struct dim_pool *p, size_t i, const struct dim *d)
+{
+    if (p->values[i] || dim_uses(d->fixed, i))
+        return false;
+    set_value(p, i, d->fixed);
     return true;
 }
 
@@ -461,6 +467,49 @@ bool dim_define_by(struct dim_pool *p, const char *constraint)
         return d && dim_define(p, i, d);
     }
     return false;
+}
+
+/* Is d a name and nothing else, but for a number added to it? Returns the number in *rest. */
+static const struct atom *name_and_number(const struct dim *d, int64_t *rest)
+{
+    const struct dim_term *t = d->terms;
+    bool ok = d->n >= 1 && d->n <= 2 && t[0].factor == 1 && t[0].n == 1 &&
+              t[0].atoms[0]->kind == ATOM_NAME && (d->n == 1 || t[1].n == 0);
+    *rest = ok && d->n == 2 ? t[1].factor : 0;
+    return ok ? t[0].atoms[0] : NULL;
+}
+
+bool dim_divide_by(struct dim_pool *p, const char *constraint)
+{
+    const char *equals = strstr(constraint, "==");
+    if (!equals || equals[2 + strspn(equals + 2, " ")] != '0')
+        return false;
+    const char *left = arena_printf(p->arena, "%.*s", (int)(equals - constraint), constraint);
+    const struct dim *d = dim_parse(p, left, NULL);
+    if (!d || d->n != 1 || d->terms[0].factor != 1 || d->terms[0].n != 1)
+        return false;
+    const struct atom *mod = d->terms[0].atoms[0];
+    if (mod->kind != ATOM_APPLY || !str_eq(mod->op, "%") || !mod->b->is_number || mod->b->value < 2)
+        return false;
+    int64_t rest;
+    const struct atom *name = name_and_number(mod->a, &rest);
+    if (!name || p->values[name->name])
+        return false;
+    struct atom *exact = arena_alloc(p->arena, sizeof *exact);
+    *exact = (struct atom){.kind = ATOM_EXACT, .op = "/", .a = mod->a, .b = mod->b};
+    exact->key = apply_key(p, "/", mod->a, mod->b);
+    const struct dim *whole = dim_mul(p, of_atom(p, exact), mod->b);
+    set_value(p, name->name, dim_sub(p, whole, dim_number(p, rest)));
+    return true;
+}
+
+void dim_take_values(struct dim_pool *to, const struct dim_pool *from)
+{
+    for (size_t i = 0; i < from->nnames; i++) {
+        const struct dim *d = from->values[i] ? dim_parse(to, from->values[i]->key, NULL) : NULL;
+        if (d)
+            set_value(to, i, d->fixed);
+    }
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

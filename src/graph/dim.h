@@ -54,6 +54,12 @@ bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
 /* Defines the axis of a constraint "NAME == SIZE". False for a constraint of any other form. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
+/* Uses a constraint "SIZE % NUMBER == 0" in which SIZE is a name, or a name and a number: from now
+ * on dim_same() knows that 8*(C/8) is C. False for a constraint of any other form. */
+bool dim_divide_by(struct dim_pool *p, const char *constraint);
+/* Defines the names of `to` as those of `from`, a pool with the same names. */
+void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
+
 const struct dim *dim_number(struct dim_pool *p, int64_t v);
 const struct dim *dim_name(struct dim_pool *p, size_t i); /* axis number i */
 /* NULL with err set if the text is not an expression over the pool's names. */

@@ -418,7 +418,8 @@ static int rule_matmul(struct infer *x)
 
 /* Checks a list with an entry for each spatial axis; if it was left out, all entries are `usual`.
  */
-static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual)
+static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
+                        int64_t least)
 {
     struct attr *a = attr_at(x, name);
     if (a->kind == ATTR_NONE) {
@@ -427,11 +428,12 @@ static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int
             a->ints[i] = usual;
     }
     for (size_t i = 0; i < a->n; i++)
-        if (a->ints[i] < 1 || a->ints[i] > 65536)
-            return err_set(x->err, ERR_INPUT, "conv: %s %lld", name, (long long)a->ints[i]);
-    return a->n == n
-               ? 0
-               : err_set(x->err, ERR_INPUT, "conv: %s has %zu entries, not %u", name, a->n, n);
+        if (a->ints[i] < least || a->ints[i] > 65536)
+            return err_set(x->err, ERR_INPUT, "%s: %s %lld", name_of(x), name,
+                           (long long)a->ints[i]);
+    return a->n == n ? 0
+                     : err_set(x->err, ERR_INPUT, "%s: %s has %zu entries, not %u", name_of(x),
+                               name, a->n, n);
 }
 
 static int spatial_dims(const struct infer *x, const char *name, uint32_t n)
@@ -477,7 +479,7 @@ static int rule_conv(struct infer *x)
         return err_set(x->err, ERR_INPUT, "conv: the input has %u axes and the window has %u",
                        a->rank, w->rank);
     uint32_t n = a->rank - 2;
-    if (spatial_ints(x, "stride", n, 1) < 0 || spatial_ints(x, "dilation", n, 1) < 0 ||
+    if (spatial_ints(x, "stride", n, 1, 1) < 0 || spatial_ints(x, "dilation", n, 1, 1) < 0 ||
         spatial_dims(x, "before", n) < 0 || spatial_dims(x, "after", n) < 0)
         return -1;
     if (groups->kind == ATTR_NONE)
@@ -495,6 +497,55 @@ static int rule_conv(struct infer *x)
     v->shape[1] = w->shape[0];
     for (uint32_t i = 0; i < n; i++)
         v->shape[2 + i] = conv_size(x, i);
+    promote_args(x, 0);
+    return 0;
+}
+
+/* (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1 */
+static const struct dim *conv_transpose_size(const struct infer *x, uint32_t i)
+{
+    struct dim_pool *p = x->dims;
+    const struct value *a = x->v->args[0], *w = x->v->args[1];
+    const struct dim *one = dim_number(p, 1);
+    const struct dim *size =
+        dim_mul(p, dim_sub(p, a->shape[2 + i], one), dim_number(p, attr_at(x, "stride")->ints[i]));
+    size = dim_add(p, size,
+                   dim_mul(p, dim_sub(p, w->shape[2 + i], one),
+                           dim_number(p, attr_at(x, "dilation")->ints[i])));
+    return dim_add(p, size,
+                   dim_number(p, attr_at(x, "output_padding")->ints[i] -
+                                     2 * attr_at(x, "padding")->ints[i] + 1));
+}
+
+static int rule_conv_transpose(struct infer *x)
+{
+    struct value *v = x->v;
+    const struct value *a = v->args[0], *w = v->args[1], *bias = v->args[2];
+    struct attr *groups = attr_at(x, "groups");
+    if (a->rank < 3 || w->rank != a->rank)
+        return err_set(x->err, ERR_INPUT,
+                       "conv_transpose: the input has %u axes and the window has %u", a->rank,
+                       w->rank);
+    uint32_t n = a->rank - 2;
+    if (spatial_ints(x, "stride", n, 1, 1) < 0 || spatial_ints(x, "dilation", n, 1, 1) < 0 ||
+        spatial_ints(x, "padding", n, 0, 0) < 0 || spatial_ints(x, "output_padding", n, 0, 0) < 0)
+        return -1;
+    if (groups->kind == ATTR_NONE)
+        *groups = attr_dim(dim_number(x->dims, 1));
+    if (leaves_rest(a->shape[1], groups->dims[0]))
+        return err_set(x->err, ERR_INPUT, "conv_transpose: '%s' groups do not divide '%s' channels",
+                       groups->dims[0]->text, a->shape[1]->text);
+    if (same_size(x, a->shape[1], w->shape[0], "channels") < 0)
+        return -1;
+    const struct dim *out = dim_mul(x->dims, w->shape[1], groups->dims[0]);
+    if (bias && (bias->rank != 1 || same_size(x, bias->shape[0], out, "bias") < 0))
+        return err_set(x->err, ERR_INPUT,
+                       "conv_transpose: the bias must have one value for each channel");
+    v->rank = a->rank;
+    v->shape[0] = a->shape[0];
+    v->shape[1] = out;
+    for (uint32_t i = 0; i < n; i++)
+        v->shape[2 + i] = conv_transpose_size(x, i);
     promote_args(x, 0);
     return 0;
 }
@@ -558,6 +609,21 @@ static int rule_index_select(struct infer *x)
         for (uint32_t k = 0; k < index->rank; k++)
             v->shape[v->rank++] = index->shape[k];
     }
+    v->dtype = a->dtype;
+    return 0;
+}
+
+static int rule_gather(struct infer *x)
+{
+    struct value *v = x->v;
+    const struct value *a = v->args[0], *index = v->args[1];
+    struct attr *dim = attr_at(x, "dim");
+    if (needs_whole(x, 1) < 0 || one_axis(x, dim) < 0 || fix_axes(x, dim, a->rank, true) < 0)
+        return -1;
+    if (index->rank != a->rank)
+        return err_set(x->err, ERR_INPUT, "gather: the index has %u axes and the input has %u",
+                       index->rank, a->rank);
+    take_shape(v, index);
     v->dtype = a->dtype;
     return 0;
 }
@@ -711,6 +777,62 @@ static int rule_pad(struct infer *x)
         v->shape[i] = dim_add(p, v->shape[i], dim_number(p, before->ints[i]));
         v->shape[i] = dim_add(p, v->shape[i], dim_number(p, after->ints[i]));
     }
+    return 0;
+}
+
+static int rule_cat(struct infer *x)
+{
+    struct value *v = x->v;
+    const struct value *a = v->args[0], *b = v->args[1];
+    struct attr *dim = attr_at(x, "dim");
+    take_shape(v, a);
+    if (one_axis(x, dim) < 0 || fix_axes(x, dim, v->rank, true) < 0)
+        return -1;
+    if (a->rank != b->rank)
+        return err_set(x->err, ERR_INPUT, "cat of %u axes and %u axes", a->rank, b->rank);
+    for (uint32_t i = 0; i < v->rank; i++)
+        if (i == (uint32_t)dim->ints[0])
+            v->shape[i] = dim_add(x->dims, a->shape[i], b->shape[i]);
+        else if (same_size(x, a->shape[i], b->shape[i], "the other axes") < 0)
+            return -1;
+    promote_args(x, 0);
+    return 0;
+}
+
+static int rule_windows(struct infer *x)
+{
+    struct value *v = x->v;
+    struct attr *dim = attr_at(x, "dim");
+    const struct attr *size = attr_at(x, "size");
+    int64_t step = attr_at(x, "step")->i, dilation = attr_at(x, "dilation")->i;
+    struct dim_pool *p = x->dims;
+    take_type(v);
+    take_shape(v, v->args[0]);
+    if (one_axis(x, dim) < 0 || fix_axes(x, dim, v->rank, true) < 0)
+        return -1;
+    if (v->rank + 1 > GRAPH_MAX_RANK)
+        return too_many_axes(x);
+    if (size->kind != ATTR_DIM || step < 1 || step > 65536 || dilation < 1 || dilation > 65536)
+        return err_set(x->err, ERR_INPUT, "windows need a size, and a step and dilation from 1 on");
+    const struct dim *one = dim_number(p, 1), *n = v->shape[dim->ints[0]];
+    n = dim_sub(p, n, dim_mul(p, dim_number(p, dilation), dim_sub(p, size->dims[0], one)));
+    n = dim_add(p, dim_div(p, dim_sub(p, n, one), dim_number(p, step)), one);
+    if (n->fixed->is_number && n->fixed->value < 1)
+        return err_set(x->err, ERR_INPUT, "windows larger than the %s elements there are",
+                       v->shape[dim->ints[0]]->text);
+    v->shape[dim->ints[0]] = n;
+    v->shape[v->rank++] = size->dims[0];
+    return 0;
+}
+
+static int rule_iota(struct infer *x)
+{
+    const struct attr *shape = attr_at(x, "shape");
+    if (shape->kind != ATTR_DIMS || shape->n != 1)
+        return err_set(x->err, ERR_INPUT, "iota has one axis");
+    x->v->dtype = DT_I64;
+    x->v->rank = 1;
+    x->v->shape[0] = shape->dims[0];
     return 0;
 }
 

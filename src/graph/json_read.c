@@ -334,8 +334,10 @@ static int read_guards(struct reader *r, const json_t *j)
         size_t at = step_to(r, i);
         if (read_guard(r, json_array_get(j, i), &guards[r->g->nguards]) < 0)
             return -1;
-        if (!dim_define_by(&r->g->dims, guards[r->g->nguards]))
+        if (!dim_define_by(&r->g->dims, guards[r->g->nguards])) {
+            dim_divide_by(&r->g->dims, guards[r->g->nguards]);
             r->g->nguards++;
+        }
         step_out(r, at);
     }
     return 0;
@@ -550,19 +552,20 @@ static int read_value(struct reader *r, const json_t *j)
     enum graph_op op = OP_COUNT;
     const char *id;
     struct type t;
-    if (need_keys(r, j, keys, ARRAY_LEN(keys), 1) < 0)
+    if (need_keys(r, j, keys, ARRAY_LEN(keys), 3) < 0)
         return -1;
     IN_MEMBER(r, j, "id", read_id(r, member, &id));
     IN_MEMBER(r, j, "op", read_op(r, member, &op));
     IN_MEMBER(r, j, "args", read_args(r, member, op, args));
     if (json_object_get(j, "attrs"))
         IN_MEMBER(r, j, "attrs", read_attrs(r, member, op, attrs));
-    if (read_type(r, j, &t) < 0)
+    bool typed = json_object_get(j, "dtype") || json_object_get(j, "shape");
+    if (typed && read_type(r, j, &t) < 0)
         return -1;
     v = graph_add(r->g, op, args, attrs, r->err);
     if (!v)
         return fail_here(r);
-    if (compare_types(r, &t, v) < 0)
+    if (typed && compare_types(r, &t, v) < 0)
         return -1;
     size_t n = json_object_size(r->ids);
     r->made[n] = v;

@@ -557,6 +557,35 @@ static inline void eval_conv(struct eval *e, const struct value *v, struct array
         }
 }
 
+/* Each element of the input adds its window to the result. */
+static inline void eval_conv_transpose(struct eval *e, const struct value *v, struct array *r)
+{
+    const struct array *x = &e->all[v->args[0]->id], *w = &e->all[v->args[1]->id];
+    int64_t groups = eval_size(e, value_attr(v, "groups")->dims[0]), per = w->dim[0] / groups;
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t at[GRAPH_MAX_RANK];
+        split(r, i, at);
+        r->x[i] = v->args[2] ? e->all[v->args[2]->id].x[at[1]] : 0;
+    }
+    for (int64_t i = 0; i < x->n; i++)
+        for (int64_t t = 0; t < w->n; t++) {
+            int64_t from[GRAPH_MAX_RANK], tap[GRAPH_MAX_RANK], to[GRAPH_MAX_RANK];
+            split(x, i, from);
+            split(w, t, tap);
+            bool inside = tap[0] == from[1];
+            to[0] = from[0];
+            to[1] = from[1] / per * w->dim[1] + tap[1];
+            for (uint32_t d = 2; d < x->rank; d++) {
+                to[d] = from[d] * value_attr(v, "stride")->ints[d - 2] +
+                        tap[d] * value_attr(v, "dilation")->ints[d - 2] -
+                        value_attr(v, "padding")->ints[d - 2];
+                inside &= to[d] >= 0 && to[d] < r->dim[d];
+            }
+            if (inside)
+                r->x[join(r, to)] += x->x[i] * w->x[t];
+        }
+}
+
 static inline void eval_attention(struct eval *e, const struct value *v, struct array *r)
 {
     const struct array *q = &e->all[v->args[0]->id], *k = &e->all[v->args[1]->id],
@@ -619,6 +648,15 @@ static inline void eval_gather(struct eval *e, const struct value *v, struct arr
     int64_t axis = value_attr(v, "dim")->ints[0], inner = 1;
     for (uint32_t d = (uint32_t)axis + 1; d < a->rank; d++)
         inner *= a->dim[d];
+    if (v->op == OP_GATHER) {
+        for (int64_t i = 0; i < r->n; i++) {
+            int64_t at[GRAPH_MAX_RANK];
+            split(r, i, at);
+            at[axis] = (int64_t)b->x[i];
+            r->x[i] = a->x[join(a, at)];
+        }
+        return;
+    }
     if (v->op == OP_INDEX_SELECT) {
         for (int64_t i = 0; i < r->n; i++) {
             int64_t outer = i / (inner * b->n), row = (int64_t)b->x[i / inner % b->n];
@@ -638,7 +676,7 @@ static inline void eval_gather(struct eval *e, const struct value *v, struct arr
 
 static inline void eval_view(struct eval *e, const struct value *v, struct array *r)
 {
-    const struct array *a = &e->all[v->args[0]->id];
+    const struct array *a = v->nargs ? &e->all[v->args[0]->id] : NULL;
     for (int64_t i = 0; i < r->n; i++) {
         int64_t at[GRAPH_MAX_RANK], from[GRAPH_MAX_RANK];
         bool inside = true;
@@ -661,6 +699,23 @@ static inline void eval_view(struct eval *e, const struct value *v, struct array
         for (uint32_t d = 0; v->op == OP_PAD && d < r->rank; d++) {
             from[d] -= value_attr(v, "before")->ints[d];
             inside &= from[d] >= 0 && from[d] < a->dim[d];
+        }
+        if (v->op == OP_IOTA) {
+            r->x[i] = i;
+            continue;
+        }
+        if (v->op == OP_CAT) {
+            int64_t d = value_attr(v, "dim")->ints[0];
+            bool second = at[d] >= a->dim[d];
+            from[d] -= second ? a->dim[d] : 0;
+            const struct array *b = second ? &e->all[v->args[1]->id] : a;
+            r->x[i] = b->x[join(b, from)];
+            continue;
+        }
+        if (v->op == OP_WINDOWS) {
+            int64_t d = value_attr(v, "dim")->ints[0];
+            from[d] =
+                at[d] * value_attr(v, "step")->i + at[r->rank - 1] * value_attr(v, "dilation")->i;
         }
         if (v->op == OP_SLICE) {
             int64_t d = value_attr(v, "dim")->ints[0];
@@ -741,7 +796,10 @@ static inline void eval_value(struct eval *e, const struct value *v, struct arra
         eval_matmul(e, v, r);
         break;
     case OPK_CONV:
-        eval_conv(e, v, r);
+        if (v->op == OP_CONV)
+            eval_conv(e, v, r);
+        else
+            eval_conv_transpose(e, v, r);
         break;
     case OPK_ATTENTION:
         eval_attention(e, v, r);

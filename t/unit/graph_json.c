@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "graph/json.h"
 #include "graph/print.h"
+#include "graph/reference/lower.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "sys/json.h"
@@ -494,6 +495,46 @@ static void defined_axes(void **state)
     json_decref(j);
 }
 
+/* A guard that divides an axis lets a reshape split the axis and join it again. */
+static void divided_axes(void **state)
+{
+    (void)state;
+    static const char *const guards[] = {"C % 16 == 0", "(C%16) == 0", "C % 8 == 0", "C > 16"};
+    for (size_t i = 0; i < ARRAY_LEN(guards); i++) {
+        struct strbuf text = STRBUF_INIT(2000);
+        strbuf_addf(&text,
+                    "{\"version\": 1, \"axes\": [\"N\", \"C\"], \"scalars\": [],"
+                    " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\","
+                    " \"shape\": [\"N\", \"C\"]}], \"values\": ["
+                    "{\"id\": \"%%1\", \"op\": \"reshape\", \"args\": [\"x\"],"
+                    " \"attrs\": {\"shape\": [\"N\", 16, \"C/16\"]}},"
+                    "{\"id\": \"%%2\", \"op\": \"sum\", \"args\": [\"%%1\"],"
+                    " \"attrs\": {\"dim\": [2], \"keepdim\": true}},"
+                    "{\"id\": \"%%3\", \"op\": \"sub\", \"args\": [\"%%1\", \"%%2\"]},"
+                    "{\"id\": \"%%4\", \"op\": \"reshape\", \"args\": [\"%%3\"],"
+                    " \"attrs\": {\"shape\": [\"N\", \"C\"]}}],"
+                    " \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                    " \"shape\": [\"N\", \"C\"], \"value\": \"%%4\"}],"
+                    " \"guards\": [\"%s\"]}",
+                    guards[i]);
+        json_t *j = parse(text.buf);
+        struct err err = ERR_INIT;
+        struct graph g, low;
+        int rc = graph_from_json(&g, j, &err);
+        assert_int_equal(rc, i < 2 ? 0 : -1);
+        if (rc == 0) {
+            assert_int_equal(graph_lower(&g, &low, &err), 0);
+            graph_release(&low);
+            json_t *again = graph_to_json(&g);
+            assert_int_equal(json_array_size(json_object_get(again, "guards")), 1);
+            json_decref(again);
+        }
+        graph_release(&g);
+        json_decref(j);
+        strbuf_release(&text);
+    }
+}
+
 static void built_in_tasks(void **state)
 {
     (void)state;
@@ -569,6 +610,7 @@ int main(void)
         cmocka_unit_test(schema_agrees_with_reader),
         cmocka_unit_test(example_of_the_page),
         cmocka_unit_test(defined_axes),
+        cmocka_unit_test(divided_axes),
         cmocka_unit_test(built_in_tasks),
         cmocka_unit_test(schema_names_every_operation),
     };

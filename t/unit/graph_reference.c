@@ -595,6 +595,36 @@ static void convolutions(void **state)
     check(&m);
 }
 
+static const struct value *conv_transpose(struct maker *m, const struct value *x,
+                                          const struct value *w, const struct value *bias,
+                                          struct attr stride, struct attr pad, struct attr more,
+                                          struct attr dilation, const char *groups)
+{
+    return op(m, OP_CONV_TRANSPOSE, ARGS(x, w, bias),
+              ATTRS(stride, pad, more, dilation, attr_dim(size(m, groups))));
+}
+
+static void transposed_convolutions(void **state)
+{
+    struct maker m;
+    maker_open(&m);
+    out(&m, conv_transpose(&m, in(&m, "x", DT_F32, "A,B,C"), in(&m, "w", DT_F32, "B,2,3"), NULL,
+                           INTS(1), INTS(0), INTS(0), INTS(1), "1"));
+    out(&m, conv_transpose(&m, in(&m, "x", DT_F32, "A,B,C"), in(&m, "w2", DT_F32, "B,3,4"),
+                           in(&m, "y", DT_F32, "3*B"), INTS(3), INTS(1), INTS(2), INTS(1), "B"));
+    check(&m);
+    maker_open(&m);
+    out(&m, conv_transpose(&m, in(&m, "x", DT_F16, "A,4,B,C"), in(&m, "w", DT_F32, "4,3,3,2"),
+                           in(&m, "y", DT_F32, "6"), INTS(2, 1), INTS(1, 0), INTS(1, 0), INTS(1, 2),
+                           "2"));
+    check(&m);
+    maker_open(&m);
+    const struct value *x = in(&m, "x", DT_F32, "2,2,A,B,C");
+    out(&m, conv_transpose(&m, op1(&m, OP_EXP, x), in(&m, "w", DT_F32, "2,3,2,1,3"), NULL,
+                           INTS(1, 2, 2), INTS(0, 0, 1), INTS(0, 1, 0), INTS(1, 1, 1), "1"));
+    check(&m);
+}
+
 static void attentions(void **state)
 {
     struct maker m;
@@ -683,6 +713,36 @@ static void views(void **state)
     check(&m);
 }
 
+static void windows_and_joins(void **state)
+{
+    struct maker m;
+    const struct dim *d[GRAPH_MAX_RANK];
+    maker_open(&m);
+    const struct value *x = in(&m, "x", DT_F32, "A,B+4,C+5");
+    const struct value *rows = op(
+        &m, OP_WINDOWS, ARGS(x), ATTRS(AXES(1), attr_dim(size(&m, "2")), attr_int(2), attr_int(3)));
+    const struct value *both =
+        op(&m, OP_WINDOWS, ARGS(rows),
+           ATTRS(AXES(2), attr_dim(size(&m, "3")), attr_int(1), attr_int(1)));
+    out(&m, op(&m, OP_AMAX, ARGS(both), ATTRS(AXES(3, 4))));
+    out(&m, op(&m, OP_WINDOWS, ARGS(op1(&m, OP_EXP, x)), ATTRS(AXES(2), attr_dim(size(&m, "C")))));
+    check(&m);
+    maker_open(&m);
+    const struct value *a = in(&m, "x", DT_F32, "A,B,C"), *b = in(&m, "y", DT_F16, "A,2,C");
+    const struct value *joined = op(&m, OP_CAT, ARGS(a, op1(&m, OP_EXP, b)), ATTRS(AXES(1)));
+    out(&m, joined);
+    out(&m, op(&m, OP_SUM, ARGS(op(&m, OP_CAT, ARGS(joined, a), ATTRS(AXES(1)))), ATTRS(AXES(1))));
+    uint32_t n = shape(&m, "C", d);
+    const struct value *steps = op(&m, OP_IOTA, ARGS(NULL), ATTRS(attr_dims(d, n)));
+    out(&m, steps);
+    out(&m, op2(&m, OP_MUL, a, steps));
+    check(&m);
+    maker_open(&m);
+    out(&m, op(&m, OP_GATHER, ARGS(in(&m, "x", DT_F32, "A*B,C"), in(&m, "nC", DT_I64, "A*B,1")),
+               ATTRS(AXES(1))));
+    check(&m);
+}
+
 /* ---- losses ---------------------------------------------------------------------------------- */
 
 static void losses(void **state)
@@ -722,15 +782,26 @@ static void every_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise),   cmocka_unit_test(functions_of_sums),
-        cmocka_unit_test(whole_numbers), cmocka_unit_test(casts),
-        cmocka_unit_test(leaves),        cmocka_unit_test(reductions),
-        cmocka_unit_test(tests_of_all),  cmocka_unit_test(variances),
-        cmocka_unit_test(norms),         cmocka_unit_test(softmaxes),
-        cmocka_unit_test(scans),         cmocka_unit_test(products),
-        cmocka_unit_test(chains),        cmocka_unit_test(convolutions),
-        cmocka_unit_test(attentions),    cmocka_unit_test(indices),
-        cmocka_unit_test(views),         cmocka_unit_test(losses),
+        cmocka_unit_test(elementwise),
+        cmocka_unit_test(functions_of_sums),
+        cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(casts),
+        cmocka_unit_test(leaves),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(tests_of_all),
+        cmocka_unit_test(variances),
+        cmocka_unit_test(norms),
+        cmocka_unit_test(softmaxes),
+        cmocka_unit_test(scans),
+        cmocka_unit_test(products),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(convolutions),
+        cmocka_unit_test(attentions),
+        cmocka_unit_test(indices),
+        cmocka_unit_test(views),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(transposed_convolutions),
+        cmocka_unit_test(windows_and_joins),
         cmocka_unit_test(every_row),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -143,6 +143,55 @@ static struct term emit_pad(struct emit *e, const struct value *v, struct place 
     return t;
 }
 
+/* Each operand is read only at the places that it fills. */
+static struct term emit_cat(struct emit *e, const struct value *v, struct place *p)
+{
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct index at = place_at(&e->u, p, axis), first = index_dim(&e->u, v->args[0]->shape[axis]);
+    struct term t = {unit_var(&e->u, "0"), unit_var(&e->u, "0"), scope_depth(e->u.at)};
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct value *a = v->args[k];
+        struct scope *was = unit_if(&e->u, "%s %s %s", at.text, k ? ">=" : "<", first.text);
+        struct place q = place_empty(a->rank, a->shape);
+        for (uint32_t i = 0; i < a->rank; i++)
+            place_set(&q, i, place_at(&e->u, p, i));
+        if (k)
+            place_set(&q, axis, index_sub(&e->u, at, first));
+        struct term in = emit_value(e, a, &q);
+        unit_set(&e->u, t.v, "= %s", in.v);
+        unit_set(&e->u, t.m, "= %s", in.m);
+        unit_close(&e->u, was);
+    }
+    return t;
+}
+
+static struct term emit_windows(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0];
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct unit_text *u = &e->u;
+    struct place q = place_empty(a->rank, a->shape);
+    for (uint32_t i = 0; i < a->rank; i++)
+        place_set(&q, i, place_at(u, p, i));
+    struct index window =
+        index_mul(u, place_at(u, p, axis), index_number(u, value_attr(v, "step")->i));
+    struct index within =
+        index_mul(u, place_at(u, p, a->rank), index_number(u, value_attr(v, "dilation")->i));
+    place_set(&q, axis, index_add(u, window, within));
+    return emit_value(e, a, &q);
+}
+
+static struct term emit_gather(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *a = v->args[0];
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct place q = place_empty(a->rank, a->shape);
+    for (uint32_t i = 0; i < a->rank; i++)
+        place_set(&q, i, place_at(&e->u, p, i));
+    place_set(&q, axis, emit_at(e, emit_value(e, v->args[1], p), a->shape[axis]));
+    return emit_value(e, a, &q);
+}
+
 static struct term emit_index_select(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0], *index = v->args[1];
@@ -180,7 +229,7 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
     case OPK_PRODUCT:
         return emit_reduction(e, v, p);
     case OPK_CONV:
-        return emit_conv(e, v, p);
+        return v->op == OP_CONV ? emit_conv(e, v, p) : emit_conv_transpose(e, v, p);
     case OPK_LOSS:
         return emit_cross_entropy(e, v, p);
     default:
@@ -201,6 +250,15 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
         return emit_flip(e, v, p);
     case OP_PAD:
         return emit_pad(e, v, p);
+    case OP_CAT:
+        return emit_cat(e, v, p);
+    case OP_WINDOWS:
+        return emit_windows(e, v, p);
+    case OP_IOTA:
+        return term_of(e, arena_printf(e->u.arena, "(double)(%s)", place_at(&e->u, p, 0).text),
+                       scope_depth(e->u.at));
+    case OP_GATHER:
+        return emit_gather(e, v, p);
     case OP_INDEX_SELECT:
         return emit_index_select(e, v, p);
     case OP_EMBEDDING_BAG:

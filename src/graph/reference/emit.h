@@ -68,6 +68,7 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag);
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
+struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);
 struct term emit_cross_entropy(struct emit *e, const struct value *v, struct place *p);
 struct term emit_embedding_bag(struct emit *e, const struct value *v, struct place *p);
 

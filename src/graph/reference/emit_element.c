@@ -278,8 +278,9 @@ bool value_is_exact(const struct value *v, const struct store *store)
     if (kind == OPK_LEAF || !dtype_is_float(v->dtype))
         return true;
     if (kind == OPK_VIEW)
-        return first && (v->op != OP_PAD || store[v->args[1]->id].is_exact);
-    if (v->op == OP_AMAX || v->op == OP_AMIN || v->op == OP_PROD || v->op == OP_INDEX_SELECT)
+        return first && (v->nargs < 2 || store[v->args[1]->id].is_exact);
+    if (v->op == OP_AMAX || v->op == OP_AMIN || v->op == OP_PROD || v->op == OP_INDEX_SELECT ||
+        v->op == OP_GATHER)
         return first;
     bool exact = kind == OPK_ELEMENTWISE && keeps_exact(v->op);
     for (uint32_t k = 0; exact && k < v->nargs; k++)

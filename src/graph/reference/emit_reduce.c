@@ -286,15 +286,8 @@ static struct index loop_over(struct emit *e, const struct dim *n, struct scope 
     return at;
 }
 
-struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
+static struct collector start_with_bias(struct emit *e, const struct value *bias, struct index out)
 {
-    const struct value *x = v->args[0], *w = v->args[1], *bias = v->args[2];
-    const struct dim *groups = value_attr(v, "groups")->dims[0];
-    struct scope *opened[GRAPH_MAX_RANK + 1];
-    struct strbuf inside = STRBUF_INIT(1 << 16);
-    uint32_t loops = 0;
-    struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
-    struct index out = place_at(&e->u, p, 1), c;
     struct collector sum = collect_start(e, COLLECT_SUM);
     if (bias) {
         struct place b = place_empty(1, bias->shape);
@@ -302,6 +295,69 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
         struct term t = emit_value(e, bias, &b);
         collect_add(e, &sum, term_of(e, t.v, t.depth), "");
     }
+    return sum;
+}
+
+/* The index in the image whose element tap `tap` puts here: (at + padding - tap*dilation) / stride.
+ * Adds the condition that there is such an element to `inside`. */
+static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
+                              struct index tap, struct strbuf *inside)
+{
+    struct unit_text *u = &e->u;
+    int64_t stride = value_attr(v, "stride")->ints[i];
+    at = index_add(u, at, index_number(u, value_attr(v, "padding")->ints[i]));
+    at = index_sub(u, at, index_mul(u, tap, index_number(u, value_attr(v, "dilation")->ints[i])));
+    strbuf_addf(inside, "%s%s >= 0", inside->len ? " && " : "", at.text);
+    if (stride > 1)
+        strbuf_addf(inside, " && %s %% %lld == 0", at.text, (long long)stride);
+    at = index_div(u, at, index_number(u, stride));
+    strbuf_addf(inside, " && %s < %s", at.text, dim_in_c(u, v->args[0]->shape[2 + i]));
+    return at;
+}
+
+struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *x = v->args[0], *w = v->args[1];
+    const struct dim *groups = value_attr(v, "groups")->dims[0];
+    struct scope *opened[GRAPH_MAX_RANK + 1];
+    struct strbuf inside = STRBUF_INIT(1 << 16);
+    uint32_t loops = 0;
+    struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
+    struct index out = place_at(&e->u, p, 1), each = index_dim(&e->u, w->shape[1]);
+    struct collector sum = start_with_bias(e, v->args[2], out);
+    place_set(&q, 0, place_at(&e->u, p, 0));
+    place_set(&window, 1, dim_is(groups, 1) ? out : index_mod(&e->u, out, each));
+    const struct dim *inputs = dim_div(&e->g->dims, w->shape[0], groups);
+    struct index c = loop_over(e, inputs, opened, &loops);
+    if (!dim_is(groups, 1)) /* start at the group's first channel */
+        c = index_add(&e->u,
+                      index_mul(&e->u, index_div(&e->u, out, each), index_dim(&e->u, inputs)), c);
+    place_set(&window, 0, c);
+    place_set(&q, 1, c);
+    for (uint32_t i = 0; i + 2 < x->rank; i++) {
+        struct index tap = loop_over(e, w->shape[2 + i], opened, &loops);
+        place_set(&window, 2 + i, tap);
+        place_set(&q, 2 + i, above_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
+    }
+    opened[loops++] = unit_if(&e->u, "%s", inside.buf);
+    struct term a = emit_value(e, x, &q), b = emit_value(e, w, &window);
+    collect_add(e, &sum, product_of(e, a, b), "");
+    while (loops > 0)
+        unit_close(&e->u, opened[--loops]);
+    strbuf_release(&inside);
+    return collect_end(e, &sum, v->dtype);
+}
+
+struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
+{
+    const struct value *x = v->args[0], *w = v->args[1];
+    const struct dim *groups = value_attr(v, "groups")->dims[0];
+    struct scope *opened[GRAPH_MAX_RANK + 1];
+    struct strbuf inside = STRBUF_INIT(1 << 16);
+    uint32_t loops = 0;
+    struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
+    struct index out = place_at(&e->u, p, 1), c;
+    struct collector sum = start_with_bias(e, v->args[2], out);
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 0, out);
     c = loop_over(e, w->shape[1], opened, &loops);

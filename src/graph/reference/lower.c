@@ -341,9 +341,7 @@ int graph_lower(const struct graph *g, struct graph *low, struct err *err)
 {
     struct lower l = {.from = g, .g = low, .err = err};
     graph_init(low, g->dims.names, g->dims.nnames);
-    for (size_t i = 0; i < g->dims.nnames; i++)
-        if (g->dims.values[i])
-            dim_define(&low->dims, i, dim_parse(&low->dims, g->dims.values[i]->key, NULL));
+    dim_take_values(&low->dims, &g->dims);
     const uint32_t *uses = graph_uses(g, &low->arena);
     int rc = 0;
     l.made = xcalloc(g->values.n + 1, sizeof *l.made);

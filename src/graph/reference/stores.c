@@ -59,8 +59,10 @@ static int64_t fan(const struct value *v, uint32_t k)
         return (across && !dim_is(across, 1)) || batch_repeats(v, a) ? MANY : 1;
     }
     case OPK_VIEW:
-        return (v->op == OP_EXPAND && value_repeats(a, v)) || (v->op == OP_PAD && k == 1) ? MANY
-                                                                                          : 1;
+        return (v->op == OP_EXPAND && value_repeats(a, v)) || (v->op == OP_PAD && k == 1) ||
+                       v->op == OP_WINDOWS
+                   ? MANY
+                   : 1;
     case OPK_GATHER:
         return v->op == OP_INDEX_ADD && k != 1 ? 1 : MANY;
     case OPK_LOSS:
@@ -73,10 +75,10 @@ static int64_t fan(const struct value *v, uint32_t k)
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
-    int64_t w = is_heavy(v)                ? HEAVY
-                : kind == OPK_ELEMENTWISE  ? op_row(v->op)->flops
-                : v->op == OP_INDEX_SELECT ? 1
-                                           : 0;
+    int64_t w = is_heavy(v)                                      ? HEAVY
+                : kind == OPK_ELEMENTWISE                        ? op_row(v->op)->flops
+                : v->op == OP_INDEX_SELECT || v->op == OP_GATHER ? 1
+                                                                 : 0;
     for (uint32_t k = 0; k < v->nargs && w < HEAVY; k++) {
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
