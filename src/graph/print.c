@@ -236,7 +236,7 @@ void graph_print(struct strbuf *out, const struct graph *g)
     struct arena a = ARENA_INIT;
     struct printer p = {out, g, graph_uses(g, &a), graph_numbers(g, &a)};
     for (size_t i = 0; i < g->dims.nnames; i++)
-        if (g->dims.values[i])
+        if (g->dims.values[i] && !dim_uses(g->dims.values[i], i))
             strbuf_addf(out, "%s = %s\n", g->dims.names[i], g->dims.values[i]->text);
     vec_each (const struct value *const, v, &g->inputs)
         print_leaf(&p, *v);
