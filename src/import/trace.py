@@ -454,8 +454,9 @@ class Sizes:
         raise NotFree({self.names[s] for s in e.free_symbols if s in self.names},
                       f"a size is {e}, which a task cannot say")  # fmt: skip
 
-    def is_free(self, symbol: sympy.Symbol) -> bool:
-        return self.env.replace(symbol) == symbol
+    def varies(self, symbol: sympy.Symbol) -> bool:
+        """False for a size that a guard has fixed to a number."""
+        return bool(self.env.replace(symbol).free_symbols)
 
     def guards(self, user_file: str) -> list[str]:
         """The conditions under which the recorded operations are right for other sizes too.
@@ -610,7 +611,7 @@ class Translation:
         guards = self.sizes.guards(self.source.path)
         return {
             "version": 1,
-            "axes": [n for n, s in c.axes.items() if self.sizes.is_free(s)],
+            "axes": [n for n, s in c.axes.items() if self.sizes.varies(s)],
             "inputs": inputs,
             "scalars": [],
             "values": self.values,
@@ -1305,16 +1306,20 @@ def snap(low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-def fills(source: Source, target: Target, sizes: dict[str, int], limit: int) -> dict[str, Any]:
-    """Constructs the module and its inputs for real, at sizes that fit into memory."""
+def fill_parameters(source: Source, target: Target, sizes: dict[str, int]) -> dict[str, Any]:
+    """Constructs the module for real, to see how its parameters and buffers are filled."""
     torch.manual_seed(42)
-    space = source.load(dict(sizes))
-    model = target.make(space)
+    model = target.make(source.load(dict(sizes)))
+    if not isinstance(model, torch.nn.Module):
+        return {}
+    held = [*model.named_parameters(), *model.named_buffers()]
+    return {task_name(name): describe(t) for name, t in held}
+
+
+def fill_inputs(source: Source, target: Target, sizes: dict[str, int]) -> dict[str, Any]:
+    torch.manual_seed(42)
     found: dict[str, Any] = {}
-    if isinstance(model, torch.nn.Module):
-        for name, t in [*model.named_parameters(), *model.named_buffers()]:
-            found[task_name(name)] = describe(t)
-    for name, a in zip(target.names, target.arguments(space)):
+    for name, a in zip(target.names, target.arguments(source.load(dict(sizes)))):
         if isinstance(a, torch.Tensor):
             found[name] = describe(a)
             if not a.is_contiguous():
@@ -1325,9 +1330,21 @@ def fills(source: Source, target: Target, sizes: dict[str, int], limit: int) -> 
 # ---- the program -----------------------------------------------------------------------------
 
 
+LARGEST_FILL = 1 << 26  # elements of the tensors that are made for real
+
+
 def small(sizes: dict[str, int]) -> dict[str, int]:
-    """Sizes that take little memory, for the ways in which tensors are filled."""
-    return {n: v if v < 64 else 64 for n, v in sizes.items()}
+    """Sizes that take little memory, and keep what they are multiples of."""
+    return {n: v if v < 64 else 64 * math.gcd(v // 64, 1) for n, v in sizes.items()}
+
+
+def elements(tensors: list[tuple[str, torch.Tensor]]) -> int:
+    return sum(int(math.prod(int(s) for s in map(hint, t.shape))) for _, t in tensors)
+
+
+def hint(size: Any) -> int:
+    node = getattr(size, "node", None)
+    return int(size) if node is None else int(node.hint)
 
 
 def trace(request: dict[str, Any]) -> dict[str, Any]:
@@ -1372,18 +1389,32 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "graph": graph,
         "sizes": {n: v for n, v in original.items() if n in known},
-        "fills": fill_facts(source, target, original, notes),
+        "fills": {
+            **fill_facts(fill_parameters, captured.parameters, source, target, original, notes),
+            **fill_facts(fill_inputs, captured.inputs, source, target, original, notes),
+        },
         "notes": notes,
     }
 
 
-def fill_facts(source: Source, target: Target, sizes: dict[str, int], notes: list[str]) -> Any:
-    for attempt in (sizes, small(sizes)):
+def fill_facts(
+    fill: Callable[[Source, Target, dict[str, int]], dict[str, Any]],
+    tensors: list[tuple[str, torch.Tensor]],
+    source: Source,
+    target: Target,
+    sizes: dict[str, int],
+    notes: list[str],
+) -> dict[str, Any]:
+    attempts = [small(sizes)]
+    if elements(tensors) <= LARGEST_FILL:
+        attempts.insert(0, sizes)
+    why = ""
+    for attempt in attempts:
         try:
-            return fills(source, target, attempt, 1 << 30)
+            return fill(source, target, attempt)
         except Exception as e:
             why = brief(e)
-    notes.append(f"the module could not be constructed for real ({why}): tensors are drawn normal")
+    notes.append(f"tensors could not be made for real ({why}): they are drawn normal")
     return {}
 
 
