@@ -26,6 +26,9 @@
  * for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i) and
  * OUT_MAGNITUDE(y, i) read such a value and its magnitude. IN always reads the ORIGINAL
  * input, even if the task updates the tensor in place.
+ *
+ * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
+ * standard deviation of the rounding error of a good implementation.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -194,6 +197,7 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
 #define AX(a) (hone->axis[HA_##a])
 #define SC(s) (hone->scalar[HS_##s])
 #define OUT_MAG(t, i, v, m) hone_ref_out(hone, HT_##t, (i), (v), (m), __LINE__)
+#define OUT_SIGMA(t, i, v, s) hone_ref_out(hone, HT_##t, (i), (v), (s), __LINE__)
 #define OUT_ADD(t, i, dv, dm) hone_ref_out_add(hone, HT_##t, (i), (dv), (dm), __LINE__)
 #define OUT(t, i, v)                           \
     do {                                       \

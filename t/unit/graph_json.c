@@ -523,7 +523,7 @@ static void divided_axes(void **state)
         int rc = graph_from_json(&g, j, &err);
         assert_int_equal(rc, i < 2 ? 0 : -1);
         if (rc == 0) {
-            assert_int_equal(graph_lower(&g, &low, &err), 0);
+            assert_int_equal(graph_lower(&g, &low, NULL, &err), 0);
             graph_release(&low);
             json_t *again = graph_to_json(&g);
             assert_int_equal(json_array_size(json_object_get(again, "guards")), 1);

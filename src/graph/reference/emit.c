@@ -215,7 +215,7 @@ static struct term emit_elements(struct emit *e, const struct value *v, struct p
         struct place q = place_broadcast(e, p, v->args[i]);
         args[i] = emit_value(e, v->args[i], &q);
     }
-    return emit_elementwise(e, v, args, scope_depth(e->u.at));
+    return emit_elementwise(e, v, args, place_number(&e->u, p), scope_depth(e->u.at));
 }
 
 static struct term emit_op(struct emit *e, const struct value *v, struct place *p)
@@ -230,8 +230,6 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
         return emit_reduction(e, v, p);
     case OPK_CONV:
         return v->op == OP_CONV ? emit_conv(e, v, p) : emit_conv_transpose(e, v, p);
-    case OPK_LOSS:
-        return emit_cross_entropy(e, v, p);
     default:
         break;
     }

@@ -9,6 +9,10 @@
  * and PMAG3(i) are the same for the partial results of a reduction in two steps. reference.c
  * defines these macros.
  *
+ * A reference has one of three kinds (reference_mode.h). `m` of a term is the magnitude in a
+ * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
+ * holds variances too. A NOISY reference has values only.
+ *
  * Magnitudes (how large the terms were that an element was added up from):
  *   inputs, numbers        |value|
  *   a + b, a - b           mag(a) + mag(b)
@@ -24,21 +28,25 @@
 #ifndef GRAPH_REFERENCE_EMIT_H
 #define GRAPH_REFERENCE_EMIT_H
 
+#include "graph/reference/reference_mode.h"
 #include "graph/reference/unit_text.h"
 
+#define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
 #define EMIT_CHUNK 4096 /* elements that one unit of a reduction in two steps adds up */
 
 struct store {
     bool is_stored; /* in scratch: VAL, MAG */
     bool in_parts;  /* PART, PMAG: a reduction in two steps */
     bool needs_mag, part_needs_mag;
-    bool is_exact; /* its magnitude is |value| */
+    bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
 };
 
 struct emit {
     struct unit_text u;
     struct graph *g;
+    struct reference_mode mode;
     const struct store *store; /* one per value */
+    const bool *ends;          /* one per value: see graph_lower() */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
@@ -48,16 +56,37 @@ struct term emit_computed(struct emit *e, const struct value *v, struct place *p
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
 
+/* Element i of v. */
 struct term emit_elementwise(struct emit *e, const struct value *v, const struct term *args,
-                             unsigned depth);
+                             struct index i, unsigned depth);
+/* The expression of an element's value. */
+const char *element_text(struct emit *e, const struct value *v, const struct term *args);
 bool term_is_exact(const struct term *t); /* its magnitude is |value| */
 /* The same for a value. The entries of its operands in `store` must be set already. */
 bool value_is_exact(const struct value *v, const struct store *store);
-/* A term whose magnitude is |value|. */
+/* A term whose magnitude is |value|, or which has no error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
 /* "hone_int32(...)" around an expression of type uint64_t, for integer dtypes. */
 const char *wrapped(struct emit *e, enum dtype t, const char *text);
+
+/* ---- rounding errors (emit_error.c) ---------------------------------------------------------- */
+
+struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
+                            struct index i, unsigned depth);
+/* Rounds the result of an operation that is not elementwise to its narrow type. */
+struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
+/* The same as value_is_exact(), for a SIGMA or NOISY reference. */
+bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
+/* The variance of a rounding, divided by the value squared: of a partial sum, and of an operand of
+ * a product in TF32 (0 if the product is not). */
+double chain_rounding(const struct value *v);
+double tf32_rounding(const struct emit *e, const struct value *v);
+const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
+/* The expression `text` with a random error: uniform in +-spread, then a random rounding to t. */
+const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
+                       const char *key);
+const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
@@ -69,15 +98,10 @@ const struct dim *emit_reduced(struct emit *e, const struct value *v);
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);
-struct term emit_cross_entropy(struct emit *e, const struct value *v, struct place *p);
 struct term emit_embedding_bag(struct emit *e, const struct value *v, struct place *p);
 
-/* ---- values of which one unit makes a whole line (emit_line.c) ------------------------------- */
+/* ---- values of which one unit makes a whole line (emit_line.c, line.h) -------------------------- */
 
-/* True for scans, attention and index_add: one unit makes several elements, VAL and MAG of v. */
-bool op_makes_lines(enum graph_op op);
-/* How many units there are. */
-const struct dim *emit_lines(struct emit *e, const struct value *v);
 void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* ---- helpers --------------------------------------------------------------------------------- */

@@ -31,6 +31,8 @@ bool term_is_exact(const struct term *t)
 
 struct term term_of(struct emit *e, const char *v, unsigned depth)
 {
+    if (e->mode.kind != REFERENCE_MAGNITUDE)
+        return (struct term){v, TERM_NO_ERROR, depth};
     return (struct term){v, arena_printf(e->u.arena, "fabs(%s)", v), depth};
 }
 
@@ -106,7 +108,7 @@ static const char *cast_text(struct emit *e, const struct value *v, const struct
     return wrapped(e, v->dtype, row_text(e, "(uint64_t)(int64_t)$0", args));
 }
 
-static const char *value_text(struct emit *e, const struct value *v, const struct term *args)
+const char *element_text(struct emit *e, const struct value *v, const struct term *args)
 {
     if (v->op == OP_CAST)
         return cast_text(e, v, args);
@@ -289,11 +291,13 @@ bool value_is_exact(const struct value *v, const struct store *store)
 }
 
 struct term emit_elementwise(struct emit *e, const struct value *v, const struct term *args,
-                             unsigned depth)
+                             struct index i, unsigned depth)
 {
+    if (e->mode.kind != REFERENCE_MAGNITUDE)
+        return emit_with_error(e, v, args, i, depth);
     if (v->op == OP_CAST && dtype_is_float(v->dtype))
         return args[0];
-    const char *f = unit_let(&e->u, "%s", value_text(e, v, args)), *m = NULL;
+    const char *f = unit_let(&e->u, "%s", element_text(e, v, args)), *m = NULL;
     if (!e->store[v->id].is_exact)
         m = mag_text(e, v, f, args);
     struct term t = term_of(e, f, depth);

@@ -1,198 +1,59 @@
 /*
- * emit_line.c - values of which one unit makes many elements: scans (a line along the axis),
- * attention (a row of the result), index_add (everything with one index).
- *
- * Units are numbered in the order of the elements that they make, without the line's axis.
+ * emit_line.c - scans (one unit makes a line along the axis) and index_add (one unit makes
+ * everything with one index). emit_attention.c has attention.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "graph/reference/emit.h"
-
-bool op_makes_lines(enum graph_op op)
-{
-    enum op_kind k = op_row(op)->kind;
-    return k == OPK_SCAN || k == OPK_ATTENTION || op == OP_INDEX_ADD;
-}
-
-static uint32_t axis_of(const struct value *v)
-{
-    return v->op == OP_ATTENTION ? v->rank - 1 : (uint32_t)value_attr(v, "dim")->ints[0];
-}
-
-/* The axes that number the units: for index_add the axes up to and including `dim`, for others all
- * axes but the line's. */
-static uint32_t unit_axes(const struct value *v, uint32_t *axes)
-{
-    uint32_t n = 0, axis = axis_of(v);
-    for (uint32_t i = 0; i < v->rank; i++)
-        if (v->op == OP_INDEX_ADD ? i <= axis : i != axis)
-            axes[n++] = i;
-    return n;
-}
-
-const struct dim *emit_lines(struct emit *e, const struct value *v)
-{
-    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
-    const struct dim *d = dim_number(&e->g->dims, 1);
-    for (uint32_t i = 0; i < n; i++)
-        d = dim_mul(&e->g->dims, d, v->shape[axes[i]]);
-    return d;
-}
-
-/* The place of the unit's elements along the axes that number the units; the rest is open. */
-static struct place unit_place(struct emit *e, const struct value *v)
-{
-    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
-    const struct dim *shape[GRAPH_MAX_RANK];
-    struct place p = place_empty(v->rank, v->shape);
-    for (uint32_t i = 0; i < n; i++)
-        shape[i] = v->shape[axes[i]];
-    struct place lines = place_linear(n, shape, unit_index());
-    for (uint32_t i = 0; i < n; i++)
-        place_set(&p, axes[i], place_at(&e->u, &lines, i));
-    return p;
-}
-
-static void put(struct emit *e, const struct value *v, struct place p, const char *op,
-                struct term t, bool with_mag)
-{
-    struct index i = place_number(&e->u, &p);
-    unit_do(&e->u, "VAL%u(%s) %s %s", v->id, i.text, op, t.v);
-    if (with_mag)
-        unit_do(&e->u, "MAG%u(%s) %s %s", v->id, i.text, op, t.m);
-}
+#include "graph/reference/collect.h"
+#include "graph/reference/line.h"
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-static void scan_line(struct emit *e, const struct value *v, bool with_mag)
+/* cummax and cummin. Of equal elements the last is chosen. */
+static void choice_line(struct emit *e, const struct value *v, bool with_mag)
 {
-    uint32_t axis = axis_of(v);
-    struct place p = unit_place(e, v), q;
+    uint32_t axis = line_axis(v);
+    bool most = v->op == OP_CUMMAX;
+    struct place p = line_place(e, v), q;
     struct index j;
-    bool adds = v->op == OP_CUMSUM, chooses = v->op == OP_CUMMAX || v->op == OP_CUMMIN;
-    const char *start = adds      ? "0"
-                        : chooses ? (v->op == OP_CUMMAX ? "-INFINITY" : "INFINITY")
-                                  : "1";
-    struct term sum = {unit_var(&e->u, "%s", start), unit_var(&e->u, "%s", chooses ? "0" : start),
-                       0};
+    struct term best = {unit_var(&e->u, most ? "-INFINITY" : "INFINITY"), unit_var(&e->u, "0"), 0};
     struct scope *was =
         unit_loop(&e->u, index_number(&e->u, 0), index_dim(&e->u, v->shape[axis]), &j);
     place_set(&p, axis, j);
     q = p;
     struct term t = emit_value(e, v->args[0], &q);
-    if (chooses) {
-        struct index take = index_text(&e->u, j.depth, "%s == %s && !(%s %s %s)", sum.v, sum.v, t.v,
-                                       v->op == OP_CUMMAX ? "<" : ">", sum.v);
-        unit_set(&e->u, sum.m, "= %s ? %s : %s", take.text, t.m, sum.m);
-        unit_set(&e->u, sum.v, "= %s ? %s : %s", take.text, t.v, sum.v);
-    } else {
-        unit_set(&e->u, sum.v, "%s %s", adds ? "+=" : "*=", t.v);
-        unit_set(&e->u, sum.m, "%s %s", adds ? "+=" : "*=", t.m);
-    }
-    put(e, v, p, "=", sum, with_mag);
+    struct index take = index_text(&e->u, j.depth, "%s == %s && !(%s %s %s)", best.v, best.v, t.v,
+                                   most ? "<" : ">", best.v);
+    if (e->mode.kind == REFERENCE_SIGMA)
+        unit_set(&e->u, best.m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, best.v, t.v, best.m,
+                 t.m);
+    else
+        unit_set(&e->u, best.m, "= %s ? %s : %s", take.text, t.m, best.m);
+    unit_set(&e->u, best.v, "= %s ? %s : %s", take.text, t.v, best.v);
+    line_put(e, v, p, "=", best, with_mag);
     unit_close(&e->u, was);
 }
 
-/* ---- attention ------------------------------------------------------------------------------- */
-
-struct attention {
-    const struct value *v;
-    struct place row; /* of the result; its last axis is not set */
-    const char *scale;
-    struct index keys; /* how many */
-};
-
-/* The score of key j: q . k * scale, with the mask applied. */
-static const char *score(struct emit *e, struct attention *a, struct index j)
+/* cumsum and cumprod. */
+static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 {
-    const struct value *q = a->v->args[0], *k = a->v->args[1], *mask = a->v->args[3];
-    uint32_t n = q->rank;
-    struct place at = place_empty(n, q->shape), from = place_empty(n, k->shape);
-    struct index d;
-    const char *s = unit_var(&e->u, "0");
+    uint32_t axis = line_axis(v);
+    struct place p = line_place(e, v), q;
+    struct index j;
+    struct collector c = collect_start(e, v, v->op == OP_CUMSUM ? COLLECT_SUM : COLLECT_PROD,
+                                       unit_index(), 0);
     struct scope *was =
-        unit_loop(&e->u, index_number(&e->u, 0), index_dim(&e->u, q->shape[n - 1]), &d);
-    for (uint32_t i = 0; i + 1 < n; i++) {
-        place_set(&at, i, place_at(&e->u, &a->row, i));
-        place_set(&from, i, i + 2 == n ? j : place_at(&e->u, &a->row, i));
-    }
-    place_set(&at, n - 1, d);
-    place_set(&from, n - 1, d);
-    struct term x = emit_value(e, q, &at), y = emit_value(e, k, &from);
-    unit_set(&e->u, s, "+= %s * %s", x.v, y.v);
-    unit_close(&e->u, was);
-    if (!mask)
-        return unit_let(&e->u, "%s * %s", s, a->scale);
-    const struct dim *shape[GRAPH_MAX_RANK];
-    memcpy(shape, q->shape, sizeof shape);
-    shape[n - 1] = k->shape[n - 2];
-    struct place pair = place_empty(n, shape);
-    for (uint32_t i = 0; i + 1 < n; i++)
-        place_set(&pair, i, place_at(&e->u, &a->row, i));
-    place_set(&pair, n - 1, j);
-    struct place m = place_broadcast(e, &pair, mask);
-    const char *by = emit_value(e, mask, &m).v;
-    return mask->dtype == DT_BOOL
-               ? unit_let(&e->u, "%s != 0 ? %s * %s : -INFINITY", by, s, a->scale)
-               : unit_let(&e->u, "%s * %s + %s", s, a->scale, by);
-}
-
-static struct attention attention_of(struct emit *e, const struct value *v)
-{
-    struct attention a = {.v = v, .row = unit_place(e, v)};
-    const struct value *q = v->args[0], *k = v->args[1];
-    struct place none = place_empty(0, NULL);
-    a.scale = v->args[4]
-                  ? emit_value(e, v->args[4], &none).v
-                  : unit_let(&e->u, "1 / sqrt((double)%s)", dim_in_c(&e->u, q->shape[q->rank - 1]));
-    a.keys = index_dim(&e->u, k->shape[k->rank - 2]);
-    if (value_flag(v, "causal")) {
-        struct index query = place_at(&e->u, &a.row, v->rank - 2);
-        a.keys = index_text(&e->u, 0, "hone_size_min(%s, %s + 1)", a.keys.text, query.text);
-    }
-    return a;
-}
-
-/* Two passes over the keys: the largest score, then the weighted sum of the values. A row in
- * which the mask leaves no key is 0, as in PyTorch. */
-static void attention_line(struct emit *e, const struct value *v, bool with_mag)
-{
-    const struct value *w = v->args[2];
-    struct attention a = attention_of(e, v);
-    struct index zero = index_number(&e->u, 0), size = index_dim(&e->u, v->shape[v->rank - 1]), j,
-                 d;
-    const char *most = unit_var(&e->u, "-INFINITY"), *sum = unit_var(&e->u, "0");
-    struct scope *was = unit_loop(&e->u, zero, a.keys, &j), *inner;
-    unit_set(&e->u, most, "= fmax(%s, %s)", most, score(e, &a, j));
-    unit_close(&e->u, was);
-    inner = unit_loop(&e->u, zero, size, &d);
-    place_set(&a.row, v->rank - 1, d);
-    put(e, v, a.row, "=", (struct term){"0", "0", 0}, with_mag);
-    unit_close(&e->u, inner);
-    was = unit_loop(&e->u, zero, a.keys, &j);
-    const char *s = score(e, &a, j);
-    const char *weight = unit_let(&e->u, "%s == -INFINITY ? 0.0 : exp(%s - %s)", s, s, most);
-    unit_set(&e->u, sum, "+= %s", weight);
-    inner = unit_loop(&e->u, zero, size, &d);
-    struct place from = place_empty(w->rank, w->shape), to = a.row;
-    for (uint32_t i = 0; i + 2 < w->rank; i++)
-        place_set(&from, i, place_at(&e->u, &a.row, i));
-    place_set(&from, w->rank - 2, j);
-    place_set(&from, w->rank - 1, d);
-    place_set(&to, v->rank - 1, d);
-    struct term t = emit_value(e, w, &from);
-    put(e, v, to, "+=",
-        (struct term){arena_printf(e->u.arena, "%s * %s", weight, t.v),
-                      arena_printf(e->u.arena, "%s * fabs(%s)", weight, t.v), 0},
-        with_mag);
-    unit_close(&e->u, inner);
-    unit_close(&e->u, was);
-    was = unit_if(&e->u, "%s != 0", sum);
-    inner = unit_loop(&e->u, zero, size, &d);
-    place_set(&to, v->rank - 1, d);
-    put(e, v, to, "/=", (struct term){sum, sum, 0}, with_mag);
-    unit_close(&e->u, inner);
+        unit_loop(&e->u, index_number(&e->u, 0), index_dim(&e->u, v->shape[axis]), &j);
+    place_set(&p, axis, j);
+    q = p;
+    collect_add(e, &c, emit_value(e, v->args[0], &q), "");
+    q = p;
+    struct term t = collect_now(e, &c);
+    if (dtype_is_float(v->dtype))
+        t = emit_rounded(e, v, t, place_number(&e->u, &q));
+    line_put(e, v, p, "=", t, with_mag);
     unit_close(&e->u, was);
 }
 
@@ -203,7 +64,7 @@ static uint32_t inner_loops(struct emit *e, const struct value *v, struct place 
                             struct scope **opened)
 {
     uint32_t n = 0;
-    for (uint32_t i = axis_of(v) + 1; i < v->rank; i++) {
+    for (uint32_t i = line_axis(v) + 1; i < v->rank; i++) {
         struct index at = index_number(&e->u, 0);
         if (!dim_is(v->shape[i], 1))
             opened[n++] = unit_loop(&e->u, at, index_dim(&e->u, v->shape[i]), &at);
@@ -213,16 +74,37 @@ static uint32_t inner_loops(struct emit *e, const struct value *v, struct place 
     return n;
 }
 
+/* Adds a term to an element in memory. Each addition rounds to the type of the tensor. */
+static void add_to(struct emit *e, const struct value *v, struct place p, struct term t,
+                   struct index step, bool with_mag)
+{
+    bool rounds = dtype_is_float(v->dtype) && e->mode.kind != REFERENCE_MAGNITUDE;
+    struct index i = place_number(&e->u, &p);
+    if (!rounds) {
+        line_put(e, v, p, "+=", t, with_mag);
+        return;
+    }
+    const char *sum = unit_let(&e->u, "VAL%u(%s) + %s", v->id, i.text, t.v);
+    if (e->mode.kind == REFERENCE_NOISY)
+        sum = noisy_text(e, sum, "0", v->dtype,
+                         arena_printf(e->u.arena, "hone_key((uint64_t)(%s), %s)", step.text,
+                                      noise_key(e, v, i)));
+    unit_do(&e->u, "VAL%u(%s) = %s", v->id, i.text, sum);
+    if (with_mag)
+        unit_do(&e->u, "MAG%u(%s) += %s + hone_own(%.9g, 0, %s)", v->id, i.text, t.m,
+                ldexp(1, -2 - 2 * dtype_mantissa_bits(v->dtype)) / 3, sum);
+}
+
 static void index_add_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *index = v->args[1], *source = v->args[2];
-    uint32_t axis = axis_of(v);
+    uint32_t axis = line_axis(v);
     struct scope *opened[GRAPH_MAX_RANK], *rows, *match;
-    struct place row = unit_place(e, v), from = place_empty(v->rank, source->shape), to = row;
+    struct place row = line_place(e, v), from = place_empty(v->rank, source->shape), to = row;
     struct index own = place_at(&e->u, &row, axis), i;
     uint32_t n = inner_loops(e, v, &to, &from, opened);
     struct place in = to;
-    put(e, v, to, "=", emit_value(e, v->args[0], &in), with_mag);
+    line_put(e, v, to, "=", emit_value(e, v->args[0], &in), with_mag);
     while (n > 0)
         unit_close(&e->u, opened[--n]);
     rows = unit_loop(&e->u, index_number(&e->u, 0), index_dim(&e->u, index->shape[0]), &i);
@@ -236,7 +118,7 @@ static void index_add_line(struct emit *e, const struct value *v, bool with_mag)
         place_set(&from, k, place_at(&e->u, &row, k));
     place_set(&from, axis, i);
     n = inner_loops(e, v, &to, &from, opened);
-    put(e, v, to, "+=", emit_value(e, source, &from), with_mag);
+    add_to(e, v, to, emit_value(e, source, &from), i, with_mag);
     while (n > 0)
         unit_close(&e->u, opened[--n]);
     unit_close(&e->u, match);
@@ -246,7 +128,9 @@ static void index_add_line(struct emit *e, const struct value *v, bool with_mag)
 void emit_line(struct emit *e, const struct value *v, bool with_mag)
 {
     if (v->op == OP_ATTENTION)
-        attention_line(e, v, with_mag);
+        emit_attention(e, v, with_mag);
+    else if (v->op == OP_CUMMAX || v->op == OP_CUMMIN)
+        choice_line(e, v, with_mag);
     else if (v->op == OP_INDEX_ADD)
         index_add_line(e, v, with_mag);
     else

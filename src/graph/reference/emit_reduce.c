@@ -1,28 +1,13 @@
 /*
- * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, losses,
- * bags. A large reduction to few elements takes two phases: the first makes partial results, the
+ * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, bags. A large reduction to few elements takes two phases: the first makes partial results, the
  * second combines them.
  */
 #include <string.h>
 
 #include "base/util.h"
-#include "graph/reference/emit.h"
+#include "graph/reference/collect.h"
 
-/* ---- what a loop collects -------------------------------------------------------------------- */
-
-enum collect {
-    COLLECT_SUM,
-    COLLECT_PROD,
-    COLLECT_MAX,
-    COLLECT_MIN,
-    COLLECT_ARGMAX,
-    COLLECT_ARGMIN
-};
-
-struct collector {
-    enum collect kind;
-    const char *v, *m; /* m: the magnitude, or the index of the element chosen */
-};
+/* ---- the elements of a reduction ------------------------------------------------------------- */
 
 static enum collect kind_of(enum graph_op op)
 {
@@ -41,63 +26,6 @@ static enum collect kind_of(enum graph_op op)
         return COLLECT_SUM;
     }
 }
-
-static bool is_arg(enum collect k)
-{
-    return k == COLLECT_ARGMAX || k == COLLECT_ARGMIN;
-}
-
-static struct collector collect_start(struct emit *e, enum collect kind)
-{
-    static const char *const start[] = {"0", "1", "-INFINITY", "INFINITY", "-INFINITY", "INFINITY"};
-    struct collector c = {.kind = kind};
-    c.v = unit_var(&e->u, "%s", start[kind]);
-    c.m = unit_var(&e->u, "%s", is_arg(kind) ? "-1" : kind == COLLECT_PROD ? "1" : "0");
-    return c;
-}
-
-/* Chooses the first of the largest elements. A NaN counts as larger than any number. */
-static void collect_choice(struct emit *e, const struct collector *c, struct term t,
-                           const char *index)
-{
-    bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX;
-    const char *better = arena_printf(e->u.arena, "%s == %s && !(%s %s %s)", c->v, c->v, t.v,
-                                      most ? "<=" : ">=", c->v);
-    if (is_arg(c->kind)) /* the first element may be -inf */
-        better = arena_printf(e->u.arena, "%s < 0 || (%s)", c->m, better);
-    struct index take = index_text(&e->u, scope_depth(e->u.at), "%s", better);
-    unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, is_arg(c->kind) ? index : t.m, c->m);
-    if (is_arg(c->kind)) /* only the loop itself reads the value */
-        unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
-    else
-        unit_set(&e->u, c->v, "= %s ? %s : %s", take.text, t.v, c->v);
-}
-
-static void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index)
-{
-    if (c->kind > COLLECT_PROD) {
-        collect_choice(e, c, t, index);
-        return;
-    }
-    const char *op = c->kind == COLLECT_PROD ? "*=" : "+=";
-    unit_set(&e->u, c->v, "%s %s", op, t.v);
-    unit_set(&e->u, c->m, "%s %s", op, t.m);
-}
-
-static struct term collect_end(struct emit *e, const struct collector *c, enum dtype t)
-{
-    struct term r = {c->v, c->m, scope_depth(e->u.at)};
-    if (is_arg(c->kind))
-        return term_of(e, c->m, r.depth);
-    if (dtype_is_float(t))
-        return r;
-    if (t == DT_BOOL)
-        return term_of(e, c->v, r.depth);
-    const char *whole = arena_printf(e->u.arena, "(uint64_t)(int64_t)%s", c->v);
-    return term_of(e, unit_let(&e->u, "%s", wrapped(e, t, whole)), r.depth);
-}
-
-/* ---- the elements of a reduction ------------------------------------------------------------- */
 
 /* The sizes of the axes that disappear: those that a reduction removes from its operand, or the one
  * that a product sums over. */
@@ -132,9 +60,9 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* The element of operand `which` of a product for this row and column, at this place of the sum. */
-static struct term factor(struct emit *e, const struct value *v, uint32_t which, struct place *kept,
-                          struct index k)
+/* The place in operand `which` of a product for this row and column, at this place of the sum. */
+static struct place factor(struct emit *e, const struct value *v, uint32_t which,
+                           struct place *kept, struct index k)
 {
     const struct value *a = v->args[which];
     uint32_t rows = v->args[0]->rank > 1, columns = v->args[1]->rank > 1;
@@ -153,12 +81,31 @@ static struct term factor(struct emit *e, const struct value *v, uint32_t which,
         place_set(&q, own, k);
         place_set(&q, own + 1, place_at(&e->u, kept, v->rank - 1));
     }
-    return emit_value(e, a, &q);
+    return q;
 }
 
-static struct term product_of(struct emit *e, struct term a, struct term b)
+/* An operand of a product in TF32, in a NOISY reference. */
+static const char *in_tf32(struct emit *e, const struct value *v, struct term a, struct index i)
 {
-    return term_of(e, unit_let(&e->u, "%s * %s", a.v, b.v), scope_depth(e->u.at));
+    return unit_let(&e->u, "hone_noisy(%s, 0, 11, hone_key(%u, ~(uint64_t)(%s)))", a.v, v->id,
+                    i.text);
+}
+
+/* The product of an element of v's operand 0 at place p and one of operand 1 at place q. */
+static struct term product_of(struct emit *e, const struct value *v, struct term a, struct place *p,
+                              struct term b, struct place *q)
+{
+    double tf32 = tf32_rounding(e, v);
+    if (e->mode.kind == REFERENCE_NOISY && tf32 > 0) {
+        a.v = in_tf32(e, v->args[0], a, place_number(&e->u, p));
+        b.v = in_tf32(e, v->args[1], b, place_number(&e->u, q));
+    }
+    struct term t = term_of(e, unit_let(&e->u, "%s * %s", a.v, b.v), scope_depth(e->u.at));
+    if (e->mode.kind == REFERENCE_SIGMA) {
+        const char *m = product_variance(e, a, b, tf32);
+        t.m = str_eq(m, TERM_NO_ERROR) ? m : unit_let(&e->u, "%s", m);
+    }
+    return t;
 }
 
 static struct term item(struct emit *e, const struct value *v, struct place *kept,
@@ -167,18 +114,24 @@ static struct term item(struct emit *e, const struct value *v, struct place *kep
     if (v->op != OP_MATMUL)
         return reduced_item(e, v, kept, gone);
     struct index k = place_at(&e->u, gone, 0);
-    struct term a = factor(e, v, 0, kept, k), b = factor(e, v, 1, kept, k);
-    return product_of(e, a, b);
+    struct place p = factor(e, v, 0, kept, k), q = factor(e, v, 1, kept, k);
+    struct term a = emit_value(e, v->args[0], &p), b = emit_value(e, v->args[1], &q);
+    return product_of(e, v, a, &p, b, &q);
 }
 
 static const char *position(struct emit *e, const struct value *v, struct place *gone)
 {
-    if (!is_arg(kind_of(v->op)))
+    if (!collect_is_index(kind_of(v->op)))
         return "";
     return arena_printf(e->u.arena, "(double)%s", place_number(&e->u, gone).text);
 }
 
 /* ---- in one step ----------------------------------------------------------------------------- */
+
+static unsigned flags_of(const struct value *v)
+{
+    return v->op == OP_MATMUL ? COLLECT_PRODUCTS : 0;
+}
 
 static struct term in_one_step(struct emit *e, const struct value *v, struct place *kept)
 {
@@ -186,7 +139,7 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     struct scope *opened[GRAPH_MAX_RANK];
     uint32_t n = reduced_axes(v, axes), loops = 0;
     struct place gone = place_empty(n, axes);
-    struct collector c = collect_start(e, kind_of(v->op));
+    struct collector c = collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v));
     for (uint32_t i = 0; i < n; i++) {
         struct index at = index_number(&e->u, 0);
         if (!dim_is(axes[i], 1))
@@ -197,7 +150,7 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     collect_add(e, &c, t, position(e, v, &gone));
     while (loops > 0)
         unit_close(&e->u, opened[--loops]);
-    return collect_end(e, &c, v->dtype);
+    return collect_end(e, &c);
 }
 
 /* ---- in two steps ---------------------------------------------------------------------------- */
@@ -227,29 +180,30 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag)
     struct index end = index_text(&e->u, 0, "hone_size_min(%s + %s, %s)", first.text, chunk.text,
                                   dim_in_c(&e->u, emit_reduced(e, v)));
     struct place kept = place_linear(v->rank, v->shape, row);
-    struct collector c = collect_start(e, kind_of(v->op));
+    struct collector c = collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v));
     struct scope *was = unit_loop(&e->u, first, end, &r);
     struct place gone = place_linear(n, axes, r);
     struct term t = item(e, v, &kept, &gone);
     collect_add(e, &c, t, position(e, v, &gone));
     unit_close(&e->u, was);
-    unit_do(&e->u, "PART%u(unit) = %s", v->id, c.v);
+    t = collect_now(e, &c);
+    unit_do(&e->u, "PART%u(unit) = %s", v->id, t.v);
     if (with_mag)
-        unit_do(&e->u, "PMAG%u(unit) = %s", v->id, c.m);
+        unit_do(&e->u, "PMAG%u(unit) = %s", v->id, t.m);
 }
 
 static struct term in_two_steps(struct emit *e, const struct value *v, struct place *kept)
 {
     struct index parts = index_dim(&e->u, emit_parts(e, v)), i;
     struct index first = index_mul(&e->u, place_number(&e->u, kept), parts);
-    struct collector c = collect_start(e, kind_of(v->op));
+    struct collector c = collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS);
     struct scope *was = unit_loop(&e->u, first, index_add(&e->u, first, parts), &i);
     struct term t = {.depth = scope_depth(e->u.at)};
     t.v = unit_let(&e->u, "PART%u(%s)", v->id, i.text);
     t.m = unit_let(&e->u, "PMAG%u(%s)", v->id, i.text);
     collect_add(e, &c, t, t.m);
     unit_close(&e->u, was);
-    return collect_end(e, &c, v->dtype);
+    return collect_end(e, &c);
 }
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p)
@@ -286,14 +240,18 @@ static struct index loop_over(struct emit *e, const struct dim *n, struct scope 
     return at;
 }
 
-static struct collector start_with_bias(struct emit *e, const struct value *bias, struct index out)
+static struct collector start_with_bias(struct emit *e, const struct value *v, struct place *p)
 {
-    struct collector sum = collect_start(e, COLLECT_SUM);
+    const struct value *bias = v->args[2];
+    struct index i = place_number(&e->u, p), out = place_at(&e->u, p, 1);
+    struct collector sum = collect_start(e, v, COLLECT_SUM, i, COLLECT_PRODUCTS);
     if (bias) {
         struct place b = place_empty(1, bias->shape);
         place_set(&b, 0, out);
         struct term t = emit_value(e, bias, &b);
-        collect_add(e, &sum, term_of(e, t.v, t.depth), "");
+        if (e->mode.kind == REFERENCE_MAGNITUDE)
+            t = term_of(e, t.v, t.depth);
+        collect_add(e, &sum, t, "");
     }
     return sum;
 }
@@ -324,7 +282,7 @@ struct term emit_conv_transpose(struct emit *e, const struct value *v, struct pl
     uint32_t loops = 0;
     struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
     struct index out = place_at(&e->u, p, 1), each = index_dim(&e->u, w->shape[1]);
-    struct collector sum = start_with_bias(e, v->args[2], out);
+    struct collector sum = start_with_bias(e, v, p);
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 1, dim_is(groups, 1) ? out : index_mod(&e->u, out, each));
     const struct dim *inputs = dim_div(&e->g->dims, w->shape[0], groups);
@@ -341,11 +299,11 @@ struct term emit_conv_transpose(struct emit *e, const struct value *v, struct pl
     }
     opened[loops++] = unit_if(&e->u, "%s", inside.buf);
     struct term a = emit_value(e, x, &q), b = emit_value(e, w, &window);
-    collect_add(e, &sum, product_of(e, a, b), "");
+    collect_add(e, &sum, product_of(e, v, a, &q, b, &window), "");
     while (loops > 0)
         unit_close(&e->u, opened[--loops]);
     strbuf_release(&inside);
-    return collect_end(e, &sum, v->dtype);
+    return collect_end(e, &sum);
 }
 
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
@@ -357,7 +315,7 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
     uint32_t loops = 0;
     struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
     struct index out = place_at(&e->u, p, 1), c;
-    struct collector sum = start_with_bias(e, v->args[2], out);
+    struct collector sum = start_with_bias(e, v, p);
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 0, out);
     c = loop_over(e, w->shape[1], opened, &loops);
@@ -377,46 +335,14 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
     if (inside.len)
         opened[loops++] = unit_if(&e->u, "%s", inside.buf);
     struct term a = emit_value(e, x, &q), b = emit_value(e, w, &window);
-    collect_add(e, &sum, product_of(e, a, b), "");
+    collect_add(e, &sum, product_of(e, v, a, &q, b, &window), "");
     while (loops > 0)
         unit_close(&e->u, opened[--loops]);
     strbuf_release(&inside);
-    return collect_end(e, &sum, v->dtype);
+    return collect_end(e, &sum);
 }
 
-/* ---- losses and bags ------------------------------------------------------------------------- */
-
-static struct term class_at(struct emit *e, const struct value *x, struct place *row,
-                            struct index c)
-{
-    struct place q = place_empty(x->rank, x->shape);
-    place_set(&q, 0, place_at(&e->u, row, 0));
-    place_set(&q, 1, c);
-    return emit_value(e, x, &q);
-}
-
-/* log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index. */
-struct term emit_cross_entropy(struct emit *e, const struct value *v, struct place *p)
-{
-    const struct value *x = v->args[0], *target = v->args[1];
-    struct index zero = index_number(&e->u, 0), n = index_dim(&e->u, x->shape[1]), c;
-    struct place at = place_broadcast(e, p, target);
-    struct collector most = collect_start(e, COLLECT_MAX), sum = collect_start(e, COLLECT_SUM);
-    struct scope *was = unit_loop(&e->u, zero, n, &c);
-    collect_add(e, &most, class_at(e, x, p, c), "");
-    unit_close(&e->u, was);
-    was = unit_loop(&e->u, zero, n, &c);
-    const char *d = unit_let(&e->u, "exp(%s - %s)", class_at(e, x, p, c).v, most.v);
-    collect_add(e, &sum, term_of(e, d, scope_depth(e->u.at)), "");
-    unit_close(&e->u, was);
-    struct term t = emit_value(e, target, &at);
-    struct term right = class_at(e, x, p, emit_at(e, t, x->shape[1]));
-    const char *all = unit_let(&e->u, "%s + log(%s)", most.v, sum.v);
-    struct term loss = {.depth = scope_depth(e->u.at)};
-    loss.v = unit_let(&e->u, "%s == -100 ? 0.0 : %s - %s", t.v, all, right.v);
-    loss.m = unit_let(&e->u, "%s == -100 ? 0.0 : fabs(%s) + %s", t.v, all, right.m);
-    return loss;
-}
+/* ---- bags ------------------------------------------------------------------------------------ */
 
 struct term emit_embedding_bag(struct emit *e, const struct value *v, struct place *p)
 {
@@ -431,7 +357,8 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
         ends[k] =
             index_text(&e->u, t.depth, "hone_end(%s, %s)", t.v, dim_in_c(&e->u, index->shape[0]));
     }
-    struct collector c = collect_start(e, max ? COLLECT_MAX : COLLECT_SUM);
+    struct collector c = collect_start(e, v, max ? COLLECT_MAX : COLLECT_SUM,
+                                       place_number(&e->u, p), 0);
     struct scope *was = unit_loop(&e->u, ends[0], ends[1], &i);
     struct place at = place_empty(1, index->shape), q = place_empty(2, w->shape);
     place_set(&at, 0, i);
@@ -439,13 +366,21 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
     place_set(&q, 1, place_at(&e->u, p, 1));
     collect_add(e, &c, emit_value(e, w, &q), "");
     unit_close(&e->u, was);
-    struct term t = collect_end(e, &c, v->dtype);
+    struct term t = collect_now(e, &c);
     if (str_eq(mode, "sum"))
-        return t;
+        return emit_rounded(e, v, t, c.i);
     const char *n = unit_let(&e->u, "(double)(%s - %s)", ends[1].text, ends[0].text);
     struct term r = {.depth = t.depth};
     const char *how = max ? "%s > 0 ? %s : 0.0" : "%s > 1 ? %s / %s : %s";
     r.v = unit_let(&e->u, how, n, t.v, n, t.v);
-    r.m = unit_let(&e->u, how, n, t.m, n, t.m);
-    return r;
+    if (e->mode.kind == REFERENCE_SIGMA && !max) /* a variance, and the rounding of the division */
+        r.m = unit_let(&e->u, "%s > 1 ? %s / (%s * %s) + hone_own(%.9g, 0, %s) : %s", n, t.m, n, n,
+                       chain_rounding(v), r.v, t.m);
+    else
+        r.m = unit_let(&e->u, how, n, t.m, n, t.m);
+    if (e->mode.kind == REFERENCE_NOISY && !max)
+        r.v = unit_let(&e->u, "%s",
+                       noisy_text(e, r.v, "0", v->dtype == DT_F64 ? DT_F64 : DT_F32,
+                                  noise_key(e, v, c.i)));
+    return emit_rounded(e, v, r, c.i);
 }

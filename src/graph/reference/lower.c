@@ -206,12 +206,28 @@ static struct attr all_axes(const struct value *a)
     return last_axes(a, a->rank);
 }
 
+/* log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index. */
+static const struct value *cross_entropy_rows(struct lower *l, const struct value *x,
+                                              const struct value *target)
+{
+    struct attr classes = attr_axes((int64_t[]){1}, 1);
+    const struct dim *column[] = {target->shape[0], dim_number(&l->g->dims, 1)};
+    const struct value *most = reduce(l, OP_AMAX, x, classes, true);
+    const struct value *e = one(l, OP_EXP, two(l, OP_SUB, x, most));
+    const struct value *all = two(l, OP_ADD, most, one(l, OP_LOG, reduce(l, OP_SUM, e, classes, true)));
+    const struct value *at[GRAPH_MAX_ARGS] = {x, graph_reshape(l->g, target, 2, column, l->err)};
+    const struct value *right = at[1] ? graph_add(l->g, OP_GATHER, at, &classes, l->err) : NULL;
+    const struct value *d = two(l, OP_SUB, all, right);
+    const struct value *rows = d ? graph_reshape(l->g, d, 1, target->shape, l->err) : NULL;
+    const struct value *counted = two(l, OP_NE, target, graph_integer(l->g, -100));
+    return rows ? graph_add3(l->g, OP_WHERE, counted, rows, number(l, 0), l->err) : NULL;
+}
+
 /* PyTorch leaves out the rows whose target is -100, in the sum and in the count. */
 static const struct value *lower_cross_entropy(struct lower *l)
 {
     const char *how = attr_of(l, "reduction")->text;
-    struct attr none = attr_text("none");
-    const struct value *row = graph_add(l->g, OP_CROSS_ENTROPY, l->in, &none, l->err);
+    const struct value *row = cross_entropy_rows(l, l->in[0], l->in[1]);
     if (!row || str_eq(how, "none"))
         return row;
     const struct value *sum = reduce(l, OP_SUM, row, all_axes(row), false);
@@ -337,7 +353,20 @@ static int lower_outputs(struct lower *l)
     return 0;
 }
 
-int graph_lower(const struct graph *g, struct graph *low, struct err *err)
+/* The operand of a view is rounded where the view is: a view itself computes nothing. */
+static const bool *ends_of(const struct lower *l)
+{
+    bool *ends = arena_alloc(&l->g->arena, l->g->values.n + 1);
+    for (size_t i = 0; i < l->from->values.n; i++)
+        for (const struct value *v = l->made[i]; v; v = v->args[0]) {
+            ends[v->id] = true;
+            if (op_row(v->op)->kind != OPK_VIEW || !v->nargs)
+                break;
+        }
+    return ends;
+}
+
+int graph_lower(const struct graph *g, struct graph *low, const bool **ends, struct err *err)
 {
     struct lower l = {.from = g, .g = low, .err = err};
     graph_init(low, g->dims.names, g->dims.nnames);
@@ -358,6 +387,8 @@ int graph_lower(const struct graph *g, struct graph *low, struct err *err)
         rc = lower_outputs(&l);
     if (rc == 0)
         rc = graph_verify(low, err);
+    if (rc == 0 && ends)
+        *ends = ends_of(&l);
     free(l.made);
     return rc;
 }

@@ -33,7 +33,9 @@ static void write_output(struct emit *e, const struct sink *s)
     struct term t = emit_value(e, s->v, &p);
     if (!s->output)
         BUG("a SINK_OUTPUT has no output");
-    if (term_is_exact(&t))
+    if (e->mode.kind == REFERENCE_SIGMA)
+        unit_do(&e->u, "OUT_SIGMA(%s, unit, %s, hone_sigma(%s))", s->output->name, t.v, t.m);
+    else if (e->mode.kind == REFERENCE_NOISY || term_is_exact(&t))
         unit_do(&e->u, "OUT(%s, unit, %s)", s->output->name, t.v);
     else
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
@@ -210,6 +212,72 @@ static const struct {
     {"hone_excess(", "/* What the magnitude m of v has beyond |v|. */\n"
                      "HONE_FN double hone_excess(double m, double v)\n"
                      "{\n    return fmax(m - fabs(v), 0.0);\n}\n"},
+    {"hone_own(", "/* The variance of a rounding: c is its variance at 1, `least` the least. */\n"
+                  "HONE_FN double hone_own(double c, double least, double v)\n"
+                  "{\n    return v * v < INFINITY ? c * v * v + least : 0.0;\n}\n"},
+    {"hone_finite(", "HONE_FN double hone_finite(double v)\n"
+                     "{\n    return v < INFINITY ? v : 0.0;\n}\n"},
+    {"hone_product(", "/* The variance of a * b. */\n"
+                      "HONE_FN double hone_product(double a, double b, double va, double vb)\n"
+                      "{\n    double v = a * a * vb + b * b * va + va * vb;\n"
+                      "    return v < INFINITY ? v : 0.0;\n}\n"},
+    {"hone_secant(", "/* The variance of f, which becomes `up` or `down` if an operand is off by 4 "
+                     "sigma. */\n"
+                     "HONE_FN double hone_secant(double f, double up, double down)\n"
+                     "{\n    double a = fabs(up - f), b = fabs(down - f);\n"
+                     "    a = a < INFINITY ? a : 0.0;\n    b = b < INFINITY ? b : 0.0;\n"
+                     "    a = a > b ? a : b;\n    return a * a / 16;\n}\n"},
+    {"hone_pick(", "/* The variance of the larger or smaller of c and t; t if `take`. If they lie "
+                   "close, either\n * may be chosen. */\n"
+                   "HONE_FN double hone_pick(int64_t take, double c, double t, double vc, double "
+                   "vt)\n"
+                   "{\n    double d = t - c, v = vt > vc ? vt : vc;\n"
+                   "    return d * d <= 32 * (vt + vc) ? v : take ? vt : vc;\n}\n"},
+    {"hone_chain(",
+     "/* The sum of the squares of the partial sums that are rounded: as the terms came, or as "
+     "they\n"
+     " * come in a random order. n terms with sum s and sum of squares q. */\n"
+     "HONE_FN double hone_chain(double squares, double s, double q, double n, int products)\n"
+     "{\n    if (!(n > 0))\n        return 0;\n"
+     "    double mean = s / n, var = q / n - mean * mean;\n"
+     "    double any = n * (n + 1) / 6 * ((2 * n + 1) * mean * mean + (var > 0 ? var : 0));\n"
+     "    any -= products ? 0 : q / n;\n"
+     "    return any > squares ? any : squares;\n}\n"},
+    {"hone_tree(", "/* The same for a tree over n sums that add up to s; q is the sum of their "
+                   "squares. */\n"
+                   "HONE_FN double hone_tree(double s, double q, double n)\n"
+                   "{\n    return n > 1 ? 2 * s * s + log2(n) * q : 0.0;\n}\n"},
+    {"hone_sigma(", "HONE_FN double hone_sigma(double variance)\n"
+                    "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
+                    "}\n"},
+    {"hone_key(", "/* Random bits for step i of something. */\n"
+                  "HONE_REF_EXPORT uint64_t hone_noise_seed;\nuint64_t hone_noise_seed = 1;\n"
+                  "HONE_FN uint64_t hone_key(uint64_t of, uint64_t i)\n"
+                  "{\n    uint64_t x = hone_noise_seed + of * 0x9e3779b97f4a7c15u;\n"
+                  "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u + i * 0xd1b54a32d192ed03u;\n"
+                  "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
+                  "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;\n"
+                  "    return x ^ x >> 31;\n}\n"},
+    {"hone_noisy(",
+     "/* v with an error that is uniform in +-spread, then rounded at random to a neighbour of "
+     "`bits`"
+     "\n * mantissa bits; 11 stands for TF32, 52 rounds nothing. */\n"
+     "HONE_FN double hone_noisy(double v, double spread, int bits, uint64_t key)\n"
+     "{\n"
+     "    union {\n        double d;\n        uint64_t u;\n    } x;\n"
+     "    double r = (double)(key >> 40) / 16777216.0, least, far;\n"
+     "    int tf32 = bits == 11;\n"
+     "    bits -= tf32;\n"
+     "    uint64_t low = ((uint64_t)1 << (52 - bits)) - 1;\n"
+     "    v += spread * (2 * r - 1);\n"
+     "    if (bits == 52 || !(fabs(v) < INFINITY))\n        return v;\n"
+     "    least = (bits == 10 && !tf32) || bits == 2 ? 6.103515625e-05 : bits == 3 ? 0.015625 : "
+     "1.17549435e-38;\n"
+     "    far = ldexp(least, -bits);\n"
+     "    key *= 0x9e3779b97f4a7c15u;\n"
+     "    if (fabs(v) < least)\n"
+     "        return floor(v / far + (double)(key >> 40) / 16777216.0) * far;\n"
+     "    x.d = v;\n    x.u = (x.u + (key >> 8 & low)) & ~low;\n    return x.d;\n}\n"},
     {"hone_at(", "/* An index into n elements, from the end if it is negative. */\n"
                  "HONE_FN int64_t hone_at(double i, int64_t n)\n"
                  "{\n    if (i < 0)\n        i += (double)n;\n"
@@ -259,11 +327,10 @@ static void write_source(struct writer *w)
     strbuf_adds(out, "#include \"hone_ref.h\"\n");
     write_helpers(all.buf, out);
     if (regions.len)
-        strbuf_addf(
-            out,
-            "\n/* Values that phases store: VAL and PART, with magnitudes MAG and PMAG. */\n"
-            "%s",
-            regions.buf);
+        strbuf_addf(out,
+                    "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n"
+                    "%s",
+                    w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", regions.buf);
     strbuf_adds(out, w->bodies.buf);
     strbuf_release(&regions);
     strbuf_release(&all);
@@ -271,10 +338,17 @@ static void write_source(struct writer *w)
 
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err)
 {
+    return graph_write_reference_as(g, (struct reference_mode){REFERENCE_MAGNITUDE}, out, err);
+}
+
+int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
+                             struct graph_reference *out, struct err *err)
+{
     struct writer w = {.out = out, .arena = ARENA_INIT, .bodies = STRBUF_INIT(MAX_SOURCE)};
     *out = (struct graph_reference){.source = STRBUF_INIT(MAX_SOURCE)};
     out->lowered = w.g = xcalloc(1, sizeof *w.g);
-    int rc = graph_lower(g, w.g, err);
+    w.emit.mode = mode;
+    int rc = graph_lower(g, w.g, &w.emit.ends, err);
     if (rc == 0) {
         w.emit.g = w.g;
         stores_plan(&w.stores, &w.emit);

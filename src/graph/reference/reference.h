@@ -7,8 +7,9 @@
  *         puts(r.source.buf);
  *     graph_reference_release(&r);
  *
- * Everything is computed in double, nothing is rounded between operations. Magnitudes follow the
- * rules in emit.h. Phases:
+ * Everything is computed in double, nothing is rounded between operations (but in a NOISY
+ * reference, see reference_mode.h). Magnitudes follow the rules in emit.h, variances those of
+ * docs/tolerance.md. Phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
  *    its own, which stores it in scratch. So has an elementwise value that is read often and is not
  *    cheap. Other values are computed where they are read.
@@ -22,6 +23,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "graph/graph.h"
+#include "graph/reference/reference_mode.h"
 
 #define REFERENCE_MAX_PHASES 64
 
@@ -40,6 +42,9 @@ struct graph_reference {
 /* Only the names of g's axes must outlive the result. After an error there is nothing to release.
  */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
+/* The same in another mode: graph_write_reference() writes a REFERENCE_MAGNITUDE. */
+int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
+                             struct graph_reference *out, struct err *err);
 void graph_reference_release(struct graph_reference *r);
 
 #endif

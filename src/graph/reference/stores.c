@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/reference/line.h"
 
 /* HEAVY: the work of an element that needs a loop; other work is counted in operations. MANY: the
  * reads of an element if their number depends on a size. */
@@ -209,7 +210,9 @@ void stores_plan(struct stores *s, struct emit *e)
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
-        s->store[i].is_exact = value_is_exact(g->values.items[i], s->store);
+        s->store[i].is_exact = e->mode.kind == REFERENCE_MAGNITUDE
+                                   ? value_is_exact(g->values.items[i], s->store)
+                                   : value_has_no_error(e, g->values.items[i], s->store);
     }
     for (size_t i = 0; i < g->outputs.n; i++)
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
@@ -223,7 +226,8 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
-        if (op_makes_lines(v->op) && p.reads[v->id] == 1)
+        bool direct = e->mode.kind == REFERENCE_MAGNITUDE; /* scratch holds variances, not sigma */
+        if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }
     for (size_t i = 0; i < n; i++)

@@ -1,0 +1,57 @@
+/*
+ * collect.h - what a loop of a unit collects: a sum, a product, a largest element, its index.
+ *
+ *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
+ *     was = unit_loop(...);
+ *     collect_add(e, &c, term, "");
+ *     unit_close(&e->u, was);
+ *     struct term t = collect_end(e, &c);
+ *
+ * In SIGMA and NOISY references a sum is made of chains of at most COLLECT_CHAIN terms, whose
+ * partial sums are rounded one by one, and a tree over the chains.
+ */
+#ifndef GRAPH_REFERENCE_COLLECT_H
+#define GRAPH_REFERENCE_COLLECT_H
+
+#include "graph/reference/emit.h"
+
+#define COLLECT_CHAIN 1024
+
+enum collect {
+    COLLECT_SUM,
+    COLLECT_PROD,
+    COLLECT_MAX,
+    COLLECT_MIN,
+    COLLECT_ARGMAX,
+    COLLECT_ARGMIN
+};
+
+enum {
+    COLLECT_PRODUCTS = 1, /* the terms are products, which a fused multiply-add does not round */
+    COLLECT_PARTS = 2,    /* the terms are partial results: only a tree over them is left to do */
+};
+
+struct collector {
+    enum collect kind;
+    unsigned flags;
+    const struct value *of;
+    struct index i;
+    const char *v, *m; /* m: the magnitude or variance, or the index of the element chosen */
+    /* of sums and products in SIGMA and NOISY references: */
+    const char *s, *squares; /* the chain so far, and the sum of the squares of its partial sums */
+    const char *q, *n;       /* the sum of the squares of its terms, and how many */
+    const char *rounding;    /* of the chains before, divided by the rounding of a number */
+    const char *chains, *chain_squares; /* how many there were, and the squares of their sums */
+    const char *key;                    /* NOISY */
+};
+
+/* Collects element i of v. */
+struct collector collect_start(struct emit *e, const struct value *v, enum collect kind,
+                               struct index i, unsigned flags);
+void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
+/* What has been collected: as partial result, and as the element. */
+struct term collect_now(struct emit *e, const struct collector *c);
+struct term collect_end(struct emit *e, const struct collector *c);
+bool collect_is_index(enum collect k);
+
+#endif

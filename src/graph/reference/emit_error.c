@@ -1,0 +1,407 @@
+/*
+ * emit_error.c - the rounding error of an element: its variance (SIGMA), or a random draw of it
+ * (NOISY). docs/tolerance.md has the rules and their reasons.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "graph/reference/emit.h"
+
+/* ---- precisions ------------------------------------------------------------------------------ */
+
+static double unit_roundoff(enum dtype t)
+{
+    return ldexp(1, -1 - dtype_mantissa_bits(t));
+}
+
+/* Inside of an operation, narrow types are computed in float32. */
+static enum dtype inner_type(enum dtype t)
+{
+    return t == DT_F64 ? DT_F64 : DT_F32;
+}
+
+static bool is_narrow(enum dtype t)
+{
+    return dtype_is_float(t) && t != inner_type(t);
+}
+
+/* A rounding to the type adds an error that is uniform in +-u|f|; its variance is this, times f^2. */
+static double rounding_of(enum dtype t)
+{
+    double u = unit_roundoff(t);
+    return u * u / 3;
+}
+
+double chain_rounding(const struct value *v)
+{
+    return dtype_is_float(v->dtype) ? rounding_of(inner_type(v->dtype)) : 0;
+}
+
+double tf32_rounding(const struct emit *e, const struct value *v)
+{
+    bool on = op_row(v->op)->kind == OPK_CONV ? e->mode.tf32_convs : e->mode.tf32_products;
+    return on && v->dtype == DT_F32 ? ldexp(1, -22) / 3 : 0;
+}
+
+/* An error that is always granted: half the distance of subnormal numbers. float32 arithmetic may
+ * flush subnormal numbers to zero. */
+static double least_error(enum dtype t)
+{
+    double d = t == DT_F16      ? ldexp(1, -25)
+               : t == DT_F8E4M3 ? ldexp(1, -10)
+               : t == DT_F8E5M2 ? ldexp(1, -17)
+               : t == DT_F64    ? 0
+                                : ldexp(1, -126);
+    return d * d / 3;
+}
+
+/* ---- the error that an elementwise operation makes ------------------------------------------- */
+
+/* OWN_FUNCTION: within 2 ulp before the result is rounded, as the libraries' functions are. */
+enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
+
+static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
+
+static enum own own_of(const struct value *v)
+{
+    if (!dtype_is_float(v->dtype))
+        return OWN_NONE;
+    switch (v->op) {
+    case OP_NEG:
+    case OP_ABS:
+    case OP_SIGN:
+    case OP_RELU:
+    case OP_MAXIMUM:
+    case OP_MINIMUM:
+    case OP_CLAMP:
+    case OP_CLAMP_MIN:
+    case OP_CLAMP_MAX:
+    case OP_WHERE:
+    case OP_CEIL:
+    case OP_FLOOR:
+    case OP_ROUND:
+    case OP_TRUNC:
+    case OP_COPYSIGN:
+    case OP_HARDSHRINK:
+    case OP_THRESHOLD:
+    case OP_FRAC:
+    case OP_FMOD:
+        return OWN_NONE;
+    case OP_CAST:
+        if (!dtype_is_float(v->args[0]->dtype))
+            return is_narrow(v->dtype) ? OWN_ROUND : OWN_NONE;
+        return dtype_mantissa_bits(v->dtype) < dtype_mantissa_bits(v->args[0]->dtype) ? OWN_ROUND
+                                                                                      : OWN_NONE;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_SQUARE:
+    case OP_SQRT:
+    case OP_RECIPROCAL:
+    case OP_LEAKY_RELU:
+    case OP_LERP:
+    case OP_FLOOR_DIV:
+    case OP_REMAINDER:
+    case OP_SOFTSHRINK:
+    case OP_HARDSIGMOID:
+        return OWN_ROUND;
+    default:
+        return OWN_FUNCTION;
+    }
+}
+
+/* Implementations multiply the argument of an exponential by log2(e), and round the product. */
+static bool rounds_argument(enum graph_op op)
+{
+    switch (op) {
+    case OP_EXP:
+    case OP_EXPM1:
+    case OP_SIGMOID:
+    case OP_SILU:
+    case OP_TANH:
+    case OP_SINH:
+    case OP_COSH:
+    case OP_ELU:
+    case OP_CELU:
+    case OP_SELU:
+    case OP_SOFTPLUS:
+    case OP_MISH:
+    case OP_LOGSIGMOID:
+    case OP_ERF:
+    case OP_ERFC:
+    case OP_GELU:
+    case OP_GELU_TANH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The size that the operation's own error is relative to. It is larger than |f| if the usual
+ * formula subtracts: gelu is x * (1 + erf), elu is exp - 1. */
+static const char *scale_text(struct emit *e, const struct value *v, const char *f,
+                              const struct term *t)
+{
+    struct arena *a = e->u.arena;
+    switch (v->op) {
+    case OP_GELU:
+    case OP_GELU_TANH:
+    case OP_TANHSHRINK:
+    case OP_HARDSWISH:
+    case OP_REMAINDER:
+        return t[0].v;
+    case OP_HARDSIGMOID:
+        return "0.5";
+    case OP_ELU:
+    case OP_CELU:
+        return arena_printf(a, "(%s > 0 ? %s : %s)", t[0].v, f, t[1].v);
+    case OP_SELU:
+        return arena_printf(a, "(%s > 0 ? %s : 1.7580993408473768)", t[0].v, f);
+    case OP_LOGADDEXP:
+        return arena_printf(a, "fmax(fabs(%s), fabs(%s))", t[0].v, t[1].v);
+    case OP_LERP:
+        return arena_printf(a, "(fabs(%s) + fabs(%s) * (fabs(%s) + fabs(%s)))", t[0].v, t[2].v,
+                            t[0].v, t[1].v);
+    default:
+        return f;
+    }
+}
+
+/* Is the value rounded to its narrow type here? An operation that only chooses among rounded
+ * operands has nothing left to round. */
+static bool rounds_here(const struct emit *e, const struct value *v)
+{
+    if (!is_narrow(v->dtype) || !e->ends[v->id])
+        return false;
+    if (op_row(v->op)->kind != OPK_ELEMENTWISE || own_of(v) != OWN_NONE)
+        return true;
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = v->args[k];
+        if (a && dtype_is_float(a->dtype) && !e->ends[a->id])
+            return true;
+    }
+    return false;
+}
+
+/* ---- variance -------------------------------------------------------------------------------- */
+
+static bool is_zero(const char *m)
+{
+    return str_eq(m, TERM_NO_ERROR);
+}
+
+/* f jumps: a small error of an operand may change the result a lot. */
+static bool jumps(const struct value *v)
+{
+    switch (v->op) {
+    case OP_SIGN:
+    case OP_CEIL:
+    case OP_FLOOR:
+    case OP_ROUND:
+    case OP_TRUNC:
+    case OP_FLOOR_DIV:
+    case OP_FRAC:
+    case OP_FMOD:
+    case OP_REMAINDER:
+    case OP_HARDSHRINK:
+    case OP_THRESHOLD:
+        return true;
+    default:
+        return !dtype_is_float(v->dtype) && v->nargs && dtype_is_float(v->args[0]->dtype);
+    }
+}
+
+/* The text of f with operand k moved, and with it every operand that is the same value. */
+static const char *moved_text(struct emit *e, const struct value *v, const struct term *args,
+                              uint32_t k, const char *by)
+{
+    struct term moved[GRAPH_MAX_ARGS];
+    memcpy(moved, args, sizeof moved);
+    for (uint32_t j = 0; j < v->nargs; j++)
+        if (v->args[j] == v->args[k])
+            moved[j].v = arena_printf(e->u.arena, "(%s %s)", args[k].v, by);
+    return unit_let(&e->u, "%s", element_text(e, v, moved));
+}
+
+/* The secant over +-4 sigma of each operand alone. */
+static void add_secants(struct emit *e, const struct value *v, const char *f,
+                        const struct term *args, struct strbuf *out)
+{
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        bool seen = false, rounded = k == 0 && rounds_argument(v->op);
+        for (uint32_t j = 0; j < k; j++)
+            seen |= v->args[j] == v->args[k];
+        if (!v->args[k] || seen || (is_zero(args[k].m) && !rounded))
+            continue;
+        const char *var = args[k].m, *a = args[k].v;
+        if (rounded)
+            var = arena_printf(e->u.arena, "%s + hone_own(%.9g, 0, %s)", var,
+                               rounding_of(inner_type(v->dtype)), a);
+        const char *s = unit_let(&e->u, "4 * sqrt(%s)", var);
+        const char *up = moved_text(e, v, args, k, arena_printf(e->u.arena, "+ %s", s));
+        const char *down = moved_text(e, v, args, k, arena_printf(e->u.arena, "- %s", s));
+        strbuf_addf(out, "%shone_secant(%s, %s, %s)", out->len ? " + " : "", f, up, down);
+    }
+}
+
+static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
+{
+    strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
+    if (!is_zero(t[0].m)) /* the condition is undecided: the other branch is right too */
+        strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
+}
+
+/* The error that the operands' errors cause. */
+static void add_propagated(struct emit *e, const struct value *v, const char *f,
+                           const struct term *t, struct strbuf *out)
+{
+    bool both = v->nargs > 1 && v->args[0] != v->args[1];
+    if (e->mode.without_branches && jumps(v)) {
+        if (dtype_is_float(v->dtype) && own_of(v) == OWN_NONE)
+            strbuf_adds(out, t[0].m);
+    } else if ((v->op == OP_ADD || v->op == OP_SUB) && both) {
+        strbuf_addf(out, "%s + %s", t[0].m, t[1].m);
+    } else if (v->op == OP_MUL && both) {
+        strbuf_adds(out, product_variance(e, t[0], t[1], 0));
+    } else if (v->op == OP_DIV && is_zero(t[1].m)) {
+        strbuf_addf(out, "hone_finite(%s / (%s * %s))", t[0].m, t[1].v, t[1].v);
+    } else if (v->op == OP_NEG || v->op == OP_ABS || (v->op == OP_CAST && dtype_is_float(v->dtype))) {
+        strbuf_adds(out, t[0].m);
+    } else if (v->op == OP_WHERE) {
+        add_where(e, f, t, out);
+    } else {
+        add_secants(e, v, f, t, out);
+    }
+}
+
+const char *product_variance(struct emit *e, struct term a, struct term b, double tf32)
+{
+    struct arena *mem = e->u.arena;
+    const char *am = a.m, *bm = b.m;
+    if (tf32 > 0) {
+        am = arena_printf(mem, "(%s + %.9g * %s * %s)", am, tf32, a.v, a.v);
+        bm = arena_printf(mem, "(%s + %.9g * %s * %s)", bm, tf32, b.v, b.v);
+    }
+    if (is_zero(am) && is_zero(bm))
+        return TERM_NO_ERROR;
+    if (is_zero(bm))
+        return arena_printf(mem, "hone_finite(%s * %s * %s)", b.v, b.v, am);
+    if (is_zero(am))
+        return arena_printf(mem, "hone_finite(%s * %s * %s)", a.v, a.v, bm);
+    return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
+}
+
+/* The variance of the error that v's own rounding makes. */
+static double own_variance(const struct emit *e, const struct value *v, double *least)
+{
+    enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;
+    enum dtype inner = inner_type(v->dtype);
+    double c = 0, spread = FUNCTION_SPREAD;
+    *least = 0;
+    if (own != OWN_NONE) {
+        c = rounding_of(inner) * (own == OWN_FUNCTION ? 1 + spread * spread : 1);
+        *least = least_error(inner);
+    }
+    if (rounds_here(e, v)) {
+        c += rounding_of(v->dtype);
+        *least += least_error(v->dtype);
+    }
+    return c;
+}
+
+static struct term with_variance(struct emit *e, const struct value *v, const char *f,
+                                 const struct term *args, unsigned depth)
+{
+    struct strbuf m = STRBUF_INIT(1 << 16);
+    struct term t = {.v = f, .depth = depth};
+    double least, c = own_variance(e, v, &least);
+    add_propagated(e, v, f, args, &m);
+    if (c > 0)
+        strbuf_addf(&m, "%shone_own(%.9g, %.9g, %s)", m.len ? " + " : "", c, least,
+                    scale_text(e, v, f, args));
+    t.m = !m.len || is_zero(m.buf) ? TERM_NO_ERROR : unit_let(&e->u, "%s", m.buf);
+    strbuf_release(&m);
+    return t;
+}
+
+/* ---- a random error -------------------------------------------------------------------------- */
+
+const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
+                       const char *key)
+{
+    return arena_printf(e->u.arena, "hone_noisy(%s, %s, %d, %s)", text, spread,
+                        dtype_mantissa_bits(t), key);
+}
+
+const char *noise_key(struct emit *e, const struct value *v, struct index i)
+{
+    return arena_printf(e->u.arena, "hone_key(%u, (uint64_t)(%s))", v->id, i.text);
+}
+
+static struct term with_noise(struct emit *e, const struct value *v, const struct term *args,
+                              struct index i, unsigned depth)
+{
+    struct arena *a = e->u.arena;
+    struct term moved[GRAPH_MAX_ARGS];
+    enum own own = own_of(v);
+    const char *key = noise_key(e, v, i);
+    memcpy(moved, args, sizeof moved);
+    if (own != OWN_NONE && rounds_argument(v->op))
+        moved[0].v = unit_let(&e->u, "%s",
+                              noisy_text(e, args[0].v, "0", inner_type(v->dtype),
+                                         arena_printf(a, "hone_key(%u, %s)", v->id, key)));
+    const char *f = unit_let(&e->u, "%s", element_text(e, v, moved)), *spread = "0";
+    if (own == OWN_FUNCTION)
+        spread = arena_printf(a, "%.9g * %s", FUNCTION_SPREAD * unit_roundoff(inner_type(v->dtype)),
+                              scale_text(e, v, f, moved));
+    else if (own == OWN_ROUND && !str_eq(scale_text(e, v, f, moved), f))
+        spread = arena_printf(a, "%.9g * %s", unit_roundoff(inner_type(v->dtype)),
+                              scale_text(e, v, f, moved));
+    if (own == OWN_NONE && !rounds_here(e, v))
+        return term_of(e, f, depth);
+    enum dtype to = rounds_here(e, v) ? v->dtype : inner_type(v->dtype);
+    return term_of(e, unit_let(&e->u, "%s", noisy_text(e, f, spread, to, key)), depth);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
+                            struct index i, unsigned depth)
+{
+    if (e->mode.kind == REFERENCE_NOISY)
+        return with_noise(e, v, args, i, depth);
+    return with_variance(e, v, unit_let(&e->u, "%s", element_text(e, v, args)), args, depth);
+}
+
+struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i)
+{
+    double least, c = own_variance(e, v, &least);
+    if (c <= 0 || e->mode.kind == REFERENCE_MAGNITUDE)
+        return t;
+    if (e->mode.kind == REFERENCE_NOISY)
+        t.v = unit_let(&e->u, "%s", noisy_text(e, t.v, "0", v->dtype, noise_key(e, v, i)));
+    else
+        t.m = unit_let(&e->u, "%s + hone_own(%.9g, %.9g, %s)", t.m, c, least, t.v);
+    return t;
+}
+
+bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store)
+{
+    double least;
+    enum op_kind kind = op_row(v->op)->kind;
+    if (kind == OPK_LEAF || e->mode.kind == REFERENCE_NOISY)
+        return true;
+    if (own_variance(e, v, &least) > 0 || (kind == OPK_ELEMENTWISE && own_of(v) != OWN_NONE))
+        return false;
+    bool adds = v->op == OP_SUM || v->op == OP_PROD || v->op == OP_CUMSUM || v->op == OP_CUMPROD ||
+                v->op == OP_INDEX_ADD || v->op == OP_EMBEDDING_BAG || kind == OPK_PRODUCT ||
+                kind == OPK_CONV || kind == OPK_ATTENTION;
+    if (adds && dtype_is_float(v->dtype))
+        return false;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k] && !store[v->args[k]->id].is_exact)
+            return false;
+    return true;
+}

@@ -1,0 +1,58 @@
+/* line.c - see line.h. */
+#include "graph/reference/line.h"
+
+#include "base/util.h"
+
+bool op_makes_lines(enum graph_op op)
+{
+    enum op_kind k = op_row(op)->kind;
+    return k == OPK_SCAN || k == OPK_ATTENTION || op == OP_INDEX_ADD;
+}
+
+uint32_t line_axis(const struct value *v)
+{
+    return v->op == OP_ATTENTION ? v->rank - 1 : (uint32_t)value_attr(v, "dim")->ints[0];
+}
+
+/* The axes that number the units: for index_add the axes up to and including `dim`, for others all
+ * axes but the line's. */
+static uint32_t unit_axes(const struct value *v, uint32_t *axes)
+{
+    uint32_t n = 0, axis = line_axis(v);
+    for (uint32_t i = 0; i < v->rank; i++)
+        if (v->op == OP_INDEX_ADD ? i <= axis : i != axis)
+            axes[n++] = i;
+    return n;
+}
+
+const struct dim *emit_lines(struct emit *e, const struct value *v)
+{
+    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
+    const struct dim *d = dim_number(&e->g->dims, 1);
+    for (uint32_t i = 0; i < n; i++)
+        d = dim_mul(&e->g->dims, d, v->shape[axes[i]]);
+    return d;
+}
+
+/* The place of the unit's elements along the axes that number the units; the rest is open. */
+struct place line_place(struct emit *e, const struct value *v)
+{
+    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
+    const struct dim *shape[GRAPH_MAX_RANK];
+    struct place p = place_empty(v->rank, v->shape);
+    for (uint32_t i = 0; i < n; i++)
+        shape[i] = v->shape[axes[i]];
+    struct place lines = place_linear(n, shape, unit_index());
+    for (uint32_t i = 0; i < n; i++)
+        place_set(&p, axes[i], place_at(&e->u, &lines, i));
+    return p;
+}
+
+void line_put(struct emit *e, const struct value *v, struct place p, const char *op,
+                struct term t, bool with_mag)
+{
+    struct index i = place_number(&e->u, &p);
+    unit_do(&e->u, "VAL%u(%s) %s %s", v->id, i.text, op, t.v);
+    if (with_mag)
+        unit_do(&e->u, "MAG%u(%s) %s %s", v->id, i.text, op, t.m);
+}

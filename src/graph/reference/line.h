@@ -1,0 +1,25 @@
+/*
+ * line.h - values of which one unit makes many elements: how the units are numbered, and where
+ * their elements are.
+ *
+ * Units are numbered in the order of the elements that they make, without the line's axis.
+ */
+#ifndef GRAPH_REFERENCE_LINE_H
+#define GRAPH_REFERENCE_LINE_H
+
+#include "graph/reference/emit.h"
+
+/* True for scans, attention and index_add: one unit makes several elements, VAL and MAG of v. */
+bool op_makes_lines(enum graph_op op);
+/* How many units there are. */
+const struct dim *emit_lines(struct emit *e, const struct value *v);
+/* The axis along which a unit makes its elements. */
+uint32_t line_axis(const struct value *v);
+/* The place of the unit's elements along the axes that number the units; the rest is open. */
+struct place line_place(struct emit *e, const struct value *v);
+/* "VAL(p) op value", and the same for MAG. */
+void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,
+              bool with_mag);
+void emit_attention(struct emit *e, const struct value *v, bool with_mag);
+
+#endif

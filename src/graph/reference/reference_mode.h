@@ -1,0 +1,21 @@
+/* reference_mode.h - which kind of reference graph_write_reference_as() writes. */
+#ifndef GRAPH_REFERENCE_REFERENCE_MODE_H
+#define GRAPH_REFERENCE_REFERENCE_MODE_H
+
+#include <stdbool.h>
+
+enum reference_kind {
+    REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG) */
+    REFERENCE_SIGMA,     /* values with the standard deviation of their rounding error (OUT_SIGMA) */
+    REFERENCE_NOISY      /* values computed with random rounding; the oracle's noise seed chooses */
+};
+
+struct reference_mode {
+    enum reference_kind kind;
+    bool tf32_products, tf32_convs; /* the operands of float32 products are rounded to TF32 */
+    /* SIGMA: a comparison whose operands lie within 4 sigma adds nothing, as if it were decided.
+     * Elements whose sigma changes much are undecided. */
+    bool without_branches;
+};
+
+#endif
