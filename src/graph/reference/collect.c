@@ -30,8 +30,7 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
     c.m = unit_var(&e->u, "%s", collect_is_index(kind) ? "-1" : one ? "1" : "0");
     if (!rounds(e, &c))
         return c;
-    const char **more[] = {&c.s, &c.squares, &c.q,      &c.n,
-                           &c.rounding, &c.chains,  &c.chain_squares};
+    const char **more[] = {&c.s, &c.squares, &c.q, &c.n, &c.rounding, &c.chains, &c.chain_squares};
     for (size_t k = 0; k < ARRAY_LEN(more); k++)
         *more[k] = unit_var(&e->u, "0");
     if (is_noisy(e))
@@ -44,7 +43,8 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 /* Chooses the first of the largest elements. A NaN counts as larger than any number. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
-    bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX, arg = collect_is_index(c->kind);
+    bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
+         arg = collect_is_index(c->kind);
     const char *better = arena_printf(e->u.arena, "%s == %s && !(%s %s %s)", c->v, c->v, t.v,
                                       most ? "<=" : ">=", c->v);
     if (arg) /* the first element may be -inf */
@@ -79,7 +79,7 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     unit_set(&e->u, c->m, "= hone_product(%s, %s, %s, %s)", c->v, t.v, c->m, t.m);
     unit_set(&e->u, c->v, "= %s", step(e, c, arena_printf(a, "%s * %s", c->v, t.v)));
     unit_set(&e->u, c->m, "+= %.9g * %s * %s", chain_rounding(c->of), c->v, c->v);
-    unit_set(&e->u, c->n, "+= 1");
+    unit_do(&e->u, "%s += 1", c->n); /* only the next round of the loop reads it */
 }
 
 static void end_chain(struct emit *e, const struct collector *c)

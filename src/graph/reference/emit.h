@@ -32,7 +32,7 @@
 #include "graph/reference/unit_text.h"
 
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
-#define EMIT_CHUNK 4096 /* elements that one unit of a reduction in two steps adds up */
+#define EMIT_CHUNK 4096     /* elements that one unit of a reduction in two steps adds up */
 
 struct store {
     bool is_stored; /* in scratch: VAL, MAG */
@@ -46,7 +46,7 @@ struct emit {
     struct graph *g;
     struct reference_mode mode;
     const struct store *store; /* one per value */
-    const bool *ends;          /* one per value: see graph_lower() */
+    const uint8_t *notes;      /* one per value: enum lowered_note */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
@@ -100,7 +100,8 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);
 struct term emit_embedding_bag(struct emit *e, const struct value *v, struct place *p);
 
-/* ---- values of which one unit makes a whole line (emit_line.c, line.h) -------------------------- */
+/* ---- values of which one unit makes a whole line (emit_line.c, line.h) --------------------------
+ */
 
 void emit_line(struct emit *e, const struct value *v, bool with_mag);
 

@@ -143,9 +143,9 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
     place_set(&to, v->rank - 1, d);
     struct term t = emit_value(e, w, &from);
     line_put(e, v, to, "+=",
-        (struct term){arena_printf(e->u.arena, "%s * %s", weight, t.v),
-                      arena_printf(e->u.arena, "%s * fabs(%s)", weight, t.v), 0},
-        with_mag);
+             (struct term){arena_printf(e->u.arena, "%s * %s", weight, t.v),
+                           arena_printf(e->u.arena, "%s * fabs(%s)", weight, t.v), 0},
+             with_mag);
     unit_close(&e->u, inner);
     unit_close(&e->u, was);
     was = unit_if(&e->u, "%s != 0", sum);
@@ -171,21 +171,21 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 {
     struct arena *mem = e->u.arena;
     struct index pair = pair_number(e, a, j);
-    struct term s = score(e, a, j), d = rounded(e, a, arena_printf(mem, "%s - %s", s.v, most), s.m,
-                                                "0", pair, 3);
+    struct term s = score(e, a, j),
+                d = rounded(e, a, arena_printf(mem, "%s - %s", s.v, most), s.m, "0", pair, 3);
     bool narrow = a->v->dtype != DT_F32 && a->v->dtype != DT_F64;
     const char *f = unit_let(&e->u, "%s == -INFINITY ? 0.0 : exp(%s)", s.v, d.v);
     struct weight w = {.c = narrow ? ldexp(1, -2 - 2 * dtype_mantissa_bits(a->v->dtype)) / 3
                                    : tf32_rounding(e, a->v)};
-    w.w = rounded(e, a, f, TERM_NO_ERROR, arena_printf(mem, "%.9g * %s", 4 * ldexp(1, -24), f), pair,
-                  4);
+    w.w = rounded(e, a, f, TERM_NO_ERROR, arena_printf(mem, "%.9g * %s", 4 * ldexp(1, -24), f),
+                  pair, 4);
     w.narrow = w.w.v;
     if (e->mode.kind == REFERENCE_NOISY) {
         if (narrow)
-            w.narrow = unit_let(&e->u, "%s",
-                                noisy_text(e, w.w.v, "0", a->v->dtype,
-                                           arena_printf(mem, "hone_key(5, %s)",
-                                                        noise_key(e, a->v, pair))));
+            w.narrow = unit_let(
+                &e->u, "%s",
+                noisy_text(e, w.w.v, "0", a->v->dtype,
+                           arena_printf(mem, "hone_key(5, %s)", noise_key(e, a->v, pair))));
         return w;
     }
     const char *far = unit_let(&e->u, "4 * sqrt(%s)", d.m);
@@ -230,9 +230,9 @@ static void add_values(struct emit *e, struct errors *x)
     struct index i = place_number(&e->u, &to);
     const char *next = unit_let(&e->u, "VAL%u(%s) + %s * %s", v->id, i.text, w.narrow, t.v);
     if (e->mode.kind == REFERENCE_NOISY)
-        next = noisy_text(e, next, "0", DT_F32,
-                          arena_printf(e->u.arena, "hone_key((uint64_t)(%s), %s)", j.text,
-                                       noise_key(e, v, i)));
+        next = noisy_text(
+            e, next, "0", DT_F32,
+            arena_printf(e->u.arena, "hone_key((uint64_t)(%s), %s)", j.text, noise_key(e, v, i)));
     unit_do(&e->u, "VAL%u(%s) = %s", v->id, i.text, next);
     if (e->mode.kind == REFERENCE_SIGMA) {
         double c = w.c + tf32_rounding(e, v); /* of the weight, and of the value */
@@ -276,10 +276,9 @@ static void divide(struct emit *e, struct errors *x)
                        noisy_text(e, t.v, "0", DT_F32,
                                   arena_printf(e->u.arena, "hone_key(7, %s)", noise_key(e, v, i))));
     else
-        t.m = unit_let(&e->u,
-                       "(MAG%u(%s) + %s * %s * %s * %s) / (%s * %s) + hone_own(%.9g, 0, %s)", v->id,
-                       i.text, x->chain, x->sum_squares, t.v, t.v, x->sum, x->sum, chain_rounding(v),
-                       t.v);
+        t.m = unit_let(&e->u, "(MAG%u(%s) + %s * %s * %s * %s) / (%s * %s) + hone_own(%.9g, 0, %s)",
+                       v->id, i.text, x->chain, x->sum_squares, t.v, t.v, x->sum, x->sum,
+                       chain_rounding(v), t.v);
     t = emit_rounded(e, v, t, i);
     line_put(e, v, to, "=", t, e->mode.kind == REFERENCE_SIGMA);
     unit_close(&e->u, inner);

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "graph/reference/emit.h"
+#include "graph/reference/lower.h"
 
 /* ---- precisions ------------------------------------------------------------------------------ */
 
@@ -26,7 +27,8 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* A rounding to the type adds an error that is uniform in +-u|f|; its variance is this, times f^2. */
+/* A rounding to the type adds an error that is uniform in +-u|f|; its variance is this, times f^2.
+ */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -87,6 +89,7 @@ static enum own own_of(const struct value *v)
     case OP_THRESHOLD:
     case OP_FRAC:
     case OP_FMOD:
+    case OP_FLOOR_DIV:
         return OWN_NONE;
     case OP_CAST:
         if (!dtype_is_float(v->args[0]->dtype))
@@ -102,7 +105,6 @@ static enum own own_of(const struct value *v)
     case OP_RECIPROCAL:
     case OP_LEAKY_RELU:
     case OP_LERP:
-    case OP_FLOOR_DIV:
     case OP_REMAINDER:
     case OP_SOFTSHRINK:
     case OP_HARDSIGMOID:
@@ -150,10 +152,11 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     case OP_GELU_TANH:
     case OP_TANHSHRINK:
     case OP_HARDSWISH:
-    case OP_REMAINDER:
         return t[0].v;
+    case OP_REMAINDER:
+        return arena_printf(a, "(fabs(%s) + fabs(%s))", t[0].v, f);
     case OP_HARDSIGMOID:
-        return "0.5";
+        return "1.0";
     case OP_ELU:
     case OP_CELU:
         return arena_printf(a, "(%s > 0 ? %s : %s)", t[0].v, f, t[1].v);
@@ -169,20 +172,33 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Is the value rounded to its narrow type here? An operation that only chooses among rounded
- * operands has nothing left to round. */
+/* Does the operation only choose among its operands' elements? */
+static bool only_chooses(const struct value *v)
+{
+    switch (op_row(v->op)->kind) {
+    case OPK_ELEMENTWISE:
+        return own_of(v) == OWN_NONE;
+    case OPK_VIEW:
+        return true;
+    default:
+        return v->op == OP_AMAX || v->op == OP_AMIN || v->op == OP_CUMMAX || v->op == OP_CUMMIN ||
+               v->op == OP_INDEX_SELECT || v->op == OP_GATHER ||
+               (v->op == OP_EMBEDDING_BAG && str_eq(value_attr(v, "mode")->text, "max"));
+    }
+}
+
+/* Is the value rounded to its narrow type here? Operands that are the results of operations have
+ * been rounded before. */
 static bool rounds_here(const struct emit *e, const struct value *v)
 {
-    if (!is_narrow(v->dtype) || !e->ends[v->id])
+    bool inner = false;
+    if (!is_narrow(v->dtype) || !(e->notes[v->id] & LOWERED_END))
         return false;
-    if (op_row(v->op)->kind != OPK_ELEMENTWISE || own_of(v) != OWN_NONE)
-        return true;
     for (uint32_t k = 0; k < v->nargs; k++) {
         const struct value *a = v->args[k];
-        if (a && dtype_is_float(a->dtype) && !e->ends[a->id])
-            return true;
+        inner |= a && dtype_is_float(a->dtype) && !(e->notes[a->id] & LOWERED_END);
     }
-    return false;
+    return inner || !only_chooses(v);
 }
 
 /* ---- variance -------------------------------------------------------------------------------- */
@@ -261,13 +277,18 @@ static void add_propagated(struct emit *e, const struct value *v, const char *f,
     if (e->mode.without_branches && jumps(v)) {
         if (dtype_is_float(v->dtype) && own_of(v) == OWN_NONE)
             strbuf_adds(out, t[0].m);
+    } else if (e->notes[v->id] & LOWERED_SHIFT) {
+        strbuf_adds(out, t[0].m);
+    } else if (e->notes[v->id] & LOWERED_SHARE) {
+        strbuf_addf(out, "hone_share(%s, %s, %s, %s)", f, t[1].v, t[0].m, t[1].m);
     } else if ((v->op == OP_ADD || v->op == OP_SUB) && both) {
         strbuf_addf(out, "%s + %s", t[0].m, t[1].m);
     } else if (v->op == OP_MUL && both) {
         strbuf_adds(out, product_variance(e, t[0], t[1], 0));
     } else if (v->op == OP_DIV && is_zero(t[1].m)) {
         strbuf_addf(out, "hone_finite(%s / (%s * %s))", t[0].m, t[1].v, t[1].v);
-    } else if (v->op == OP_NEG || v->op == OP_ABS || (v->op == OP_CAST && dtype_is_float(v->dtype))) {
+    } else if (v->op == OP_NEG || v->op == OP_ABS ||
+               (v->op == OP_CAST && dtype_is_float(v->dtype))) {
         strbuf_adds(out, t[0].m);
     } else if (v->op == OP_WHERE) {
         add_where(e, f, t, out);
@@ -395,9 +416,8 @@ bool value_has_no_error(const struct emit *e, const struct value *v, const struc
         return true;
     if (own_variance(e, v, &least) > 0 || (kind == OPK_ELEMENTWISE && own_of(v) != OWN_NONE))
         return false;
-    bool adds = v->op == OP_SUM || v->op == OP_PROD || v->op == OP_CUMSUM || v->op == OP_CUMPROD ||
-                v->op == OP_INDEX_ADD || v->op == OP_EMBEDDING_BAG || kind == OPK_PRODUCT ||
-                kind == OPK_CONV || kind == OPK_ATTENTION;
+    bool adds =
+        kind != OPK_ELEMENTWISE && !only_chooses(v) && v->op != OP_ARGMAX && v->op != OP_ARGMIN;
     if (adds && dtype_is_float(v->dtype))
         return false;
     for (uint32_t k = 0; k < v->nargs; k++)

@@ -42,8 +42,8 @@ static void scan_line(struct emit *e, const struct value *v, bool with_mag)
     uint32_t axis = line_axis(v);
     struct place p = line_place(e, v), q;
     struct index j;
-    struct collector c = collect_start(e, v, v->op == OP_CUMSUM ? COLLECT_SUM : COLLECT_PROD,
-                                       unit_index(), 0);
+    struct collector c =
+        collect_start(e, v, v->op == OP_CUMSUM ? COLLECT_SUM : COLLECT_PROD, unit_index(), 0);
     struct scope *was =
         unit_loop(&e->u, index_number(&e->u, 0), index_dim(&e->u, v->shape[axis]), &j);
     place_set(&p, axis, j);

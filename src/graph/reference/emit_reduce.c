@@ -1,6 +1,7 @@
 /*
- * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, bags. A large reduction to few elements takes two phases: the first makes partial results, the
- * second combines them.
+ * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, bags. A
+ * large reduction to few elements takes two phases: the first makes partial results, the second
+ * combines them.
  */
 #include <string.h>
 
@@ -139,7 +140,8 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     struct scope *opened[GRAPH_MAX_RANK];
     uint32_t n = reduced_axes(v, axes), loops = 0;
     struct place gone = place_empty(n, axes);
-    struct collector c = collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v));
+    struct collector c =
+        collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v));
     for (uint32_t i = 0; i < n; i++) {
         struct index at = index_number(&e->u, 0);
         if (!dim_is(axes[i], 1))
@@ -196,7 +198,8 @@ static struct term in_two_steps(struct emit *e, const struct value *v, struct pl
 {
     struct index parts = index_dim(&e->u, emit_parts(e, v)), i;
     struct index first = index_mul(&e->u, place_number(&e->u, kept), parts);
-    struct collector c = collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS);
+    struct collector c =
+        collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS);
     struct scope *was = unit_loop(&e->u, first, index_add(&e->u, first, parts), &i);
     struct term t = {.depth = scope_depth(e->u.at)};
     t.v = unit_let(&e->u, "PART%u(%s)", v->id, i.text);
@@ -357,8 +360,8 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
         ends[k] =
             index_text(&e->u, t.depth, "hone_end(%s, %s)", t.v, dim_in_c(&e->u, index->shape[0]));
     }
-    struct collector c = collect_start(e, v, max ? COLLECT_MAX : COLLECT_SUM,
-                                       place_number(&e->u, p), 0);
+    struct collector c =
+        collect_start(e, v, max ? COLLECT_MAX : COLLECT_SUM, place_number(&e->u, p), 0);
     struct scope *was = unit_loop(&e->u, ends[0], ends[1], &i);
     struct place at = place_empty(1, index->shape), q = place_empty(2, w->shape);
     place_set(&at, 0, i);
@@ -379,8 +382,8 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
     else
         r.m = unit_let(&e->u, how, n, t.m, n, t.m);
     if (e->mode.kind == REFERENCE_NOISY && !max)
-        r.v = unit_let(&e->u, "%s",
-                       noisy_text(e, r.v, "0", v->dtype == DT_F64 ? DT_F64 : DT_F32,
-                                  noise_key(e, v, c.i)));
+        r.v = unit_let(
+            &e->u, "%s",
+            noisy_text(e, r.v, "0", v->dtype == DT_F64 ? DT_F64 : DT_F32, noise_key(e, v, c.i)));
     return emit_rounded(e, v, r, c.i);
 }

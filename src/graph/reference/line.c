@@ -48,8 +48,8 @@ struct place line_place(struct emit *e, const struct value *v)
     return p;
 }
 
-void line_put(struct emit *e, const struct value *v, struct place p, const char *op,
-                struct term t, bool with_mag)
+void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,
+              bool with_mag)
 {
     struct index i = place_number(&e->u, &p);
     unit_do(&e->u, "VAL%u(%s) %s %s", v->id, i.text, op, t.v);

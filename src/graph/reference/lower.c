@@ -15,6 +15,7 @@ struct lower {
     const struct value *in[GRAPH_MAX_ARGS]; /* lowered operands of the value at hand */
     struct attr attrs[GRAPH_MAX_ATTRS];
     const struct value *v; /* the value at hand, in `from` */
+    VEC(const struct value *) shifts, shares;
     struct err *err;
 };
 
@@ -83,6 +84,24 @@ static const struct value *finite_peak(struct lower *l, const struct value *a, s
     return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
 }
 
+/* a - b, where any b would do. */
+static const struct value *shifted(struct lower *l, const struct value *a, const struct value *b)
+{
+    const struct value *d = two(l, OP_SUB, a, b);
+    if (d)
+        *vec_push(&l->shifts) = d;
+    return d;
+}
+
+/* e divided by the sum of which it is one term. */
+static const struct value *share(struct lower *l, const struct value *e, const struct value *sum)
+{
+    const struct value *y = two(l, OP_DIV, e, sum);
+    if (y)
+        *vec_push(&l->shares) = y;
+    return y;
+}
+
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 static const struct value *lower_mean(struct lower *l)
@@ -145,7 +164,7 @@ static const struct value *lower_logsumexp(struct lower *l)
 {
     struct attr axes = *attr_of(l, "dim");
     const struct value *m = finite_peak(l, l->in[0], axes), *e, *s;
-    e = one(l, OP_EXP, two(l, OP_SUB, l->in[0], m));
+    e = one(l, OP_EXP, shifted(l, l->in[0], m));
     s = two(l, OP_ADD, m, one(l, OP_LOG, reduce(l, OP_SUM, e, axes, true)));
     if (!s || attr_of(l, "keepdim")->i)
         return s;
@@ -167,10 +186,9 @@ static const struct value *lower_softmax(struct lower *l)
     const struct value *a = l->v->op == OP_SOFTMIN ? one(l, OP_NEG, l->in[0]) : l->in[0];
     if (!a)
         return NULL;
-    const struct value *d = two(l, OP_SUB, a, reduce(l, OP_AMAX, a, axes, true));
+    const struct value *d = shifted(l, a, reduce(l, OP_AMAX, a, axes, true));
     const struct value *e = one(l, OP_EXP, d), *sum = reduce(l, OP_SUM, e, axes, true);
-    return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum))
-                                      : two(l, OP_DIV, e, sum);
+    return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum)) : share(l, e, sum);
 }
 
 static const struct value *lower_layer_norm(struct lower *l)
@@ -213,8 +231,9 @@ static const struct value *cross_entropy_rows(struct lower *l, const struct valu
     struct attr classes = attr_axes((int64_t[]){1}, 1);
     const struct dim *column[] = {target->shape[0], dim_number(&l->g->dims, 1)};
     const struct value *most = reduce(l, OP_AMAX, x, classes, true);
-    const struct value *e = one(l, OP_EXP, two(l, OP_SUB, x, most));
-    const struct value *all = two(l, OP_ADD, most, one(l, OP_LOG, reduce(l, OP_SUM, e, classes, true)));
+    const struct value *e = one(l, OP_EXP, shifted(l, x, most));
+    const struct value *all =
+        two(l, OP_ADD, most, one(l, OP_LOG, reduce(l, OP_SUM, e, classes, true)));
     const struct value *at[GRAPH_MAX_ARGS] = {x, graph_reshape(l->g, target, 2, column, l->err)};
     const struct value *right = at[1] ? graph_add(l->g, OP_GATHER, at, &classes, l->err) : NULL;
     const struct value *d = two(l, OP_SUB, all, right);
@@ -354,19 +373,23 @@ static int lower_outputs(struct lower *l)
 }
 
 /* The operand of a view is rounded where the view is: a view itself computes nothing. */
-static const bool *ends_of(const struct lower *l)
+static const uint8_t *notes_of(const struct lower *l)
 {
-    bool *ends = arena_alloc(&l->g->arena, l->g->values.n + 1);
+    uint8_t *notes = arena_alloc(&l->g->arena, l->g->values.n + 1);
     for (size_t i = 0; i < l->from->values.n; i++)
         for (const struct value *v = l->made[i]; v; v = v->args[0]) {
-            ends[v->id] = true;
+            notes[v->id] |= LOWERED_END;
             if (op_row(v->op)->kind != OPK_VIEW || !v->nargs)
                 break;
         }
-    return ends;
+    for (size_t i = 0; i < l->shifts.n; i++)
+        notes[l->shifts.items[i]->id] |= LOWERED_SHIFT;
+    for (size_t i = 0; i < l->shares.n; i++)
+        notes[l->shares.items[i]->id] |= LOWERED_SHARE;
+    return notes;
 }
 
-int graph_lower(const struct graph *g, struct graph *low, const bool **ends, struct err *err)
+int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err)
 {
     struct lower l = {.from = g, .g = low, .err = err};
     graph_init(low, g->dims.names, g->dims.nnames);
@@ -387,8 +410,10 @@ int graph_lower(const struct graph *g, struct graph *low, const bool **ends, str
         rc = lower_outputs(&l);
     if (rc == 0)
         rc = graph_verify(low, err);
-    if (rc == 0 && ends)
-        *ends = ends_of(&l);
+    if (rc == 0 && notes)
+        *notes = notes_of(&l);
+    vec_release(&l.shifts);
+    vec_release(&l.shares);
     free(l.made);
     return rc;
 }

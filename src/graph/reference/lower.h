@@ -13,8 +13,15 @@
 /* Makes `low`, which borrows the names of g's axes. The caller releases `low`, also after an error.
  * `low` has only the values that an output needs.
  *
- * If `ends` is not NULL, *ends has one entry for each value of `low`, in low's arena: whether the
- * value is the result of an operation of g. The other values are inside of such an operation. */
-int graph_lower(const struct graph *g, struct graph *low, const bool **ends, struct err *err);
+ * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
+ * enum lowered_note. */
+int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
+
+/* What the model of rounding errors must know of a lowered value. */
+enum lowered_note {
+    LOWERED_END = 1,   /* the result of an operation of g; others are inside of such an operation */
+    LOWERED_SHIFT = 2, /* a - b, where any b would do: softmax subtracts the largest element */
+    LOWERED_SHARE = 4, /* a / b, where a is one of the terms that b adds up */
+};
 
 #endif

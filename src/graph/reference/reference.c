@@ -214,13 +214,17 @@ static const struct {
                      "{\n    return fmax(m - fabs(v), 0.0);\n}\n"},
     {"hone_own(", "/* The variance of a rounding: c is its variance at 1, `least` the least. */\n"
                   "HONE_FN double hone_own(double c, double least, double v)\n"
-                  "{\n    return v * v < INFINITY ? c * v * v + least : 0.0;\n}\n"},
+                  "{\n    return v != 0 && v * v < INFINITY ? c * v * v + least : 0.0;\n}\n"},
     {"hone_finite(", "HONE_FN double hone_finite(double v)\n"
                      "{\n    return v < INFINITY ? v : 0.0;\n}\n"},
     {"hone_product(", "/* The variance of a * b. */\n"
                       "HONE_FN double hone_product(double a, double b, double va, double vb)\n"
                       "{\n    double v = a * a * vb + b * b * va + va * vb;\n"
                       "    return v < INFINITY ? v : 0.0;\n}\n"},
+    {"hone_share(", "/* The variance of f = a / b, where a is one of the terms of b. */\n"
+                    "HONE_FN double hone_share(double f, double b, double va, double vb)\n"
+                    "{\n    double v = ((1 - 2 * f) * va + f * f * vb) / (b * b);\n"
+                    "    return v > 0 && v < INFINITY ? v : 0.0;\n}\n"},
     {"hone_secant(", "/* The variance of f, which becomes `up` or `down` if an operand is off by 4 "
                      "sigma. */\n"
                      "HONE_FN double hone_secant(double f, double up, double down)\n"
@@ -338,7 +342,7 @@ static void write_source(struct writer *w)
 
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err)
 {
-    return graph_write_reference_as(g, (struct reference_mode){REFERENCE_MAGNITUDE}, out, err);
+    return graph_write_reference_as(g, (struct reference_mode){.kind = REFERENCE_MAGNITUDE}, out, err);
 }
 
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
@@ -348,7 +352,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
     *out = (struct graph_reference){.source = STRBUF_INIT(MAX_SOURCE)};
     out->lowered = w.g = xcalloc(1, sizeof *w.g);
     w.emit.mode = mode;
-    int rc = graph_lower(g, w.g, &w.emit.ends, err);
+    int rc = graph_lower(g, w.g, &w.emit.notes, err);
     if (rc == 0) {
         w.emit.g = w.g;
         stores_plan(&w.stores, &w.emit);

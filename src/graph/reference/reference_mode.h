@@ -6,8 +6,8 @@
 
 enum reference_kind {
     REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG) */
-    REFERENCE_SIGMA,     /* values with the standard deviation of their rounding error (OUT_SIGMA) */
-    REFERENCE_NOISY      /* values computed with random rounding; the oracle's noise seed chooses */
+    REFERENCE_SIGMA, /* values with the standard deviation of their rounding error (OUT_SIGMA) */
+    REFERENCE_NOISY  /* values computed with random rounding; the oracle's noise seed chooses */
 };
 
 struct reference_mode {
