@@ -183,7 +183,10 @@ static void show_tensors(const struct task *t)
         printf("  %-8s %-10s %-14s %g%s\n", s->name, "scalar", dtype_name(s->dtype), s->value,
                s->has_value ? "" : " (assumed)");
     vec_each (const struct task_tensor, x, &t->tensors)
-        if (x->is_output)
+        if (x->is_output && x->sigmas > 0)
+            printf("  %s may be off by %g sigma + half an ulp%s%s\n", x->name, x->sigmas,
+                   x->why ? ": " : "", x->why ? x->why : "");
+        else if (x->is_output)
             printf("  %s may be off by %g + %g * magnitude + half an ulp%s%s\n", x->name, x->atol,
                    x->rtol, x->why ? ": " : "", x->why ? x->why : "");
     strbuf_release(&shape);
@@ -238,7 +241,11 @@ static json_t *tensor_json(const struct task_tensor *x)
     init_text(x, &init);
     if (x->is_input)
         json_object_set_new(j, "init", json_string(init.buf));
-    if (x->is_output)
+    if (x->is_output && x->sigmas > 0)
+        json_object_set_new(
+            j, "tolerance",
+            json_pack("{s:f, s:s}", "sigmas", x->sigmas, "why", x->why ? x->why : ""));
+    else if (x->is_output)
         json_object_set_new(j, "tolerance",
                             json_pack("{s:f, s:f, s:f, s:s}", "rtol", x->rtol, "atol", x->atol,
                                       "budget", x->budget, "why", x->why ? x->why : ""));
@@ -339,14 +346,17 @@ static json_t *oracle_json(const struct graph_reference *r)
     return oracle;
 }
 
-static int show_reference(const struct task *t, bool json)
+static int show_reference(const struct task *t, bool sigma, bool json)
 {
+    struct reference_mode mode = {.kind = sigma ? REFERENCE_SIGMA : REFERENCE_MAGNITUDE,
+                                  .tf32_products = t->allow_tf32,
+                                  .tf32_convs = t->allow_tf32};
     struct graph g;
     struct graph_reference r;
     struct err err = ERR_INIT;
     if (torch_read_task(&g, t, &err) < 0)
         return cmd_fail(&err);
-    int rc = graph_write_reference(&g, &r, &err);
+    int rc = graph_write_reference_as(&g, mode, &r, &err);
     if (rc == 0 && json)
         print_json(json_pack("{s:o, s:s}", "oracle", oracle_json(&r), "source", r.source.buf));
     else if (rc == 0)
@@ -359,17 +369,20 @@ static int show_reference(const struct task *t, bool json)
 
 static int run_show(int argc, const char **argv)
 {
-    bool json = false, graph = false, reference = false;
+    bool json = false, graph = false, reference = false, sigma = false;
     const struct option opts[] = {
         OPT_FLAG(0, "graph", &graph, "print its PyTorch expression as a graph (docs/graph.md)"),
         OPT_FLAG(0, "reference", &reference,
                  "print the reference.c that Hone writes from that graph; with --json\n"
                  "also the \"oracle\" that a task.json needs for it"),
+        OPT_FLAG(0, "sigma", &sigma,
+                 "with --reference: write the reference for a tolerance in \"sigmas\"\n"
+                 "(docs/tolerance.md)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone task show [--graph | --reference] [--json] TASK",
+        .usage = "hone task show [--graph | --reference [--sigma]] [--json] TASK",
         .about = "Shows a task: its computation, tensors, tolerances and sizes, and the hash of\n"
                  "everything that defines it (task.json, reference.c, naive.cu).\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
@@ -383,6 +396,8 @@ static int run_show(int argc, const char **argv)
         return cmd_usage(&spec, "give one TASK");
     if (graph && reference)
         return cmd_usage(&spec, "give --graph or --reference, not both");
+    if (sigma && !reference)
+        return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
     struct task *t = task_find(argv[0], &problems);
     int rc = HONE_OK;
@@ -391,7 +406,7 @@ static int run_show(int argc, const char **argv)
     else if (graph)
         rc = show_graph(t, json);
     else if (reference)
-        rc = show_reference(t, json);
+        rc = show_reference(t, sigma, json);
     else if (json)
         show_json(t);
     else

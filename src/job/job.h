@@ -78,7 +78,8 @@ struct job_buffer {
     /* for outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
     double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
-    double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32) */
+    double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32); 1 if
+                          the oracle gives sigma in place of the magnitude */
 };
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };

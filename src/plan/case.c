@@ -50,7 +50,7 @@ static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, st
     b->rtol = t->rtol;
     b->atol = t->atol;
     b->budget = t->budget;
-    b->acc_eps = unit_roundoff(s->task);
+    b->acc_eps = t->sigmas > 0 ? 1 : unit_roundoff(s->task);
     if (shape_dims(s, i, b->dims, err) < 0)
         return -1;
     return t->is_input ? shape_init(s, i, &b->gen, err) : 0;

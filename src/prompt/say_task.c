@@ -39,10 +39,12 @@ static void say_tensor(const struct task_tensor *x, struct strbuf *out)
                                             : "input (must not be changed)");
     if (x->is_input)
         say_special(x, out);
-    if (x->is_output)
+    if (x->is_output && x->sigmas > 0)
+        strbuf_addf(out, "; tolerance %g sigma\n", x->sigmas);
+    else if (x->is_output)
         strbuf_addf(out, "; tolerance rtol %g, atol %g%s", x->rtol, x->atol,
                     x->budget > 0 ? "" : "\n");
-    if (x->is_output && x->budget > 0)
+    if (x->is_output && !(x->sigmas > 0) && x->budget > 0)
         strbuf_addf(out, ", rms error at most %g times that of an ideal implementation\n",
                     x->budget);
     if (!x->is_output)
@@ -86,9 +88,22 @@ void say_task(const struct task *t, struct strbuf *out)
     strbuf_adds(out, "Tensors (contiguous, row-major):\n");
     vec_each (struct task_tensor, x, &t->tensors)
         say_tensor(x, out);
-    strbuf_adds(out,
-                "An element may be off by atol + rtol * the size of the terms it is computed from "
-                "+ half a unit in the last place of its dtype.\n");
+    bool sigmas = false, other = false;
+    vec_each (struct task_tensor, x, &t->tensors) {
+        sigmas |= x->is_output && x->sigmas > 0;
+        other |= x->is_output && !(x->sigmas > 0);
+    }
+    if (sigmas)
+        strbuf_addf(
+            out,
+            "Sigma is the standard deviation of the rounding error of a good implementation "
+            "in %s%s: one rounding for each operation, sums in chains of at most 1024 "
+            "terms. Half a unit in the last place of the dtype comes on top.\n",
+            dtype_name(t->compute), t->allow_tf32 ? " with TF32 products" : "");
+    if (other)
+        strbuf_adds(
+            out, "An element may be off by atol + rtol * the size of the terms it is computed from "
+                 "+ half a unit in the last place of its dtype.\n");
     bool any = false;
     vec_each (struct task_axis, a, &t->axes) {
         strbuf_addf(out, "%s`%s`", any ? ", " : "\nAxes: ", a->name);

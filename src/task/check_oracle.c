@@ -41,7 +41,12 @@ struct oracle_check {
 
 /* ---- one output ------------------------------------------------------------------------------ */
 
-/* Checks that every element is written and has a valid magnitude. */
+static double least_magnitude(const struct task_tensor *t, double v)
+{
+    return t->sigmas > 0 ? 0 : fabs(v) * (1 - 1e-9);
+}
+
+/* Checks that every element is written and has a valid magnitude or sigma. */
 static void check_output(const struct oracle_trial *x, size_t i, const char *where,
                          struct task_check_result *r)
 {
@@ -52,7 +57,7 @@ static void check_output(const struct oracle_trial *x, size_t i, const char *whe
         double v = x->value[i][k], m = x->mag[i][k];
         if (oracle_is_unwritten(v))
             first_missing = missing++ ? first_missing : k;
-        else if (isfinite(v) && !(m >= fabs(v) * (1 - 1e-9) && isfinite(m)))
+        else if (isfinite(v) && !(m >= least_magnitude(t, v) && isfinite(m)))
             first_odd = odd++ ? first_odd : k;
     }
     if (missing)
@@ -61,7 +66,14 @@ static void check_output(const struct oracle_trial *x, size_t i, const char *whe
                   "%llu",
                   where, (unsigned long long)missing, (unsigned long long)s->elems[i], t->name,
                   (unsigned long long)first_missing);
-    if (odd)
+    if (odd && t->sigmas > 0)
+        check_say(
+            &r->problems, s->task, s->workload->place,
+            "%s: element %llu of '%s' is %g with sigma %g; a sigma is finite and not negative "
+            "(%llu such)",
+            where, (unsigned long long)first_odd, t->name, x->value[i][first_odd],
+            x->mag[i][first_odd], (unsigned long long)odd);
+    else if (odd)
         check_say(&r->problems, s->task, s->workload->place,
                   "%s: element %llu of '%s' is %g with magnitude %g; a magnitude is finite and at "
                   "least the value (%llu such)",
@@ -236,8 +248,9 @@ static void check_share(const struct oracle_check *c)
         if (c->refused[i][WRONG_ZEROS] && c->zero_refused[i] < MIN_SHARE * c->nonzero[i])
             check_say(&c->r->problems, c->t, c->t->tensors.items[i].place,
                       "a 0 would pass for %.1f%% of the elements of '%s' that are not 0: the "
-                      "tolerance is too loose, or reference.c gives magnitudes that are too large",
-                      100 - 100 * c->zero_refused[i] / c->nonzero[i], c->t->tensors.items[i].name);
+                      "tolerance is too loose, or reference.c gives %s that are too large",
+                      100 - 100 * c->zero_refused[i] / c->nonzero[i], c->t->tensors.items[i].name,
+                      c->t->tensors.items[i].sigmas > 0 ? "sigmas" : "magnitudes");
 }
 
 static int build(struct oracle_check *c, struct err *err)

@@ -167,13 +167,44 @@ void load_init(struct loader *l)
 
 /* ---- tolerance ------------------------------------------------------------------------------- */
 
+static void load_why(const struct json_node *n, struct task_tensor *t)
+{
+    struct json_node c;
+    if (json_node_need(n, "why", &c) && json_node_str(&c, 4096, &t->why) && strlen(t->why) < 10)
+        json_node_bad(
+            &c, "the reason is too short: say which step causes the error, and how large it is");
+}
+
+/* The judge compares with rtol * magnitude. Here the oracle gives sigma in place of the magnitude.
+ */
+static void load_sigmas(const struct json_node *c, struct task_tensor *t)
+{
+    if (!json_node_real(c, 0, 1e6, &t->sigmas))
+        return;
+    if (t->sigmas != TASK_SIGMAS) {
+        json_node_bad(c, "the multiple of sigma is %d for all tasks (docs/tolerance.md)",
+                      TASK_SIGMAS);
+        return;
+    }
+    t->rtol = t->sigmas;
+    t->atol = 0;
+    t->budget = TASK_SIGMAS_RMS;
+}
+
 static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
 {
     static const char *const keys[] = {"rtol", "atol", "budget", "why"};
+    static const char *const sigma_keys[] = {"sigmas", "why"};
     struct json_node c;
     t->place = json_node_place(n);
     if (!json_node_object(n, 8))
         return;
+    if (json_node_get(n, "sigmas", &c)) {
+        json_node_only(n, sigma_keys, ARRAY_LEN(sigma_keys));
+        load_sigmas(&c, t);
+        load_why(n, t);
+        return;
+    }
     json_node_only(n, keys, ARRAY_LEN(keys));
     if (json_node_need(n, "rtol", &c))
         json_node_real(&c, 0, 0.5, &t->rtol);
@@ -181,9 +212,7 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
         json_node_real(&c, 0, 1e30, &t->atol);
     if (json_node_get(n, "budget", &c))
         json_node_real(&c, 0, 1e6, &t->budget);
-    if (json_node_need(n, "why", &c) && json_node_str(&c, 4096, &t->why) && strlen(t->why) < 10)
-        json_node_bad(
-            &c, "the reason is too short: say which step causes the error, and how large it is");
+    load_why(n, t);
 }
 
 /* A definition without tolerances gets a few units in the last place of the output. */

@@ -161,6 +161,9 @@ static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mod
     void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
     if (!so)
         return err_set(err, ERR_SYSTEM, "cannot load the oracle: %s", dlerror());
+    uint64_t *noise = dlsym(so, "hone_noise_seed");
+    if (noise)
+        *noise = x->noise_seed;
     if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
         return -1;
     /* Scratch that no unit writes differs between the modes, and so do results made from it. */

@@ -27,6 +27,8 @@ struct oracle_trial {
     const struct shape *shape;
     void *in[TASK_MAX_TENSORS]; /* the inputs, as the generators make them from the seed */
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
+    uint64_t
+        noise_seed; /* for a reference with random rounding (graph/reference/reference_mode.h) */
     double *shared; /* all values and magnitudes, in memory shared with the process */
     size_t shared_bytes;
 };

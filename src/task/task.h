@@ -92,10 +92,17 @@ struct task_tensor {
     struct gen_spec init;              /* inputs; a and b may depend on axes: */
     struct expr *init_a, *init_b;      /* NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* n > 0: one of these instead */
-    double rtol, atol, budget;         /* outputs */
-    const char *why;                   /* the task's reason for the tolerance */
-    struct task_place place;           /* where the tolerance is */
+    double rtol, atol, budget;         /* outputs; with sigmas they follow from it: */
+    double sigmas;           /* the oracle gives sigma, not a magnitude; 0 = it does not */
+    const char *why;         /* the task's reason for the tolerance */
+    struct task_place place; /* where the tolerance is */
 };
+
+/* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by
+ * TASK_SIGMAS times its sigma, the rms error of the output by TASK_SIGMAS_RMS times the rms sigma.
+ * docs/tolerance.md has the reasons. */
+#define TASK_SIGMAS 8
+#define TASK_SIGMAS_RMS 4
 
 struct task_phase {
     const char *fn;

@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "graph/reference/reference.h"
+#include "graph/tolerance/generated_task.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/loop.h"
@@ -32,31 +33,6 @@ struct expression_check {
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */
-
-static struct expr *size_of(const struct task *t, const struct dim *d, struct arena *a,
-                            struct err *err)
-{
-    return expr_parse(d->text, strlen(d->text), t->names.items, t->names.n, a, NULL, err);
-}
-
-/* Makes `copy`, the task with the reference of the graph. It borrows from both; the caller releases
- * its phases, also after an error. */
-static int with_reference(struct task *copy, const struct task *t,
-                          const struct graph_reference *ref, struct arena *a, struct err *err)
-{
-    *copy = *t;
-    copy->dir = "generated"; /* not a built-in task, whose shared object Hone has already */
-    copy->reference_c = ref->source.buf;
-    memset(&copy->phases, 0, sizeof copy->phases);
-    for (size_t i = 0; i < ref->phases.n; i++) {
-        struct task_phase *p = vec_push(&copy->phases);
-        p->fn = ref->phases.items[i].fn;
-        if (!(p->units = size_of(t, ref->phases.items[i].units, a, err)))
-            return -1;
-    }
-    copy->scratch = NULL;
-    return ref->scratch && !(copy->scratch = size_of(t, ref->scratch, a, err)) ? -1 : 0;
-}
 
 static bool agree(double a, double b, double mag)
 {
@@ -121,7 +97,7 @@ static void check_reference(const struct expression_check *e, const struct graph
     }
     char *so = xasprintf("%s/graph.so", e->dir);
     size_t before = e->r->problems.n;
-    int rc = with_reference(&copy, e->t, &ref, &a, &err);
+    int rc = generated_task_init(&copy, e->t, &ref, &a, &err);
     rc = rc < 0 ? rc : oracle_build(&copy, so, &err);
     for (size_t i = 0; rc == 0 && e->r->problems.n == before && i < e->t->workloads.n; i++)
         if (e->t->workloads.items[i].role == ROLE_SMOKE)
@@ -129,7 +105,7 @@ static void check_reference(const struct expression_check *e, const struct graph
     if (rc < 0)
         check_say(&e->r->notes, e->t, e->t->torch_place,
                   "reference.c was not held against \"torch\": %s", err.msg);
-    vec_release(&copy.phases);
+    generated_task_release(&copy);
     free(so);
     arena_release(&a);
     graph_reference_release(&ref);

@@ -9,37 +9,21 @@
 #define T_GRAPH_RUN_H
 
 #include "graph/reference/reference.h"
+#include "graph/tolerance/generated_task.h"
 #include "oracle_run.h"
 #include "sys/proc.h"
-
-static inline struct expr *size_expr(const struct task *t, const struct dim *d, struct arena *a)
-{
-    struct err err = ERR_INIT;
-    struct expr *x =
-        expr_parse(d->text, strlen(d->text), t->names.items, t->names.n, a, NULL, &err);
-    if (!x)
-        fail_msg("'%s': %s", d->text, err.msg);
-    return x;
-}
 
 /* The task with another reference; it borrows from both. Release with task_without_reference(). */
 static inline void task_with_reference(struct task *copy, const struct task *t,
                                        const struct graph_reference *r, struct arena *a)
 {
-    *copy = *t;
-    copy->dir = "generated"; /* not a built-in: its shared object is compiled here */
-    copy->reference_c = r->source.buf;
-    memset(&copy->phases, 0, sizeof copy->phases);
-    for (size_t i = 0; i < r->phases.n; i++) {
-        struct task_phase *p = vec_push(&copy->phases);
-        *p = (struct task_phase){r->phases.items[i].fn, size_expr(t, r->phases.items[i].units, a)};
-    }
-    copy->scratch = r->scratch ? size_expr(t, r->scratch, a) : NULL;
+    struct err err = ERR_INIT;
+    must(generated_task_init(copy, t, r, a, &err), &err);
 }
 
 static inline void task_without_reference(struct task *copy)
 {
-    vec_release(&copy->phases);
+    generated_task_release(copy);
 }
 
 /* Both finite and close for the magnitude, or the same infinity, or both NaN. */

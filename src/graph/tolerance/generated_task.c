@@ -1,0 +1,33 @@
+#include "graph/tolerance/generated_task.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+static struct expr *size_of(const struct task *t, const struct dim *d, struct arena *a,
+                            struct err *err)
+{
+    return expr_parse(d->text, strlen(d->text), t->names.items, t->names.n, a, NULL, err);
+}
+
+int generated_task_init(struct task *copy, const struct task *t, const struct graph_reference *ref,
+                        struct arena *a, struct err *err)
+{
+    *copy = *t;
+    copy->dir = "generated"; /* not a built-in task, whose shared object Hone has already */
+    copy->reference_c = ref->source.buf;
+    memset(&copy->phases, 0, sizeof copy->phases);
+    for (size_t i = 0; i < ref->phases.n; i++) {
+        struct task_phase *p = vec_push(&copy->phases);
+        p->fn = ref->phases.items[i].fn;
+        if (!(p->units = size_of(t, ref->phases.items[i].units, a, err)))
+            return -1;
+    }
+    copy->scratch = NULL;
+    return ref->scratch && !(copy->scratch = size_of(t, ref->scratch, a, err)) ? -1 : 0;
+}
+
+void generated_task_release(struct task *copy)
+{
+    vec_release(&copy->phases);
+}

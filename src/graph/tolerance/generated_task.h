@@ -1,0 +1,21 @@
+/*
+ * generated_task.h - a task whose reference.c comes from a graph, to run at the task's shapes.
+ *
+ *     struct task copy;
+ *     if (generated_task_init(&copy, task, &reference, &arena, err) == 0 &&
+ *         oracle_build(&copy, "x.so", err) == 0)
+ *         ...
+ *     generated_task_release(&copy);
+ */
+#ifndef GRAPH_TOLERANCE_GENERATED_TASK_H
+#define GRAPH_TOLERANCE_GENERATED_TASK_H
+
+#include "graph/reference/reference.h"
+#include "task/task.h"
+
+/* `copy` borrows from both. The caller releases it, also after an error. */
+int generated_task_init(struct task *copy, const struct task *t, const struct graph_reference *ref,
+                        struct arena *a, struct err *err);
+void generated_task_release(struct task *copy);
+
+#endif

@@ -1,0 +1,248 @@
+#include "graph/tolerance/prove.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "graph/tolerance/generated_task.h"
+#include "job/compare_core.h"
+#include "sys/file.h"
+#include "task/oracle.h"
+#include "task/oracle_trial.h"
+
+/* An element is undecided if its sigma is at most 1/UNDECIDED_FACTOR of its sigma when comparisons
+ * within 4 sigma count as decided. */
+static const double UNDECIDED_FACTOR = 2;
+
+/* One kind of reference, as a task that can run. */
+struct built {
+    struct graph_reference ref;
+    struct task task;
+    char *so;
+    bool made;
+};
+
+struct proof {
+    const struct task *t;
+    struct arena arena;
+    struct built sigma, plain, noisy; /* plain: without branches */
+    bool has_branches;
+    struct tolerance_report *r;
+    double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS];
+};
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+static int build(struct proof *p, struct built *b, const struct graph *g,
+                 struct reference_mode mode, const char *dir, const char *name, struct err *err)
+{
+    if (graph_write_reference_as(g, mode, &b->ref, err) < 0)
+        return -1;
+    b->made = true;
+    b->so = arena_printf(&p->arena, "%s/%s.so", dir, name);
+    if (generated_task_init(&b->task, p->t, &b->ref, &p->arena, err) < 0)
+        return -1;
+    return oracle_build(&b->task, b->so, err);
+}
+
+static int build_all(struct proof *p, const struct graph *g, struct reference_mode mode,
+                     const char *dir, struct err *err)
+{
+    mode.kind = REFERENCE_SIGMA;
+    mode.without_branches = false;
+    if (build(p, &p->sigma, g, mode, dir, "sigma", err) < 0)
+        return -1;
+    mode.without_branches = true;
+    if (build(p, &p->plain, g, mode, dir, "plain", err) < 0)
+        return -1;
+    p->has_branches = !str_eq(p->plain.ref.source.buf, p->sigma.ref.source.buf);
+    mode.kind = REFERENCE_NOISY;
+    return build(p, &p->noisy, g, mode, dir, "noisy", err);
+}
+
+static void release(struct built *b)
+{
+    if (!b->made)
+        return;
+    generated_task_release(&b->task);
+    graph_reference_release(&b->ref);
+}
+
+/* ---- one shape ------------------------------------------------------------------------------- */
+
+static double allowance(enum dtype t, double want, double sigma)
+{
+    return TASK_SIGMAS * sigma + compare_ulp(compare_type_of((uint32_t)t), want) / 2;
+}
+
+/* The error of an element, divided by its allowance. */
+static double ratio_of(enum dtype t, double got, double want, double sigma)
+{
+    if (isnan(want) || isinf(want) || got == want)
+        return 0;
+    return isfinite(got) ? fabs(got - want) / allowance(t, want, sigma) : INFINITY;
+}
+
+static void note_errors(struct proof *p, struct tolerance_output *o, size_t i,
+                        const struct oracle_trial *x, const struct oracle_trial *y)
+{
+    enum dtype t = p->t->tensors.items[i].dtype;
+    for (uint64_t k = 0; k < x->shape->elems[i]; k++) {
+        double ratio = ratio_of(t, y->value[i][k], x->value[i][k], x->mag[i][k]);
+        o->samples += x->mag[i][k] > 0;
+        if (!(ratio > o->worst))
+            continue;
+        o->worst = ratio;
+        o->worst_elem = k;
+        o->worst_at = shape_text(x->shape, &p->r->arena);
+    }
+}
+
+static void note_noise(struct tolerance_output *o, size_t i, const struct oracle_trial *x)
+{
+    double value = 0, sigma = 0;
+    for (uint64_t k = 0; k < x->shape->elems[i]; k++) {
+        double v = x->value[i][k], s = x->mag[i][k];
+        value += isfinite(v) ? v * v : 0;
+        sigma += isfinite(v) ? s * s : 0;
+    }
+    double noise = sigma > 0 ? sqrt(sigma / value) : 0;
+    o->noise = MAX(o->noise, noise);
+}
+
+static void note_undecided(struct proof *p, size_t i, const struct oracle_trial *x,
+                           const struct oracle_trial *plain)
+{
+    for (uint64_t k = 0; k < x->shape->elems[i]; k++)
+        p->undecided[i] += x->mag[i][k] > UNDECIDED_FACTOR * plain->mag[i][k];
+}
+
+static int run(struct oracle_trial *x, struct shape *s, const struct built *b, struct err *err)
+{
+    s->task = &b->task;
+    return oracle_trial_init(x, s, 1, err) < 0 ? -1
+                                               : oracle_trial_run(x, b->so, ORACLE_IN_ORDER, err);
+}
+
+static int run_noisy(struct proof *p, struct oracle_trial *x, struct oracle_trial *y,
+                     struct err *err)
+{
+    for (uint64_t seed = 1; seed <= TOLERANCE_RUNS; seed++) {
+        y->noise_seed = seed * 0x9e3779b97f4a7c15u;
+        if (oracle_trial_run(y, p->noisy.so, ORACLE_IN_ORDER, err) < 0)
+            return -1;
+        for (size_t i = 0, n = 0; i < p->t->tensors.n; i++)
+            if (x->value[i])
+                note_errors(p, &p->r->outputs[n++], i, x, y);
+    }
+    return 0;
+}
+
+static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
+{
+    struct shape s = *shape, s2 = *shape, s3 = *shape;
+    struct oracle_trial x = {.shape = NULL}, plain = {.shape = NULL}, y = {.shape = NULL};
+    int rc = run(&x, &s, &p->sigma, err);
+    if (rc == 0 && p->has_branches)
+        rc = run(&plain, &s2, &p->plain, err);
+    for (size_t i = 0, n = 0; rc == 0 && i < p->t->tensors.n; i++) {
+        if (!x.value[i])
+            continue;
+        note_noise(&p->r->outputs[n++], i, &x);
+        p->elems[i] += (double)s.elems[i];
+        if (p->has_branches)
+            note_undecided(p, i, &x, &plain);
+    }
+    s3.task = &p->noisy.task;
+    rc = rc < 0 ? rc : oracle_trial_init(&y, &s3, 1, err);
+    rc = rc < 0 ? rc : run_noisy(p, &x, &y, err);
+    oracle_trial_release(&x);
+    oracle_trial_release(&plain);
+    oracle_trial_release(&y);
+    return rc;
+}
+
+/* ---- all shapes ------------------------------------------------------------------------------ */
+
+int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
+                    const struct shape *shapes, size_t n, struct tolerance_report *out,
+                    struct err *err)
+{
+    struct proof *p = xcalloc(1, sizeof *p);
+    struct temp_dir dir = TEMP_DIR_INIT;
+    *p = (struct proof){.t = t, .arena = ARENA_INIT, .r = out};
+    *out = (struct tolerance_report){.arena = ARENA_INIT};
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_output)
+            out->outputs[out->n++].name = x->name;
+    int rc = temp_dir_make(&dir, err);
+    rc = rc < 0 ? rc : build_all(p, g, mode, dir.path, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = prove_at(p, &shapes[i], err);
+    for (size_t i = 0, k = 0; i < t->tensors.n; i++)
+        if (t->tensors.items[i].is_output)
+            out->outputs[k++].undecided = p->elems[i] > 0 ? p->undecided[i] / p->elems[i] : 0;
+    release(&p->sigma);
+    release(&p->plain);
+    release(&p->noisy);
+    temp_dir_release(&dir);
+    arena_release(&p->arena);
+    free(p);
+    return rc;
+}
+
+void tolerance_report_release(struct tolerance_report *r)
+{
+    arena_release(&r->arena);
+    *r = (struct tolerance_report){.arena = ARENA_INIT};
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* Errors with half the model's sigma exceed this with probability 99%: z/2 sigma, where the largest
+ * of that many normal numbers is below z with probability 1%. */
+double tolerance_least(uint64_t samples)
+{
+    double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));
+    for (int i = 0; i < 60; i++) {
+        double z = (lo + hi) / 2;
+        if (erf(z / sqrt(2)) < below)
+            lo = z;
+        else
+            hi = z;
+    }
+    return MIN(TOLERANCE_LEAST, lo / 2 / TASK_SIGMAS);
+}
+
+bool tolerance_is_ill(const struct tolerance_output *o)
+{
+    return o->noise > TOLERANCE_ILL;
+}
+
+int tolerance_accept(const struct tolerance_report *r, struct err *err)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct tolerance_output *o = &r->outputs[i];
+        double least = tolerance_least(o->samples);
+        if (o->undecided > TOLERANCE_UNDECIDED_MOST)
+            return err_set(err, ERR_INPUT,
+                           "%.2g%% of the elements of '%s' depend on comparisons that rounding may "
+                           "change; at most %g%% may",
+                           100 * o->undecided, o->name, 100 * TOLERANCE_UNDECIDED_MOST);
+        if (!(o->worst <= 1))
+            return err_set(
+                err, ERR_INPUT,
+                "the model of rounding errors is too tight for '%s': with random rounding "
+                "element %llu at %s is off by %.3g times its allowance",
+                o->name, (unsigned long long)o->worst_elem, o->worst_at, o->worst);
+        if (o->worst > 0 && o->worst < least)
+            return err_set(
+                err, ERR_INPUT,
+                "the model of rounding errors is too loose for '%s': with random rounding "
+                "no element is off by more than %.3g times its allowance; at least %.3g "
+                "is expected",
+                o->name, o->worst, least);
+    }
+    return 0;
+}

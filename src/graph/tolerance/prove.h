@@ -1,0 +1,56 @@
+/*
+ * prove.h - proves the tolerance that a SIGMA reference gives (docs/tolerance.md).
+ *
+ *     struct tolerance_report r;
+ *     if (tolerance_prove(&g, mode, task, shapes, nshapes, &r, err) < 0 ||
+ *         tolerance_accept(&r, err) < 0) ...
+ *
+ * tolerance_prove() runs the SIGMA reference of the graph at each shape, and eight times a NOISY
+ * reference, which rounds at random. It needs a C compiler and no GPU.
+ */
+#ifndef GRAPH_TOLERANCE_PROVE_H
+#define GRAPH_TOLERANCE_PROVE_H
+
+#include "graph/graph.h"
+#include "graph/reference/reference_mode.h"
+#include "task/task.h"
+
+#define TOLERANCE_RUNS 8
+/* Over many samples the largest error is at least this, divided by the allowance. */
+#define TOLERANCE_LEAST 0.25
+/* Shares of undecided elements: more are worth a word, more refuse the task. */
+#define TOLERANCE_UNDECIDED_SAY 0.001
+#define TOLERANCE_UNDECIDED_MOST 0.01
+/* From here on a task is ill-conditioned: rms sigma divided by the rms of the output. */
+#define TOLERANCE_ILL 0x1p-6
+
+struct tolerance_output {
+    const char *name; /* borrowed from the task */
+    double worst;     /* the largest error divided by the allowance; 0: nothing was rounded */
+    uint64_t samples; /* errors that were looked at: of elements with sigma > 0, in all runs */
+    double undecided; /* share of elements that a comparison within 4 sigma may change */
+    double noise;     /* rms sigma divided by the rms of the output, the largest of all shapes */
+    uint64_t worst_elem;
+    const char *worst_at; /* the shape, in the report's arena */
+};
+
+struct tolerance_report {
+    struct arena arena;
+    size_t n;
+    struct tolerance_output outputs[TASK_MAX_TENSORS]; /* in the order of the task's outputs */
+};
+
+/* `mode` says which products are in TF32; its kind does not matter. The shapes are those of t,
+ * whose tensors are the graph's. The caller releases the report, also after an error. */
+int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
+                    const struct shape *shapes, size_t n, struct tolerance_report *out,
+                    struct err *err);
+void tolerance_report_release(struct tolerance_report *r);
+
+/* Whether the model holds: err says what is wrong with which output. */
+int tolerance_accept(const struct tolerance_report *r, struct err *err);
+/* The least that `worst` must be. It is lower than TOLERANCE_LEAST if there are few samples. */
+double tolerance_least(uint64_t samples);
+bool tolerance_is_ill(const struct tolerance_output *o);
+
+#endif
