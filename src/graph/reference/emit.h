@@ -76,6 +76,8 @@ struct term emit_with_error(struct emit *e, const struct value *v, const struct 
                             struct index i, unsigned depth);
 /* Rounds the result of an operation that is not elementwise to its narrow type. */
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
+/* Rounds v, which is written to an output of a narrower type. */
+struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
 /* The same as value_is_exact(), for a SIGMA or NOISY reference. */
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
 /* The variance of a rounding, divided by the value squared: of a partial sum, and of an operand of

@@ -408,6 +408,22 @@ struct term emit_rounded(struct emit *e, const struct value *v, struct term t, s
     return t;
 }
 
+struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t)
+{
+    bool narrower = dtype_is_float(to) && dtype_is_float(v->dtype) &&
+                    dtype_mantissa_bits(to) < dtype_mantissa_bits(v->dtype);
+    if (!narrower || e->mode.kind == REFERENCE_MAGNITUDE)
+        return t;
+    if (e->mode.kind == REFERENCE_NOISY) {
+        const char *key = arena_printf(e->u.arena, "hone_key(%u, ~(uint64_t)unit)", v->id);
+        t.v = unit_let(&e->u, "%s", noisy_text(e, t.v, "0", to, key));
+    } else {
+        t.m = unit_let(&e->u, "%s + hone_own(%.9g, %.9g, %s)", t.m, rounding_of(to),
+                       least_error(to), t.v);
+    }
+    return t;
+}
+
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store)
 {
     double least;

@@ -33,6 +33,7 @@ static void write_output(struct emit *e, const struct sink *s)
     struct term t = emit_value(e, s->v, &p);
     if (!s->output)
         BUG("a SINK_OUTPUT has no output");
+    t = emit_output(e, s->v, s->output->dtype, t);
     if (e->mode.kind == REFERENCE_SIGMA)
         unit_do(&e->u, "OUT_SIGMA(%s, unit, %s, hone_sigma(%s))", s->output->name, t.v, t.m);
     else if (e->mode.kind == REFERENCE_NOISY || term_is_exact(&t))
@@ -342,7 +343,8 @@ static void write_source(struct writer *w)
 
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err)
 {
-    return graph_write_reference_as(g, (struct reference_mode){.kind = REFERENCE_MAGNITUDE}, out, err);
+    return graph_write_reference_as(g, (struct reference_mode){.kind = REFERENCE_MAGNITUDE}, out,
+                                    err);
 }
 
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,

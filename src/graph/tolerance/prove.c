@@ -30,6 +30,7 @@ struct proof {
     bool has_branches;
     struct tolerance_report *r;
     double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS];
+    double value2[TASK_MAX_TENSORS], sigma2[TASK_MAX_TENSORS]; /* sums of squares */
 };
 
 /* ---- references ------------------------------------------------------------------------------ */
@@ -99,16 +100,13 @@ static void note_errors(struct proof *p, struct tolerance_output *o, size_t i,
     }
 }
 
-static void note_noise(struct tolerance_output *o, size_t i, const struct oracle_trial *x)
+static void note_noise(struct proof *p, size_t i, const struct oracle_trial *x)
 {
-    double value = 0, sigma = 0;
     for (uint64_t k = 0; k < x->shape->elems[i]; k++) {
         double v = x->value[i][k], s = x->mag[i][k];
-        value += isfinite(v) ? v * v : 0;
-        sigma += isfinite(v) ? s * s : 0;
+        p->value2[i] += isfinite(v) ? v * v : 0;
+        p->sigma2[i] += isfinite(v) ? s * s : 0;
     }
-    double noise = sigma > 0 ? sqrt(sigma / value) : 0;
-    o->noise = MAX(o->noise, noise);
 }
 
 static void note_undecided(struct proof *p, size_t i, const struct oracle_trial *x,
@@ -146,10 +144,10 @@ static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
     int rc = run(&x, &s, &p->sigma, err);
     if (rc == 0 && p->has_branches)
         rc = run(&plain, &s2, &p->plain, err);
-    for (size_t i = 0, n = 0; rc == 0 && i < p->t->tensors.n; i++) {
+    for (size_t i = 0; rc == 0 && i < p->t->tensors.n; i++) {
         if (!x.value[i])
             continue;
-        note_noise(&p->r->outputs[n++], i, &x);
+        note_noise(p, i, &x);
         p->elems[i] += (double)s.elems[i];
         if (p->has_branches)
             note_undecided(p, i, &x, &plain);
@@ -180,9 +178,14 @@ int tolerance_prove(const struct graph *g, struct reference_mode mode, const str
     rc = rc < 0 ? rc : build_all(p, g, mode, dir.path, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = prove_at(p, &shapes[i], err);
-    for (size_t i = 0, k = 0; i < t->tensors.n; i++)
-        if (t->tensors.items[i].is_output)
-            out->outputs[k++].undecided = p->elems[i] > 0 ? p->undecided[i] / p->elems[i] : 0;
+    for (size_t i = 0, k = 0; i < t->tensors.n; i++) {
+        struct tolerance_output *o = &out->outputs[k];
+        if (!t->tensors.items[i].is_output)
+            continue;
+        o->undecided = p->elems[i] > 0 ? p->undecided[i] / p->elems[i] : 0;
+        o->noise = p->sigma2[i] > 0 ? sqrt(p->sigma2[i] / p->value2[i]) : 0;
+        k++;
+    }
     release(&p->sigma);
     release(&p->plain);
     release(&p->noisy);

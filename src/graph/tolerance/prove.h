@@ -29,7 +29,7 @@ struct tolerance_output {
     double worst;     /* the largest error divided by the allowance; 0: nothing was rounded */
     uint64_t samples; /* errors that were looked at: of elements with sigma > 0, in all runs */
     double undecided; /* share of elements that a comparison within 4 sigma may change */
-    double noise;     /* rms sigma divided by the rms of the output, the largest of all shapes */
+    double noise;     /* rms sigma divided by the rms of the output, over all shapes */
     uint64_t worst_elem;
     const char *worst_at; /* the shape, in the report's arena */
 };
