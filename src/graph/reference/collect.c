@@ -33,6 +33,10 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
     const char **more[] = {&c.s, &c.squares, &c.q, &c.n, &c.rounding, &c.chains, &c.chain_squares};
     for (size_t k = 0; k < ARRAY_LEN(more); k++)
         *more[k] = unit_var(&e->u, "0");
+    for (uint32_t k = 0; e->shared && k < e->shared->n; k++) {
+        c.off[k] = unit_var(&e->u, "0");
+        c.at[k] = unit_var(&e->u, "-1");
+    }
     if (is_noisy(e))
         c.key = index_text(&e->u, scope_depth(e->u.at), "(int64_t)%s", noise_key(e, v, i)).text;
     return c;
@@ -144,7 +148,28 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
+/* Each element of the source has an error of its own: the next element begins a new sum. */
+void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
+                    struct term off)
+{
+    const char *at = e->shared->at[k].text;
+    struct scope *was = unit_if(&e->u, "%s != (double)(%s)", c->at[k], at);
+    unit_set(&e->u, c->m, "+= %s * %s / 16", c->off[k], c->off[k]);
+    unit_set(&e->u, c->off[k], "= 0");
+    unit_do(&e->u, "%s = (double)(%s)", c->at[k], at); /* only the next round reads it */
+    unit_close(&e->u, was);
+    unit_set(&e->u, c->off[k], "+= %s - %s", off.v, t.v);
+}
+
 /* ---- the result ------------------------------------------------------------------------------ */
+
+static const char *shared_sum(struct emit *e, const struct collector *c)
+{
+    const char *text = "";
+    for (uint32_t k = 0; k < EMIT_SOURCES && c->off[k]; k++)
+        text = arena_printf(e->u.arena, "%s + %s * %s / 16", text, c->off[k], c->off[k]);
+    return text;
+}
 
 struct term collect_now(struct emit *e, const struct collector *c)
 {
@@ -159,8 +184,8 @@ struct term collect_now(struct emit *e, const struct collector *c)
         t.v = unit_let(&e->u, "hone_noisy(%s, sqrt(%.9g * %s), 52, %s)", t.v, 3 * rounding, tree,
                        term_key(e, c));
     else
-        t.m = unit_let(&e->u, "%s + %.9g * (%s + hone_chain(%s, %s, %s, %s, %d) + %s)", c->m,
-                       rounding, c->rounding, c->squares, c->s, c->q, c->n,
+        t.m = unit_let(&e->u, "%s%s + %.9g * (%s + hone_chain(%s, %s, %s, %s, %d) + %s)", c->m,
+                       shared_sum(e, c), rounding, c->rounding, c->squares, c->s, c->q, c->n,
                        c->flags & COLLECT_PRODUCTS, tree);
     return t;
 }

@@ -43,12 +43,17 @@ struct collector {
     const char *rounding;    /* of the chains before, divided by the rounding of a number */
     const char *chains, *chain_squares; /* how many there were, and the squares of their sums */
     const char *key;                    /* NOISY */
+    /* of errors that terms share: their sum while the source's element is `at` */
+    const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
 };
 
 /* Collects element i of v. */
 struct collector collect_start(struct emit *e, const struct value *v, enum collect kind,
                                struct index i, unsigned flags);
 void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
+/* Notes that the term is `off` if shared error k is 4 sigma. */
+void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
+                    struct term off);
 /* What has been collected: as partial result, and as the element. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);

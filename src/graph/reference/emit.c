@@ -275,8 +275,48 @@ struct term emit_computed(struct emit *e, const struct value *v, struct place *p
     return t;
 }
 
+static int source_number(const struct shared_error *s, const struct value *v)
+{
+    for (uint32_t k = 0; k < s->n; k++)
+        if (s->source[k] == v)
+            return (int)k;
+    return -1;
+}
+
+/* The value of a source, without its error. */
+static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
+{
+    struct shared_error *s = e->shared;
+    s->at[k] = place_number(&e->u, p);
+    e->shared = NULL;
+    struct term t = emit_value(e, v, p);
+    e->shared = s;
+    if (s->off == k)
+        t.v = unit_let(&e->u, "%s + 4 * sqrt(%s)", t.v, t.m);
+    t.m = TERM_NO_ERROR;
+    return t;
+}
+
+/* A value on the path of the shared errors. It is computed again, even if it is stored. */
+static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
+{
+    struct index i = place_number(&e->u, p);
+    int k = source_number(e->shared, v);
+    struct term t;
+    const char *key = arena_printf(e->u.arena, "%u@%s#%d", v->id, i.text, e->shared->off);
+    if (unit_recall(&e->u, key, &t))
+        return t;
+    struct scope *was = unit_enter(&e->u, i.depth);
+    t = k >= 0 ? emit_source(e, v, k, p) : emit_op(e, v, p);
+    unit_remember(&e->u, e->u.at, key, t);
+    e->u.at = was;
+    return t;
+}
+
 struct term emit_value(struct emit *e, const struct value *v, struct place *p)
 {
+    if (e->shared && e->shared->path[v->id])
+        return emit_on_path(e, v, p);
     struct index i = place_number(&e->u, p);
     struct term t;
     const char *key = arena_printf(e->u.arena, "%u@%s", v->id, i.text);

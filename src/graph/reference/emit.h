@@ -41,17 +41,34 @@ struct store {
     bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
 };
 
+/* Values whose error is shared by many terms of a sum: an operand that is broadcast, such as the
+ * mean of a row. Such errors add up, where the terms' own errors cancel in part. While `shared` of
+ * struct emit is set, emit_value() gives the values on `path` without the sources' errors, or with
+ * one source off by 4 sigma (shared_error.c). */
+#define EMIT_SOURCES 4
+struct shared_error {
+    const struct value *source[EMIT_SOURCES];
+    struct index at[EMIT_SOURCES]; /* where the last term read the source */
+    uint32_t n;
+    int off;             /* the source that is off by 4 sigma; -1 = none */
+    const uint8_t *path; /* one per value: is it between the sum and a source? */
+};
+
 struct emit {
     struct unit_text u;
     struct graph *g;
     struct reference_mode mode;
     const struct store *store; /* one per value */
     const uint8_t *notes;      /* one per value: enum lowered_note */
+    struct shared_error *shared;
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
-/* The same, but v itself is computed even if it is stored. */
+/* Makes `s` the shared errors in the terms of a sum over v's first two operands. The caller
+ * restores e->shared to the result afterwards. */
+struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
+/* As emit_value(), but v itself is computed even if it is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */

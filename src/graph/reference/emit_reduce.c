@@ -129,6 +129,20 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
+/* Adds the term at this place, and how it changes with each error that the terms share. */
+static void add_item(struct emit *e, const struct value *v, const struct collector *c,
+                     struct place *kept, struct place *gone)
+{
+    struct term t = item(e, v, kept, gone);
+    for (int k = 0; e->shared && k < (int)e->shared->n; k++) {
+        e->shared->off = k;
+        struct term off = item(e, v, kept, gone);
+        e->shared->off = -1;
+        collect_shared(e, c, (uint32_t)k, t, off);
+    }
+    collect_add(e, c, t, position(e, v, gone));
+}
+
 static unsigned flags_of(const struct value *v)
 {
     return v->op == OP_MATMUL ? COLLECT_PRODUCTS : 0;
@@ -140,6 +154,7 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     struct scope *opened[GRAPH_MAX_RANK];
     uint32_t n = reduced_axes(v, axes), loops = 0;
     struct place gone = place_empty(n, axes);
+    struct shared_error errors, *was = shared_begin(e, v, &errors);
     struct collector c =
         collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v));
     for (uint32_t i = 0; i < n; i++) {
@@ -148,10 +163,10 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
             opened[loops++] = unit_loop(&e->u, at, index_dim(&e->u, axes[i]), &at);
         place_set(&gone, i, at);
     }
-    struct term t = item(e, v, kept, &gone);
-    collect_add(e, &c, t, position(e, v, &gone));
+    add_item(e, v, &c, kept, &gone);
     while (loops > 0)
         unit_close(&e->u, opened[--loops]);
+    e->shared = was;
     return collect_end(e, &c);
 }
 
@@ -182,13 +197,14 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag)
     struct index end = index_text(&e->u, 0, "hone_size_min(%s + %s, %s)", first.text, chunk.text,
                                   dim_in_c(&e->u, emit_reduced(e, v)));
     struct place kept = place_linear(v->rank, v->shape, row);
+    struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct collector c = collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v));
     struct scope *was = unit_loop(&e->u, first, end, &r);
     struct place gone = place_linear(n, axes, r);
-    struct term t = item(e, v, &kept, &gone);
-    collect_add(e, &c, t, position(e, v, &gone));
+    add_item(e, v, &c, &kept, &gone);
     unit_close(&e->u, was);
-    t = collect_now(e, &c);
+    e->shared = outer;
+    struct term t = collect_now(e, &c);
     unit_do(&e->u, "PART%u(unit) = %s", v->id, t.v);
     if (with_mag)
         unit_do(&e->u, "PMAG%u(unit) = %s", v->id, t.m);
@@ -276,6 +292,23 @@ static struct index above_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
+/* Adds the product of image and filter at these places, as add_item() does. */
+static void add_product(struct emit *e, const struct value *v, const struct collector *c,
+                        struct place *q, struct place *window)
+{
+    const struct value *x = v->args[0], *w = v->args[1];
+    struct term a = emit_value(e, x, q), b = emit_value(e, w, window);
+    struct term t = product_of(e, v, a, q, b, window);
+    for (int k = 0; e->shared && k < (int)e->shared->n; k++) {
+        e->shared->off = k;
+        a = emit_value(e, x, q), b = emit_value(e, w, window);
+        struct term off = product_of(e, v, a, q, b, window);
+        e->shared->off = -1;
+        collect_shared(e, c, (uint32_t)k, t, off);
+    }
+    collect_add(e, c, t, "");
+}
+
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *x = v->args[0], *w = v->args[1];
@@ -285,6 +318,7 @@ struct term emit_conv_transpose(struct emit *e, const struct value *v, struct pl
     uint32_t loops = 0;
     struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
     struct index out = place_at(&e->u, p, 1), each = index_dim(&e->u, w->shape[1]);
+    struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct collector sum = start_with_bias(e, v, p);
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 1, dim_is(groups, 1) ? out : index_mod(&e->u, out, each));
@@ -301,10 +335,10 @@ struct term emit_conv_transpose(struct emit *e, const struct value *v, struct pl
         place_set(&q, 2 + i, above_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
     }
     opened[loops++] = unit_if(&e->u, "%s", inside.buf);
-    struct term a = emit_value(e, x, &q), b = emit_value(e, w, &window);
-    collect_add(e, &sum, product_of(e, v, a, &q, b, &window), "");
+    add_product(e, v, &sum, &q, &window);
     while (loops > 0)
         unit_close(&e->u, opened[--loops]);
+    e->shared = outer;
     strbuf_release(&inside);
     return collect_end(e, &sum);
 }
@@ -318,6 +352,7 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
     uint32_t loops = 0;
     struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
     struct index out = place_at(&e->u, p, 1), c;
+    struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct collector sum = start_with_bias(e, v, p);
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 0, out);
@@ -337,10 +372,10 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
     }
     if (inside.len)
         opened[loops++] = unit_if(&e->u, "%s", inside.buf);
-    struct term a = emit_value(e, x, &q), b = emit_value(e, w, &window);
-    collect_add(e, &sum, product_of(e, v, a, &q, b, &window), "");
+    add_product(e, v, &sum, &q, &window);
     while (loops > 0)
         unit_close(&e->u, opened[--loops]);
+    e->shared = outer;
     strbuf_release(&inside);
     return collect_end(e, &sum);
 }

@@ -5,8 +5,8 @@
  *     if (tolerance_prove(&g, mode, task, shapes, nshapes, &r, err) < 0 ||
  *         tolerance_accept(&r, err) < 0) ...
  *
- * tolerance_prove() runs the SIGMA reference of the graph at each shape, and eight times a NOISY
- * reference, which rounds at random. It needs a C compiler and no GPU.
+ * tolerance_prove() runs the SIGMA reference of the graph at each shape, and eight times or more a
+ * NOISY reference, which rounds at random. It needs a C compiler and no GPU.
  */
 #ifndef GRAPH_TOLERANCE_PROVE_H
 #define GRAPH_TOLERANCE_PROVE_H
@@ -16,8 +16,10 @@
 #include "task/task.h"
 
 #define TOLERANCE_RUNS 8
-/* Over many samples the largest error is at least this, divided by the allowance. */
+/* The largest error, divided by the allowance, is at least this. If eight runs do not reach it,
+ * there are up to TOLERANCE_MORE_RUNS at each shape. */
 #define TOLERANCE_LEAST 0.25
+#define TOLERANCE_MORE_RUNS 64
 /* Shares of undecided elements: more are worth a word, more refuse the task. */
 #define TOLERANCE_UNDECIDED_SAY 0.001
 #define TOLERANCE_UNDECIDED_MOST 0.01
@@ -36,6 +38,7 @@ struct tolerance_output {
 
 struct tolerance_report {
     struct arena arena;
+    uint64_t runs; /* with random rounding, at all shapes together */
     size_t n;
     struct tolerance_output outputs[TASK_MAX_TENSORS]; /* in the order of the task's outputs */
 };
@@ -49,7 +52,7 @@ void tolerance_report_release(struct tolerance_report *r);
 
 /* Whether the model holds: err says what is wrong with which output. */
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
-/* The least that `worst` must be. It is lower than TOLERANCE_LEAST if there are few samples. */
+/* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);
 bool tolerance_is_ill(const struct tolerance_output *o);
 

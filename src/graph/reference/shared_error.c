@@ -1,0 +1,64 @@
+/*
+ * shared_error.c - which errors many terms of a sum share (struct shared_error in emit.h).
+ *
+ * The search goes from an operand of the sum through elementwise operations and views. It ends at
+ * operands that are broadcast there: each of their elements is in many terms.
+ */
+#include "base/util.h"
+#include "graph/reference/emit.h"
+#include "graph/reference/lower.h"
+
+enum { SEEN = 2, ON_PATH = 1 };
+
+static bool add_source(struct shared_error *s, const struct value *v)
+{
+    for (uint32_t k = 0; k < s->n; k++)
+        if (s->source[k] == v)
+            return true;
+    if (s->n == EMIT_SOURCES)
+        return false; /* its errors count as independent */
+    s->source[s->n++] = v;
+    return true;
+}
+
+static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
+                         const struct value *v, bool repeated)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    if (e->store[v->id].is_exact)
+        return false;
+    if (path[v->id])
+        return path[v->id] & ON_PATH;
+    bool found = false;
+    if (repeated)
+        found = add_source(s, v);
+    else if (kind == OPK_ELEMENTWISE || kind == OPK_VIEW)
+        for (uint32_t k = 0; k < v->nargs; k++) {
+            bool spreads = kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
+            if (k == 1 && (e->notes[v->id] & LOWERED_SHIFT))
+                continue; /* its error does not matter */
+            found |= v->args[k] &&
+                     find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v));
+        }
+    path[v->id] = SEEN | (found ? ON_PATH : 0);
+    return found;
+}
+
+struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s)
+{
+    struct shared_error *was = e->shared;
+    uint8_t *path = arena_alloc(e->u.arena, e->g->values.n + 1);
+    *s = (struct shared_error){.off = -1, .path = path};
+    e->shared = NULL;
+    bool adds =
+        v->op == OP_SUM || op_row(v->op)->kind == OPK_PRODUCT || op_row(v->op)->kind == OPK_CONV;
+    if (e->mode.kind != REFERENCE_SIGMA || !adds || !dtype_is_float(v->dtype))
+        return was;
+    for (uint32_t k = 0; k < MIN(v->nargs, 2u); k++)
+        find_sources(e, s, path, v->args[k], false);
+    for (size_t i = 0; i < e->g->values.n; i++)
+        path[i] &= ON_PATH;
+    if (s->n)
+        e->shared = s;
+    return was;
+}
