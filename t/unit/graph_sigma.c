@@ -85,8 +85,8 @@ static void compare(const struct run *truth, const struct run *noisy, size_t i, 
             continue;
         if (!isfinite(sigma) || sigma < 0)
             fail_msg("sigma %g", sigma);
-        double ratio = fabs(got - want) / (dtype_is_float(t) ? allowance(t, want, sigma)
-                                                             : SIGMAS * sigma + 0.5);
+        double ratio = fabs(got - want) /
+                       (dtype_is_float(t) ? allowance(t, want, sigma) : SIGMAS * sigma + 0.5);
         if (ratio > x->worst) {
             x->worst = ratio;
             x->at = k;
@@ -98,8 +98,39 @@ static void compare(const struct run *truth, const struct run *noisy, size_t i, 
     }
 }
 
+/* Another index may be right where values are nearly equal. */
+static bool is_index(const struct value *v)
+{
+    return v->op == OP_ARGMAX || v->op == OP_ARGMIN;
+}
+
+/* The limits of docs/tolerance.md. An output without rounding has the error 0. */
+static void judge(const struct result *x, const struct value *v, uint64_t n)
+{
+    bool many = n >= 99;
+    if (x->worst > 1 || (many && x->worst > 0 && x->worst < 0.25))
+        fail_msg(
+            "%s %s, %llu elements: the largest error is %.3f times the allowance, at %llu; rms "
+            "error / sigma is %.3f",
+            op_row(v->op)->name, dtype_name(v->dtype), (unsigned long long)n, x->worst,
+            (unsigned long long)x->at, x->n > 0 ? sqrt(x->sum / x->n) : 0);
+}
+
+/* TIER=quick runs one graph in QUICK_STEP: each takes the compiler a while. */
+static bool is_skipped(void)
+{
+    enum { QUICK_STEP = 8 };
+    static unsigned number;
+    const char *tier = getenv("TIER");
+    return tier && str_eq(tier, "quick") && number++ % QUICK_STEP;
+}
+
 static void check(struct maker *m)
 {
+    if (is_skipped()) {
+        graph_release(&m->g);
+        return;
+    }
     struct built sigma, noisy;
     struct task empty;
     struct temp_dir dir = TEMP_DIR_INIT;
@@ -128,18 +159,11 @@ static void check(struct maker *m)
             *seed = k * 1000003;
         must(oracle_run(noisy.so, &r.shape, r.in, r.value, r.mag, 1, &err), &err);
         for (size_t i = 0; i < g->outputs.n; i++)
-            compare(&truth, &r, g->inputs.n + i, g->outputs.items[i].dtype, &x[i]);
+            if (!is_index(g->outputs.items[i].value))
+                compare(&truth, &r, g->inputs.n + i, g->outputs.items[i].dtype, &x[i]);
     }
-    for (size_t i = 0; i < g->outputs.n; i++) {
-        const struct value *v = g->outputs.items[i].value;
-        uint64_t n = elems[g->inputs.n + i];
-        if (v->op == OP_ARGMAX || v->op == OP_ARGMIN)
-            continue;
-        bool fail = x[i].worst > 1 || (n >= 99 && x[i].n > 0 && x[i].worst < 0.25);
-        print_message("%s %-16s %-8s %6llu: worst %.3f at %llu, rms %.3f\n", fail ? "FAIL" : "    ",
-                      op_row(v->op)->name, dtype_name(v->dtype), (unsigned long long)n, x[i].worst,
-                      (unsigned long long)x[i].at, x[i].n > 0 ? sqrt(x[i].sum / x[i].n) : 0);
-    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        judge(&x[i], g->outputs.items[i].value, elems[g->inputs.n + i]);
     dlclose(lib);
     run_free_tensors(&truth);
     run_free_tensors(&r);
