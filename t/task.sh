@@ -36,6 +36,19 @@ open(sys.argv[3] + "/reference.c", "w").write(made["source"])
 PY
 ok "which is the same text" cmp written.c written/reference.c
 runs 0 "and makes a good task" "$HONE" task check ./written
+runs 0 "show --reference --sigma" "$HONE" task show --reference --sigma --json softmax
+mkdir sigmas && python3 - "$ROOT/tasks/softmax/task.json" "$T/out" sigmas <<'PY'
+import json, sys
+task, made = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+task["oracle"] = made["oracle"]
+task["tolerance"] = {"y": {"sigmas": 8, "why": "derived from the graph"}}
+json.dump(task, open(sys.argv[3] + "/task.json", "w"))
+open(sys.argv[3] + "/reference.c", "w").write(made["source"])
+PY
+in_tier rest && runs 0 "makes a good task with a tolerance in sigmas" "$HONE" task check ./sigmas
+runs 0 "which task show can tell" "$HONE" task show ./sigmas
+out_has "by its tolerance" "y may be off by 8 sigma + half an ulp"
+runs 2 "--sigma without --reference" "$HONE" task show --sigma softmax
 runs 2 "one of --graph and --reference" "$HONE" task show --graph --reference softmax
 runs 1 "show --graph of a task without an expression" \
     "$HONE" task show --graph "$ROOT/t/cases/flashinfer/rmsnorm_h2048.json"

@@ -163,7 +163,7 @@ int cuda_prepare_timing(struct device *dev, double *empty_launch_ns, struct err 
 /* cuda_truth.c */
 int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, struct err *err);
 int cuda_truth_compute(struct device *dev, const struct job_case *c, const struct job_call *call,
-                       uint64_t sample_seed, struct err *err);
+                       void *const *got, uint64_t sample_seed, struct err *err);
 int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uint64_t poison,
                        struct compare_sum *out, struct err *err);
 int cuda_truth_fetch(struct device *dev, uint32_t buffer, double *want, double *mag,

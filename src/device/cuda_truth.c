@@ -18,6 +18,7 @@ struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case these buffers are for; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
+    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, for job_has_choice() */
     cu_ptr scratch, axes, scalars, partial, starts, fault;
     uint64_t got_bytes;
 };
@@ -51,6 +52,7 @@ static void drop_case(struct cuda *d)
         free_on_device(d, &t->in[i]);
         free_on_device(d, &t->want[i]);
         free_on_device(d, &t->mag[i]);
+        free_on_device(d, &t->chosen[i]);
     }
     free_on_device(d, &t->got);
     free_on_device(d, &t->scratch);
@@ -94,7 +96,8 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
         bool out = b->role == JOB_OUTPUT || b->role == JOB_INOUT;
         if ((in && alloc_on_device(d, &t->in[i], b->bytes, err) < 0) ||
             (out && (alloc_on_device(d, &t->want[i], b->elems * 8, err) < 0 ||
-                     alloc_on_device(d, &t->mag[i], b->elems * 8, err) < 0)))
+                     alloc_on_device(d, &t->mag[i], b->elems * 8, err) < 0)) ||
+            (job_has_choice(b) && alloc_on_device(d, &t->chosen[i], b->bytes, err) < 0))
             return -1;
         t->got_bytes = out ? MAX(t->got_bytes, b->bytes) : t->got_bytes;
     }
@@ -174,7 +177,7 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
 }
 
 int cuda_truth_compute(struct device *dev, const struct job_case *c, const struct job_call *call,
-                       uint64_t sample_seed, struct err *err)
+                       void *const *got, uint64_t sample_seed, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
     struct cuda_truth *t = d->truth;
@@ -187,6 +190,11 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
         ctx.in[i] = (const void *)(uintptr_t)t->in[i];
         ctx.out_value[i] = (double *)(uintptr_t)t->want[i];
         ctx.out_mag[i] = (double *)(uintptr_t)t->mag[i];
+        if (t->chosen[i] && got && got[i] && c->buffers[i].bytes) {
+            if (cuda_write(dev, t->chosen[i], got[i], c->buffers[i].bytes, err) < 0)
+                return -1;
+            ctx.got[i] = (const void *)(uintptr_t)t->chosen[i];
+        }
         ctx.in_elems[i] = t->in[i] ? (int64_t)c->buffers[i].elems : 0;
         ctx.out_elems[i] = t->want[i] ? (int64_t)c->buffers[i].elems : 0;
         names[i] = c->buffers[i].name;

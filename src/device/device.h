@@ -173,13 +173,13 @@ struct device_ops {
 
     /* The truth on the device. truth_open loads the oracle, after every candidate module is
      * unloaded. truth_compute regenerates a call's inputs and runs the phases, on a sample of units
-     * if the case asks for one. truth_compare compares the bytes of a kept output. truth_fetch
-     * copies the truth to the host. Without these functions the worker runs the oracle's shared
-     * object on the CPU. */
+     * if the case asks for one; `got` has the outputs of the call. truth_compare compares the bytes
+     * of a kept output. truth_fetch copies the truth to the host. Without these functions the
+     * worker runs the oracle's shared object on the CPU. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
-                         uint64_t sample_seed, struct err *err);
+                         void *const *got, uint64_t sample_seed, struct err *err);
     int (*truth_compare)(struct device *d, uint32_t buffer, const void *got, uint64_t poison,
                          struct compare_sum *out, struct err *err);
     int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,

@@ -515,3 +515,8 @@ uint64_t job_hash(const void *data, size_t len)
     h ^= h >> 32;
     return h ? h : 1;
 }
+
+bool job_has_choice(const struct job_buffer *b)
+{
+    return b->role == JOB_OUTPUT && !dtype_is_float(b->dtype) && b->acc_eps >= 1;
+}

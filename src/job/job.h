@@ -82,6 +82,10 @@ struct job_buffer {
                           the oracle gives sigma in place of the magnitude */
 };
 
+/* Whether an output may have several right answers, of which the oracle takes the candidate's (GOT
+ * in hone_ref.h): integers with a tolerance in sigmas. */
+bool job_has_choice(const struct job_buffer *b);
+
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
 
 struct job_arg {

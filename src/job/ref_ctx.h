@@ -17,6 +17,7 @@ struct ref_ctx {
     const void *in[REF_MAX_TENSORS];
     double *out_value[REF_MAX_TENSORS];
     double *out_mag[REF_MAX_TENSORS];
+    const void *got[REF_MAX_TENSORS];
     int64_t in_elems[REF_MAX_TENSORS], out_elems[REF_MAX_TENSORS];
     const int64_t *axis;
     const double *scalar;

@@ -29,6 +29,10 @@
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
+ *
+ * GOT(y, i, otherwise) reads the candidate's element of an integer output with "sigmas". It is for
+ * outputs that have several right answers: an argmax may name any of the largest elements. Where
+ * the candidate's answer is not known, it is `otherwise`.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -60,6 +64,7 @@ struct hone_ref_ctx {
     const void *in[64];    /* one per tensor, NULL for pure outputs */
     double *out_value[64]; /* NULL for pure inputs */
     double *out_mag[64];
+    const void *got[64]; /* the candidate's outputs, for GOT; NULL = none to look at */
     int64_t in_elems[64], out_elems[64]; /* elements that IN may read and that OUT may write */
     const int64_t *axis;
     const double *scalar;
@@ -183,6 +188,15 @@ HONE_FN void hone_ref_out_add(const struct hone_ref_ctx *hone, int tensor, int64
     hone->out_mag[tensor][i] += dm;
 }
 
+/* Element i of the candidate's output, or `otherwise` if there is no candidate. */
+HONE_FN double hone_ref_got(const struct hone_ref_ctx *hone, int dtype, int tensor, int64_t i,
+                            double otherwise, int line)
+{
+    if (!hone_ref_inside(hone, tensor, i, hone->out_elems[tensor], line) || !hone->got[tensor])
+        return otherwise;
+    return hone_ref_load(dtype, hone->got[tensor], i);
+}
+
 /* Returns the place of a result that this unit has stored. */
 HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const double *results,
                                        int tensor, int64_t i, int line)
@@ -198,6 +212,7 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
 #define SC(s) (hone->scalar[HS_##s])
 #define OUT_MAG(t, i, v, m) hone_ref_out(hone, HT_##t, (i), (v), (m), __LINE__)
 #define OUT_SIGMA(t, i, v, s) hone_ref_out(hone, HT_##t, (i), (v), (s), __LINE__)
+#define GOT(t, i, otherwise) hone_ref_got(hone, HD_##t, HT_##t, (i), (otherwise), __LINE__)
 #define OUT_ADD(t, i, dv, dm) hone_ref_out_add(hone, HT_##t, (i), (dv), (dm), __LINE__)
 #define OUT(t, i, v)                           \
     do {                                       \

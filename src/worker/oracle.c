@@ -180,7 +180,8 @@ static int check_written(const struct job_buffer *b, const double *mag, struct e
 }
 
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
-                   uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err)
+                   void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
+                   struct err *err)
 {
     uint64_t fault = REF_NO_FAULT;
     struct ref_ctx ctx = {.axis = c->axes,
@@ -199,6 +200,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
         }
         if (b->role == JOB_OUTPUT || b->role == JOB_INOUT) {
             ctx.out_elems[i] = (int64_t)b->elems;
+            ctx.got[i] = got && job_has_choice(b) ? got[i] : NULL;
             out->want[i] = ctx.out_value[i] = xcalloc(b->elems, sizeof(double));
             out->mag[i] = ctx.out_mag[i] = xmalloc(b->elems * sizeof(double));
             for (uint64_t k = 0; k < b->elems; k++)

@@ -4,7 +4,7 @@
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle/oracle.so", err);
- *     oracle_compute(o, jcase, call, sample_seed, nthreads, &truth, err);
+ *     oracle_compute(o, jcase, call, outputs, sample_seed, nthreads, &truth, err);
  *     truth.want[buffer], truth.mag[buffer]
  *     truth_release(&truth);
  *     oracle_close(o);
@@ -27,9 +27,12 @@ struct truth {
 int oracle_open(struct oracle **out, const char *path, struct err *err);
 void oracle_close(struct oracle *o);
 /* An access out of bounds is an error. So is an element that no unit writes, if all units ran. If
- * only a sample of the units ran, the elements of the others have mag COMPARE_UNSEEN. */
+ * only a sample of the units ran, the elements of the others have mag COMPARE_UNSEEN. `got` has the
+ * outputs of the call, one per buffer; the oracle sees those with several right answers
+ * (job_has_choice()). NULL = none. */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
-                   uint64_t sample_seed, unsigned nthreads, struct truth *out, struct err *err);
+                   void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
+                   struct err *err);
 void truth_release(struct truth *t);
 
 /* Runs one phase on a list of units, in any order. For verify_elements.c. */

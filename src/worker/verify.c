@@ -49,7 +49,10 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     uint64_t seed = r->job->seed ^ k->call.seed;
-    if (same_data(v->at, k))
+    bool chooses = false; /* the truth depends on the call's outputs */
+    for (uint32_t i = 0; i < c->nbuffers; i++)
+        chooses |= job_has_choice(&c->buffers[i]);
+    if (same_data(v->at, k) && !chooses)
         return 0;
     for (uint32_t i = 0; i < c->nbuffers; i++)
         if (c->buffers[i].file && *c->buffers[i].file)
@@ -58,8 +61,8 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
     truth_release(&v->truth);
     v->at = k;
     if (!v->oracle)
-        return r->dev->ops->truth_compute(r->dev, c, &k->call, seed, err);
-    return oracle_compute(v->oracle, c, &k->call, seed, job_run_threads(r), &v->truth, err);
+        return r->dev->ops->truth_compute(r->dev, c, &k->call, k->out, seed, err);
+    return oracle_compute(v->oracle, c, &k->call, k->out, seed, job_run_threads(r), &v->truth, err);
 }
 
 /* The device only counts wrong elements. If there are any, the host looks at every element. */

@@ -71,6 +71,7 @@ static void oracle_context_is_the_same_struct(void **state)
     assert_int_equal(sizeof(struct ref_ctx), sizeof(struct hone_ref_ctx));
     assert_int_equal(offsetof(struct ref_ctx, out_value), offsetof(struct hone_ref_ctx, out_value));
     assert_int_equal(offsetof(struct ref_ctx, out_mag), offsetof(struct hone_ref_ctx, out_mag));
+    assert_int_equal(offsetof(struct ref_ctx, got), offsetof(struct hone_ref_ctx, got));
     assert_int_equal(offsetof(struct ref_ctx, in_elems), offsetof(struct hone_ref_ctx, in_elems));
     assert_int_equal(offsetof(struct ref_ctx, out_elems), offsetof(struct hone_ref_ctx, out_elems));
     assert_int_equal(offsetof(struct ref_ctx, axis), offsetof(struct hone_ref_ctx, axis));

@@ -251,7 +251,7 @@ static int f_truth_open(struct device *d, const char *dir, const char *o, struct
     return 0;
 }
 static int f_truth_compute(struct device *d, const struct job_case *c, const struct job_call *call,
-                           uint64_t seed, struct err *e)
+                           void *const *got, uint64_t seed, struct err *e)
 {
     truth_case = c;
     truth_call = *call;

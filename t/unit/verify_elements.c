@@ -114,7 +114,7 @@ static void honest_pieces(struct rig *g)
 {
     struct err err = ERR_INIT;
     struct truth all;
-    if (oracle_compute(g->oracle, &g->c, &g->call, 1, 2, &all, &err) < 0)
+    if (oracle_compute(g->oracle, &g->c, &g->call, NULL, 1, 2, &all, &err) < 0)
         fail_msg("%s", err.msg);
     for (int b = Y; b <= S; b++)
         for (uint64_t first = 0; first < g->buffers[b].elems; first += DEVICE_PIECE / 4) {

@@ -110,6 +110,9 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i);
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
+/* The index that argmax or argmin v gives for the unit's element of output `name`, in a SIGMA
+ * reference: the candidate's, if the element there is the largest one within the allowance. */
+const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* The body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag);
 /* How many elements a reduction combines into one, and (emit_parts) in how many parts. */

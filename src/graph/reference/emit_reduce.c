@@ -230,6 +230,27 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
     return e->store[v->id].in_parts ? in_two_steps(e, v, p) : in_one_step(e, v, p);
 }
 
+/* ---- indices --------------------------------------------------------------------------------- */
+
+const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name)
+{
+    const struct dim *axes[GRAPH_MAX_RANK];
+    uint32_t n = reduced_axes(v, axes);
+    struct place kept = place_linear(v->rank, v->shape, unit_index()), at = kept;
+    struct term best = emit_value(e, v, &at), t[2];
+    const char *got = unit_let(&e->u, "GOT(%s, unit, %s)", name, best.v);
+    struct index index[2] = {index_text(&e->u, 0, "(int64_t)%s", best.v),
+                             index_text(&e->u, 0, "hone_index(%s, %s, %s)", got, best.v,
+                                        dim_in_c(&e->u, emit_reduced(e, v)))};
+    for (int k = 0; k < 2; k++) {
+        struct place gone = place_linear(n, axes, index[k]);
+        at = kept;
+        t[k] = reduced_item(e, v, &at, &gone);
+    }
+    return unit_let(&e->u, "hone_tie(%s, %s, %s + %s) ? (double)%s : %s", t[0].v, t[1].v, t[0].m,
+                    t[1].m, index[1].text, best.v);
+}
+
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
 /* The index in the image that lies under tap `tap` of the window. Adds the condition that this

@@ -27,8 +27,23 @@ struct writer {
 
 /* ---- one sink -------------------------------------------------------------------------------- */
 
+/* The argmax or argmin that an output of integers holds; NULL = it holds something else. */
+static const struct value *index_of(const struct sink *s)
+{
+    const struct value *v = s->v;
+    while (v->op == OP_RESHAPE || (v->op == OP_CAST && !dtype_is_float(v->dtype)))
+        v = v->args[0];
+    bool is_index = v->op == OP_ARGMAX || v->op == OP_ARGMIN;
+    return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
+}
+
 static void write_output(struct emit *e, const struct sink *s)
 {
+    if (e->mode.kind == REFERENCE_SIGMA && s->output && index_of(s)) {
+        const char *i = emit_chosen_index(e, index_of(s), s->output->name);
+        unit_do(&e->u, "OUT_SIGMA(%s, unit, %s, 0)", s->output->name, i);
+        return;
+    }
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     struct term t = emit_value(e, s->v, &p);
     if (!s->output)
@@ -255,6 +270,13 @@ static const struct {
     {"hone_sigma(", "HONE_FN double hone_sigma(double variance)\n"
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},
+    {"hone_index(", "/* An index below n, or `otherwise`. */\n"
+                    "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
+                    "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},
+    {"hone_tie(", "/* Are a and b the same within 8 sigma, or both NaN? */\n"
+                  "HONE_FN int hone_tie(double a, double b, double variance)\n"
+                  "{\n    return a == b || (a != a && b != b) ||\n"
+                  "           (a - b) * (a - b) <= 64 * variance;\n}\n"},
     {"hone_key(", "/* Random bits for step i of something. */\n"
                   "HONE_REF_EXPORT uint64_t hone_noise_seed;\nuint64_t hone_noise_seed = 1;\n"
                   "HONE_FN uint64_t hone_key(uint64_t of, uint64_t i)\n"

@@ -28,6 +28,7 @@ struct proof {
     struct arena arena;
     struct built sigma, plain, noisy; /* plain: without branches */
     bool has_branches;
+    bool is_index[TASK_MAX_TENSORS]; /* argmax: where elements are nearly equal, others are right */
     struct tolerance_report *r;
     double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS];
     double value2[TASK_MAX_TENSORS], sigma2[TASK_MAX_TENSORS]; /* sums of squares */
@@ -45,6 +46,18 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
     if (generated_task_init(&b->task, p->t, &b->ref, &p->arena, err) < 0)
         return -1;
     return oracle_build(&b->task, b->so, err);
+}
+
+static void find_indices(struct proof *p, const struct graph *g)
+{
+    vec_each (const struct graph_output, o, &g->outputs) {
+        const struct value *v = o->value;
+        while (v->op == OP_RESHAPE || v->op == OP_CAST)
+            v = v->args[0];
+        int i = task_tensor_index(p->t, o->name);
+        if (i >= 0)
+            p->is_index[i] = v->op == OP_ARGMAX || v->op == OP_ARGMIN;
+    }
 }
 
 static int build_all(struct proof *p, const struct graph *g, struct reference_mode mode,
@@ -89,6 +102,8 @@ static void note_errors(struct proof *p, struct tolerance_output *o, size_t i,
                         const struct oracle_trial *x, const struct oracle_trial *y)
 {
     enum dtype t = p->t->tensors.items[i].dtype;
+    if (p->is_index[i])
+        return;
     for (uint64_t k = 0; k < x->shape->elems[i]; k++) {
         double ratio = ratio_of(t, y->value[i][k], x->value[i][k], x->mag[i][k]);
         o->samples += x->mag[i][k] > 0;
@@ -184,6 +199,7 @@ int tolerance_prove(const struct graph *g, struct reference_mode mode, const str
     vec_each (const struct task_tensor, x, &t->tensors)
         if (x->is_output)
             out->outputs[out->n++].name = x->name;
+    find_indices(p, g);
     int rc = temp_dir_make(&dir, err);
     rc = rc < 0 ? rc : build_all(p, g, mode, dir.path, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
