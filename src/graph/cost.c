@@ -107,7 +107,7 @@ static const struct dim *pairs(struct graph *g, const struct value *v)
     return dim_product(&g->dims, w->shape + 1, w->rank - 1);
 }
 
-static const struct dim *flops_of(struct graph *g, const struct value *v)
+const struct dim *value_flops(struct graph *g, const struct value *v)
 {
     struct dim_pool *p = &g->dims;
     unsigned each = op_row(v->op)->flops;
@@ -139,7 +139,7 @@ const struct dim *graph_flops(struct graph *g)
     for (size_t i = 0; i < g->values.n; i++) {
         const struct value *v = g->values.items[i];
         if (uses[i] && v->nargs && op_row(v->op)->flops)
-            all = dim_add(&g->dims, all, flops_of(g, v));
+            all = dim_add(&g->dims, all, value_flops(g, v));
     }
     arena_release(&a);
     return all;

@@ -19,6 +19,8 @@
 enum task_class graph_class(const struct graph *g);
 /* The results are sizes in g's pool. */
 const struct dim *graph_flops(struct graph *g);
+/* The flops of one value that has operands. */
+const struct dim *value_flops(struct graph *g, const struct value *v);
 const struct dim *graph_bytes(struct graph *g);
 
 #endif

@@ -161,6 +161,40 @@ class Source:
 
         return {n: v for n, v in self.constants().items() if likely(n, v)}
 
+    def baseline(self, values: dict[str, str]) -> str:
+        """The file with each size replaced by the Python expression that `values` has for it."""
+        lines = self.text.splitlines(keepends=True)
+        starts = [0]
+        for text in lines:
+            starts.append(starts[-1] + len(text.encode()))
+        edits: list[tuple[int, int, str]] = []
+
+        def replace(node: ast.expr | ast.stmt, text: str) -> None:
+            assert node.end_lineno and node.end_col_offset is not None
+            begin = starts[node.lineno - 1] + node.col_offset
+            edits.append((begin, starts[node.end_lineno - 1] + node.end_col_offset, text))
+
+        for node in self.tree.body:
+            if not isinstance(node, ast.Assign):
+                continue
+            names = [t.id if isinstance(t, ast.Name) else "" for t in node.targets]
+            if any(n in values for n in names):
+                if len(names) == 1:
+                    replace(node.value, values[names[0]])
+                else:
+                    old = ast.unparse(node.value)
+                    parts = [f"{ast.unparse(t)} = {values.get(n, old)}"
+                             for t, n in zip(node.targets, names)]  # fmt: skip
+                    replace(node, "; ".join(parts))
+            elif isinstance(node.value, (ast.Tuple, ast.List)) and len(names) == 1:
+                for i, item in enumerate(node.value.elts):
+                    if f"{names[0]}{i}" in values:
+                        replace(item, values[f"{names[0]}{i}"])
+        data = self.text.encode()
+        for begin, end, text in sorted(edits, reverse=True):
+            data = data[:begin] + text.encode() + data[end:]
+        return data.decode()
+
     def line_of(self, tb: types.TracebackType | None) -> int:
         """The last line of the user's file in a traceback."""
         lines = [f.lineno or 0 for f in traceback.extract_tb(tb) if f.filename == self.path]
@@ -175,9 +209,10 @@ class Captured(NamedTuple):
     axes: dict[str, sympy.Symbol]  # name -> symbol
     inputs: list[tuple[str, torch.Tensor]]
     parameters: list[tuple[str, torch.Tensor]]
-    scalars: list[tuple[str, Any]]  # arguments of forward that are numbers: fixed
     env: ShapeEnv
-    mutated: dict[str, str]  # placeholder -> parameter or buffer
+    arguments: list[tuple[str, Any]]  # of forward, in order
+    changed: list[str]  # parameters and buffers that forward changes, which are outputs too
+    ranges: dict[str, tuple[Any, Any]]  # input -> the bounds that get_inputs gave torch.randint
 
 
 @contextlib.contextmanager
@@ -196,9 +231,32 @@ def without_init() -> Iterator[None]:
             setattr(torch.nn.init, name, function)
 
 
+@contextlib.contextmanager
+def noted_ranges(found: list[tuple[torch.Tensor, Any, Any]]) -> Iterator[None]:
+    """Notes the bounds of every torch.randint: the bound of an index is a size."""
+    plain = torch.randint
+
+    def noting(*args: Any, **kwargs: Any) -> torch.Tensor:
+        made = plain(*args, **kwargs)
+        bounds = [a for a in args if not isinstance(a, (tuple, list, torch.Size))]
+        low = kwargs.get("low", bounds[0] if len(bounds) > 1 else 0)
+        high = kwargs.get("high", bounds[-1] if bounds else None)
+        found.append((made, low, high))
+        return made
+
+    torch.randint = noting
+    try:
+        yield
+    finally:
+        torch.randint = plain
+
+
 class Target(NamedTuple):
     """What to trace: a module or a function, and how to make its arguments."""
 
+    name: str
+    is_module: bool
+    construction: str  # Python code that makes the module
     make: Callable[[dict[str, Any]], Callable[..., Any]]
     arguments: Callable[[dict[str, Any]], list[Any]]
     names: list[str]
@@ -254,7 +312,14 @@ def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
             )
         return list(ns["get_inputs"]())
 
-    return Target(make, arguments, params)
+    init = "*get_init_inputs()" if "get_init_inputs" in space else ""
+    if init and isinstance(made := space["get_init_inputs"](), dict):
+        init = "**get_init_inputs()"
+    elif init and len(made) == 2 and isinstance(made[1], dict) and isinstance(made[0], (list, tuple)):
+        init = "*get_init_inputs()[0], **get_init_inputs()[1]"
+    is_module = is_class or isinstance(what, torch.nn.Module)
+    construction = f"{name}({init})" if is_class else name
+    return Target(name, is_module, construction, make, arguments, params)
 
 
 def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, Any]) -> list[Any]:
@@ -340,17 +405,26 @@ def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captu
         with without_init():
             space = source.load(values)
             model = target.make(space)
-            given = target.arguments(space)
+            drawn: list[tuple[torch.Tensor, Any, Any]] = []
+            with noted_ranges(drawn):
+                given = target.arguments(space)
     tensors = [a for a in given if isinstance(a, torch.Tensor)]
     names = [n for n, a in zip(target.names, given) if isinstance(a, torch.Tensor)]
     if len(names) < len(tensors):
         raise Refused("forward takes *args: give its arguments names")
+    ranges = {
+        n: (low, high)
+        for n, t in zip(names, tensors)
+        for made, low, high in drawn
+        if made is t or (made.dtype == t.dtype and len(drawn) == 1 and made.shape == t.shape)
+    }
     held: dict[str, torch.Tensor] = {}
     if isinstance(model, torch.nn.Module):
         held.update(model.named_parameters())
         held.update(model.named_buffers())
     before = attributes(model)
     outputs: list[str] = []
+    changed: list[str] = []
 
     def run(
         state: list[torch.Tensor], args: list[torch.Tensor], sizes: list[Any]
@@ -368,9 +442,11 @@ def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captu
             raise Refused("forward returns no tensor")
         outputs[:] = [n for n, _ in flat]
         outs = [t for _, t in flat]
+        changed.clear()
         for name, old in zip(held, state):
             new = bound.get(name)
             if new is not old and isinstance(new, torch.Tensor):
+                changed.append(name)
                 outputs.append(name)
                 outs.append(new)
         return outs
@@ -384,15 +460,13 @@ def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captu
             tracing_mode="real",
             _allow_non_fake_inputs=True,
         )(list(held.values()), tensors, list(values.values()))
-    placeholders = [n.name for n in fx.graph.nodes if n.op == "placeholder"]
-    mutated = dict(zip(placeholders, held))
-    scalars = [(n, a) for n, a in zip(target.names, given) if not isinstance(a, torch.Tensor)]
     return (
         Captured(
-            fx, symbols, list(zip(names, tensors)), list(held.items()), scalars, env, mutated
+            fx, symbols, list(zip(names, tensors)), list(held.items()), env,
+            list(zip(target.names, given)), changed, ranges,
         ),
         outputs,
-    )
+    )  # fmt: skip
 
 
 # ---- sizes -----------------------------------------------------------------------------------
@@ -454,9 +528,14 @@ class Sizes:
         raise NotFree({self.names[s] for s in e.free_symbols if s in self.names},
                       f"a size is {e}, which a task cannot say")  # fmt: skip
 
-    def varies(self, symbol: sympy.Symbol) -> bool:
-        """False for a size that a guard has fixed to a number."""
-        return bool(self.env.replace(symbol).free_symbols)
+    def is_free(self, symbol: sympy.Symbol) -> bool:
+        """False for a size that a guard has made a number, or another size."""
+        return bool(self.env.replace(symbol) == symbol)
+
+    def in_python(self, symbol: sympy.Symbol) -> str:
+        """The size as Python code over SIZES, the axes of the task."""
+        text = str(self.write(self.env.replace(symbol))).replace("/", "//")
+        return re.sub(r"[A-Za-z_]\w*(?!\w*\()", lambda m: f'SIZES["{m[0]}"]', text)
 
     def guards(self, user_file: str) -> list[str]:
         """The conditions under which the recorded operations are right for other sizes too.
@@ -476,10 +555,6 @@ class Sizes:
             if e in (sympy.true, sympy.false) or not e.free_symbols:
                 continue
             kept[self.write(e)] = None
-        for symbol, value in self.env.replacements.items():
-            if symbol in self.names and self.env.replace(symbol).free_symbols:
-                kept[f"{self.names[symbol]} == {self.write(self.env.replace(symbol))}"] = None
-            del value
         return list(kept)
 
 
@@ -605,13 +680,15 @@ class Translation:
         self.node = None
         used = {a for v in self.values for a in v["args"] if isinstance(a, str)}
         used |= {o["value"] for o in result if isinstance(o["value"], str)}
-        for node, name, (_, t) in zip(kept, names, [*c.parameters, *c.inputs]):
+        for name, (_, t) in zip(names, [*c.parameters, *c.inputs]):
             if name in used:
                 inputs.append({"name": name, "dtype": self.dtype(t), "shape": self.dims(t.shape)})
+        own = [n for n, _ in c.inputs]
+        inputs.sort(key=lambda i: i["name"] not in own)  # arguments first, then parameters
         guards = self.sizes.guards(self.source.path)
         return {
             "version": 1,
-            "axes": [n for n, s in c.axes.items() if self.sizes.varies(s)],
+            "axes": [n for n, s in c.axes.items() if self.sizes.is_free(s)],
             "inputs": inputs,
             "scalars": [],
             "values": self.values,
@@ -1279,22 +1356,25 @@ def is_fake(t: torch.Tensor) -> bool:
 
 
 def describe(t: torch.Tensor) -> dict[str, Any]:
-    """How to draw tensors like this one, as the `init` of a task."""
+    """How to draw tensors like this one: the `init` of a task (docs/data.md)."""
     if t.dtype == torch.bool:
-        return {"dist": "randint", "low": 0, "high": 2}
+        return {"dist": "int", "min": 0, "max": 1}
     if not t.dtype.is_floating_point:
-        low = int(t.min()) if t.numel() else 0
-        return {"dist": "randint", "low": low, "high": max(low + 1, int(t.max()) + 1 if t.numel() else 1)}
+        low, high = (int(t.min()), int(t.max())) if t.numel() else (0, 0)
+        return {"dist": "int", "min": low, "max": high}
     x = t.detach().double().flatten()
+    if not x.numel():
+        return {"dist": "normal", "mean": 0.0, "std": 1.0}
     low, high = float(x.min()), float(x.max())
     if low == high:
-        return {"dist": "const", "value": low}
+        # A kernel that leaves out a weight of 1, or a bias of 0, would pass: draw around the value.
+        return {"dist": "uniform", "min": low - 0.25, "max": low + 0.25}
     mean, std = float(x.mean()), float(x.std()) if x.numel() > 1 else 0.0
     # A uniform distribution over [low, high] has the standard deviation (high - low) / sqrt(12).
     if x.numel() < 16 or abs(std * math.sqrt(12) / (high - low) - 1) < 0.12:
         if x.numel() >= 16:
             low, high = snap(low, high)
-        return {"dist": "uniform", "low": low, "high": high}
+        return {"dist": "uniform", "min": low, "max": high}
     return {"dist": "normal", "mean": 0.0 if abs(mean) < std * 0.05 else mean, "std": std}
 
 
@@ -1382,19 +1462,53 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
             for n in gone:
                 del free[n]
             dropped.update(gone)
-    known = {a for a in graph["axes"]}
-    for n in original:
-        if n in free and n not in known:
-            notes.append(f"{n}: fixed, or given by other sizes")
+    known = set(graph["axes"])
+    sizes = Sizes(captured)
+    code = {n: sizes.in_python(s) for n, s in captured.axes.items()}
+    for n in free:
+        if n not in known:
+            notes.append(f"{n}: always {code[n].replace('SIZES', '')}")
+    init = {
+        **fill_facts(fill_parameters, captured.parameters, source, target, original, notes),
+        **fill_facts(fill_inputs, captured.inputs, source, target, original, notes),
+    }
+    for n, (low, high) in captured.ranges.items():
+        if init.get(n, {}).get("dist") == "int" and high is not None:
+            init[n].update(min=sizes.text(low), max=sizes.text(high - 1))
     return {
         "graph": graph,
         "sizes": {n: v for n, v in original.items() if n in known},
-        "fills": {
-            **fill_facts(fill_parameters, captured.parameters, source, target, original, notes),
-            **fill_facts(fill_inputs, captured.inputs, source, target, original, notes),
-        },
+        "init": init,
+        "torch": baseline(source, target, captured, code, [i["name"] for i in graph["inputs"]]),
         "notes": notes,
     }
+
+
+def baseline(
+    source: Source, target: Target, captured: Captured, code: dict[str, str], taken: list[str]
+) -> str:
+    """The user's file as a PyTorch baseline: sizes come from SIZES, and run() takes all inputs."""
+
+    def argument(name: str, v: Any) -> str:
+        if isinstance(v, torch.Tensor):
+            return name if name in taken else "None"
+        return repr(v)
+
+    call = ", ".join(argument(n, v) for n, v in captured.arguments)
+    text = source.baseline(code).rstrip() + "\n\n\n# ---- added by hone import\n\n"
+    head = f"def run({', '.join(taken)}):\n"
+    if not target.is_module:
+        return text + head + f"    return {target.name}({call})\n"
+    names = [(n, task_name(n)) for n, _ in captured.parameters]
+    held = "".join(f"        {n!r}: {t},\n" for n, t in names if t in taken)
+    changed = "".join(f", {task_name(n)}" for n in captured.changed)
+    lines = [
+        "    held = {\n" + held + "    }\n",
+        f"    result = torch.func.functional_call(model, held, ({call}{',' if call else ''}))\n",
+        "    results = result if isinstance(result, (tuple, list)) else (result,)\n" if changed else "",
+        f"    return (*results{changed})\n" if changed else "    return result\n",
+    ]
+    return text + f"model = {target.construction}\n\n\n" + head + "".join(lines)
 
 
 def fill_facts(

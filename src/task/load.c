@@ -447,6 +447,18 @@ static void load_texts(struct loader *l)
         json_node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
 }
 
+/* Keeps the graph as text. torch/task.h reads it, and compares it with the task's tensors. */
+static void load_graph(struct loader *l)
+{
+    struct json_node n;
+    if (!json_node_get(&l->root, "graph", &n) || !json_node_object(&n, 16))
+        return;
+    char *text = json_dumps(n.j, JSON_COMPACT);
+    l->t->graph_json = arena_strdup(&l->t->arena, text ? text : "");
+    l->t->graph_place = json_node_place(&n);
+    free(text);
+}
+
 static void load_document(struct loader *l)
 {
     static const char *const keys[] = {
@@ -468,6 +480,7 @@ static void load_document(struct loader *l)
         "workloads",
         "align",
         "torch",
+        "graph",
         "baselines",
         "flags",
         "tags",
@@ -482,6 +495,7 @@ static void load_document(struct loader *l)
     json_node_only(&l->root, keys, ARRAY_LEN(keys) - (l->t->is_definition ? 0 : 4));
     load_name(l);
     load_texts(l);
+    load_graph(l);
     load_class(l);
     load_flags(l);
     load_compute(l);

@@ -160,6 +160,8 @@ struct task {
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
+    const char *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = as torch says */
+    struct task_place graph_place;
 };
 
 /* One workload at one shape: every axis has its value. */

@@ -26,12 +26,14 @@ struct torch_check {
     struct python *python; /* NULL: not started, or there is none */
     bool tried;
     char *version; /* "PyTorch 2.9.1"; NULL = none */
+    double largest; /* the largest difference between oracle and PyTorch in double, divided by the
+                     * magnitude, over all outputs compared since the caller set it to 0 */
     char *
         why_not; /* the reason why there is no PyTorch; NULL if there is, or if it was not needed */
 };
-#define TORCH_CHECK_INIT        \
-    {                           \
-        NULL, false, NULL, NULL \
+#define TORCH_CHECK_INIT \
+    {                    \
+        .python = NULL   \
     }
 
 void torch_check_task(struct torch_check *c, const struct task *t, struct task_check_result *r);

@@ -1,6 +1,7 @@
 #include "torch/task.h"
 
 #include "base/util.h"
+#include "graph/json.h"
 #include "torch/read.h"
 
 static struct torch_tensor tensor_of(const struct task_tensor *x)
@@ -39,13 +40,67 @@ static struct torch_task signature_of(const struct task *t, struct arena *a)
                                .nconstraints = t->constraints.n};
 }
 
-int torch_read_task(struct graph *g, const struct task *t, struct err *err)
+/* ---- the key "graph" -------------------------------------------------------------------------- */
+
+/* Is the type that the graph gives a tensor the one that the task declares? */
+static bool same_type(struct graph *g, const struct task_tensor *x, enum dtype dtype, uint32_t rank,
+                      const struct dim *const *shape)
+{
+    bool same = x->dtype == dtype && x->rank == rank;
+    for (uint32_t d = 0; same && d < rank; d++) {
+        const struct dim *declared = dim_parse(&g->dims, expr_text(x->shape[d]), NULL);
+        same = declared && dim_same(declared, shape[d]);
+    }
+    return same;
+}
+
+static const struct graph_output *find_output(const struct graph *g, const char *name)
+{
+    vec_each (const struct graph_output, o, &g->outputs)
+        if (str_eq(o->name, name))
+            return o;
+    return NULL;
+}
+
+static int compare_tensors(struct graph *g, const struct task *t, struct err *err)
+{
+    size_t inputs = 0, outputs = 0;
+    vec_each (const struct task_tensor, x, &t->tensors) {
+        const struct value *v = x->is_input ? graph_find(g, x->name) : NULL;
+        const struct graph_output *o = x->is_output ? find_output(g, x->name) : NULL;
+        if ((x->is_input && !v) || (x->is_output && !o))
+            return err_set(err, ERR_INPUT, "it has no %s '%s'", v || !x->is_input ? "output" : "input",
+                           x->name);
+        if ((v && !same_type(g, x, v->dtype, v->rank, v->shape)) ||
+            (o && !same_type(g, x, o->dtype, o->rank, o->shape)))
+            return err_set(err, ERR_INPUT, "'%s' has another dtype or shape there", x->name);
+        inputs += x->is_input;
+        outputs += x->is_output;
+    }
+    if (inputs != g->inputs.n || outputs != g->outputs.n)
+        return err_set(err, ERR_INPUT, "it has %zu inputs and %zu outputs, but the task has %zu and %zu",
+                       g->inputs.n, g->outputs.n, inputs, outputs);
+    return 0;
+}
+
+static int read_graph(struct graph *g, const struct task *t, struct err *err)
+{
+    json_error_t why;
+    json_t *j = json_loads(t->graph_json, 0, &why);
+    int rc = j ? graph_from_json(g, j, err) : err_set(err, ERR_INPUT, "%s", why.text);
+    json_decref(j);
+    if (rc == 0 && compare_tensors(g, t, err) < 0) {
+        graph_release(g);
+        rc = -1;
+    }
+    return rc < 0 ? err_prefix(err, "task '%s', its graph", t->name) : 0;
+}
+
+/* ---- the key "torch" -------------------------------------------------------------------------- */
+
+static int read_expression(struct graph *g, const struct task *t, struct err *err)
 {
     struct arena a = ARENA_INIT;
-    if (!t->torch_src)
-        return err_set(
-            err, ERR_INPUT,
-            "task '%s' has no PyTorch expression (its key \"torch\"), so it has no graph", t->name);
     struct torch_task signature = signature_of(t, &a);
     int rc = torch_read(g, t->torch_src, &signature, err);
     arena_release(&a);
@@ -54,4 +109,16 @@ int torch_read_task(struct graph *g, const struct task *t, struct err *err)
         rc = -1;
     }
     return rc < 0 ? err_prefix(err, "task '%s', its PyTorch expression", t->name) : 0;
+}
+
+int torch_read_task(struct graph *g, const struct task *t, struct err *err)
+{
+    if (t->graph_json)
+        return read_graph(g, t, err);
+    if (t->torch_src)
+        return read_expression(g, t, err);
+    return err_set(err, ERR_INPUT,
+                   "task '%s' has neither \"graph\" nor a PyTorch expression (\"torch\"), so it has "
+                   "no graph",
+                   t->name);
 }

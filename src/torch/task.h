@@ -1,5 +1,5 @@
 /*
- * task.h - the graph of a task, from its PyTorch expression.
+ * task.h - the graph of a task: its key "graph", or else its PyTorch expression, "torch".
  *
  *     struct graph g;
  *     if (torch_read_task(&g, task, err) < 0) ...
@@ -12,7 +12,7 @@
 #include "task/task.h"
 
 /* Reads and verifies. The graph borrows names and sizes from the task. After -1 there is nothing to
- * release. A task without an expression is an error too. */
+ * release. It is an error if the task has neither key. */
 int torch_read_task(struct graph *g, const struct task *t, struct err *err);
 
 #endif

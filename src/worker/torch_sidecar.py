@@ -87,15 +87,17 @@ class Sidecar:
         ast.parse(rq["source"])
         return "module"
 
-    def function(self, names):
-        """The program as a function of keyword arguments."""
-        space = {"torch": torch, "F": torch.nn.functional, "math": __import__("math")}
+    def function(self, names, sizes):
+        """The program as a function of keyword arguments. A module finds the sizes in SIZES."""
+        space = {"torch": torch, "F": torch.nn.functional, "math": __import__("math"),
+                 "SIZES": sizes, "__name__": "baseline"}
         try:
             ast.parse(self.source.strip(), mode="eval")
             text = "def run(%s):\n    return (%s)\n" % (", ".join(names), self.source.strip())
         except SyntaxError:
             text = self.source
-        exec(compile(text, "<baseline>", "exec"), space)
+        with torch.device("cpu" if self.on_cpu else "cuda"):
+            exec(compile(text, "<baseline>", "exec"), space)
         fn = space["run"]
         wanted = [p for p in inspect.signature(fn).parameters if p in names]
         if self.mode == "compile":
@@ -109,7 +111,7 @@ class Sidecar:
         fixed.update(rq["scalars"])
         for name in inputs:
             fixed.pop(name, None)
-        fn = self.function(inputs + list(fixed))
+        fn = self.function(inputs + list(fixed), fixed)
         self.call_fn = lambda tensors: fn(**tensors, **fixed)
         return None
 

@@ -1,0 +1,104 @@
+#include "import/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "import/task_text.h"
+#include "sys/file.h"
+#include "sys/interrupt.h"
+#include "sys/loop.h"
+#include "task/check.h"
+
+/* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
+ * name may not have become '_'. */
+static char *name_of(const char *file, const char *member)
+{
+    const char *base = strrchr(file, '/');
+    bool given = member && *member && !str_eq(member, "Model");
+    char *name = xstrdup(given ? member : base ? base + 1 : file);
+    char *dot = given ? NULL : strrchr(name, '.');
+    if (dot)
+        *dot = '\0';
+    for (char *p = name; *p; p++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *p))
+            *p = '_';
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '_'; n--)
+        name[n - 1] = '\0';
+    return name;
+}
+
+static int write_files(const char *dir, const struct import_files *f, struct err *err)
+{
+    char *task = xasprintf("%s/task.json", dir), *reference = xasprintf("%s/reference.c", dir);
+    int rc = dir_make(dir, err);
+    rc = rc < 0 ? rc : file_write(task, f->task.buf, f->task.len, err);
+    rc = rc < 0 ? rc : file_write(reference, f->reference.buf, f->reference.len, err);
+    free(task);
+    free(reference);
+    return rc;
+}
+
+/* Checks the task as `hone task check` does, and holds its oracle against PyTorch in double. */
+static int prove(struct importer *im, const char *dir, struct import_report *r, struct err *err)
+{
+    struct task_check_result found = TASK_CHECK_RESULT_INIT;
+    struct task *t = task_load(dir, &found.problems);
+    int rc = 0;
+    im->torch.largest = 0;
+    if (t)
+        task_check(t, &found);
+    if (t && !found.problems.n && !interrupted())
+        torch_check_task(&im->torch, t, &found);
+    r->largest = im->torch.largest;
+    if (interrupted())
+        rc = err_set(err, ERR_SYSTEM, "interrupted");
+    else if (found.problems.n)
+        rc = err_set(err, ERR_INPUT, "%s", found.problems.items[0].text);
+    else if (im->torch.why_not)
+        rc = err_set(err, ERR_ENV, "PyTorch could not run the module: %s", im->torch.why_not);
+    task_free(t);
+    task_check_result_release(&found);
+    return rc;
+}
+
+void importer_open(struct importer *im)
+{
+    im->torch = (struct torch_check)TORCH_CHECK_INIT;
+}
+
+void importer_close(struct importer *im)
+{
+    torch_check_release(&im->torch);
+}
+
+int import_module(struct importer *im, const struct trace_request *rq, const char *out,
+                  struct import_report *r, struct err *err)
+{
+    uint64_t start = now_ns();
+    struct import_files f = IMPORT_FILES_INIT;
+    *r = (struct import_report){.name = name_of(rq->file, rq->name)};
+    r->dir = xasprintf("%s/%s", out, r->name);
+    json_t *found = trace_run(rq, err);
+    int rc = found ? import_write_task(found, r->name, rq->file, &f, err) : -1;
+    bool existed = file_exists(r->dir);
+    if (rc == 0) {
+        r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));
+        r->notes = json_incref(json_object_get(found, "notes"));
+        rc = write_files(r->dir, &f, err);
+        rc = rc < 0 ? rc : prove(im, r->dir, r, err);
+        if (rc < 0 && !existed && !getenv("HONE_KEEP"))
+            dir_remove(r->dir, NULL);
+    }
+    r->seconds = (double)(now_ns() - start) / 1e9;
+    json_decref(found);
+    import_files_release(&f);
+    return rc;
+}
+
+void import_report_release(struct import_report *r)
+{
+    free(r->name);
+    free(r->dir);
+    json_decref(r->notes);
+}

@@ -1,0 +1,47 @@
+/*
+ * import.h - makes a task from a PyTorch module, and proves that the task's truth is the module's.
+ *
+ *     struct importer im;
+ *     importer_open(&im);
+ *     struct import_report r;
+ *     if (import_module(&im, &request, "tasks", &r, err) < 0) ...    refused: what, and which line
+ *     printf("%s: largest difference %g\n", r.dir, r.largest);
+ *     import_report_release(&r);
+ *     importer_close(&im);
+ *
+ * The steps: trace.py records the module's operations as a graph. Hone writes the graph's reference
+ * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does, and runs the
+ * module in PyTorch, in double, at the smoke shapes and at two drawn shapes: its results must be the
+ * oracle's. The task needs PyTorch no more, except as a baseline.
+ */
+#ifndef IMPORT_IMPORT_H
+#define IMPORT_IMPORT_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "import/trace.h"
+#include "torch/check.h"
+
+struct importer {
+    struct torch_check torch; /* one PyTorch serves all imports of a command */
+};
+
+struct import_report {
+    char *name, *dir; /* the task's name, and its folder */
+    double largest;   /* difference from PyTorch in double, divided by the magnitude */
+    double seconds;
+    size_t axes;      /* sizes that may vary */
+    json_t *notes;    /* texts: sizes that were fixed, and why */
+};
+
+void importer_open(struct importer *im);
+void importer_close(struct importer *im);
+
+/* Writes the task's folder into the folder `out`. If the task cannot be proven, nothing stays of it.
+ * The caller releases the report, also after an error. */
+int import_module(struct importer *im, const struct trace_request *rq, const char *out,
+                  struct import_report *r, struct err *err);
+void import_report_release(struct import_report *r);
+
+#endif

@@ -1,0 +1,310 @@
+#include "import/sizes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/expr.h"
+#include "base/rng.h"
+#include "base/util.h"
+#include "graph/cost.h"
+#include "task/task.h"
+
+#define TRIALS 6000
+#define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
+#define CHECK_COST 1.5e8 /* the oracle runs it in about a second */
+#define HELDOUT_COST 6e7
+#define CHECK_ELEMS (1 << 21)
+
+/* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
+static const int64_t likely[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 12,  13,  15,  16,  17,
+                                 20, 24, 28, 31, 32, 33, 36, 40, 48, 56, 63,  64,  65,  72,  80,
+                                 96, 97, 100, 112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
+
+struct search {
+    struct graph *g;
+    size_t n;
+    const int64_t *original;
+    int64_t *multiple, *least;
+    VEC(struct expr *) guards;
+    VEC(const struct dim *) positive; /* sizes that could vanish */
+    VEC(const struct dim *) flops;
+    VEC(const struct value *) values; /* that an output needs */
+};
+
+/* ---- what a shape must satisfy --------------------------------------------------------------- */
+
+/* Is it a sum of products without a division, remainder or subtraction? Then it is at least 1
+ * because every axis is. */
+static bool always_positive(const struct dim *d)
+{
+    return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
+}
+
+static void note_size(struct search *s, const struct dim *d)
+{
+    if (always_positive(d))
+        return;
+    for (size_t i = 0; i < s->positive.n; i++)
+        if (s->positive.items[i] == d)
+            return;
+    *vec_push(&s->positive) = d;
+}
+
+static bool fits(const struct search *s, const int64_t *axes)
+{
+    struct expr_env env = {.values = axes};
+    int64_t v;
+    for (size_t i = 0; i < s->n; i++)
+        if (axes[i] < 1)
+            return false;
+    for (size_t i = 0; i < s->guards.n; i++)
+        if (expr_eval(s->guards.items[i], &env, &v, NULL) < 0 || !v)
+            return false;
+    for (size_t i = 0; i < s->positive.n; i++)
+        if (!dim_eval(s->positive.items[i], axes, &v) || v < 1)
+            return false;
+    return true;
+}
+
+static double elements(const struct dim *const *shape, uint32_t rank, const int64_t *axes)
+{
+    double n = 1;
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t v = 1;
+        dim_eval(shape[d], axes, &v);
+        n *= (double)v;
+    }
+    return n;
+}
+
+/* The largest tensor that a kernel is given. */
+static double largest_tensor(const struct search *s, const int64_t *axes)
+{
+    double most = 0;
+    vec_each (const struct value *, v, &s->g->inputs)
+        most = MAX(most, elements((*v)->shape, (*v)->rank, axes));
+    vec_each (const struct graph_output, o, &s->g->outputs)
+        most = MAX(most, elements(o->shape, o->rank, axes));
+    return most;
+}
+
+static double cost_of(const struct search *s, const int64_t *axes)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->flops.n; i++) {
+        int64_t v = 0;
+        sum += dim_eval(s->flops.items[i], axes, &v) ? (double)v : 1e18;
+    }
+    vec_each (const struct value *, v, &s->values)
+        sum += elements((*v)->shape, (*v)->rank, axes);
+    return sum;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The least step with which axis i can change alone: 8 if the number of channels must be a multiple
+ * of 8. The original value if no smaller one fits. */
+static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
+{
+    int64_t keep = axes[i], best = keep;
+    for (int64_t m = 1; m < keep && m <= 4096; m++) {
+        if (keep % m && m > 8)
+            continue;
+        int tried = 0, good = 0;
+        for (int64_t v = keep / m * m - (keep % m == 0 ? m : 0); v >= m && tried < 4; v -= m) {
+            axes[i] = v;
+            good += fits(s, axes);
+            tried++;
+        }
+        if (tried && good == tried) {
+            best = m;
+            break;
+        }
+    }
+    axes[i] = keep;
+    return best;
+}
+
+/* The least multiple of the step that fits while the other axes keep their values. */
+static int64_t find_least(const struct search *s, size_t i, int64_t *axes)
+{
+    int64_t keep = axes[i], m = s->multiple[i], v = m;
+    for (; v < keep; v += m) {
+        axes[i] = v;
+        if (fits(s, axes))
+            break;
+    }
+    axes[i] = keep;
+    return MIN(v, keep);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
+{
+    int64_t m = s->multiple[i], top = s->original[i];
+    int64_t v = likely[rng_below(r, ARRAY_LEN(likely))];
+    if (rng_below(r, 8) == 0) /* near the original, divided by a power of 2 */
+        v = top >> rng_below(r, 8);
+    v = (v + m - 1) / m * m;
+    v = MAX(v, s->least[i]);
+    return MIN(v, top);
+}
+
+/* How well a shape tells kernels apart: unusual sizes, and none that is 1. */
+static double merit(const struct search *s, const int64_t *axes)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++)
+        sum += (axes[i] > 1) + (axes[i] % 2 == 1 && axes[i] > 2) + (axes[i] > 8) * 0.5;
+    return sum;
+}
+
+static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
+{
+    for (size_t k = 0; k < p->n; k++)
+        if (memcmp(p->items[k].axes, axes, n * sizeof *axes) == 0)
+            return true;
+    return false;
+}
+
+struct wish {
+    double most_cost, most_elems, least_cost;
+};
+
+/* Adds the best of the shapes that were drawn; false if none fits. */
+static bool add_best(struct size_choice *c, struct size_points *out, const struct search *s,
+                     struct wish w, uint32_t stream)
+{
+    struct rng r = rng_seeded(1, stream);
+    int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes), *best = NULL;
+    double best_merit = -1;
+    for (int t = 0; t < TRIALS; t++) {
+        for (size_t i = 0; i < s->n; i++)
+            axes[i] = t == 0 ? s->original[i] : t == 1 ? s->least[i] : draw_size(s, i, &r);
+        if (!fits(s, axes) || largest_tensor(s, axes) > w.most_elems || is_among(out, axes, s->n))
+            continue;
+        double cost = cost_of(s, axes), m = merit(s, axes) + (cost >= w.least_cost ? 2 : 0);
+        if (cost > w.most_cost || m <= best_merit)
+            continue;
+        if (!best)
+            best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);
+        memcpy(best, axes, s->n * sizeof *axes);
+        best_merit = m;
+    }
+    if (best)
+        *vec_push(out) = (struct size_point){best, cost_of(s, best)};
+    return best != NULL;
+}
+
+/* Ranges from the least sizes up to sizes whose cost stays within a limit: all axes shrink from
+ * their original values in the same ratio. */
+static void choose_heldout(struct size_choice *c, const struct search *s)
+{
+    struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
+    int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
+    for (double scale = 1; scale > 1e-9; scale *= 0.8) {
+        for (size_t i = 0; i < s->n; i++) {
+            int64_t m = s->multiple[i];
+            axes[i] = MAX(s->least[i], (int64_t)((double)s->original[i] * scale) / m * m);
+        }
+        if (cost_of(s, axes) <= HELDOUT_COST && largest_tensor(s, axes) <= CHECK_ELEMS)
+            break;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        out[i] = (struct size_range){s->least[i], MAX(axes[i], s->least[i]), s->multiple[i]};
+    c->heldout = out;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static int read_guards(struct search *s, struct size_choice *c, struct err *err)
+{
+    struct graph *g = s->g;
+    for (size_t i = 0; i < g->nguards; i++) {
+        const char *text = g->guards[i];
+        struct expr *e = expr_parse(text, strlen(text), g->dims.names, g->dims.nnames, &c->arena,
+                                    NULL, err);
+        if (!e)
+            return err_prefix(err, "guard '%s'", text);
+        *vec_push(&s->guards) = e;
+        *vec_push(&c->constraints) = arena_strdup(&c->arena, text);
+    }
+    return 0;
+}
+
+static void read_values(struct search *s, struct size_choice *c)
+{
+    const uint32_t *uses = graph_uses(s->g, &c->arena);
+    for (size_t i = 0; i < s->g->values.n; i++) {
+        const struct value *v = s->g->values.items[i];
+        if (!uses[i])
+            continue;
+        *vec_push(&s->values) = v;
+        for (uint32_t d = 0; d < v->rank; d++)
+            note_size(s, v->shape[d]);
+        if (v->nargs && op_row(v->op)->flops)
+            *vec_push(&s->flops) = value_flops(s->g, v);
+    }
+    vec_each (const struct dim *, d, &s->positive)
+        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", (*d)->text);
+    for (size_t i = 0; i < s->n; i++)
+        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", s->g->dims.names[i]);
+}
+
+static int find_steps(struct search *s, struct size_choice *c, struct err *err)
+{
+    int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
+    memcpy(axes, s->original, s->n * sizeof *axes);
+    if (!fits(s, axes))
+        return err_set(err, ERR_INPUT, "the original sizes do not satisfy the graph's guards");
+    s->multiple = arena_alloc(&c->arena, (s->n + 1) * sizeof *s->multiple);
+    s->least = arena_alloc(&c->arena, (s->n + 1) * sizeof *s->least);
+    for (size_t i = 0; i < s->n; i++) {
+        s->multiple[i] = find_multiple(s, i, axes);
+        s->least[i] = find_least(s, i, axes);
+    }
+    return 0;
+}
+
+static void choose(struct size_choice *c, const struct search *s)
+{
+    static const struct wish smoke[] = {{SMOKE_COST / 30, TASK_SMOKE_ELEMS / 8, 1e3},
+                                        {SMOKE_COST, TASK_SMOKE_ELEMS, SMOKE_COST / 20}};
+    static const struct wish check[] = {{CHECK_COST / 10, CHECK_ELEMS / 8, CHECK_COST / 100},
+                                        {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20},
+                                        {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20}};
+    for (uint32_t i = 0; i < ARRAY_LEN(smoke); i++)
+        add_best(c, &c->smoke, s, smoke[i], 100 + i);
+    for (uint32_t i = 0; i < ARRAY_LEN(check); i++)
+        add_best(c, &c->check, s, check[i], 200 + i);
+    choose_heldout(c, s);
+}
+
+int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, struct err *err)
+{
+    struct search s = {.g = g, .n = g->dims.nnames, .original = original};
+    *c = (struct size_choice){.heldout = NULL};
+    int rc = read_guards(&s, c, err);
+    if (rc == 0) {
+        read_values(&s, c);
+        rc = find_steps(&s, c, err);
+    }
+    if (rc == 0)
+        choose(c, &s);
+    vec_release(&s.guards);
+    vec_release(&s.positive);
+    vec_release(&s.flops);
+    vec_release(&s.values);
+    if (rc < 0)
+        sizes_release(c);
+    return rc;
+}
+
+void sizes_release(struct size_choice *c)
+{
+    vec_release(&c->smoke);
+    vec_release(&c->check);
+    vec_release(&c->constraints);
+    arena_release(&c->arena);
+}

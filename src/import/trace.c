@@ -1,0 +1,123 @@
+#include "import/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "sys/asset.h"
+#include "sys/json.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+
+#define LIMIT_NS (300 * SEC)
+#define LIMIT_BYTES (UINT64_C(16) << 30)
+#define MAX_ANSWER (64u << 20)
+
+/* Adds the pairs "NAME=TEXT" to a new object. */
+static json_t *pairs(const char *const *texts, size_t n, const char *option, struct err *err)
+{
+    json_t *out = json_object();
+    for (size_t i = 0; i < n; i++) {
+        const char *eq = strchr(texts[i], '=');
+        if (!eq || eq == texts[i]) {
+            err_set(err, ERR_USAGE, "%s %s: write NAME=VALUE", option, texts[i]);
+            json_decref(out);
+            return NULL;
+        }
+        char *name = xstrndup(texts[i], (size_t)(eq - texts[i]));
+        json_object_set_new(out, name, json_text(eq + 1));
+        free(name);
+    }
+    return out;
+}
+
+static char *request_text(const struct trace_request *rq, struct err *err)
+{
+    json_t *inputs = pairs(rq->inputs, rq->ninputs, "--input", err);
+    json_t *sizes = inputs ? pairs(rq->sizes, rq->nsizes, "--size", err) : NULL;
+    char *text = NULL;
+    if (sizes) {
+        json_t *j = json_pack("{s:o, s:s, s:O, s:O}", "file", json_text(rq->file), "name",
+                              rq->name ? rq->name : "", "inputs", inputs, "sizes", sizes);
+        text = json_dumps(j, JSON_COMPACT);
+        json_decref(j);
+    }
+    json_decref(inputs);
+    json_decref(sizes);
+    return text;
+}
+
+/* The last line that the program wrote to its standard error. */
+static const char *last_line(struct strbuf *sb)
+{
+    while (sb->len && sb->buf[sb->len - 1] == '\n')
+        sb->buf[--sb->len] = '\0';
+    const char *nl = sb->len ? strrchr(sb->buf, '\n') : NULL;
+    return nl ? nl + 1 : sb->len ? sb->buf : "";
+}
+
+static int failed(struct child_process *c, const char *file, struct err *err)
+{
+    struct strbuf how = STRBUF_INIT(256);
+    const char *said = last_line(&c->err);
+    child_describe(c, &how);
+    bool lacks = strstr(said, "No module named 'torch'") || strstr(said, "No module named 'sympy'");
+    if (lacks)
+        err_set(err, ERR_ENV,
+                "%s has no PyTorch: set HONE_PYTHON to a python3 that has it (2.6 or newer)",
+                c->argv[0]);
+    else
+        err_set(err, c->end == CHILD_EXITED ? ERR_ENV : ERR_LIMIT, "tracing %s: %s%s%.300s", file,
+                how.buf, *said ? ": " : "", said);
+    strbuf_release(&how);
+    return -1;
+}
+
+/* Takes the reason out of an answer that refuses the module. */
+static int refusal(const json_t *answer, const char *file, struct err *err)
+{
+    const json_t *r = json_object_get(answer, "refused");
+    const char *why = json_string_value(json_object_get(r, "why"));
+    json_int_t line = json_integer_value(json_object_get(r, "line"));
+    if (!r)
+        return 0;
+    if (line > 0)
+        return err_set(err, ERR_INPUT, "%s:%lld: %s", file, (long long)line, why ? why : "refused");
+    return err_set(err, ERR_INPUT, "%s: %s", file, why ? why : "refused");
+}
+
+json_t *trace_run(const struct trace_request *rq, struct err *err)
+{
+    const struct asset *program = asset_find("src/import/trace.py");
+    const char *name = getenv("HONE_PYTHON");
+    if (!program)
+        BUG("trace.py is not embedded");
+    char *request = request_text(rq, err);
+    if (!request)
+        return NULL;
+    const char *argv[] = {name && *name ? name : "python3", "-", request, NULL};
+    const char *env[] = {"OMP_NUM_THREADS=2", "TORCHDYNAMO_DISABLE=1", "PYTHONDONTWRITEBYTECODE=1", NULL};
+    struct child_process c = CHILD_INIT;
+    json_t *answer = NULL;
+    c.argv = argv;
+    c.env = env;
+    c.input = program->data;
+    c.input_len = program->len;
+    c.max_out = MAX_ANSWER;
+    c.limit_ns = LIMIT_NS;
+    c.limit_bytes = LIMIT_BYTES;
+    int rc = child_run(&c, err);
+    if (rc == 0 && (c.end != CHILD_EXITED || c.code != 0))
+        rc = failed(&c, rq->file, err);
+    if (rc == 0) {
+        struct json_caps caps = {.max_bytes = MAX_ANSWER};
+        answer = json_read_text(c.out.buf ? c.out.buf : "", c.out.len, "trace.py's answer", &caps, err);
+    }
+    if (answer && refusal(answer, rq->file, err) < 0) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    child_release(&c);
+    free(request);
+    return answer;
+}

@@ -1,0 +1,32 @@
+/*
+ * trace.h - runs trace.py, which reads what a PyTorch module computes.
+ *
+ *     struct trace_request rq = {.file = "model.py", .name = "Model"};
+ *     json_t *found = trace_run(&rq, err);          "model.py:12: forward draws random numbers ..."
+ *     json_object_get(found, "graph")               in the form of schema/graph.json
+ *     json_decref(found);
+ *
+ * The program runs in the user's own Python, $HONE_PYTHON or python3, which must have PyTorch. It
+ * executes the user's file, in a process with limits on time and memory.
+ */
+#ifndef IMPORT_TRACE_H
+#define IMPORT_TRACE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct trace_request {
+    const char *file, *name;    /* name: the module or function; "" = the only one */
+    const char *const *inputs;  /* "x=float16[B,128]", for a file without get_inputs() */
+    size_t ninputs;
+    const char *const *sizes;   /* "B=64": the size at which the task is timed */
+    size_t nsizes;
+};
+
+/* A new reference to trace.py's answer, or NULL. An error of kind ERR_INPUT means that the module
+ * was refused; it names the line. */
+json_t *trace_run(const struct trace_request *rq, struct err *err);
+
+#endif
