@@ -20,6 +20,7 @@ struct cuda_truth {
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
     cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, for job_has_choice() */
     cu_ptr scratch, axes, scalars, partial, starts, fault;
+    cu_ptr ctx; /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes;
 };
 
@@ -61,6 +62,7 @@ static void drop_case(struct cuda *d)
     free_on_device(d, &t->partial);
     free_on_device(d, &t->starts);
     free_on_device(d, &t->fault);
+    free_on_device(d, &t->ctx);
     t->got_bytes = 0;
     t->c = NULL;
 }
@@ -106,6 +108,7 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
     if (alloc_on_device(d, &t->got, t->got_bytes, err) < 0 ||
         alloc_on_device(d, &t->scratch, (c->scratch_elems + 1) * 8, err) < 0 ||
         alloc_on_device(d, &t->fault, sizeof(uint64_t), err) < 0 ||
+        alloc_on_device(d, &t->ctx, sizeof(struct ref_ctx), err) < 0 ||
         alloc_on_device(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
         alloc_on_device(d, &t->scalars, (uint64_t)c->nscalars * 8, err) < 0 ||
         alloc_on_device(d, &t->partial, warps * sizeof(struct compare_sum), err) < 0 ||
@@ -156,7 +159,7 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
     return 0;
 }
 
-static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, struct ref_ctx *ctx,
+static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase,
                      uint64_t sample_seed, struct err *err)
 {
     cu_function f;
@@ -170,7 +173,7 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, s
     int64_t run = (int64_t)sample.run, count = run * sample.n;
     uint64_t blocks = ((uint64_t)count + BLOCK - 1) / BLOCK;
     unsigned grid = (unsigned)MIN(MAX(blocks, UINT64_C(1)), (uint64_t)d->info.sms * 64);
-    void *args[] = {ctx, &d->truth->starts, &run, &count};
+    void *args[] = {&d->truth->ctx, &d->truth->starts, &run, &count};
     CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, BLOCK, 0, d->stream, args, NULL), err,
              "launching the oracle");
     return 0;
@@ -203,10 +206,11 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
     ctx.scalar = (const double *)(uintptr_t)t->scalars;
     ctx.scratch = (double *)(uintptr_t)t->scratch;
     ctx.fault = (uint64_t *)(uintptr_t)t->fault;
-    if (cuda_write(dev, t->fault, &fault, sizeof fault, err) < 0)
+    if (cuda_write(dev, t->fault, &fault, sizeof fault, err) < 0 ||
+        cuda_write(dev, t->ctx, &ctx, sizeof ctx, err) < 0)
         return -1;
     for (uint32_t p = 0; p < c->nphases; p++)
-        if (run_phase(d, c, p, &ctx, sample_seed, err) < 0)
+        if (run_phase(d, c, p, sample_seed, err) < 0)
             return -1;
     CUDA_TRY(d, cuda_wait(d, 0), err, "running the oracle");
     if (cuda_read(dev, &fault, t->fault, sizeof fault, err) < 0)

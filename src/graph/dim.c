@@ -293,10 +293,32 @@ static bool has_minus(const struct dim *d)
     return false;
 }
 
+/* (x/k + m)/c as (x + k*m)/(k*c), for numbers k, m and c. NULL if a and b have another form. */
+static const struct dim *nested_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
+{
+    const struct dim_term *division = NULL;
+    int64_t m = 0, km, kc;
+    for (size_t i = 0; i < a->n && a->n <= 2; i++)
+        if (!a->terms[i].n)
+            m = a->terms[i].factor;
+        else if (a->terms[i].n == 1 && a->terms[i].factor == 1)
+            division = &a->terms[i];
+    const struct atom *t = division && a->n == (m ? 2u : 1u) ? division->atoms[0] : NULL;
+    if (!t || t->kind != ATOM_APPLY || !str_eq(t->op, "/") || !t->b->is_number ||
+        t->b->value <= 0 || !b->is_number || b->value <= 0 || m < 0 ||
+        __builtin_mul_overflow(t->b->value, m, &km) ||
+        __builtin_mul_overflow(t->b->value, b->value, &kc))
+        return NULL;
+    return dim_div(p, dim_add(p, t->a, dim_number(p, km)), dim_number(p, kc));
+}
+
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     if (both_numbers(a, b) && b->value && !(b->value == -1 && a->value == INT64_MIN))
         return dim_number(p, a->value / b->value);
+    const struct dim *joined = nested_div(p, a, b);
+    if (joined)
+        return joined;
     if (b->n != 1)
         return applied(p, "/", a, b);
     struct sum out = {.n = 0}, rest = {.n = 0};

@@ -34,7 +34,7 @@
 #include "graph/dim.h"
 #include "graph/ops.h"
 
-#define GRAPH_MAX_VALUES 4096
+#define GRAPH_MAX_VALUES 16384
 
 struct graph_output {
     const char *name;

@@ -59,7 +59,8 @@ static void put_init(struct writer *w)
         json_t *how = json_object_get(known, (*v)->name);
         json_object_set_new(init, (*v)->name,
                             json_is_object(how) ? json_deep_copy(how)
-                                                : json_pack("{s:s}", "dist", "normal"));
+                                                : json_pack("{s:s, s:f, s:f}", "dist", "normal",
+                                                            "mean", 0.0, "std", 1.0));
     }
     put(w, "init", init);
 }

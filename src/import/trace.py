@@ -68,6 +68,17 @@ class NotFree(Exception):
 # ---- the user's file -------------------------------------------------------------------------
 
 
+def is_literal(node: ast.AST) -> bool:
+    """An integer, or arithmetic on integers: 64, 4096 * 2."""
+    if isinstance(node, ast.BinOp):
+        return is_literal(node.left) and is_literal(node.right)
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def literal(node: ast.expr) -> int:
+    return int(eval(compile(ast.Expression(node), "<size>", "eval"), {}))
+
+
 class Source:
     """The user's file, and the module-level integers in it that may be sizes."""
 
@@ -83,45 +94,88 @@ class Source:
         with open(path, encoding="utf-8") as f:
             self.text = f.read()
         try:
+            self.text = self.one_target_each(self.text, path)
             self.tree = ast.parse(self.text, path)
         except SyntaxError as e:
             raise Refused(f"the file is not Python: {e.msg}", e.lineno or 0) from None
         self.plain = self.load({})
 
+    @staticmethod
+    def one_target_each(text: str, path: str) -> str:
+        """`height = width = 64` as `height = 64; width = 64`: they are two sizes."""
+        lines = text.splitlines(keepends=True)
+        for node in ast.parse(text, path).body:
+            if isinstance(node, ast.Assign) and len(node.targets) > 1 and node.lineno == node.end_lineno:
+                value = ast.unparse(node.value)
+                parts = [f"{ast.unparse(t)} = {value}" for t in node.targets]
+                data = lines[node.lineno - 1].encode()
+                assert node.end_col_offset is not None
+                if is_literal(node.value):
+                    data = data[: node.col_offset] + "; ".join(parts).encode() + data[node.end_col_offset :]
+                    lines[node.lineno - 1] = data.decode()
+        return "".join(lines)
+
+    @classmethod
+    def places(cls, tree: ast.Module) -> dict[str, ast.expr]:
+        """The integer literals that may be sizes: of module-level assignments and of get_inputs()."""
+        found: dict[str, list[ast.expr]] = {}
+
+        def note(name: str, node: ast.expr) -> None:
+            if isinstance(node, (ast.Tuple, ast.List)):
+                for i, item in enumerate(node.elts):
+                    note(f"{name}{i}", item)
+            elif is_literal(node):
+                found.setdefault(name, []).append(node)
+
+        for node in tree.body:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                    values = [node.value]
+                    if names[0] is not target:
+                        whole = isinstance(node.value, (ast.Tuple, ast.List))
+                        values = node.value.elts if whole else []  # type: ignore[attr-defined]
+                    for name, value in zip(names, values):
+                        if isinstance(name, ast.Name):
+                            note(name.id, value)
+            elif isinstance(node, ast.FunctionDef) and node.name == "get_inputs":
+                cls.note_shapes(node, note)
+        return {n: nodes[0] for n, nodes in found.items() if len(nodes) == 1}
+
+    @staticmethod
+    def note_shapes(function: ast.FunctionDef, note: Callable[[str, ast.expr], None]) -> None:
+        """Names the literals in the shapes of tensors that get_inputs() makes: shape0, shape1, ..."""
+        makers = ("rand", "randn", "ones", "zeros", "empty", "full", "randint")
+        n = 0
+        for call in ast.walk(function):
+            name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(
+                call, ast.Call) else ""  # fmt: skip
+            if not isinstance(call, ast.Call) or name not in makers:
+                continue
+            args: list[ast.expr] = list(call.args)
+            if name in ("full", "randint"):  # only a tuple is a shape
+                args = [a for a in args if isinstance(a, (ast.Tuple, ast.List))]
+            for arg in args:
+                for item in arg.elts if isinstance(arg, (ast.Tuple, ast.List)) else [arg]:
+                    note(f"shape{n}", item)
+                    n += 1
+
     def load(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Executes the file; each module-level `name = ...` gets the values that `values` has for it."""
-
-        def replaced(name: str) -> Any:
-            old = self.plain[name]
-            if name in values or not isinstance(old, (tuple, list)):
-                return values.get(name, old)
-            return type(old)(values.get(f"{name}{i}", v) for i, v in enumerate(old))
-
-        known = {n for n in getattr(self, "plain", {}) if n in values or f"{n}0" in values}
+        """Executes the file, with each literal of places() replaced by the value given for it."""
+        tree = ast.parse(self.text, self.path)
+        chosen = {id(node): name for name, node in self.places(tree).items() if name in values}
 
         class Replace(ast.NodeTransformer):
-            def visit_Assign(self, node: ast.Assign) -> ast.AST:
-                names = [t.id if isinstance(t, ast.Name) else "" for t in node.targets]
-                if not any(n in known for n in names):
-                    return node
-                made: list[ast.AST] = []
-                for target, name in zip(node.targets, names):  # height = width = 64 are two sizes
-                    value = node.value
-                    if name in known:
-                        value = ast.parse(f"__hone_replaced__({name!r})", mode="eval").body
-                    assign = ast.Assign(targets=[target], value=value)
-                    made.append(ast.copy_location(assign, node))
-                return made  # type: ignore[return-value]
+            def visit(self, node: ast.AST) -> ast.AST:
+                if id(node) not in chosen:
+                    return self.generic_visit(node)
+                made = ast.parse(f"__hone_values__[{chosen[id(node)]!r}]", mode="eval").body
+                return ast.copy_location(made, node)
 
-            def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-                return node
-
-            visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
-
-        tree = ast.fix_missing_locations(Replace().visit(ast.parse(self.text, self.path)))
+        tree = ast.fix_missing_locations(Replace().visit(tree))
         module = types.ModuleType("hone_import")
         module.__file__ = self.path
-        module.__dict__.update(__hone_values__=values, __hone_replaced__=replaced)
+        module.__dict__.update(__hone_values__=values)
         sys.modules["hone_import"] = module
         folder = os.path.dirname(self.path)
         if folder not in sys.path:
@@ -130,26 +184,7 @@ class Source:
         return module.__dict__
 
     def constants(self) -> dict[str, int]:
-        """Module-level integers that are assigned as literals (or arithmetic on literals)."""
-        found: dict[str, int] = {}
-        for node in self.tree.body:
-            if not isinstance(node, ast.Assign):
-                continue
-            if any(isinstance(n, (ast.Name, ast.Call)) for n in ast.walk(node.value)):
-                continue
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.update(self.integers(target.id, self.plain.get(target.id)))
-        return found
-
-    @staticmethod
-    def integers(name: str, value: Any) -> dict[str, int]:
-        """An integer by its name; the entries of a tuple as name0, name1, ..."""
-        if type(value) is int:
-            return {name: value}
-        if isinstance(value, (tuple, list)) and value and all(type(v) is int for v in value):
-            return {f"{name}{i}": v for i, v in enumerate(value)}
-        return {}
+        return {name: literal(node) for name, node in self.places(self.tree).items()}
 
     def sizes(self) -> dict[str, int]:
         """The constants that are likely to be sizes of tensors."""
@@ -163,34 +198,14 @@ class Source:
 
     def baseline(self, values: dict[str, str]) -> str:
         """The file with each size replaced by the Python expression that `values` has for it."""
-        lines = self.text.splitlines(keepends=True)
-        starts = [0]
-        for text in lines:
-            starts.append(starts[-1] + len(text.encode()))
+        data, lines = self.text.encode(), self.text.encode().splitlines(keepends=True)
         edits: list[tuple[int, int, str]] = []
-
-        def replace(node: ast.expr | ast.stmt, text: str) -> None:
-            assert node.end_lineno and node.end_col_offset is not None
-            begin = starts[node.lineno - 1] + node.col_offset
-            edits.append((begin, starts[node.end_lineno - 1] + node.end_col_offset, text))
-
-        for node in self.tree.body:
-            if not isinstance(node, ast.Assign):
-                continue
-            names = [t.id if isinstance(t, ast.Name) else "" for t in node.targets]
-            if any(n in values for n in names):
-                if len(names) == 1:
-                    replace(node.value, values[names[0]])
-                else:
-                    old = ast.unparse(node.value)
-                    parts = [f"{ast.unparse(t)} = {values.get(n, old)}"
-                             for t, n in zip(node.targets, names)]  # fmt: skip
-                    replace(node, "; ".join(parts))
-            elif isinstance(node.value, (ast.Tuple, ast.List)) and len(names) == 1:
-                for i, item in enumerate(node.value.elts):
-                    if f"{names[0]}{i}" in values:
-                        replace(item, values[f"{names[0]}{i}"])
-        data = self.text.encode()
+        for name, node in self.places(self.tree).items():
+            if name in values:
+                assert node.end_lineno and node.end_col_offset is not None
+                begin = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+                end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
+                edits.append((begin, end, values[name]))
         for begin, end, text in sorted(edits, reverse=True):
             data = data[:begin] + text.encode() + data[end:]
         return data.decode()
@@ -212,12 +227,21 @@ class Captured(NamedTuple):
     env: ShapeEnv
     arguments: list[tuple[str, Any]]  # of forward, in order
     changed: list[str]  # parameters and buffers that forward changes, which are outputs too
+    is_recurrent: bool  # the module has an nn.LSTM, nn.GRU or nn.RNN
     ranges: dict[str, tuple[Any, Any]]  # input -> the bounds that get_inputs gave torch.randint
+
+
+class IntOrSize(type):
+    """A stand-in for `int` in isinstance(hidden_size, int)."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, (int, torch.SymInt))
 
 
 @contextlib.contextmanager
 def without_init() -> Iterator[None]:
     """Makes the functions of nn.init do nothing: they would fix sizes, and take time."""
+    torch.nn.modules.rnn.int = IntOrSize("int", (), {})  # type: ignore[attr-defined]
     saved = {n: f for n, f in vars(torch.nn.init).items() if n.endswith("_") and callable(f)}
     fans = "_calculate_fan_in_and_fan_out"
     saved[fans] = getattr(torch.nn.init, fans)
@@ -229,6 +253,116 @@ def without_init() -> Iterator[None]:
     finally:
         for name, function in saved.items():
             setattr(torch.nn.init, name, function)
+        del torch.nn.modules.rnn.int  # type: ignore[attr-defined]
+
+
+# ---- recurrent layers: one operation with a loop over time -------------------------------------
+
+
+@torch.library.custom_op("hone::lstm", mutates_args=())
+def lstm_steps(gates: torch.Tensor, weight: torch.Tensor, hidden: torch.Tensor,
+               cell: torch.Tensor) -> torch.Tensor:  # fmt: skip
+    """All steps of one layer: h and c of each step, side by side. `gates` has the inputs' part."""
+    raise NotImplementedError
+
+
+@lstm_steps.register_fake
+def _(gates: Any, weight: Any, hidden: Any, cell: Any) -> torch.Tensor:
+    return gates.new_empty(gates.shape[0], gates.shape[1], 2 * hidden.shape[1])
+
+
+@torch.library.custom_op("hone::gru", mutates_args=())
+def gru_steps(gates: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor,
+              hidden: torch.Tensor) -> torch.Tensor:  # fmt: skip
+    raise NotImplementedError
+
+
+@gru_steps.register_fake
+def _(gates: Any, weight: Any, bias: Any, hidden: Any) -> torch.Tensor:
+    return gates.new_empty(gates.shape[0], gates.shape[1], hidden.shape[1])
+
+
+@torch.library.custom_op("hone::rnn", mutates_args=())
+def rnn_steps(gates: torch.Tensor, weight: torch.Tensor, hidden: torch.Tensor,
+              relu: bool) -> torch.Tensor:  # fmt: skip
+    raise NotImplementedError
+
+
+@rnn_steps.register_fake
+def _(gates: Any, weight: Any, hidden: Any, relu: bool) -> torch.Tensor:
+    return gates.new_empty(gates.shape[0], gates.shape[1], hidden.shape[1])
+
+
+def recurrent(kind: str) -> Callable[..., Any]:
+    """A replacement of torch._VF.lstm, gru, rnn_tanh or rnn_relu."""
+
+    def layer(x: Any, weights: list[Any], has_bias: bool, h0: Any, c0: Any) -> tuple[Any, Any]:
+        w_ih, w_hh = weights[0], weights[1]
+        b_ih, b_hh = (weights[2], weights[3]) if has_bias else (None, None)
+        gates = torch.matmul(x, w_ih.t())
+        if has_bias:
+            gates = gates + b_ih if kind == "gru" else gates + b_ih + b_hh
+        if kind == "lstm":
+            both = lstm_steps(gates, w_hh, h0, c0)
+            n = h0.shape[1]
+            return both[:, :, :n], both[-1, :, n:]
+        if kind == "gru":
+            zero = gates.new_zeros(w_hh.shape[0]) if b_hh is None else b_hh
+            return gru_steps(gates, w_hh, zero, h0), None
+        return rnn_steps(gates, w_hh, h0, kind == "rnn_relu"), None
+
+    def run(x: Any, hx: Any, weights: list[Any], has_bias: bool, layers: int, dropout: float,
+            train: bool, bidirectional: bool, batch_first: Any = None) -> Any:  # fmt: skip
+        if batch_first is None or isinstance(hx, (list, tuple)) and len(hx) != 2:
+            raise Refused(f"nn.{kind.upper()} on a packed sequence")
+        if dropout and train and layers > 1:
+            raise Refused("forward draws random numbers (dropout): no two calls agree")
+        hidden, cell = hx if kind == "lstm" else (hx, hx)
+        each = 4 if has_bias else 2
+        ways = 2 if bidirectional else 1
+        if len(weights) != each * ways * layers:
+            raise Refused("nn.LSTM with proj_size")
+        if batch_first:
+            x = x.transpose(0, 1)
+        ends, cells = [], []
+        for i in range(layers):
+            found = []
+            for d in range(ways):
+                k = i * ways + d
+                own = weights[each * k : each * (k + 1)]
+                steps, last = layer(x.flip(0) if d else x, own, has_bias, hidden[k], cell[k])
+                ends.append(steps[-1])
+                cells.append(last)
+                found.append(steps.flip(0) if d else steps)
+            x = torch.cat(found, 2) if ways == 2 else found[0]
+        out = x.transpose(0, 1) if batch_first else x
+        end = torch.stack(ends)
+        return (out, end, torch.stack(cells)) if kind == "lstm" else (out, end)
+
+    return run
+
+
+def fresh_weights(module: torch.nn.Module, args: Any) -> None:
+    """nn.RNNBase keeps a list of its weights, which functional_call does not replace."""
+    module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]  # type: ignore
+
+
+@contextlib.contextmanager
+def whole_recurrences(model: Any) -> Iterator[None]:
+    kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+    saved = {k: getattr(torch._VF, k) for k in kinds}
+    parts = model.modules() if isinstance(model, torch.nn.Module) else []
+    hooks = [p.register_forward_pre_hook(fresh_weights) for p in parts
+             if isinstance(p, torch.nn.RNNBase)]  # fmt: skip
+    try:
+        for k in kinds:
+            setattr(torch._VF, k, recurrent(k))
+        yield
+    finally:
+        for k in kinds:
+            setattr(torch._VF, k, saved[k])
+        for hook in hooks:
+            hook.remove()
 
 
 @contextlib.contextmanager
@@ -389,8 +523,14 @@ def task_name(path: str) -> str:
     return name if re.match(r"[A-Za-z_]", name) else "p_" + name
 
 
-def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captured, list[str]]:
-    """Records the module's operations; the sizes in `free` are symbols."""
+def capture(
+    source: Source, target: Target, free: dict[str, int], real: bool
+) -> tuple[Captured, list[str]]:
+    """Records the module's operations; the sizes in `free` are symbols.
+
+    With `real` the module is made from real tensors at its original sizes: its constructor may look
+    at their data.
+    """
     env = ShapeEnv()
     symbols: dict[str, sympy.Symbol] = {}
     values: dict[str, Any] = {}
@@ -401,10 +541,18 @@ def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captu
         values[name] = env.create_symintnode(symbol, hint=value, source=origin)
     mode = FakeTensorMode(shape_env=env, allow_non_fake_inputs=True)
     PythonKeyTracer.record_stack_traces = True
+    if real:
+        model = target.make(source.load({}))
+        for part in model.modules() if isinstance(model, torch.nn.Module) else []:
+            for held_by in (part._parameters, part._buffers):
+                for name, t in held_by.items():
+                    if t is not None:
+                        held_by[name] = mode.from_tensor(t, static_shapes=True)
     with enable_python_dispatcher(), mode:
         with without_init():
             space = source.load(values)
-            model = target.make(space)
+            if not real:
+                model = target.make(space)
             drawn: list[tuple[torch.Tensor, Any, Any]] = []
             with noted_ranges(drawn):
                 given = target.arguments(space)
@@ -453,7 +601,7 @@ def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captu
 
     with enable_python_dispatcher(), mode, torch.nn.attention.sdpa_kernel(
         torch.nn.attention.SDPBackend.MATH
-    ), torch.no_grad():
+    ), torch.no_grad(), whole_recurrences(model):
         fx = make_fx(
             torch.func.functionalize(run, remove="mutations_and_views"),
             decomposition_table=core_aten_decompositions(),
@@ -463,7 +611,9 @@ def capture(source: Source, target: Target, free: dict[str, int]) -> tuple[Captu
     return (
         Captured(
             fx, symbols, list(zip(names, tensors)), list(held.items()), env,
-            list(zip(target.names, given)), changed, ranges,
+            list(zip(target.names, given)), changed,
+            isinstance(model, torch.nn.Module)
+            and any(isinstance(p, torch.nn.RNNBase) for p in model.modules()), ranges,
         ),
         outputs,
     )  # fmt: skip
@@ -528,6 +678,27 @@ class Sizes:
         raise NotFree({self.names[s] for s in e.free_symbols if s in self.names},
                       f"a size is {e}, which a task cannot say")  # fmt: skip
 
+    def follows(self, e: sympy.Basic) -> bool:
+        """Does the equation hold wherever each division in it has no remainder? Such remainders are
+        guards of their own."""
+        if not isinstance(e, sympy.Eq):
+            return False
+        exact = [g.expr.lhs.args for g in self.env.guards
+                 if isinstance(g.expr, sympy.Eq) and type(g.expr.lhs).__name__ in ("Mod", "PythonMod")
+                 and g.expr.rhs == 0]  # fmt: skip
+        if type(e.lhs).__name__ in ("Mod", "PythonMod"):
+            return False
+
+        def divide(x: sympy.Basic) -> sympy.Basic:
+            if type(x).__name__ in ("FloorDiv", "CleanDiv") and any(a == x.args for a in exact):
+                return x.args[0] / x.args[1]
+            return x.func(*map(divide, x.args)) if x.args else x
+
+        try:
+            return bool(sympy.simplify(divide(e.lhs) - divide(e.rhs)) == 0)
+        except Exception:
+            return False
+
     def is_free(self, symbol: sympy.Symbol) -> bool:
         """False for a size that a guard has made a number, or another size."""
         return bool(self.env.replace(symbol) == symbol)
@@ -552,7 +723,7 @@ class Sizes:
             if not isinstance(e, sympy.Eq) and user_file not in place:
                 continue
             e = self.env.simplify(self.env.replace(e))
-            if e in (sympy.true, sympy.false) or not e.free_symbols:
+            if e in (sympy.true, sympy.false) or not e.free_symbols or self.follows(e):
                 continue
             kept[self.write(e)] = None
         return list(kept)
@@ -566,8 +737,7 @@ ceil cos cosh eq erf erfc exp exp2 expm1 floor fmod ge gt hypot isinf isnan isfi
 log1p log2 logical_and logical_not logical_or logical_xor lt maximum minimum mul ne neg pow
 reciprocal relu remainder round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc where silu
 mish hardsigmoid hardswish logaddexp copysign""".split()
-IDENTITY = """alias clone detach contiguous lift_fresh lift_fresh_copy lift view_as_real_copy
-alias_copy detach_copy""".split()
+IDENTITY = "alias clone detach contiguous lift_fresh lift".split()
 RANDOM = """rand rand_like randn randn_like randint randint_like randperm bernoulli multinomial
 normal normal_functional uniform native_dropout rrelu_with_noise exponential geometric
 dropout poisson""".split()
@@ -581,6 +751,7 @@ class Translation:
         self.sizes = Sizes(captured)
         self.values: list[dict[str, Any]] = []
         self.of: dict[torch.fx.Node, Any] = {}  # an operand, or a list for several results
+        self.conditions: dict[str, None] = {}  # on sizes: windows must fit, and so on
         self.node: torch.fx.Node | None = None
 
     # -- emitting
@@ -661,6 +832,7 @@ class Translation:
 
     def run(self, outputs: list[str]) -> dict[str, Any]:
         c = self.captured
+        c.graph.graph.eliminate_dead_code()
         inputs = []
         kept = [n for n in c.graph.graph.nodes if n.op == "placeholder"]
         names = [task_name(n) for n, _ in c.parameters] + [n for n, _ in c.inputs]
@@ -685,7 +857,7 @@ class Translation:
                 inputs.append({"name": name, "dtype": self.dtype(t), "shape": self.dims(t.shape)})
         own = [n for n, _ in c.inputs]
         inputs.sort(key=lambda i: i["name"] not in own)  # arguments first, then parameters
-        guards = self.sizes.guards(self.source.path)
+        guards = [*self.sizes.guards(self.source.path), *self.conditions]
         return {
             "version": 1,
             "axes": [n for n, s in c.axes.items() if self.sizes.is_free(s)],
@@ -733,6 +905,7 @@ class Translation:
             return
         if name in RANDOM:
             raise self.refuse("forward draws random numbers: no two calls agree")
+        name = name.removesuffix("_copy") or name
         if name in IDENTITY:
             self.of[node] = self.operand(node.args[0])
             return
@@ -744,7 +917,7 @@ class Translation:
             args = [self.operand(a) for a in node.args]
             self.of[node] = self.add(name, *args)
         elif str(node.target).startswith("hone."):
-            self.of[node] = getattr(self, "hone_" + str(node.target).split(".")[1])(node, *node.args)
+            self.of[node] = self.steps(str(node.target).split(".")[1], list(node.args))
         else:
             raise self.refuse(f"Hone does not know the operation {node.target}")
         if isinstance(value, torch.Tensor) and isinstance(self.of[node], str):
@@ -828,7 +1001,7 @@ class Translation:
         x = self.operand(input)
         return self.add("softplus", x, self.number(beta), self.number(threshold))
 
-    def op_to_copy(self, node: Any, input: Any, dtype: Any = None, **rest: Any) -> Operand:
+    def op_to(self, node: Any, input: Any, dtype: Any = None, **rest: Any) -> Operand:
         x = self.operand(input)
         target = node.meta["val"].dtype
         if isinstance(input, torch.fx.Node) and input.meta["val"].dtype == target:
@@ -886,7 +1059,7 @@ class Translation:
     def op_view(self, node: Any, input: Any, size: Any, **rest: Any) -> str:
         return self.add("reshape", self.operand(input), shape=self.dims(node.meta["val"].shape))
 
-    op_reshape = op_unsafe_view = op_view_copy = op_reshape_copy = op_view
+    op_reshape = op_unsafe_view = op_view
 
     def op_unsqueeze(self, node: Any, input: Any, dim: Any) -> str:
         return self.op_view(node, input, None)
@@ -894,32 +1067,22 @@ class Translation:
     def op_squeeze(self, node: Any, input: Any, dim: Any = None) -> str:
         return self.op_view(node, input, None)
 
-    op_unsqueeze_copy, op_squeeze_copy = op_unsqueeze, op_squeeze
-
     def op_permute(self, node: Any, input: Any, dims: Sequence[int]) -> str:
         rank = len(self.shape(input))
         return self.add("permute", self.operand(input), dims=[d % rank for d in dims])
-
-    op_permute_copy = op_permute
 
     def op_transpose(self, node: Any, input: Any, dim0: int, dim1: int) -> str:
         order = list(range(len(self.shape(input))))
         order[dim0], order[dim1] = order[dim1], order[dim0]
         return self.op_permute(node, input, order)
 
-    op_transpose_copy = op_transpose
-
     def op_t(self, node: Any, input: Any) -> Operand:
         if len(self.shape(input)) < 2:
             return self.operand(input)
         return self.op_permute(node, input, [1, 0])
 
-    op_t_copy = op_t
-
     def op_expand(self, node: Any, input: Any, size: Any, implicit: bool = False) -> str:
         return self.add("expand", self.operand(input), shape=self.dims(node.meta["val"].shape))
-
-    op_expand_copy = op_expand
 
     def part(self, x: Operand, rank: int, dim: int, start: Any, length: Any, step: int = 1) -> str:
         text = self.sizes.text
@@ -937,8 +1100,6 @@ class Translation:
             return self.operand(input)
         return self.part(self.operand(input), len(shape), dim, begin, t.shape[dim], step)
 
-    op_slice_copy = op_slice
-
     def op_select(self, node: Any, input: Any, dim: int, index: Any) -> str:
         shape = self.shape(input)
         at = self.value_of(index)
@@ -946,8 +1107,6 @@ class Translation:
             at = shape[dim] + at
         made = self.part(self.operand(input), len(shape), dim, at, 1)
         return self.add("reshape", made, shape=self.dims(node.meta["val"].shape))
-
-    op_select_copy = op_select
 
     def op_split_with_sizes(self, node: Any, input: Any, split_sizes: Any, dim: int = 0) -> list[str]:
         made, at = [], 0
@@ -957,7 +1116,9 @@ class Translation:
             at = at + size
         return made
 
-    op_split_with_sizes_copy = op_split_with_sizes
+    def op_split(self, node: Any, input: Any, split_size: Any, dim: int = 0) -> list[str]:
+        sizes = [t.shape[dim] for t in node.meta["val"]]
+        return self.op_split_with_sizes(node, input, sizes, dim)
 
     def op_unbind(self, node: Any, input: Any, dim: int = 0) -> list[str]:
         shape = self.shape(input)
@@ -967,8 +1128,6 @@ class Translation:
             part = self.part(self.operand(input), len(shape), dim, i, 1)
             made.append(self.add("reshape", part, shape=rest))
         return made
-
-    op_unbind_copy = op_unbind
 
     def op_flip(self, node: Any, input: Any, dims: Sequence[int]) -> str:
         rank = len(self.shape(input))
@@ -996,7 +1155,11 @@ class Translation:
         rank = len(self.shape(input))
         return self.windows(self.operand(input), dimension % rank, size, step, 1)
 
-    op_unfold_copy = op_unfold
+    def at_least(self, size: Any, least: Any) -> None:
+        """Notes that the size must be at least this large, if sizes decide it."""
+        wanted = self.sizes.expression(size) - self.sizes.expression(least)
+        if wanted.free_symbols:
+            self.conditions[f"{self.sizes.write(wanted)} >= 0"] = None
 
     def windows(self, x: Operand, dim: int, size: Any, step: Any, dilation: Any) -> str:
         return self.add("windows", x, dim=[dim], size=self.sizes.text(self.value_of(size)),
@@ -1153,12 +1316,23 @@ class Translation:
         holes = self.all_fixed(dilation, n, "a dilation")
         args = [self.operand(input), self.operand(weight), self.operand(bias)]
         parts = self.sizes.text(self.value_of(groups))
+        window = self.shape(weight)[2:]
+        for s, k, p, d in zip(self.shape(input)[2:], window, pads, holes):
+            if not transposed:
+                self.at_least(s + 2 * p, d * (k - 1) + 1)
         if transposed:
             more = self.all_fixed(output_padding, n, "padding")
             return self.add("conv_transpose", *args, stride=step, padding=pads,
                             output_padding=more, dilation=holes, groups=parts)  # fmt: skip
         return self.add("conv", *args, stride=step, before=pads, after=pads, dilation=holes,
                         groups=parts)  # fmt: skip
+
+    def steps(self, name: str, args: list[Any]) -> str:
+        """All steps of a recurrent layer (hone::lstm and so on)."""
+        if name == "rnn":
+            relu = bool(args.pop())
+            return self.add("rnn", *[self.operand(a) for a in args], relu=relu)
+        return self.add(name, *[self.operand(a) for a in args])
 
     # -- norms
 
@@ -1242,25 +1416,40 @@ class Translation:
 
     # -- pooling
 
-    def pool(self, input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any,
-             ceil_mode: bool, fill: Operand, n: int) -> tuple[str, list[int]]:  # fmt: skip
+    def pool(self, input: Any, *rest: Any) -> tuple[str, list[int]]:
+        return self.pool_of(self.operand(input), self.shape(input), *rest)
+
+    def pool_of(self, x: Operand, shape: list[Any], kernel: Any, stride: Any, padding: Any,
+                dilation: Any, ceil_mode: bool, fill: Operand, n: int,
+                ) -> tuple[str, list[int]]:  # fmt: skip
         """The windows of a pooling, as n further axes at the end."""
-        shape = self.shape(input)
         rank = len(shape)
         size = self.all_fixed(kernel, n, "a kernel size")
         step = self.all_fixed(stride, n, "a stride") if stride else size
         pads = self.all_fixed(padding, n, "padding")
         holes = self.all_fixed(dilation, n, "a dilation")
-        x = self.operand(input)
-        after = list(pads)
-        if ceil_mode:
-            raise self.refuse("pooling with ceil_mode")
-        if any(pads):
+        after = [
+            p + self.extra(s, p, k, t, d) if ceil_mode else p
+            for s, p, k, t, d in zip(shape[rank - n :], pads, size, step, holes)
+        ]
+        for s, p, k, d in zip(shape[rank - n :], pads, size, holes):
+            self.at_least(s + 2 * p, d * (k - 1) + 1)
+            self.at_least(s, k)
+        if any(pads) or any(after):
             none = [0] * (rank - n)
             x = self.add("pad", x, fill, before=none + pads, after=none + after)
         for i in range(n):
             x = self.windows(x, rank - n + i, size[i], step[i], holes[i])
         return x, list(range(rank, rank + n))
+
+    def extra(self, size: Any, pad: int, kernel: int, step: int, dilation: int) -> int:
+        """How much more padding behind the input ceil_mode needs. It must not depend on sizes."""
+        s = self.fixed(size, "the padding of a pooling with ceil_mode")
+        span = s + 2 * pad - dilation * (kernel - 1) - 1
+        more = -(-span // step) * step - span
+        if more and (-(-span // step)) * step >= s + pad:  # the last window must start in the input
+            more = 0
+        return more
 
     def max_pool(self, node: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any,
                  dilation: Any, ceil_mode: bool) -> list[Operand]:  # fmt: skip
@@ -1282,10 +1471,20 @@ class Translation:
         pads = self.all_fixed(padding, n, "padding")
         if divisor_override:
             return self.add("div", total, self.number(divisor_override))
-        if count_include_pad or not any(pads):
+        if not ceil_mode and (count_include_pad or not any(pads)):
             size = self.all_fixed(kernel_size, n, "a kernel size")
             return self.add("div", total, math.prod(size))
-        raise self.refuse("average pooling with padding that does not count")
+        shape = self.shape(input)
+        ones = self.add("cast", 1, dtype=self.dtype(self.value_of(input)))
+        ones = self.add("expand", ones, shape=self.dims(shape))
+        if count_include_pad and any(pads):  # the padding of the user counts, that of ceil_mode not
+            none = [0] * (len(shape) - n)
+            ones = self.add("pad", ones, 1, before=none + pads, after=none + pads)
+            shape = [s if d < len(shape) - n else s + 2 * pads[d - len(shape) + n]
+                     for d, s in enumerate(shape)]  # fmt: skip
+            padding = 0
+        count, axes = self.pool_of(ones, shape, kernel_size, stride, padding, 1, ceil_mode, 0, n)
+        return self.add("div", total, self.add("sum", count, dim=axes, keepdim=False))
 
     def op_avg_pool1d(self, node: Any, **a: Any) -> Operand:
         return self.avg_pool(node, 1, **a)
@@ -1296,27 +1495,62 @@ class Translation:
     def op_avg_pool3d(self, node: Any, **a: Any) -> Operand:
         return self.avg_pool(node, 3, **a)
 
-    def adaptive(self, node: Any, n: int, input: Any, output_size: Any) -> str:
+    def adaptive(self, reduce: str, n: int, input: Any, output_size: Any) -> Operand:
+        """Each window is a product of ranges, so one axis after the other can be reduced."""
         shape, rank = self.shape(input), len(self.shape(input))
-        want = self.all_fixed(output_size, n, "an output size")
-        if all(w == 1 for w in want):
-            return self.add("mean", self.operand(input), dim=list(range(rank - n, rank)),
-                            keepdim=True)  # fmt: skip
-        split: list[Any] = list(shape[: rank - n])
-        for size, w in zip(shape[rank - n :], want):
-            if self.sizes.expression(size) % w != 0:
-                raise NotFree({*self.names_in(size)} if hasattr(size, "node") else set(),
-                              "adaptive pooling whose windows differ in size")  # fmt: skip
-            split += [w, size // w]
-        x = self.add("reshape", self.operand(input), shape=self.dims(split))
-        axes = [rank - n + 1 + 2 * i for i in range(n)]
-        return self.add("mean", x, dim=axes, keepdim=False)
+        want = list(self.value_of(output_size)) if isinstance(output_size, (list, tuple)) else [output_size]
+        made = self.operand(input)
+        for i in range(n):
+            d, size = rank - n + i, shape[rank - n + i]
+            out = size if want[i] is None else self.fixed(want[i], "an output size")
+            if self.same(size, out):
+                continue
+            before = [*shape[: rank - n], *[want[k] or shape[rank - n + k] for k in range(i)]]
+            behind = shape[d + 1 :]
+            if out == 1:
+                made = self.add(reduce, made, dim=[d], keepdim=True)
+            elif self.is_multiple(size, out):
+                split = self.dims([*before, out, size // out, *behind])
+                made = self.add("reshape", made, shape=split)
+                made = self.add(reduce, made, dim=[d + 1], keepdim=False)
+            else:
+                made = self.uneven(reduce, made, rank, d, size, out)
+        return made
 
-    def op_adaptive_avg_pool2d(self, node: Any, input: Any, output_size: Any) -> str:
-        return self.adaptive(node, 2, input, output_size)
+    def uneven(self, reduce: str, x: Operand, rank: int, d: int, size: Any, out: int) -> Operand:
+        whole = self.fixed(size, "adaptive pooling whose windows differ in size")
+        parts = []
+        for k in range(out):
+            low, high = k * whole // out, -(-(k + 1) * whole // out)
+            part = self.part(x, rank, d, low, high - low)
+            parts.append(self.add(reduce, part, dim=[d], keepdim=True))
+        made = parts[0]
+        for part in parts[1:]:
+            made = self.add("cat", made, part, dim=[d])
+        return made
 
-    def op_adaptive_avg_pool3d(self, node: Any, input: Any, output_size: Any) -> str:
-        return self.adaptive(node, 3, input, output_size)
+    def same(self, a: Any, b: Any) -> bool:
+        return bool(self.sizes.expression(a) == self.sizes.expression(b))
+
+    def is_multiple(self, size: Any, n: int) -> bool:
+        e = self.sizes.expression(size)
+        return bool(e % n == 0) if e.is_Integer else bool(self.sizes.env.evaluate_expr(sympy.Eq(
+            torch.utils._sympy.functions.Mod(e, n), 0)))  # fmt: skip
+
+    def op_adaptive_avg_pool2d(self, node: Any, input: Any, output_size: Any) -> Operand:
+        return self.adaptive("mean", 2, input, output_size)
+
+    def op_adaptive_avg_pool3d(self, node: Any, input: Any, output_size: Any) -> Operand:
+        return self.adaptive("mean", 3, input, output_size)
+
+    def op_adaptive_avg_pool1d(self, node: Any, input: Any, output_size: Any) -> Operand:
+        return self.adaptive("mean", 1, input, output_size)
+
+    def op_adaptive_max_pool2d(self, node: Any, input: Any, output_size: Any) -> list[Operand]:
+        return [self.adaptive("amax", 2, input, output_size), None]
+
+    def op_adaptive_max_pool3d(self, node: Any, input: Any, output_size: Any) -> list[Operand]:
+        return [self.adaptive("amax", 3, input, output_size), None]
 
     # -- by index
 
@@ -1339,9 +1573,41 @@ class Translation:
 
     def op_index(self, node: Any, input: Any, indices: Any) -> str:
         used = [(d, i) for d, i in enumerate(indices) if i is not None]
-        if len(used) != 1 or self.value_of(used[0][1]).dtype == torch.bool:
-            raise self.refuse("indexing by several tensors, or by a bool tensor")
-        return self.rows(input, used[0][0], used[0][1], node)
+        if any(self.value_of(i).dtype == torch.bool for _, i in used):
+            raise self.refuse("indexing by a bool tensor: the size of the result depends on data")
+        if len(used) == 1:
+            return self.rows(input, used[0][0], used[0][1], node)
+        return self.by_several(node, input, used)
+
+    def by_several(self, node: Any, input: Any, used: list[tuple[int, Any]]) -> str:
+        """x[i, j]: the indexed axes become one axis, and the indices one index into it."""
+        shape, rank = self.shape(input), len(self.shape(input))
+        axes = [d for d, _ in used]
+        rest = [d for d in range(rank) if d not in axes]
+        x = self.add("permute", self.operand(input), dims=axes + rest)
+        n: Any = 1
+        for d in axes:
+            n = n * shape[d]
+        x = self.add("reshape", x, shape=self.dims([n, *[shape[d] for d in rest]]))
+        at: Operand = None
+        for d, i in used:
+            here = self.operand(i)
+            size = self.number(shape[d])
+            here = self.add("where", self.add("lt", here, 0), self.add("add", here, size), here)
+            at = here if at is None else self.add("add", self.add("mul", at, size), here)
+        index_shape = list(torch.broadcast_shapes(*[self.value_of(i).shape for _, i in used]))
+        count: Any = 1
+        for s in index_shape:
+            count = count * s
+        flat = self.add("reshape", self.add("expand", at, shape=self.dims(index_shape)),
+                        shape=self.dims([count]))  # fmt: skip
+        made = self.add("index_select", x, flat, dim=[0])
+        made = self.add("reshape", made, shape=self.dims([*index_shape, *[shape[d] for d in rest]]))
+        if axes != list(range(axes[0], axes[0] + len(axes))) or axes[0] == 0:
+            return made  # the axes of the index come first
+        k = len(index_shape)
+        order = [*range(k, k + axes[0]), *range(k), *range(k + axes[0], k + len(rest))]
+        return self.add("permute", made, dims=order)
 
     def op_gather(self, node: Any, input: Any, dim: int, index: Any, **rest: Any) -> str:
         rank = len(self.shape(input))
@@ -1437,10 +1703,10 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
             free.setdefault(d, int((request.get("sizes") or {}).get(d, 64)))
     original = dict(free)
     notes: list[str] = []
-    dropped: set[str] = set()
+    real = False
     while True:
         try:
-            captured, outputs = capture(source, target, free)
+            captured, outputs = capture(source, target, free, real)
             graph = Translation(captured, source).run(outputs)
             break
         except NotFree as e:
@@ -1453,6 +1719,10 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
         except Refused:
             raise
         except Exception as e:
+            if not real and looks_at_data(e):
+                real = True
+                notes.append("the module was made at its original sizes: its constructor reads data")
+                continue
             if not free:
                 raise
             # Sizes that are small are the likeliest to be something else: fix these first.
@@ -1461,7 +1731,6 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
             notes.append(f"{', '.join(gone)}: fixed, because tracing with symbols failed ({brief(e)})")
             for n in gone:
                 del free[n]
-            dropped.update(gone)
     known = set(graph["axes"])
     sizes = Sizes(captured)
     code = {n: sizes.in_python(s) for n, s in captured.axes.items()}
@@ -1508,7 +1777,13 @@ def baseline(
         "    results = result if isinstance(result, (tuple, list)) else (result,)\n" if changed else "",
         f"    return (*results{changed})\n" if changed else "    return result\n",
     ]
-    return text + f"model = {target.construction}\n\n\n" + head + "".join(lines)
+    hooks = ""
+    if captured.is_recurrent:
+        hooks = inspect.getsource(fresh_weights) + (
+            "\n\nfor part in model.modules():\n"
+            "    if isinstance(part, torch.nn.RNNBase):\n"
+            "        part.register_forward_pre_hook(fresh_weights)\n\n\n")  # fmt: skip
+    return text + f"model = {target.construction}\n\n\n" + hooks + head + "".join(lines)
 
 
 def fill_facts(
@@ -1530,6 +1805,10 @@ def fill_facts(
             why = brief(e)
     notes.append(f"tensors could not be made for real ({why}): they are drawn normal")
     return {}
+
+
+def looks_at_data(e: BaseException) -> bool:
+    return "Unbacked" in type(e).__name__ or "DataDependent" in type(e).__name__
 
 
 def brief(e: BaseException) -> str:
@@ -1564,7 +1843,9 @@ def main(argv: list[str]) -> int:
 
 def reason(e: BaseException) -> str:
     name = type(e).__name__
-    if "DataDependent" in name or "data-dependent" in str(e):
+    if "mutating a non-functional tensor" in str(e):
+        return "forward changes a tensor that it keeps between calls, and that is no buffer"
+    if looks_at_data(e) or "data-dependent" in str(e):
         return "forward decides by the data of a tensor (an `if`, a loop or `.item()`)"
     return f"PyTorch refuses it: {brief(e)}"
 

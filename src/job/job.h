@@ -40,14 +40,14 @@
 #define JOB_VERSION 6
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
-#define JOB_MAX_BUFFERS 64
+#define JOB_MAX_BUFFERS 2048
 #define JOB_MAX_PROGRAMS 16
 #define JOB_MAX_LAUNCHES 64
 #define JOB_MAX_ARGS 64
 #define JOB_MAX_CALLS 65536
 #define JOB_MAX_NAME 256
 #define JOB_MAX_SPEC 65536
-#define JOB_MAX_PHASES 64
+#define JOB_MAX_PHASES 4096
 #define JOB_MAX_ELEMS (UINT64_C(1) << 44)
 
 enum job_device { JOB_EMU, JOB_CUDA };

@@ -6,8 +6,8 @@ int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const
 {
     if (fault == REF_NO_FAULT)
         return 0;
-    int line = (int)(fault >> 44), tensor = (int)(fault >> 37 & 0x7f) - 1;
-    long long i = (long long)(fault & ((UINT64_C(1) << 37) - 1)) - (INT64_C(1) << 36);
+    int line = (int)(fault >> 44), tensor = (int)(fault >> 32 & 0xfff) - 1;
+    long long i = (long long)(fault & ((UINT64_C(1) << 32) - 1)) - (INT64_C(1) << 31);
     if (tensor < 0)
         return err_set(err, ERR_INPUT,
                        "reference.c:%d: SCRATCH(%lld) is out of bounds: the task's \"scratch\" is "

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-#define REF_MAX_TENSORS 64
+#define REF_MAX_TENSORS 2048
 
 struct ref_ctx {
     const void *in[REF_MAX_TENSORS];

@@ -59,13 +59,16 @@ typedef short int16_t;
 #include <stdint.h>
 #endif
 
+#define HONE_REF_MAX_TENSORS 2048
+
 /* The argument of every phase. worker/oracle.c and the GPU's service code fill it in. */
 struct hone_ref_ctx {
-    const void *in[64];    /* one per tensor, NULL for pure outputs */
-    double *out_value[64]; /* NULL for pure inputs */
-    double *out_mag[64];
-    const void *got[64]; /* the candidate's outputs, for GOT; NULL = none to look at */
-    int64_t in_elems[64], out_elems[64]; /* elements that IN may read and that OUT may write */
+    const void *in[HONE_REF_MAX_TENSORS];    /* one per tensor, NULL for pure outputs */
+    double *out_value[HONE_REF_MAX_TENSORS]; /* NULL for pure inputs */
+    double *out_mag[HONE_REF_MAX_TENSORS];
+    const void *got[HONE_REF_MAX_TENSORS]; /* the candidate's outputs, for GOT; NULL = none */
+    int64_t in_elems[HONE_REF_MAX_TENSORS];  /* elements that IN may read */
+    int64_t out_elems[HONE_REF_MAX_TENSORS]; /* elements that OUT may write */
     const int64_t *axis;
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
@@ -84,15 +87,15 @@ enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Line, tensor and index in one number: 20 bits of the line, 7 of the tensor plus one (0 is the
- * scratch), and the index plus 2^36, limited to 37 bits. If several accesses are out of bounds, the
+/* Line, tensor and index in one number: 20 bits of the line, 12 of the tensor plus one (0 is the
+ * scratch), and the index plus 2^31, limited to 32 bits. If several accesses are out of bounds, the
  * least number stays, whatever the order of the units. job/ref_ctx.h reads it. */
 HONE_FN uint64_t hone_ref_fault_key(int tensor, int64_t i, int line)
 {
-    const int64_t most = ((int64_t)1 << 36) - 1;
+    const int64_t most = ((int64_t)1 << 31) - 1;
     int64_t at = i > most ? most : i < -most ? -most : i;
-    return (uint64_t)(line & 0xfffff) << 44 | (uint64_t)(tensor + 1) << 37 |
-           (uint64_t)(at + ((int64_t)1 << 36));
+    return (uint64_t)(line & 0xfffff) << 44 | (uint64_t)(tensor + 1) << 32 |
+           (uint64_t)(at + ((int64_t)1 << 31));
 }
 
 #ifdef __CUDACC__
@@ -228,12 +231,12 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
 #ifdef __CUDACC__
 #define PHASE(name)                                                                         \
     __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
-    extern "C" __global__ void name(const __grid_constant__ struct hone_ref_ctx ctx,        \
-                                    const int64_t *start, int64_t run, int64_t count)       \
+    extern "C" __global__ void name(const struct hone_ref_ctx *ctx, const int64_t *start,   \
+                                    int64_t run, int64_t count)                             \
     {                                                                                       \
         for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;         \
              i += (int64_t)gridDim.x * blockDim.x)                                          \
-            hone_unit_##name(&ctx, start[i / run] + i % run);                               \
+            hone_unit_##name(ctx, start[i / run] + i % run);                                \
     }                                                                                       \
     __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
 #else

@@ -274,7 +274,7 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     struct json_node n;
     const char *key;
     json_t *value;
-    if (!json_node_need(&l->root, what, &n) || !json_node_object(&n, TASK_MAX_TENSORS / 2))
+    if (!json_node_need(&l->root, what, &n) || !json_node_object(&n, TASK_MAX_TENSORS))
         return;
     if (json_object_size(n.j) == 0)
         json_node_bad(&n, "a task needs at least one of its %s", what);

@@ -43,7 +43,7 @@ void load_oracle(struct loader *l)
     json_node_only(&n, keys, ARRAY_LEN(keys));
     if (json_node_get(&n, "scratch", &c))
         load_expr(l, &c, &l->t->scratch);
-    if (!json_node_need(&n, "phases", &c) || !json_node_array(&c, 16))
+    if (!json_node_need(&n, "phases", &c) || !json_node_array(&c, TASK_MAX_PHASES))
         return;
     if (json_array_size(c.j) == 0)
         json_node_bad(&c, "an oracle needs at least one phase");

@@ -28,7 +28,8 @@
 #define TASK_MAX_NAIVE (1u << 20)            /* bytes of naive.cu */
 #define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 32) /* doubles */
-#define TASK_MAX_TENSORS 48                  /* a job's buffers also hold workspaces */
+#define TASK_MAX_TENSORS 2000                /* a job's buffers also hold workspaces */
+#define TASK_MAX_PHASES 4096
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8

@@ -25,7 +25,7 @@
 #include "graph/graph.h"
 #include "graph/reference/reference_mode.h"
 
-#define REFERENCE_MAX_PHASES 64
+#define REFERENCE_MAX_PHASES 4096
 
 struct graph_phase {
     const char *fn;
