@@ -1,5 +1,6 @@
 #include "import/import.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "sys/interrupt.h"
 #include "sys/loop.h"
 #include "task/check.h"
+
+#define MAX_TRACES 4
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
  * name may not have become '_'. */
@@ -46,6 +49,7 @@ static int prove(struct importer *im, const char *dir, struct import_report *r, 
     struct task *t = task_load(dir, &found.problems);
     int rc = 0;
     im->torch.largest = 0;
+    im->torch.raised = false;
     if (t)
         task_check(t, &found);
     if (t && !found.problems.n && !interrupted())
@@ -72,6 +76,69 @@ void importer_close(struct importer *im)
     torch_check_release(&im->torch);
 }
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Adds the axes that an error message names to `fixed`. Returns false if it names none. */
+static bool fix_named(const json_t *found, const char *message, json_t *fixed)
+{
+    const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
+    size_t i, before = json_array_size(fixed);
+    json_t *axis;
+    json_array_foreach (axes, i, axis) {
+        const char *name = json_string_value(axis), *at = message;
+        size_t len = name ? strlen(name) : 0;
+        for (; len && (at = strstr(at, name)); at += len)
+            if ((at == message || !is_word(at[-1])) && !is_word(at[len])) {
+                json_array_append(fixed, axis);
+                break;
+            }
+    }
+    return json_array_size(fixed) > before;
+}
+
+/* Traces the module and writes its task. Where Hone's rules cannot follow a size (a reshape whose
+ * sizes it cannot prove equal), that size is fixed, and the module is traced again. */
+static json_t *trace_and_write(const struct trace_request *rq, const char *name,
+                               struct import_files *f, struct err *err)
+{
+    json_t *fixed = json_array(), *found = NULL;
+    struct trace_request again = *rq;
+    again.fixed = fixed;
+    for (int i = 0; i < MAX_TRACES; i++) {
+        err_clear(err);
+        json_decref(found);
+        found = trace_run(&again, err);
+        if (!found || import_write_task(found, name, rq->file, 1, f, err) == 0)
+            break;
+        if (i + 1 == MAX_TRACES || !fix_named(found, err->msg, fixed)) {
+            json_decref(found);
+            found = NULL;
+            break;
+        }
+    }
+    json_decref(fixed);
+    return found;
+}
+
+/* Writes and proves. A module may refuse sizes of 1 (batch statistics of one value): then no size of
+ * the task is 1. */
+static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
+                           struct import_files *f, struct import_report *r, struct err *err)
+{
+    int rc = write_files(r->dir, f, err);
+    rc = rc < 0 ? rc : prove(im, r->dir, r, err);
+    if (rc < 0 && im->torch.raised) {
+        err_clear(err);
+        rc = import_write_task(found, r->name, rq->file, 2, f, err);
+        rc = rc < 0 ? rc : write_files(r->dir, f, err);
+        rc = rc < 0 ? rc : prove(im, r->dir, r, err);
+    }
+    return rc;
+}
+
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
                   struct import_report *r, struct err *err)
 {
@@ -79,14 +146,13 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
     struct import_files f = IMPORT_FILES_INIT;
     *r = (struct import_report){.name = name_of(rq->file, rq->name)};
     r->dir = xasprintf("%s/%s", out, r->name);
-    json_t *found = trace_run(rq, err);
-    int rc = found ? import_write_task(found, r->name, rq->file, &f, err) : -1;
     bool existed = file_exists(r->dir);
+    json_t *found = trace_and_write(rq, r->name, &f, err);
+    int rc = found ? 0 : -1;
     if (rc == 0) {
         r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));
         r->notes = json_incref(json_object_get(found, "notes"));
-        rc = write_files(r->dir, &f, err);
-        rc = rc < 0 ? rc : prove(im, r->dir, r, err);
+        rc = write_and_prove(im, rq, found, &f, r, err);
         if (rc < 0 && !existed && !getenv("HONE_KEEP"))
             dir_remove(r->dir, NULL);
     }

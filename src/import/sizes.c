@@ -24,6 +24,7 @@ struct search {
     struct graph *g;
     size_t n;
     const int64_t *original;
+    int64_t floor;
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could vanish */
@@ -55,7 +56,7 @@ static bool fits(const struct search *s, const int64_t *axes)
     struct expr_env env = {.values = axes};
     int64_t v;
     for (size_t i = 0; i < s->n; i++)
-        if (axes[i] < 1)
+        if (axes[i] < s->floor && axes[i] < s->original[i])
             return false;
     for (size_t i = 0; i < s->guards.n; i++)
         if (expr_eval(s->guards.items[i], &env, &v, NULL) < 0 || !v)
@@ -249,7 +250,9 @@ static void read_values(struct search *s, struct size_choice *c)
     vec_each (const struct dim *, d, &s->positive)
         *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", (*d)->text);
     for (size_t i = 0; i < s->n; i++)
-        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", s->g->dims.names[i]);
+        *vec_push(&c->constraints) =
+            arena_printf(&c->arena, "%s >= %lld", s->g->dims.names[i],
+                         (long long)MIN(s->floor, s->original[i]));
 }
 
 static int find_steps(struct search *s, struct size_choice *c, struct err *err)
@@ -281,9 +284,10 @@ static void choose(struct size_choice *c, const struct search *s)
     choose_heldout(c, s);
 }
 
-int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, struct err *err)
+int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
+                 struct err *err)
 {
-    struct search s = {.g = g, .n = g->dims.nnames, .original = original};
+    struct search s = {.g = g, .n = g->dims.nnames, .original = original, .floor = floor};
     *c = (struct size_choice){.heldout = NULL};
     int rc = read_guards(&s, c, err);
     if (rc == 0) {

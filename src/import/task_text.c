@@ -209,7 +209,7 @@ static void write_document(struct writer *w, const char *name, const char *file)
     strbuf_release(&about);
 }
 
-int import_write_task(const json_t *found, const char *name, const char *file,
+int import_write_task(const json_t *found, const char *name, const char *file, int64_t floor,
                       struct import_files *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -219,9 +219,11 @@ int import_write_task(const json_t *found, const char *name, const char *file,
         return err_prefix(err, "%s: the graph", file);
     int rc = read_original(&w, &a, err);
     if (rc == 0 && (rc = graph_write_reference(&w.g, &w.ref, err)) == 0) {
-        if ((rc = sizes_choose(&w.sizes, &w.g, w.original, err)) == 0) {
+        if ((rc = sizes_choose(&w.sizes, &w.g, w.original, floor, err)) == 0) {
             w.task = json_object();
             write_document(&w, name, file);
+            strbuf_clear(&out->task);
+            strbuf_clear(&out->reference);
             json_add_text(&out->task, w.task, true);
             strbuf_adds(&out->reference, w.ref.source.buf);
             json_decref(w.task);

@@ -37,8 +37,9 @@ static char *request_text(const struct trace_request *rq, struct err *err)
     json_t *sizes = inputs ? pairs(rq->sizes, rq->nsizes, "--size", err) : NULL;
     char *text = NULL;
     if (sizes) {
-        json_t *j = json_pack("{s:o, s:s, s:O, s:O}", "file", json_text(rq->file), "name",
-                              rq->name ? rq->name : "", "inputs", inputs, "sizes", sizes);
+        json_t *j = json_pack("{s:o, s:s, s:O, s:O, s:O?}", "file", json_text(rq->file), "name",
+                              rq->name ? rq->name : "", "inputs", inputs, "sizes", sizes, "fixed",
+                              rq->fixed);
         text = json_dumps(j, JSON_COMPACT);
         json_decref(j);
     }

@@ -23,6 +23,7 @@ struct trace_request {
     size_t ninputs;
     const char *const *sizes;   /* "B=64": the size at which the task is timed */
     size_t nsizes;
+    const json_t *fixed;        /* names of sizes that must not vary; NULL = none */
 };
 
 /* A new reference to trace.py's answer, or NULL. An error of kind ERR_INPUT means that the module

@@ -1703,6 +1703,9 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
             free.setdefault(d, int((request.get("sizes") or {}).get(d, 64)))
     original = dict(free)
     notes: list[str] = []
+    for n in request.get("fixed") or []:
+        free.pop(n, None)
+        notes.append(f"{n}: fixed, because Hone's shape rules cannot follow it")
     real = False
     while True:
         try:

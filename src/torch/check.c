@@ -302,6 +302,7 @@ static int run_workload(const struct expression_check *e, const struct task_work
         (!e->t->flops || shape_eval(&s, e->t->flops, NULL) < MAX_FLOPS)) {
         const char *where = arena_printf(&a, "at %s", shape_text(&s, &a));
         rc = run_at(e, &s, where, &err);
+        e->c->raised |= rc < 0 && err.kind == ERR_INPUT;
         if (rc < 0 && !interrupted())
             check_say(&e->r->problems, e->t, e->t->torch_place,
                       "%s: \"torch\" does not run in %s: %s", where,
