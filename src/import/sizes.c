@@ -198,6 +198,26 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
+/* Even the least sizes cost much. Lets the axis vary whose growth costs least. */
+static void widen_cheapest(const struct search *s, struct size_range *out)
+{
+    struct arena a = ARENA_INIT;
+    int64_t *axes = arena_alloc(&a, (s->n + 1) * sizeof *axes);
+    double least = 0;
+    size_t best = s->n;
+    for (size_t i = 0; i < s->n; i++) {
+        for (size_t k = 0; k < s->n; k++)
+            axes[k] = s->least[k] + (k == i ? 2 * s->multiple[k] : 0);
+        if (s->least[i] < s->original[i] && (best == s->n || cost_of(s, axes) < least)) {
+            least = cost_of(s, axes);
+            best = i;
+        }
+    }
+    if (best < s->n)
+        out[best].hi = MIN(s->original[best], out[best].lo + 2 * s->multiple[best]);
+    arena_release(&a);
+}
+
 /* Ranges from the least sizes up to sizes whose cost stays within a limit: all axes shrink from
  * their original values in the same ratio. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
@@ -212,8 +232,13 @@ static void choose_heldout(struct size_choice *c, const struct search *s)
         if (cost_of(s, axes) <= HELDOUT_COST && largest_tensor(s, axes) <= CHECK_ELEMS)
             break;
     }
-    for (size_t i = 0; i < s->n; i++)
+    bool varies = false;
+    for (size_t i = 0; i < s->n; i++) {
         out[i] = (struct size_range){s->least[i], MAX(axes[i], s->least[i]), s->multiple[i]};
+        varies |= out[i].lo < out[i].hi;
+    }
+    if (!varies)
+        widen_cheapest(s, out);
     c->heldout = out;
 }
 
@@ -270,6 +295,15 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
+/* Adds the shape with the least sizes, or the original one if these do not fit together. */
+static void add_least(struct size_choice *c, struct size_points *out, const struct search *s)
+{
+    const int64_t *from = fits(s, s->least) ? s->least : s->original;
+    int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
+    memcpy(axes, from, s->n * sizeof *axes);
+    *vec_push(out) = (struct size_point){axes, cost_of(s, axes)};
+}
+
 static void choose(struct size_choice *c, const struct search *s)
 {
     static const struct wish smoke[] = {{SMOKE_COST / 30, TASK_SMOKE_ELEMS / 8, 1e3},
@@ -279,8 +313,13 @@ static void choose(struct size_choice *c, const struct search *s)
                                         {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20}};
     for (uint32_t i = 0; i < ARRAY_LEN(smoke); i++)
         add_best(c, &c->smoke, s, smoke[i], 100 + i);
+    c->no_small_shape = c->smoke.n == 0;
+    if (c->no_small_shape)
+        add_least(c, &c->smoke, s);
     for (uint32_t i = 0; i < ARRAY_LEN(check); i++)
         add_best(c, &c->check, s, check[i], 200 + i);
+    if (!c->check.n)
+        add_least(c, &c->check, s);
     choose_heldout(c, s);
 }
 

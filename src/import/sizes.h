@@ -35,6 +35,7 @@ struct size_choice {
     struct size_points smoke, check;
     struct size_range *heldout;      /* one per axis */
     VEC(const char *) constraints;   /* what every shape must satisfy */
+    bool no_small_shape;             /* every shape has a tensor that is too large for a smoke test */
 };
 
 /* `original` has one value per axis, and no axis gets less than `floor` (1, or 2 if the module refuses

@@ -174,6 +174,8 @@ static void put_workloads(struct writer *w)
     json_array_append_new(all, heldout_json(w));
     json_array_append_new(all, point_json(w, "time", w->original));
     put(w, "workloads", all);
+    if (w->sizes.no_small_shape)
+        put(w, "flags", json_pack("[s]", "no_small_shape"));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
         struct shape s;
         count[w->role]++;
         if (shape_resolve(&s, t, w, 1, &a, NULL) == 0) {
-            if (w->role == ROLE_SMOKE)
+            if (w->role == ROLE_SMOKE && !t->no_small_shape)
                 check_smoke_size(&s, r);
             check_bytes(&s, r);
         }

@@ -382,19 +382,18 @@ static void load_class(struct loader *l)
 
 static void load_flags(struct loader *l)
 {
-    static const char *const flags[] = {"nondeterministic_ok", "allow_tf32"};
+    static const char *const flags[] = {"nondeterministic_ok", "allow_tf32", "no_small_shape",
+                                        "degenerate"};
+    bool *const fields[] = {&l->t->nondeterministic_ok, &l->t->allow_tf32, &l->t->no_small_shape,
+                            &l->t->degenerate};
     struct json_node n;
     if (!json_node_get(&l->root, "flags", &n) || !json_node_array(&n, 16))
         return;
     for (size_t i = 0; i < json_array_size(n.j); i++) {
         struct json_node c = json_node_item(&n, i);
         size_t flag;
-        if (!json_node_word(&c, flags, ARRAY_LEN(flags), &flag))
-            continue;
-        if (flag == 0)
-            l->t->nondeterministic_ok = true;
-        else
-            l->t->allow_tf32 = true;
+        if (json_node_word(&c, flags, ARRAY_LEN(flags), &flag))
+            *fields[flag] = true;
     }
 }
 

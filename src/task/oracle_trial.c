@@ -20,6 +20,8 @@
 #include "task/oracle_watch.h"
 
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600 };
+/* A task with more work than this gets longer. */
+static const double FLOPS_PER_SECOND = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
 double oracle_unwritten(void)
@@ -186,12 +188,19 @@ static void limit(int what, uint64_t soft, uint64_t hard)
     setrlimit(what, &(struct rlimit){soft, hard});
 }
 
-static void set_limits(void)
+static uint64_t cpu_seconds(const struct shape *s)
 {
+    int64_t flops = s->task->flops ? shape_eval(s, s->task->flops, NULL) : 0;
+    return (uint64_t)MAX(CPU_SECONDS, (double)flops / FLOPS_PER_SECOND);
+}
+
+static void set_limits(const struct shape *s)
+{
+    uint64_t seconds = cpu_seconds(s);
     interrupt_default();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(WALL_SECONDS);
-    limit(RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1); /* SIGXCPU */
+    alarm((unsigned)(WALL_SECONDS + 10 * (seconds - CPU_SECONDS)));
+    limit(RLIMIT_CPU, seconds, seconds + 1); /* SIGXCPU */
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_FSIZE, 0, 0);
 #ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
@@ -208,8 +217,8 @@ static int describe_signal(const struct shape *s, const struct report *r, int si
         snprintf(where, sizeof where, " in unit %lld of PHASE(%s)", (long long)r->unit,
                  s->task->phases.items[r->phase].fn);
     if (sig == SIGXCPU)
-        return err_set(err, ERR_INPUT, "the oracle took more than %d s of CPU time, and was%s",
-                       CPU_SECONDS, *where ? where : " at its end");
+        return err_set(err, ERR_INPUT, "the oracle took more than %llu s of CPU time, and was%s",
+                       (unsigned long long)cpu_seconds(s), *where ? where : " at its end");
     if (sig == SIGALRM || sig == SIGKILL)
         return err_set(err, ERR_INPUT, "the oracle was ended%s: %s", where,
                        sig == SIGALRM ? "it took too long" : "something killed it");
@@ -244,7 +253,7 @@ int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mo
     pid_t pid = fork();
     if (pid == 0) {
         struct err e = ERR_INIT;
-        set_limits();
+        set_limits(x->shape);
         if (run_here(x, so, mode, r, &e) == 0)
             _exit(0);
         give_up(r, e.msg);

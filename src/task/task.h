@@ -153,6 +153,8 @@ struct task {
     enum dtype compute; /* declared compute precision; DT_F32 by default */
     bool allow_tf32;
     bool nondeterministic_ok;
+    bool no_small_shape; /* smoke workloads may have large tensors: the constraints allow no others */
+    bool degenerate;     /* the outputs hardly depend on the inputs: a constant kernel would pass */
     const char *text;        /* task.json without white space, in the order of its keys */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
     const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
