@@ -347,18 +347,28 @@ def fresh_weights(module: torch.nn.Module, args: Any) -> None:
     module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]  # type: ignore
 
 
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch.Tensor:
+    """F.linear, whose C++ code would turn the sizes of a 3-D input into numbers."""
+    made = torch.matmul(x, weight.t())
+    return made if bias is None else made + bias
+
+
 @contextlib.contextmanager
-def whole_recurrences(model: Any) -> Iterator[None]:
+def replaced_layers(model: Any) -> Iterator[None]:
+    """Replaces the layers that PyTorch's own code would unroll, or whose sizes it would fix."""
+    plain_linear = torch.nn.functional.linear
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
     hooks = [p.register_forward_pre_hook(fresh_weights) for p in parts
              if isinstance(p, torch.nn.RNNBase)]  # fmt: skip
     try:
+        torch.nn.functional.linear = linear
         for k in kinds:
             setattr(torch._VF, k, recurrent(k))
         yield
     finally:
+        torch.nn.functional.linear = plain_linear
         for k in kinds:
             setattr(torch._VF, k, saved[k])
         for hook in hooks:
@@ -601,9 +611,9 @@ def capture(
 
     with enable_python_dispatcher(), mode, torch.nn.attention.sdpa_kernel(
         torch.nn.attention.SDPBackend.MATH
-    ), torch.no_grad(), whole_recurrences(model):
+    ), torch.no_grad(), replaced_layers(model):
         fx = make_fx(
-            torch.func.functionalize(run, remove="mutations_and_views"),
+            torch.func.functionalize(run, remove="mutations"),
             decomposition_table=core_aten_decompositions(),
             tracing_mode="real",
             _allow_non_fake_inputs=True,
