@@ -196,6 +196,7 @@ int tolerance_prove(const struct graph *g, struct reference_mode mode, const str
     struct temp_dir dir = TEMP_DIR_INIT;
     *p = (struct proof){.t = t, .arena = ARENA_INIT, .r = out};
     *out = (struct tolerance_report){.arena = ARENA_INIT};
+    out->outputs = arena_alloc(&out->arena, (t->tensors.n + 1) * sizeof *out->outputs);
     vec_each (const struct task_tensor, x, &t->tensors)
         if (x->is_output)
             out->outputs[out->n++].name = x->name;

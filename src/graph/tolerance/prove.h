@@ -40,7 +40,7 @@ struct tolerance_report {
     struct arena arena;
     uint64_t runs; /* with random rounding, at all shapes together */
     size_t n;
-    struct tolerance_output outputs[TASK_MAX_TENSORS]; /* in the order of the task's outputs */
+    struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
 };
 
 /* `mode` says which products are in TF32; its kind does not matter. The shapes are those of t,
