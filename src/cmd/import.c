@@ -18,21 +18,41 @@ static void print_report(const struct import_report *r)
     json_t *note;
     printf("%s: %zu free size%s, agrees with PyTorch in double: largest difference %.2g\n", r->dir,
            r->axes, r->axes == 1 ? "" : "s", r->largest);
+    printf("  random rounding reaches %.2f of the tolerance\n", r->rounding);
+    if (r->accepts_wrong)
+        puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
     json_array_foreach (r->notes, i, note)
         printf("  note: %s\n", json_string_value(note));
 }
+
+static int read_precision(const char *word, enum import_precision *out, struct err *err)
+{
+    static const char *const words[] = {"torch", "fp32", "tf32"};
+    for (int i = 0; i < (int)ARRAY_LEN(words); i++)
+        if (str_eq(word, words[i])) {
+            *out = (enum import_precision)i;
+            return 0;
+        }
+    return err_set(err, ERR_USAGE, "--precision %s: give torch, fp32 or tf32", word);
+}
+
+#define OPT_PRECISION(v)                                                                  \
+    OPT_STR(0, "precision", v, "CLASS",                                                   \
+            "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
+            "(default); fp32 or tf32: all of them so")
 
 /* ---- torch ----------------------------------------------------------------------------------- */
 
 static int run_torch(int argc, const char **argv)
 {
-    const char *out = ".";
+    const char *out = ".", *class = "torch";
     struct str_vec inputs = VEC_INIT, sizes = VEC_INIT;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the task's folder in DIR (default: here)"),
         OPT_STRS(0, "input", &inputs, "NAME=TYPE",
                  "an argument, if the file has no get_inputs(): x=float16[B,128]"),
         OPT_STRS(0, "size", &sizes, "NAME=N", "a size of --input at which to time: B=4096"),
+        OPT_PRECISION(&class),
         OPT_END(),
     };
     const struct options spec = {
@@ -56,8 +76,11 @@ static int run_torch(int argc, const char **argv)
                                .nsizes = sizes.n};
     struct err err = ERR_INIT;
     struct importer im;
-    struct import_report r;
-    importer_open(&im);
+    struct import_report r = {.name = NULL};
+    enum import_precision precision = PRECISION_TORCH;
+    if (read_precision(class, &precision, &err) < 0)
+        return cmd_fail(&err);
+    importer_open(&im, precision);
     int rc = import_module(&im, &rq, out, &r, &err);
     if (rc == 0)
         print_report(&r);
@@ -100,7 +123,7 @@ static int list_files(const char *dir, unsigned depth, struct name_vec *out, str
     return rc;
 }
 
-/* One line of the table: name, seconds, free sizes, largest difference, and why it was refused. */
+/* One line of the table. */
 static bool import_line(struct importer *im, const char *file, const char *out)
 {
     struct trace_request rq = {.file = file, .name = "Model"};
@@ -108,9 +131,10 @@ static bool import_line(struct importer *im, const char *file, const char *out)
     struct import_report r;
     int rc = import_module(im, &rq, out, &r, &err);
     if (rc == 0)
-        printf("%s\t%.1f\t%zu\t%.1e\t\n", r.name, r.seconds, r.axes, r.largest);
+        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r.name, r.seconds, r.axes, r.largest, r.rounding,
+               r.accepts_wrong ? "degenerate" : r.is_ill ? "ill-conditioned" : "");
     else
-        printf("%s\t%.1f\t\t\t%s\n", r.name, r.seconds, err.msg);
+        printf("%s\t%.1f\t\t\t\t\t%s\n", r.name, r.seconds, err.msg);
     fflush(stdout);
     import_report_release(&r);
     return rc == 0;
@@ -118,16 +142,18 @@ static bool import_line(struct importer *im, const char *file, const char *out)
 
 static int run_kernelbench(int argc, const char **argv)
 {
-    const char *out = ".";
+    const char *out = ".", *class = "torch";
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the tasks' folders in DIR (default: here)"),
+        OPT_PRECISION(&class),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone import kernelbench [--out DIR] FILE.py | DIR",
         .about = "Makes tasks from problems of KernelBench: files with a class Model, get_inputs()\n"
                  "and get_init_inputs(). Prints a table: name, seconds, free sizes, the largest\n"
-                 "difference from PyTorch in double, and why a problem was refused.",
+                 "difference from PyTorch in double, how much of the tolerance random rounding\n"
+                 "reaches, marks, and why a problem was refused.",
         .example = "hone import kernelbench KernelBench/level1 --out tasks/",
         .opts = opts,
     };
@@ -136,14 +162,17 @@ static int run_kernelbench(int argc, const char **argv)
         return cmd_usage(&spec, "give one file or folder");
     struct err err = ERR_INIT;
     struct name_vec files = VEC_INIT;
+    enum import_precision precision = PRECISION_TORCH;
+    if (read_precision(class, &precision, &err) < 0)
+        return cmd_fail(&err);
     if (!file_is_dir(argv[0]))
         *vec_push(&files) = xstrdup(argv[0]);
     else if (list_files(argv[0], 0, &files, &err) < 0)
         return cmd_fail(&err);
     struct importer im;
     size_t good = 0;
-    importer_open(&im);
-    puts("# name\tseconds\tfree\tdifference\trefused");
+    importer_open(&im, precision);
+    puts("# name\tseconds\tfree\tdifference\trounding\tmark\trefused");
     vec_each (char *, file, &files)
         if (!interrupted())
             good += import_line(&im, *file, out);

@@ -207,7 +207,9 @@ static void show_text(const struct task *t)
         printf("  where %s\n", t->constraints.items[i]);
     if (t->flops && t->bytes)
         printf("  %s flops, at least %s bytes, computed in %s%s\n", expr_text(t->flops),
-               expr_text(t->bytes), dtype_name(t->compute), t->allow_tf32 ? " (TF32 allowed)" : "");
+               expr_text(t->bytes), dtype_name(t->compute), t->allow_tf32         ? " (TF32 allowed)"
+               : t->allow_tf32_convs ? " (TF32 allowed for convolutions)"
+                                     : "");
     if (t->align)
         printf("  every address is a multiple of %u bytes\n", t->align);
     if (!t->reference_c)
@@ -350,7 +352,7 @@ static int show_reference(const struct task *t, bool sigma, bool json)
 {
     struct reference_mode mode = {.kind = sigma ? REFERENCE_SIGMA : REFERENCE_MAGNITUDE,
                                   .tf32_products = t->allow_tf32,
-                                  .tf32_convs = t->allow_tf32};
+                                  .tf32_convs = t->allow_tf32 || t->allow_tf32_convs};
     struct graph g;
     struct graph_reference r;
     struct err err = ERR_INIT;

@@ -73,7 +73,7 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
                                .shapes = a->cases.shapes.items,
                                .ceilings = &e->ceilings,
                                .operand = a->task->tensors.items[0].dtype,
-                               .allow_tf32 = a->task->allow_tf32,
+                               .allow_tf32 = a->task->allow_tf32 || a->task->allow_tf32_convs,
                                .least_arithmetic = least_arithmetic(a->task)};
     double got, floor;
     int c = a->stage == RUNNING ? measure_below_floor(&mi, &got, &floor) : -1;

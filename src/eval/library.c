@@ -103,7 +103,10 @@ char *library_torch_spec(const struct task *t, bool compile)
     strbuf_adds(&sb, "\nscalars");
     vec_each (const struct task_scalar, x, &t->scalars)
         strbuf_addf(&sb, " %s", x->name);
-    strbuf_addf(&sb, "\nmode %s\ntf32 %d\n\n%s", compile ? "compile" : "eager", t->allow_tf32,
+    strbuf_addf(&sb, "\nmode %s\ntf32 %s\n\n%s", compile ? "compile" : "eager",
+                t->allow_tf32         ? "1"
+                : t->allow_tf32_convs ? "convs"
+                                      : "0",
                 t->torch_src);
     return strbuf_detach(&sb, NULL);
 }

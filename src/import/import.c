@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/tolerance/prove.h"
 #include "import/task_text.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/loop.h"
 #include "task/check.h"
+#include "torch/task.h"
 
 #define MAX_TRACES 4
+#define MAX_SHAPES 3 /* at which rounding is tried */
+#define MAX_FLOPS 20000000
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
  * name may not have become '_'. */
@@ -42,6 +46,40 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
+/* Runs the oracle with random rounding, at shapes that take little time: the errors must be within
+ * the tolerance, and not far below it. */
+static int prove_tolerance(const struct task *t, struct import_report *r, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct graph g;
+    struct tolerance_report *found = xcalloc(1, sizeof *found);
+    struct shape shapes[MAX_SHAPES];
+    size_t n = 0;
+    struct reference_mode mode = {.tf32_products = t->allow_tf32,
+                                  .tf32_convs = t->allow_tf32 || t->allow_tf32_convs};
+    for (size_t i = 0; i < t->workloads.n && n < MAX_SHAPES; i++) {
+        const struct task_workload *w = &t->workloads.items[i];
+        if ((w->role == ROLE_SMOKE || w->role == ROLE_CHECK) &&
+            shape_resolve(&shapes[n], t, w, 1, &a, NULL) == 0 &&
+            (n == 0 || shape_eval(&shapes[n], t->flops, NULL) < MAX_FLOPS))
+            n++;
+    }
+    int rc = torch_read_task(&g, t, err);
+    if (rc == 0) {
+        rc = tolerance_prove(&g, mode, t, shapes, n, found, err);
+        for (size_t i = 0; rc == 0 && i < found->n; i++) {
+            r->rounding = MAX(r->rounding, found->outputs[i].worst);
+            r->is_ill |= tolerance_is_ill(&found->outputs[i]);
+        }
+        rc = rc < 0 ? rc : tolerance_accept(found, err);
+        tolerance_report_release(found);
+        graph_release(&g);
+    }
+    free(found);
+    arena_release(&a);
+    return rc;
+}
+
 /* Checks the task as `hone task check` does, and holds its oracle against PyTorch in double. */
 static int prove(struct importer *im, const char *dir, struct import_report *r, struct err *err)
 {
@@ -55,19 +93,23 @@ static int prove(struct importer *im, const char *dir, struct import_report *r, 
     if (t && !found.problems.n && !interrupted())
         torch_check_task(&im->torch, t, &found);
     r->largest = im->torch.largest;
+    r->accepts_wrong = found.accepts_wrong;
     if (interrupted())
         rc = err_set(err, ERR_SYSTEM, "interrupted");
     else if (found.problems.n)
         rc = err_set(err, ERR_INPUT, "%s", found.problems.items[0].text);
     else if (im->torch.why_not)
         rc = err_set(err, ERR_ENV, "PyTorch could not run the module: %s", im->torch.why_not);
+    else
+        rc = prove_tolerance(t, r, err);
     task_free(t);
     task_check_result_release(&found);
     return rc;
 }
 
-void importer_open(struct importer *im)
+void importer_open(struct importer *im, enum import_precision precision)
 {
+    im->precision = precision;
     im->torch = (struct torch_check)TORCH_CHECK_INIT;
 }
 
@@ -102,7 +144,8 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 /* Traces the module and writes its task. Where Hone's rules cannot follow a size (a reshape whose
  * sizes it cannot prove equal), that size is fixed, and the module is traced again. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
-                               struct import_files *f, struct err *err)
+                               const struct import_choice *how, struct import_files *f,
+                               struct err *err)
 {
     json_t *fixed = json_array(), *found = NULL;
     struct trace_request again = *rq;
@@ -111,7 +154,7 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
         err_clear(err);
         json_decref(found);
         found = trace_run(&again, err);
-        if (!found || import_write_task(found, name, rq->file, 1, f, err) == 0)
+        if (!found || import_write_task(found, name, rq->file, how, f, err) == 0)
             break;
         if (i + 1 == MAX_TRACES || !fix_named(found, err->msg, fixed)) {
             json_decref(found);
@@ -124,19 +167,26 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
 }
 
 /* Writes and proves. A module may refuse sizes of 1 (batch statistics of one value): then no size of
- * the task is 1. */
+ * the task is 1. If a wrong answer would pass, the task is marked as degenerate. */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {
-    int rc = write_files(r->dir, f, err);
-    rc = rc < 0 ? rc : prove(im, r->dir, r, err);
-    if (rc < 0 && im->torch.raised) {
-        err_clear(err);
-        rc = import_write_task(found, r->name, rq->file, 2, f, err);
-        rc = rc < 0 ? rc : write_files(r->dir, f, err);
+    struct import_choice how = {.precision = im->precision, .floor = 1};
+    for (;;) {
+        int rc = write_files(r->dir, f, err);
         rc = rc < 0 ? rc : prove(im, r->dir, r, err);
+        if (rc == 0)
+            return 0;
+        if (im->torch.raised && how.floor == 1)
+            how.floor = 2;
+        else if (r->accepts_wrong && !how.degenerate)
+            how.degenerate = true;
+        else
+            return rc;
+        err_clear(err);
+        if (import_write_task(found, r->name, rq->file, &how, f, err) < 0)
+            return -1;
     }
-    return rc;
 }
 
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
@@ -147,7 +197,8 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
     *r = (struct import_report){.name = name_of(rq->file, rq->name)};
     r->dir = xasprintf("%s/%s", out, r->name);
     bool existed = file_exists(r->dir);
-    json_t *found = trace_and_write(rq, r->name, &f, err);
+    struct import_choice how = {.precision = im->precision, .floor = 1};
+    json_t *found = trace_and_write(rq, r->name, &how, &f, err);
     int rc = found ? 0 : -1;
     if (rc == 0) {
         r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));

@@ -2,7 +2,7 @@
  * import.h - makes a task from a PyTorch module, and proves that the task's truth is the module's.
  *
  *     struct importer im;
- *     importer_open(&im);
+ *     importer_open(&im, PRECISION_TORCH);
  *     struct import_report r;
  *     if (import_module(&im, &request, "tasks", &r, err) < 0) ...    refused: what, and which line
  *     printf("%s: largest difference %g\n", r.dir, r.largest);
@@ -20,22 +20,27 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "import/task_text.h"
 #include "import/trace.h"
 #include "torch/check.h"
 
 struct importer {
+    enum import_precision precision;
     struct torch_check torch; /* one PyTorch serves all imports of a command */
 };
 
 struct import_report {
     char *name, *dir; /* the task's name, and its folder */
     double largest;   /* difference from PyTorch in double, divided by the magnitude */
+    double rounding;  /* the largest error of random rounding, divided by the tolerance */
     double seconds;
     size_t axes;      /* sizes that may vary */
+    bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
+    bool is_ill; /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
     json_t *notes;    /* texts: sizes that were fixed, and why */
 };
 
-void importer_open(struct importer *im);
+void importer_open(struct importer *im, enum import_precision precision);
 void importer_close(struct importer *im);
 
 /* Writes the task's folder into the folder `out`. If the task cannot be proven, nothing stays of it.

@@ -16,6 +16,8 @@ struct writer {
     struct graph g;
     const json_t *found;
     const int64_t *original;
+    const struct import_choice *how;
+    struct reference_mode mode;
     struct graph_reference ref;
     struct size_choice sizes;
     json_t *task;
@@ -68,17 +70,34 @@ static void put_init(struct writer *w)
 static void put_tolerance(struct writer *w)
 {
     json_t *all = json_object();
-    vec_each (const struct graph_output, o, &w->g.outputs) {
-        double u = o->dtype == DT_F16 ? 1e-3 : o->dtype == DT_BF16 ? 8e-3 : 1e-5;
-        json_object_set_new(
-            all, o->name,
-            dtype_is_float(o->dtype)
-                ? json_pack("{s:f, s:f, s:f, s:s}", "rtol", u, "atol", 1e-9, "budget", 64.0, "why",
-                            "The rounding of a sum in the declared precision.")
-                : json_pack("{s:f, s:f, s:s}", "rtol", 0.0, "atol", 0.0, "why",
-                            "Integers are exact."));
-    }
+    vec_each (const struct graph_output, o, &w->g.outputs)
+        json_object_set_new(all, o->name,
+                            json_pack("{s:i, s:s}", "sigmas", TASK_SIGMAS, "why",
+                                      "derived from the graph, see docs/tolerance.md"));
     put(w, "tolerance", all);
+}
+
+static bool has_float_conv(const struct graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++)
+        if (op_row(g->values.items[i]->op)->kind == OPK_CONV &&
+            g->values.items[i]->dtype == DT_F32)
+            return true;
+    return false;
+}
+
+static void put_flags(struct writer *w)
+{
+    json_t *flags = json_array();
+    if (w->mode.tf32_products)
+        json_array_append_new(flags, json_string("allow_tf32"));
+    else if (w->mode.tf32_convs)
+        json_array_append_new(flags, json_string("allow_tf32_convs"));
+    if (w->sizes.no_small_shape)
+        json_array_append_new(flags, json_string("no_small_shape"));
+    if (w->how->degenerate)
+        json_array_append_new(flags, json_string("degenerate"));
+    put(w, "flags", flags);
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -174,8 +193,6 @@ static void put_workloads(struct writer *w)
     json_array_append_new(all, heldout_json(w));
     json_array_append_new(all, point_json(w, "time", w->original));
     put(w, "workloads", all);
-    if (w->sizes.no_small_shape)
-        put(w, "flags", json_pack("[s]", "no_small_shape"));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -205,23 +222,28 @@ static void write_document(struct writer *w, const char *name, const char *file)
     put_tensors(w);
     put_work(w);
     put(w, "baselines", json_pack("[s, s]", "torch", "torch.compile"));
+    put_flags(w);
     put_workloads(w);
     json_object_set(w->task, "torch", torch);
     put(w, "graph", graph_to_json(&w->g));
     strbuf_release(&about);
 }
 
-int import_write_task(const json_t *found, const char *name, const char *file, int64_t floor,
-                      struct import_files *out, struct err *err)
+int import_write_task(const json_t *found, const char *name, const char *file,
+                      const struct import_choice *how, struct import_files *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
-    struct writer w = {.found = found};
+    struct writer w = {.found = found, .how = how};
     const json_t *graph = json_object_get(found, "graph");
     if (graph_from_json(&w.g, graph, err) < 0)
         return err_prefix(err, "%s: the graph", file);
+    w.mode = (struct reference_mode){
+        .kind = REFERENCE_SIGMA,
+        .tf32_products = how->precision == PRECISION_TF32,
+        .tf32_convs = how->precision != PRECISION_FP32 && has_float_conv(&w.g)};
     int rc = read_original(&w, &a, err);
-    if (rc == 0 && (rc = graph_write_reference(&w.g, &w.ref, err)) == 0) {
-        if ((rc = sizes_choose(&w.sizes, &w.g, w.original, floor, err)) == 0) {
+    if (rc == 0 && (rc = graph_write_reference_as(&w.g, w.mode, &w.ref, err)) == 0) {
+        if ((rc = sizes_choose(&w.sizes, &w.g, w.original, how->floor, err)) == 0) {
             w.task = json_object();
             write_document(&w, name, file);
             strbuf_clear(&out->task);

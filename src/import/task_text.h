@@ -2,7 +2,7 @@
  * task_text.h - the files of an imported task: task.json and reference.c.
  *
  *     struct import_files f = IMPORT_FILES_INIT;
- *     if (import_write_task(found, "relu", "model.py", 1, &f, err) < 0) ...
+ *     if (import_write_task(found, "relu", "model.py", &how, &f, err) < 0) ...
  *     f.task, f.reference                           the texts
  *     import_files_release(&f);
  */
@@ -23,10 +23,21 @@ struct import_files {
         STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1) \
     }
 
-/* `found` is trace.py's answer (trace.h), `file` the user's file, for the description. No size of a
- * workload is less than `floor`. */
-int import_write_task(const json_t *found, const char *name, const char *file, int64_t floor,
-                      struct import_files *out, struct err *err);
+enum import_precision {
+    PRECISION_TORCH, /* as PyTorch: float32 products are exact, float32 convolutions are in TF32 */
+    PRECISION_FP32,
+    PRECISION_TF32
+};
+
+struct import_choice {
+    enum import_precision precision;
+    int64_t floor;   /* no size of a workload is less: 1, or 2 if the module refuses sizes of 1 */
+    bool degenerate; /* the outputs hardly depend on the inputs */
+};
+
+/* `found` is trace.py's answer (trace.h), `file` the user's file, for the description. */
+int import_write_task(const json_t *found, const char *name, const char *file,
+                      const struct import_choice *how, struct import_files *out, struct err *err);
 void import_files_release(struct import_files *f);
 
 #endif

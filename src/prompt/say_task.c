@@ -99,7 +99,9 @@ void say_task(const struct task *t, struct strbuf *out)
             "Sigma is the standard deviation of the rounding error of a good implementation "
             "in %s%s: one rounding for each operation, sums in chains of at most 1024 "
             "terms. Half a unit in the last place of the dtype comes on top.\n",
-            dtype_name(t->compute), t->allow_tf32 ? " with TF32 products" : "");
+            dtype_name(t->compute), t->allow_tf32         ? " with TF32 products"
+            : t->allow_tf32_convs ? " with TF32 convolutions"
+                                  : "");
     if (other)
         strbuf_adds(
             out, "An element may be off by atol + rtol * the size of the terms it is computed from "
@@ -126,7 +128,9 @@ void say_task(const struct task *t, struct strbuf *out)
     }
     strbuf_adds(out, any ? "\n" : "");
     strbuf_addf(out, "Accumulate in %s or better%s.%s\n", dtype_name(t->compute),
-                t->allow_tf32 ? "; TF32 is allowed" : "",
+                t->allow_tf32         ? "; TF32 is allowed"
+                : t->allow_tf32_convs ? "; TF32 is allowed for convolutions"
+                                      : "",
                 t->nondeterministic_ok ? " Results may differ in the last bits from run to run."
                                        : " The same input must give the same bits every time.");
     if (t->bytes)

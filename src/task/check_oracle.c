@@ -236,6 +236,7 @@ static void check_wrong_answers(const struct oracle_check *c)
             if (c->tried[i][k] && !c->refused[i][k]) {
                 char *text = xasprintf(wrong_text[k], c->t->tensors.items[i].name);
                 check_say(&c->r->problems, c->t, c->t->tensors.items[i].place, "%s", text);
+                c->r->accepts_wrong = true;
                 free(text);
                 break;
             }

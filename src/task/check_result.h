@@ -12,10 +12,11 @@
 
 struct task_check_result {
     struct problem_vec problems, notes;
+    bool accepts_wrong; /* a problem is that obviously wrong outputs would pass */
 };
-#define TASK_CHECK_RESULT_INIT \
-    {                          \
-        VEC_INIT, VEC_INIT     \
+#define TASK_CHECK_RESULT_INIT    \
+    {                             \
+        VEC_INIT, VEC_INIT, false \
     }
 
 void task_check_result_release(struct task_check_result *r);

@@ -382,10 +382,10 @@ static void load_class(struct loader *l)
 
 static void load_flags(struct loader *l)
 {
-    static const char *const flags[] = {"nondeterministic_ok", "allow_tf32", "no_small_shape",
-                                        "degenerate"};
-    bool *const fields[] = {&l->t->nondeterministic_ok, &l->t->allow_tf32, &l->t->no_small_shape,
-                            &l->t->degenerate};
+    static const char *const flags[] = {"nondeterministic_ok", "allow_tf32", "allow_tf32_convs",
+                                        "no_small_shape", "degenerate"};
+    bool *const fields[] = {&l->t->nondeterministic_ok, &l->t->allow_tf32,
+                            &l->t->allow_tf32_convs, &l->t->no_small_shape, &l->t->degenerate};
     struct json_node n;
     if (!json_node_get(&l->root, "flags", &n) || !json_node_array(&n, 16))
         return;

@@ -151,7 +151,8 @@ struct task {
     struct expr *scratch;                /* NULL = none */
     struct expr *flops, *bytes;
     enum dtype compute; /* declared compute precision; DT_F32 by default */
-    bool allow_tf32;
+    bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
+    bool allow_tf32_convs; /* only convolutions may, as in PyTorch */
     bool nondeterministic_ok;
     bool no_small_shape; /* smoke workloads may have large tensors: the constraints allow no others */
     bool degenerate;     /* the outputs hardly depend on the inputs: a constant kernel would pass */

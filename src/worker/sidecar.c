@@ -188,7 +188,8 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */
-    bool compile, tf32;
+    bool compile;
+    const char *tf32; /* JSON: true, false, or "convs" for convolutions only */
     const char *source;
 };
 
@@ -210,7 +211,7 @@ static struct program parse_program(const struct job_module *m)
     p.axes = header_line(headed ? m->spec : "", "axes");
     p.scalars = header_line(headed ? m->spec : "", "scalars");
     p.compile = str_eq(mode, "compile") || (!headed && str_ends(m->name, ".compile"));
-    p.tf32 = str_eq(tf32, "1");
+    p.tf32 = str_eq(tf32, "1") ? "true" : str_eq(tf32, "convs") ? "\"convs\"" : "false";
     if (blank)
         p.source = blank + 2;
     free(mode);
@@ -230,7 +231,7 @@ static int tell_open(struct job_run *r, struct sidecar *s, const struct program 
     strbuf_adds(&sb, "{\"op\": \"open\", \"source\": ");
     put_string(&sb, p->source);
     strbuf_addf(&sb, ", \"mode\": \"%s\", \"tf32\": %s, \"gpu\": %d}",
-                p->compile ? "compile" : "eager", p->tf32 ? "true" : "false", r->job->ordinal);
+                p->compile ? "compile" : "eager", p->tf32, r->job->ordinal);
     s->opening = true;
     return request(s, &sb, err);
 }

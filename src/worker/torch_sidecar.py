@@ -1,7 +1,7 @@
 """Runs a PyTorch baseline in lock-step with hone-worker: one request line in, one reply line out.
 
 Requests are JSON objects, one per line, on stdin:
-    {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL, "gpu": N}
+    {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL|"convs", "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
     {"op": "syntax", "source": TEXT}
@@ -56,8 +56,8 @@ class Sidecar:
             self.source, self.mode = rq["source"], "eager"
             return "PyTorch %s" % torch.__version__
         torch.cuda.set_device(rq["gpu"])
-        torch.backends.cuda.matmul.allow_tf32 = rq["tf32"]
-        torch.backends.cudnn.allow_tf32 = rq["tf32"]
+        torch.backends.cuda.matmul.allow_tf32 = rq["tf32"] is True
+        torch.backends.cudnn.allow_tf32 = bool(rq["tf32"])
         torch.backends.cudnn.benchmark = True
         torch.set_grad_enabled(False)
         props = torch.cuda.get_device_properties(rq["gpu"])
