@@ -16,7 +16,7 @@ field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" 
 
 judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; SCOPE limits the checks to those that can see the attack
     local out=$1 program=$2 scope=() task=$4 file=$5
-    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; esac
+    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time:*) scope=(--workload "$3") ;; esac
     "$program" eval --json --device "$device" --skip-baselines --call-limit 20s "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out" 2>"$T/err"
 }
