@@ -72,9 +72,8 @@ struct parser {
     struct name *names[NBUCKETS];
     struct scope scopes[MAX_DEPTH];
     uint32_t depth;
-    struct loc
-        *locs[1024];    /* hash table, by position, of the .loc directives that have inlined_at */
-    uint32_t home_file; /* file of the current function's first .loc */
+    struct loc *locs[1024]; /* the .loc directives with inlined_at */
+    uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line, cur_inlined;
     uint32_t nesting;
     uint64_t init_bytes;
