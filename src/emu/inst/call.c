@@ -97,8 +97,7 @@ static int exec_call_pointer(struct warp *w, const struct insn *in)
     return rc;
 }
 
-/* ---- functions of the CUDA runtime --------------------------------------------------------------
- */
+/* ---- functions of the CUDA runtime ----------------------------------------------------------- */
 
 static uint64_t arg64(const struct warp *w, const struct call_info *c, uint32_t k, uint32_t lane)
 {

@@ -351,8 +351,7 @@ static int cvt_general(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- frequent conversions
- * ------------------------------------------------------------------------ */
+/* ---- frequent conversions -------------------------------------------------------------------- */
 
 UNARY(c_u64_u32, uint64_t, uint32_t, a)
 UNARY(c_s64_s32, uint64_t, int32_t, (int64_t)a)

@@ -333,8 +333,7 @@ void wg_check_exit(struct warp *w)
     watch_free(w);
 }
 
-/* ---- the memory of a descriptor, for the sanitizer --------------------------------------------
- */
+/* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
 /* Finds the ranges [lo, hi) that hold the operand's chunks: one if all chunks are adjacent, else
  * two. */
