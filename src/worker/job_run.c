@@ -206,8 +206,8 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* The CPU time that a job may take. On a quiet machine it is the same limit as the wall time
- * without the emulator's patience. */
+/* Returns the CPU time that a job may take. JOB_EMU_PATIENCE lengthens the wall time limit for a
+ * busy machine. Without it, that limit times the number of cores is the CPU time limit. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -53,7 +53,7 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
         return 0;
     for (uint32_t i = 0; i < c->nbuffers; i++)
         if (c->buffers[i].file && *c->buffers[i].file)
-            return err_set(err, ERR_INPUT, "case '%s' has data from a file: it has no truth",
+            return err_set(err, ERR_INPUT, "case '%s' reads data from a file, so it has no truth",
                            c->name);
     truth_release(&v->truth);
     v->at = k;
@@ -106,9 +106,9 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements have the same bits as before the input changed. Only those
- * suggest that the kernel did not read the changed element; a kernel may be wrong for another
- * reason. */
+/* Estimates how many wrong elements have the same bits as in the call before the input changed.
+ * Only these suggest that the kernel did not read the changed element. Other wrong elements have
+ * another reason. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -145,7 +145,7 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Draws pieces of an in-place tensor, with the data that it has before the call. */
+/* Draws pieces of an in-place tensor, with the data that it had before the call. */
 static void draw_original(const struct job_buffer *b, const struct job_call *call,
                           struct piece_vec *out)
 {
@@ -165,8 +165,8 @@ static void draw_original(const struct job_buffer *b, const struct job_call *cal
 
 /* Estimates the share of an in-place tensor that the call has to change: the share of elements
  * whose old value is not right. Some elements are right without a change, and how many depends on
- * the data (the indices of a scatter). The estimate is four standard errors low; 0 if there is
- * none. */
+ * the data (the indices of a scatter). We subtract four standard errors from the estimate. If there
+ * is no estimate, *share is 0. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {
@@ -188,7 +188,7 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* Lowers most_written if the call changes too little of an in-place tensor. */
+/* Lowers call->most_written if the call changes too little of an in-place tensor. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

@@ -18,14 +18,14 @@ struct watchdog {
     char *dir;
     char *snapshot; /* NULL until the first snapshot */
     size_t len;
-    uint64_t wall_end, call_end; /* now_ns(); 0 = none */
+    uint64_t wall_end, call_end; /* in the time of now_ns(); 0 = no limit */
     uint64_t cpu_ns;             /* the most CPU time of this process; 0 = no limit */
     enum result_status status;
     bool stop;
 };
 
-/* Writes the snapshot as result.bin and ends the process. _exit() runs no destructor of the driver,
- * which might wait for the kernel that hangs. */
+/* Writes the snapshot as result.bin and ends the process with _exit(). This runs no destructors:
+ * those of the driver might wait for the kernel that hangs. */
 static void end_process(struct watchdog *w, enum result_status status)
 {
     if (w->snapshot && w->len > RESULT_STATUS_AT) {

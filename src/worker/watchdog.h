@@ -1,9 +1,9 @@
 /*
  * watchdog.h - a thread that ends this process when a call hangs, and writes a result that says so.
  *
- * The main thread hands it a snapshot of the result before each call and says how long the call may
- * take. If the time runs out, the watchdog sets the snapshot's status, writes it as result.bin and
- * ends the process. The device's context and memory end with the process.
+ * Before each call, the main thread hands the watchdog a snapshot of the result and says how long
+ * the call may take. If the time runs out, the watchdog sets the snapshot's status, writes it as
+ * result.bin and ends the process. The device's context and memory end with the process.
  *
  *     watchdog_start(&dog, dir, wall_ns);
  *     watchdog_snapshot(dog, bytes, len);

@@ -3,20 +3,20 @@
  *
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
  * barrier's phase has changed. A barrier without a count is complete when all threads of the block
- * that have not exited have arrived (so it is from sm_70 on). Threads that exited before count as
+ * that have not exited have arrived, as on GPUs from sm_70 on. Threads that exited before count as
  * arrived: their accesses are ordered before the barrier, and a note says that they are missing. We
- * look at them when the phase is complete, because only then do we know, whatever the order of
- * warps, which threads will never arrive. A barrier with a count is complete when that many threads
- * have arrived; a warp counts as 32 threads even if it has fewer lanes.
+ * check for such threads when the phase is complete. Only then is the set of threads that never
+ * arrive the same for every order of the warps. A barrier with a count is complete when that many
+ * threads have arrived; a warp counts as 32 threads even if it has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Reports threads that exited without arriving at the phase that is complete now. It is a note if
- * whole warps returned before the barrier. It is a finding if threads went past the barrier, or if
- * an aligned barrier (bar.sync) lacks lanes of a warp: PTX leaves that undefined. */
+/* Reports threads that exited and did not arrive in the phase that is complete now. The report is a
+ * finding if threads went past the barrier, or if only some lanes of a warp execute an aligned
+ * barrier (bar.sync), which PTX leaves undefined. Else it is a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
@@ -24,7 +24,7 @@ static void check_exited(const struct block *bl, struct barrier *b)
     if (!w || bl->nlive == bl->nthreads || !w->launch->sanitize)
         return;
     struct frame *was = w->frame;
-    w->frame = b->at.frame; /* the source line is looked up there */
+    w->frame = b->at.frame; /* emu_finding() looks up the source line in this frame */
     uint32_t place = exits_place(w, b->at.pc);
     if (b->last_place == place && b->last_live == bl->nlive)
         goto out;
@@ -101,7 +101,7 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* Whether the operand is the same in all active lanes. *out gets its value. */
+/* Whether the operand has the same value in all active lanes. If so, *out is the value. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);

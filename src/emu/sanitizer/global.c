@@ -1,8 +1,8 @@
 /*
  * global.c - global memory: reads of unwritten bytes, races between blocks, outputs left unwritten.
  *
- * The shadow has two words for each cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that
- * block's clock, strong or not) and which block read it (or MANY).
+ * The shadow has two words for each cell of 1, 2 or 4 bytes. One says who wrote the cell last
+ * (block + 1, that block's clock, strong or not). The other says which block has read it, or MANY.
  *
  * If several host threads run the launch (launch->parallel), each check of a cell and the note that
  * follows are one step, under a lock. A conflict of two blocks is a write by one and any access by
@@ -14,8 +14,8 @@
  * in it. If another block reads the object with a strong read and then executes a fence, it depends
  * on the object. A write (b, c) is ordered before our access if an object that we depend on holds
  * (b, c). It is also ordered if such an object holds another block that depends on (b, c). We
- * follow such chains to a small depth. When the search gets long we answer "ordered": a missed race
- * is better than a false one.
+ * follow such chains to a small depth; beyond it the answer is "not ordered". If the search uses up
+ * its budget of work, the answer is "ordered", because a missed race is better than a false one.
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -26,8 +26,9 @@
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x007fffffu
 #define CELL_MANY 0x007fffffu
-#define CELL_WARPS \
-    0x00800000u /* readers: several warps of the block; the tick is their newest phase */
+/* In a reader cell: several warps of the block have read it. The tick of the cell is then the
+ * barrier phase of the newest read. */
+#define CELL_WARPS 0x00800000u
 #define MAX_CLOCK 255u
 
 static uint32_t cell_of(const struct warp *w, uint32_t access)
@@ -36,17 +37,18 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* A clock counted from the block's start: 1 is the first. A block's own clocks go on from those of
- * earlier blocks on the same host thread, which must not matter here. */
+/* Returns clock t, counted from the block's start; the block's first clock is 1. The clocks of a
+ * block continue those of earlier blocks on the same host thread, and the result must not depend on
+ * these. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow holds the warp of the access and the warp's clock, for races within a block (see
- * state.h). Both fit in 16 bits for each cell, because the shadow takes more memory than anything
- * else here. If the clock is too large, the tick is 0 and we do not check the order of this
- * access. */
+/* A second shadow is for races within a block (see state.h). It holds a tick for each cell: the
+ * warp of the access and the warp's clock. A tick has only 16 bits, because the shadow takes more
+ * memory than anything else here. If the clock does not fit, the tick is 0 and we do not check the
+ * order of this access. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -219,8 +221,9 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Whether block `from` depends on (block, clock), directly or through other blocks. `budget` bounds
- * the search. */
+/* Whether block `from` depends on (block, clock), directly or through other blocks. Returns true if
+ * the search uses up its budget, and false if a chain through other blocks is longer than
+ * `depth`. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {
@@ -356,7 +359,7 @@ static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
     }
 }
 
-/* Takes back set_init for the bytes of this store that are undefined. */
+/* Marks the undefined bytes of this store as unwritten again, after set_init(). */
 static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     for (uint64_t bad = undef_stored(w, pc, lane); bad; bad &= bad - 1) {
@@ -373,7 +376,8 @@ static bool watched(const struct alloc *a)
 
 /* ---- locks ---------------------------------------------------------------------------------- */
 
-/* Each lock guards the cells of many lines of LOCK_CELLS cells. */
+/* LOCK_CELLS neighbouring cells form a line. Lock i guards every line whose number is i modulo
+ * LOCKS. */
 enum { LOCKS = 1024, LOCK_CELLS = 32 };
 static struct cell_lock {
     _Alignas(64) char held;
@@ -404,9 +408,9 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Returns 0 if each cell of one array is untouched, or the last access to it was ordered before
- * this one: it came from this warp, or from a warp of this block with which it has synchronised
- * since. Else returns not 0. */
+/* Returns 0 if the last access to each cell is settled: there was none, or this warp made it, or a
+ * warp of this block made it and this warp has synchronised with that warp since. Else returns
+ * another value. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -420,8 +424,8 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* The same for readers. Several warps of this block may have read a cell (CELL_WARPS). Then we know
- * only in which phase, counted by barriers of the whole block, the last of them read it. */
+/* The same for readers. If several warps of this block have read a cell (CELL_WARPS), we know only
+ * the phase of the newest read: how many barriers of the whole block came before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -438,8 +442,9 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Notes an atomic in a run in parallel. Atomics of several blocks become one by MANY, and a plain
- * write of this block stays plain: a later access must conflict with both. */
+/* Returns the writer cell after an atomic in a parallel run. A later access must conflict with this
+ * atomic and with the access that the cell held. So if that came from another block, the cell says
+ * "strong, by MANY". If it was a plain write of this block, the cell keeps it. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -496,8 +501,8 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* Whether it is ld.global.nc. The cache of this load does not see stores of this launch, not even
- * those of the same thread. */
+/* Whether the instruction is ld.global.nc. The cache of this load does not see stores of this
+ * launch, not even those of the same thread. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
@@ -511,7 +516,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
     if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc) || suspects_followed(w->launch) ||
-        (w->undef && (access & MEM_WRITE))) /* it may store undefined bytes */
+        (w->undef && (access & MEM_WRITE))) /* the store may have undefined bytes */
         return false;
     a->dirty = true;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
@@ -519,7 +524,8 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (write && a->shadowed)
         note_store(a, pc);
     bool whole = span == lanes * n, parallel = w->launch->parallel;
-    if (whole || (span < lanes * n && !(write && parallel))) { /* hardly any holes */
+    /* The lanes' bytes are side by side, or they overlap and leave few holes. */
+    if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         lock_cells(w->launch, c, k, true);
         bool quiet = !race || cells_quiet(w, c, k, write);
@@ -605,8 +611,8 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* Notes a write of the value that is already there. It is a race by the letter, but no order of the
- * two accesses changes a result. Returns false if the value is another one. */
+/* Notes a write of the value that is already there. Formally this is a race, but the result is the
+ * same in every order of the two accesses. Returns false if the write changes the value. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -617,14 +623,14 @@ static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane
         return false;
     mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
     emu_finding(w, pc, (int)lane, FIND_NOTE, object, index, NULL,
-                "a race by the letter: this write of %s is not ordered after its %s by another "
+                "formally a race: this write of %s is not ordered after its %s by another "
                 "thread, but it stores the value that is already there, so the result is the same "
                 "in every order",
                 what, after_read ? "read" : "write");
     return true;
 }
 
-enum { SEVERAL_WARPS = -1 }; /* instead of a tick */
+enum { SEVERAL_WARPS = -1 }; /* takes the place of a tick */
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          bool write, bool after_read, int tick)
@@ -714,7 +720,7 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Keeps the bytes of an input that a write changes, so that the launch can run once more. */
+/* Keeps the old bytes of an input before a write, so that the launch can run once more. */
 static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
 {
     if (!l->keep_undo)
@@ -729,8 +735,8 @@ static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Reports a write to an input, even if the kernel restores the old value: other blocks may have
- * read the new one in between. */
+/* Reports a write to an input. It is wrong even if the kernel restores the old value, because other
+ * blocks may have read the new value in between. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];
@@ -833,7 +839,8 @@ void san_launch_begin(struct launch *l)
     l->emu->last_gmem_shift = l->gmem_shift;
 }
 
-/* Keeps the place of the allocation's last store, in strings that outlive the module. */
+/* Keeps the place of the store to the allocation that comes last in the code (not in time). The
+ * strings must outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;

@@ -1,3 +1,4 @@
+/* suspects.c - see suspects.h. */
 #include "emu/sanitizer/suspects.h"
 
 #include "base/util.h"
@@ -6,7 +7,7 @@
 enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 14, MAX_SIGNALS = 1 << 18 };
 enum { MAX_TRIES = 4096 };
 
-/* Where an access is: enough to name it in a finding. */
+/* The source line and thread of an access, for a finding. */
 struct place {
     const struct ptx_insn *src; /* or NULL */
     uint32_t block[3], thread[3];
@@ -14,11 +15,12 @@ struct place {
 
 struct suspect_read {
     struct place at;
-    uint32_t block, clock;  /* block + 1, and its clock (global.c) */
+    uint32_t block, clock;  /* block + 1, and that block's clock (global.c) */
     uint32_t warp, lane, t; /* t: the warp's own clock (state.h) */
-    uint32_t epoch;         /* base of the block's clocks: tells apart blocks in one shadow */
-    const bool *used;       /* whether the kernel used the value; NULL: we cannot follow it */
-    uint32_t next;          /* index + 1 of an earlier read of the same cell */
+    uint32_t epoch;         /* block_san.base: tells apart the blocks that use one shadow in turn */
+    /* true when the kernel has used the value; true at once if we cannot follow it */
+    const bool *used;
+    uint32_t next; /* index + 1 of an earlier read of the same cell */
 };
 
 struct suspect_cell {
@@ -28,9 +30,9 @@ struct suspect_cell {
     struct place writer;
 };
 
-struct pending_race { /* a race whose reads have not been used so far */
+struct pending_race { /* a race in which the kernel has not used the values read so far */
     struct result_finding finding;
-    uint32_t first, n; /* in `uses` */
+    uint32_t first, n; /* the flags of these reads in `uses` */
 };
 
 struct signal { /* a strong access to global memory */
@@ -48,7 +50,7 @@ struct suspects {
     VEC(const bool *) uses;
     VEC(struct signal) signals;
     struct arena flags; /* the `used` flags */
-    struct {            /* the load under way: all its lanes share a flag */
+    struct {            /* the load under way; all its lanes share one `used` flag */
         const struct warp *warp;
         const struct insn *pc;
         uint32_t lane;
@@ -146,8 +148,9 @@ static void name_place(const struct warp *w, const struct place *p, char *buf, s
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-/* The flag of the load under way. Lanes come in the order of their numbers, so a lane that is not
- * above the last one belongs to another execution. */
+/* Returns the flag of the load under way. Lanes come in the order of their numbers. So if this lane
+ * has a lower number than the last one, the instruction executes once more, and this execution gets
+ * a new flag. */
 static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
                           uint32_t lane)
 {
@@ -205,9 +208,10 @@ void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
 
 /* ---- which side lacks a fence --------------------------------------------------------------- */
 
-/* Looks for an address to which the other block made a strong write, and which this block read with
- * a strong read. A fence must lie between the other block's access and its strong write, and
- * another fence between this block's strong read and its access. */
+/* Says which block lacks a fence. For this, looks for a signal: an address to which the other block
+ * made a strong write, and from which this block made a strong read. The other block needs a fence
+ * between its access and its strong write, this block a fence between its strong read and its
+ * access. */
 static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
 {
     const struct suspects *s = w->launch->suspects;
@@ -230,20 +234,19 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
     }
     buf[0] = '\0';
     if (!linked)
-        snprintf(
-            buf, n,
-            "; neither side has a fence that helps: no atomic or volatile access of this block "
-            "reads what the other block signals after its %s",
-            first);
+        snprintf(buf, n,
+                 "; a fence alone cannot order the two: no atomic or volatile access of this block "
+                 "reads a signal that the other block gives after its %s",
+                 first);
     else if (!first_ok && !second_ok)
         snprintf(buf, n,
                  "; both sides lack a fence: __threadfence() is missing between the other block's "
-                 "%s and its signal, and between this block's look at the signal and this %s",
+                 "%s and its signal, and between this block's read of the signal and this %s",
                  first, second);
     else if (!second_ok)
         snprintf(buf, n,
                  "; this block, the %sing side, lacks a fence: __threadfence() is missing between "
-                 "its look at the other block's signal and this %s",
+                 "its read of the other block's signal and this %s",
                  r->write ? "writ" : "read", second);
     else if (!first_ok)
         snprintf(buf, n,
@@ -254,7 +257,7 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether a noted read is not ordered before this write. */
+/* Whether the noted read q is not ordered before this write. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)
@@ -266,8 +269,9 @@ static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_rea
     return q->t > w->san->vc.t[q->warp];
 }
 
-/* Collects in `uses` the flags of the unordered reads of the cell. *at becomes one of them, and one
- * whose value is used if there is any. Returns their number, or 0 if there are too many reads. */
+/* Appends to `uses` the flags of the reads of the cell that are not ordered. Sets *at to one of
+ * these reads, if possible to one whose value is used. Returns how many they are, or 0 if there are
+ * too many reads. */
 static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
                               const struct suspect_read **at)
 {

@@ -3,18 +3,19 @@
  *
  * A kernel may load unwritten memory, such as the edge of a tile or the padding of a structure, as
  * long as it does not use the value. The same holds for a shuffle that reads a lane which takes no
- * part. So we do not report such an instruction at once: we mark the undefined bits of its
- * destination registers, lane by lane, and arithmetic passes the marks on (undefined_bits.c). We
- * report the instruction at the first use of a marked bit. A use is: the value becomes part of an
- * output; it decides a branch or a predicated instruction; it is part of an address; or it reaches
- * an instruction whose result we do not follow (atomics, tensor cores).
+ * part. So we do not report such an instruction at once. We mark the undefined bits of its
+ * destination registers, lane by lane. If an operand of an instruction has marked bits, its result
+ * gets marks too (undefined_bits.c). We report the instruction at the first use of a marked bit. A
+ * use is: the value becomes part of an output; it decides a branch or a predicated instruction; it
+ * is part of an address; or it reaches an instruction whose result we do not follow (atomics,
+ * tensor cores).
  *
  * Copying is not a use. A store of marked bytes to shared or local memory, or to a workspace, marks
  * these bytes of memory, and a load marks its registers again. A shuffle passes marks between
  * lanes. A vote, match or reduction of marked values has marked results.
  *
- * We follow only registers of the entry. We report other loads at once: those in other functions,
- * and those for which the tables here have no room.
+ * We follow only registers of the entry. If a load is in another function, or if the tables here
+ * have no room, we report the load at once.
  */
 #include "emu/sanitizer/undefined.h"
 
@@ -31,15 +32,16 @@ struct undef_read {
     const char *object;
     int64_t index;
     char text[256];
-    bool *used; /* not NULL: the value is not undefined but part of a race (suspects.h); set this at
-                   its first use, and report nothing */
+    /* If not NULL, the value is not undefined but part of a race (suspects.h). Its first use sets
+     * *used and reports nothing. */
+    bool *used;
 };
 
 struct reg_mark {
     const struct ptx_var *var;
-    uint32_t lanes; /* with undefined bits */
+    uint32_t lanes; /* the lanes in which the register has undefined bits */
     uint64_t bits[WARP];
-    uint8_t read[WARP]; /* index of the instruction that made them */
+    uint8_t read[WARP]; /* index in undef.read of the instruction that made the bits */
 };
 
 struct undef {
@@ -92,7 +94,7 @@ static void unmark(struct undef *u, const struct ptx_var *var, uint32_t lanes)
         *m = u->reg[--u->nregs];
 }
 
-/* Replaces the mark of one lane's register. Returns false if there is no room. */
+/* Sets the marked bits of one lane's register. Returns false if there is no room. */
 static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
                  uint32_t read)
 {
@@ -139,7 +141,7 @@ static void report(struct undef *u, uint32_t read)
 {
     const struct undef_read *r = &u->read[read];
     struct frame *was = r->warp->frame;
-    r->warp->frame = r->warp->frame0; /* the source line is looked up there */
+    r->warp->frame = r->warp->frame0; /* emu_finding() looks up the source line in this frame */
     if (r->used)
         *r->used = true;
     else
@@ -216,8 +218,8 @@ static bool has_marks(const struct undef *u, uint32_t read)
     return false;
 }
 
-/* A result has one origin. If it comes from values of two loads, the other load of a suspect counts
- * as used. */
+/* A result can remember only one load as its origin. If it comes from two loads, we forget `read`
+ * and remember `kept`. If `read` loaded a suspect, its value counts as used. */
 static void drop_origin(struct undef *u, uint32_t read, uint32_t kept)
 {
     if (read != UINT32_MAX && read != kept && u->read[read].used)
@@ -295,7 +297,8 @@ bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n
     struct undef_read r = {
         .warp = w, .pc = pc, .kind = FIND_UNINIT, .lane = lane, .object = object, .index = index};
     snprintf(r.text, sizeof r.text, "%s", text);
-    for (uint32_t i = 0; w->undef && i < w->undef->nreads; i++) /* its marks replace a suspect's */
+    /* these marks replace those of a suspect */
+    for (uint32_t i = 0; w->undef && i < w->undef->nreads; i++)
         if (w->undef->read[i].pc == pc && w->undef->read[i].used)
             *w->undef->read[i].used = true;
     return follow_load(w, pc, lane, n, bad, &r);
@@ -338,7 +341,7 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* Notes which bytes of shared memory this store leaves undefined. */
+/* Notes which of the stored bytes of shared memory are undefined. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n)
 {
@@ -405,7 +408,7 @@ uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane
     return w->undef && w->undef->store == pc ? w->undef->store_bad[lane] : 0;
 }
 
-/* The undefined bytes of what this lane stores. */
+/* Returns which of the bytes that this lane stores are undefined. */
 static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const struct insn *in,
                              uint32_t lane)
 {
@@ -422,7 +425,7 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
     return bytes;
 }
 
-/* Whether a copy of undefined bytes may stay in memory there, unreported. */
+/* Whether undefined bytes may be copied to this memory without a report. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -494,8 +497,8 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Undefined bytes of local memory that this load reads. (The sanitizer reports the loads from other
- * memory to undef_read() when they execute.) */
+/* Marks the destination of a load that reads undefined bytes of local memory. For loads from other
+ * memory the sanitizer calls undef_read() when they execute. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -521,7 +524,8 @@ static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* Plain arithmetic of one lane: undef_result() knows which bits of the result are undefined. */
+/* Whether this is plain arithmetic of one lane, for which undef_result() knows the undefined bits
+ * of the result. */
 static bool is_plain(const struct ptx_insn *p)
 {
     static const char *const ops[] = {
@@ -535,7 +539,8 @@ static bool is_plain(const struct ptx_insn *p)
     return false;
 }
 
-/* Lanes exchange values here; undef_exchange() passes the marks on when all lanes are there. */
+/* Whether lanes exchange values in this instruction. undef_exchange() passes the marks on when all
+ * lanes have arrived. */
 static bool is_exchange(const struct ptx_insn *p)
 {
     return str_eq(p->op, "shfl") || str_eq(p->op, "vote") || str_eq(p->op, "match") ||
@@ -563,7 +568,8 @@ static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t l
         unmark_operand(u, o->pair, lanes);
 }
 
-/* The undefined bits of an operand; those of a vector are packed as mov packs its parts. */
+/* Returns the undefined bits of an operand. For a vector, packs the bits of its parts as mov
+ * does. */
 static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                              uint32_t lane)
 {

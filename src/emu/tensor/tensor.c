@@ -94,18 +94,18 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* some operation that has this fragment */
+    struct mma_op op; /* any operation that has this fragment */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
     bool is_store;
     enum ptx_space space;
     uint32_t base, base_bits;
-    uint32_t stride; /* operand code; 0 with has_stride false */
+    uint32_t stride; /* operand code; 0 if has_stride is false */
     bool has_stride;
 };
 
-/* The address of element j of a register, in each lane. */
+/* Finds the address of element j of register r in each lane. */
 static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsigned r, unsigned j,
                            uint64_t *addr)
 {
@@ -116,9 +116,10 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements; if they are
- * neighbours in memory, it moves a whole register at once. A register with the same addresses as an
- * earlier one is a copy of it, so we do not count it. */
+/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements. If the
+ * elements of a register are neighbours in memory, the lane moves the whole register at once. If a
+ * register has the same addresses as an earlier one, it is a copy of that one, so we do not count
+ * it. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;
@@ -141,7 +142,8 @@ static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *li
     }
 }
 
-/* Finds pointers to the lines of the matrix: rows, or columns if the memory is column-major. */
+/* Finds pointers to the lines of the matrix. A line is a row, or a column if the memory is
+ * column-major. */
 static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
 {
     const struct wmma_insn *m = in->aux;
@@ -215,8 +217,8 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Finds an operation whose fragment `which` has the type m->type; mma_layout and mma_regs need it.
- */
+/* Finds an operation whose fragment `which` has the type m->type. mma_layout() and mma_regs() need
+ * an operation. */
 static int wmma_types(struct wmma_insn *m, const char *shape)
 {
     static const struct {
@@ -292,7 +294,8 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
 
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------- */
 
-/* in->sub[0]: matrices, [1]: transposed, [2]: space, [3]: address width in bytes. */
+/* In these instructions in->sub[0] is the number of matrices, [1] whether they are transposed, [2]
+ * the space, [3] the width of an address in bytes. */
 
 /* Finds the eight 16-byte rows of each matrix: lane 8m+i has the address of row i of matrix m. */
 static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
@@ -306,7 +309,7 @@ static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uin
         if (!row[i])
             return EX_FAULT;
     }
-    if (w->counts) { /* as for 16-byte loads, eight rows are one wavefront */
+    if (w->counts) { /* as in loads of 16 bytes, eight rows make one wavefront */
         uint32_t all = w->active;
         w->active = nmat == 4 ? FULL : (1u << nmat * 8) - 1;
         count_access(w, in, SP_SHARED, addr, 16, access);
