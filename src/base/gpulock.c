@@ -34,7 +34,8 @@ int gpu_lock(int ordinal)
     char name[48], path[96];
     gpu_name(ordinal, name);
     snprintf(path, sizeof path, "/tmp/hone-gpu-%s.lock", name);
-    /* First without O_CREAT: in a sticky directory O_CREAT may refuse another user's file. */
+    /* We try without O_CREAT first. In a sticky directory such as /tmp, the kernel may refuse to
+     * open another user's file with O_CREAT. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

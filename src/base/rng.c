@@ -24,7 +24,8 @@ uint64_t rng_u64(struct rng *r)
 
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
-    uint64_t limit = -n % n; /* 2^64 mod n: words below it would make small results more likely */
+    uint64_t limit =
+        -n % n; /* 2^64 mod n; drawing again below it makes all results equally likely */
     for (;;) {
         unsigned __int128 p = (unsigned __int128)rng_u64(r) * n;
         if ((uint64_t)p >= limit)

@@ -1,5 +1,5 @@
 /*
- * proc.c - Hone's side of a child process: its pipes, its watches in the loop, how it ended.
+ * proc.c - Hone's side of a child process: its pipes, its watches in the loop, and how it ended.
  *
  *     idle --child_start--> running --ENDED or socket closed--> ended --child_release--> idle
  */

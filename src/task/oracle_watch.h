@@ -26,7 +26,7 @@
 /* Who used an element last. The phase counts from 1; 0 = nobody. */
 struct oracle_user {
     uint16_t phase;
-    bool several; /* more than one unit of the phase */
+    bool several; /* more than one unit of that phase used it */
     int64_t unit;
 };
 

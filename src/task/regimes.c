@@ -12,7 +12,8 @@
  * Invariants:
  *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
  *      own workloads.
- *   2. A shape costs at most MAX_MS by the estimate of cost_ms(), all together at most TOTAL_MS.
+ *   2. By the estimate of cost_ms(), one shape costs at most MAX_MS, and all shapes together at
+ *   most total_ms().
  *   3. The choice is a function of the task: the random numbers have a constant seed.
  */
 #include "task/regimes.h"
@@ -116,7 +117,7 @@ static void fill_scalars(const struct task *t, int64_t *x)
             x[i] = t->axes.items[i].value;
 }
 
-/* Whether the constraints that concern this axis alone allow the value. */
+/* Whether the constraints that name only this axis allow the value. */
 static bool allowed(const struct builder *b, size_t axis, int64_t v)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0}, holds;
@@ -257,7 +258,7 @@ static void find_vector_axes(struct builder *b)
     }
 }
 
-/* An axis that only the innermost extent of a follower depends on is an inner axis too. */
+/* If another axis follows from this one and is an inner axis, this one is an inner axis too. */
 static void spread_inner(struct builder *b)
 {
     for (size_t k = 0; k < naxes(b); k++)
@@ -316,9 +317,10 @@ static bool has_bytes(const struct task *t)
     return false;
 }
 
-/* Chooses the values of an axis. An axis along rows has fewer values, because many kernels give a
- * row to a block, which makes rows expensive to emulate: 63, 64 and 65 lie below, at and above a
- * tile; 256 is a multiple of larger tiles, and 63 lies below them. */
+/* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
+ * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
+ * around 32 and 64, and 129, 256 and 257: 256 is a multiple of larger tiles, 129 and 257 are just
+ * above one, and 63 is below all of them. */
 static void choose_values(struct builder *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
@@ -581,7 +583,7 @@ static int64_t second_least(const struct builder *b, size_t axis)
 }
 
 /* Sets the axes that a goal leaves open: all as small as possible, all a little larger, or drawn.
- * For a relaxed goal, one axis a little larger than possible is enough. */
+ * For a relaxed goal, one axis a little above its least value is enough. */
 static void set_open_axes(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     size_t larger = SIZE_MAX;
@@ -704,7 +706,7 @@ static double vector_shape(struct builder *b, int64_t size, double limit, int64_
     return -1;
 }
 
-/* Who is displaced: one tensor, all but one, or all. */
+/* Which tensors have a displaced address: one, all but one, or all. */
 enum displaced { ONLY, ALL_BUT, ALL };
 
 static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
@@ -764,7 +766,8 @@ static void displace_at(struct builder *b, const int64_t *x, double ms, bool tho
     }
 }
 
-/* Sizes that are smaller than the way to the next aligned address, and odd rows. */
+/* Adds displaced addresses at sizes so small that a row ends before the next aligned address, and
+ * at rows of odd length. */
 static void displace_small(struct builder *b)
 {
     static const int64_t sizes[] = {1, 2, 3, 1023};
