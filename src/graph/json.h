@@ -25,10 +25,11 @@
 #define GRAPH_JSON_MAX_OUTPUTS 256
 #define GRAPH_JSON_MAX_GUARDS 256
 #define GRAPH_JSON_MAX_NAME 64
-#define GRAPH_JSON_MAX_SIZE (INT64_C(1) << 40) /* of a constant axis */
+#define GRAPH_JSON_MAX_SIZE (INT64_C(1) << 40) /* largest size of a constant axis */
 #define GRAPH_JSON_MAX_EXPR 1024               /* characters of a size or a guard */
 
-/* A new reference. Holds every input and scalar, and the values that an output needs. */
+/* Returns a new reference. The JSON has every input and scalar, and the values that an output
+ * needs. */
 json_t *graph_to_json(const struct graph *g);
 /* Initialises g. After -1 there is nothing to release. */
 int graph_from_json(struct graph *g, const json_t *j, struct err *err);

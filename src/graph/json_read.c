@@ -1,5 +1,5 @@
 /*
- * json_read.c - graphs from JSON.
+ * json_read.c - reads a graph from JSON.
  *
  * `path` holds the JSON pointer of the entry being read, and every error message begins with it.
  * The keys that an object may have are listed next to the function that reads it.
@@ -50,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const ch
     return -1;
 }
 
-/* Puts the path in front of an error that another room has set. */
+/* Puts the path in front of an error that a function of another file has set. */
 static int fail_here(struct reader *r)
 {
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
@@ -83,7 +83,8 @@ static void step_out(struct reader *r, size_t before)
         r->path.buf[before] = '\0';
 }
 
-/* How an error quotes a text from the file: short, and plain ASCII. Valid until the next call. */
+/* Shortens a text of the file, in plain ASCII, so that an error can quote it. Valid until the next
+ * call. */
 static const char *quoted(struct reader *r, const char *s)
 {
     char *to = r->quote;
@@ -136,7 +137,7 @@ static int read_text(struct reader *r, const json_t *j, size_t max, const char *
     return 0;
 }
 
-/* A C identifier: the reference and the kernels use the name as it is. */
+/* Reads a C identifier, because the reference and the kernels use the name as it is. */
 static int read_name(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME, out) < 0)
@@ -165,7 +166,7 @@ static int read_int(struct reader *r, const json_t *j, int64_t *out)
     return 0;
 }
 
-/* An expression over the axes, or an integer. */
+/* Reads an expression over the axes, or an integer. */
 static int read_dim(struct reader *r, const json_t *j, const struct dim **out)
 {
     const char *s;
@@ -239,7 +240,7 @@ static int read_constant(struct reader *r, const json_t *j, int64_t *out)
                                                     : fail(r, "a constant axis of %" PRId64, *out);
 }
 
-/* "R", or {"name": "C", "value": 128} for an axis that has one size everywhere. */
+/* Reads "R", or {"name": "C", "value": 128} for an axis with a constant size. */
 static int read_axis(struct reader *r, const json_t *j)
 {
     static const char *const keys[] = {"name", "value"};
@@ -383,7 +384,7 @@ static int read_named(struct reader *r, const json_t *j, const struct value **ou
                      : fail(r, "no input or scalar is called '%s'", quoted(r, s));
 }
 
-/* A name, a number, {"number": "inf"}, {"size": "2*D"}. */
+/* Reads a name, a number, {"number": "inf"} or {"size": "2*D"}. */
 static int read_operand(struct reader *r, const json_t *j, const struct value **out)
 {
     static const char *const number[] = {"number"}, *const size[] = {"size"};
@@ -510,7 +511,7 @@ static int read_op(struct reader *r, const json_t *j, enum graph_op *out)
     return 0;
 }
 
-/* "%" and a name or a number, new among the values. */
+/* Reads "%" and a name or a number, which no earlier value may have. */
 static int read_id(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME + 1, out) < 0)

@@ -9,9 +9,9 @@
 #include "base/util.h"
 
 enum { GRACE_S = 10 };
-#define SAME_NS                                                                                \
-    250000000ull /* signals this close together count as one: timeout(1) signals a process and \
-                    then its whole group */
+/* Signals this close together count as one, because timeout(1) signals a process and then its
+ * whole group. */
+#define SAME_NS 250000000ull
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* Static, because signals concern the whole process. */

@@ -1,8 +1,8 @@
 /*
  * reference.c - see reference.h.
  *
- * Phases are written from the last to the first. When a phase is written, it is known which
- * magnitudes the later phases read, and only those are stored.
+ * Phases are written from the last to the first. So when we write a phase, we know which magnitudes
+ * the later phases read, and store only those.
  */
 #include "graph/reference/reference.h"
 
@@ -22,7 +22,7 @@ struct writer {
     struct emit emit;
     struct stores stores;
     struct arena arena;
-    struct strbuf bodies; /* of all phases, in order */
+    struct strbuf bodies; /* the text of all phases, in order */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * stores.h - which values of a lowered graph a reference keeps in scratch, and in which order.
+ * stores.h - decides which values of a lowered graph a reference keeps in scratch, and the order in
+ * which they are computed.
  *
  * A sink is one thing that some phase computes: a stored value, the partial results of a reduction
  * in two steps, a value made in lines, or an output. A sink reads only sinks of lower levels.
