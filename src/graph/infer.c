@@ -82,7 +82,7 @@ static void promote_args(struct infer *x, uint32_t from)
             *of = promoted(*of, a->dtype);
     }
     v->weak = with_axes == DT_NONE && without == DT_NONE;
-    /* Only Python numbers are left: the result gets the default dtype of its kind. */
+    /* Beside a tensor, a Python number counts as the default dtype of its kind. */
     if (!v->weak && weak != DT_NONE && weak != DT_BOOL)
         weak = dtype_is_float(weak) ? DT_F32 : DT_I64;
     v->dtype = giving_way(with_axes, giving_way(without, weak));

@@ -15,7 +15,7 @@ static const struct value *reduced(struct build *b, enum graph_op op, const stru
     return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
-/* The input, cast to the dtype that the dtype argument asks for. */
+/* The input, cast to the dtype of the dtype argument. */
 static const struct value *input_as(struct build *b, const struct object *input,
                                     const struct object *dtype)
 {
@@ -147,7 +147,7 @@ VALUE_BUILDER(build_count_nonzero)
     return a ? reduced(b, OP_SUM, op2(b, OP_NE, a, graph_integer(b->g, 0)), &arg[1], &keep) : NULL;
 }
 
-/* Pooling to one value for each of the last axes. */
+/* Pools all elements along the last axes to one value. */
 static const struct value *pooled(struct build *b, enum graph_op op, const struct object *arg,
                                   size_t axes)
 {

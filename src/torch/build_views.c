@@ -259,8 +259,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Does low <= high hold for all values of the names from 1 on? The answer comes from trying many
- * values; it is not a proof. */
+/* Does low <= high hold if every name has a value of at least 1? The function tries many values;
+ * that is not a proof. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -281,7 +281,8 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
             values[i] = MAX(values[i], 1);
         }
         bool known = dim_eval(low, values, &l) && dim_eval(high, values, &h);
-        if (known ? l > h : round < SAMPLES) /* products of large values may overflow */
+        /* The last rounds may overflow, because their values are large. */
+        if (known ? l > h : round < SAMPLES)
             return false;
     }
     return true;

@@ -142,7 +142,7 @@ bool obj_is(const struct object *o, double v)
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* A size as a value. If the size is just a scalar of the task, the value is that scalar. */
+/* Makes a value from a size. If the size is just a scalar of the task, the value is that scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
     const int64_t most = INT64_C(1) << 53; /* the reference computes in double */
@@ -217,7 +217,8 @@ bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *
 {
     if (!need_whole(b, o, "dim", out))
         return false;
-    int64_t axis = *out, n = rank ? rank : 1; /* PyTorch lets a value without axes take 0 and -1 */
+    /* PyTorch accepts axis 0 and -1 for a value without axes. */
+    int64_t axis = *out, n = rank ? rank : 1;
     *out += axis < 0 ? n : 0;
     return (*out >= 0 && *out < n) ||
            refuse(b, "there is no axis %lld among %u", (long long)axis, rank);
