@@ -6,12 +6,13 @@
  * header, changed so that its names cannot clash with the child's:
  *
  *     #include <cute/tensor.hpp>              the parent's includes
- *     namespace hone_family { ... }           its text: kernels as static __device__ functions
- *     #undef ...                              its macros
+ *     namespace hone_family { ... }           the parent's text, with kernels as static __device__
+ *     functions
+ *     #undef ...                              the parent's macros
  *
  * The compile service builds this header in the background, once per parent. Hone uses it for a
  * child whose includes cover the parent's. If the child's compile takes longer than the parent's
- * did, Hone stops using the header.
+ * compile did, Hone stops using the header.
  */
 #ifndef COMPILE_FAMILY_H
 #define COMPILE_FAMILY_H
@@ -31,7 +32,7 @@ struct family_record {
     size_t len;
     const char **includes;
     size_t nincludes;
-    uint64_t cpu_ns; /* processor time of its compile without a family header */
+    uint64_t cpu_ns; /* processor time of this compile without a family header */
 };
 
 void family_record_write(const struct family_record *r, struct strbuf *out);

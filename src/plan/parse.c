@@ -354,8 +354,7 @@ static void parse_workspaces(struct plan *p, const struct json_node *root)
     }
 }
 
-/* ---- the whole plan
- * -------------------------------------------------------------------------------- */
+/* ---- the whole plan -------------------------------------------------------------------------- */
 
 static bool reaches(const struct plan *p, size_t tensor)
 {
