@@ -37,8 +37,8 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-/* Asks the tester for shapes and has the base judged with them. If the base or its repair passes,
- * the judge uses these shapes for all later candidates too. */
+/* Asks the tester for shapes and has the base judged at these shapes. If the base or its repair
+ * passes, later candidates must pass them too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;

@@ -1,4 +1,5 @@
-/* resume.c - `hone resume RUN`: goes on with a run that was stopped, killed or out of budget. */
+/* resume.c - `hone resume RUN`: continues a run that was stopped, was killed or ran out of
+ * budget. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static int run(int argc, const char **argv)
         OPT_POS_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
         OPT_POS_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
         OPT_POS_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
-        OPT_STR(0, "device", &wish.device, "DEV", "evaluate there from now on"),
+        OPT_STR(0, "device", &wish.device, "DEV", "evaluate candidates there from now on"),
         OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
         OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
