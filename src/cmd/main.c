@@ -37,10 +37,9 @@ static void help(void)
          "Writes fast GPU kernels for a task and verifies them.\n");
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         printf("  %-10s %s\n", table[i]->name, table[i]->summary);
-    puts(
-        "\nhone COMMAND --help explains a command, with an example. --json prints JSON on stdout.\n"
-        "Exit status: 0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.\n"
-        "HONE_LOG=debug (or AREA:debug) says more on stderr.");
+    puts("\nhone COMMAND --help explains COMMAND with an example. --json prints JSON.\n"
+         "Exit status: 0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.\n"
+         "HONE_LOG=debug (or AREA:debug) says more on stderr.");
 }
 
 /* Fails if stdout could not be written, because a full disk or a closed pipe must not look like

@@ -1,4 +1,5 @@
-/* Graphs as JSON: there and back, against the schema, and what is said of broken ones. */
+/* Graphs as JSON: written and read back, compared with the schema, and the messages for broken
+ * ones. */
 #include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,7 +142,8 @@ static void other_ways_to_write_it(void **state)
 
 /* ---- broken documents ------------------------------------------------------------------------ */
 
-/* The first `from` in the good document becomes `to`; reading it says `want`. */
+/* Replaces the first `from` in the good document by `to`. The error of reading it must contain
+ * `want`. */
 static const struct {
     const char *from, *to, *want;
     enum { FORM, MEANING } wrong; /* the schema refuses what is wrong in form */
@@ -240,7 +242,7 @@ static void broken_documents(void **state)
     }
 }
 
-/* Each list is refused by its length before anything is made of it. */
+/* A list that is too long is refused before any of its entries is read. */
 static void lists_have_limits(void **state)
 {
     (void)state;
@@ -429,7 +431,8 @@ static json_t *the_schema(void)
     return parse(a->data);
 }
 
-/* The reader and the schema agree about form; meaning (names, shapes) is the reader's alone. */
+/* The reader and the schema agree about form. Only the reader checks the meaning: names and
+ * shapes. */
 static void schema_agrees_with_reader(void **state)
 {
     (void)state;
@@ -448,7 +451,7 @@ static void schema_agrees_with_reader(void **state)
     json_decref(schema);
 }
 
-/* The example of the page about graphs is one, and fits the schema. */
+/* The example in docs/graph.md is a valid graph and fits the schema. */
 static void example_of_the_page(void **state)
 {
     (void)state;
@@ -469,7 +472,6 @@ static void example_of_the_page(void **state)
     strbuf_release(&page);
 }
 
-/* The graph of every built-in task survives the way through JSON, and its JSON fits the schema. */
 /* A guard that defines an axis comes back as a definition. */
 static void defined_axes(void **state)
 {
@@ -494,6 +496,8 @@ static void defined_axes(void **state)
     json_decref(j);
 }
 
+/* The graph of every built-in task is the same after writing and reading it as JSON, and its JSON
+ * fits the schema. */
 static void built_in_tasks(void **state)
 {
     (void)state;
