@@ -127,7 +127,7 @@ err_lacks "as long as nothing changed, nothing is said" "has changed"
 sed -i 's/"rtol": [^,]*/"rtol": 0.5/' softmax/task.json
 echo '/* changed */' >>softmax/reference.c
 runs 0 "carried on after a change" "$HONE" resume last
-err_has "which is named" 'has changed (task.json: "tolerance"; reference.c) since the run was begun'
+err_has "which is named" 'has changed (task.json: "tolerance"; reference.c) since the run began'
 err_has "the run keeps its task" "goes on with the task as it was then"
 out_has "and its lineage" "the same as the recording's lineage"
 runs 0 "a replay with another task" "$HONE" optimize softmax/ --author replay:mine.jsonl

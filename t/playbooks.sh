@@ -89,7 +89,7 @@ runs 0 "so is a gate in other words" "$HONE" playbook kernel gated ./other
 respell fused_add_rmsnorm fused_add_rmsnorm \
     '(s := x.float() - r.float(), ((s * torch.rsqrt(s.square().mean(-1, keepdim=True) + eps) * w).to(x.dtype), s.to(x.dtype)))[-1]'
 runs 1 "a name does not make it the operation" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
-err_has "and it says so" "no form of 'fused_add_rmsnorm'"
+err_has "and it says so" "not a form of 'fused_add_rmsnorm'"
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

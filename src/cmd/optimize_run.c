@@ -337,7 +337,7 @@ static void say_changed(const struct optimize_run *s, const struct task *now,
     if (now)
         task_snapshot_diff(was, &text, &diff);
     strbuf_addf(note,
-                "task '%s' %s%s%s since the run was begun: the run goes on with the task as it was "
+                "task '%s' %s%s%s since the run began: the run goes on with the task as it was "
                 "then (hash %.12s)",
                 s->config->task, now ? "has changed (" : "cannot be loaded any more",
                 now ? diff.buf : "", now ? ")" : "", s->config->task_sha);
@@ -354,7 +354,7 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
     struct problem_vec problems = VEC_INIT;
     char hash[TASK_HASH] = "";
     if (store_blob_get(s->store, s->config->task_sha, &was, err) < 0) {
-        err_prefix(err, "the task that the run was begun with");
+        err_prefix(err, "the task with which the run began");
         strbuf_release(&was);
         return NULL;
     }
@@ -367,7 +367,7 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
         problems_release(&problems);
         t = task_from_snapshot(was.buf, was.len, s->run_name, &problems);
         if (!t)
-            err_set(err, ERR_INPUT, "the task that the run was begun with: %s",
+            err_set(err, ERR_INPUT, "the task with which the run began: %s",
                     problems.n ? problems.items[0].text : "it cannot be loaded");
     }
     problems_release(&problems);

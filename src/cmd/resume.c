@@ -66,7 +66,7 @@ static int run(int argc, const char **argv)
         .usage = "hone resume [options] RUN",
         .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
                  "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
-                 "task that it was begun with; if the task has changed since, Hone says what.",
+                 "task with which it began; if the task has changed since, Hone says how.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
         .opts = opts,
     };

@@ -177,8 +177,8 @@ static int fix_axes(const struct infer *x, struct attr *a, uint32_t rank, bool o
     for (size_t i = 0; i < a->n; i++) {
         int64_t axis = a->ints[i] + (a->ints[i] < 0 ? (int64_t)rank : 0);
         if (axis < 0 || axis >= (int64_t)rank)
-            return err_set(x->err, ERR_INPUT, "%s: there is no axis %lld among %u", name_of(x),
-                           (long long)a->ints[i], rank);
+            return err_set(x->err, ERR_INPUT, "%s: there is no axis %lld; the tensor has %u",
+                           name_of(x), (long long)a->ints[i], rank);
         a->ints[i] = axis;
     }
     for (size_t i = 0; i < a->n; i++)

@@ -146,7 +146,7 @@ static int read_name(struct reader *r, const json_t *j, const char **out)
     bool ok = isalpha((unsigned char)*s) || *s == '_';
     for (; ok && *s; s++)
         ok = isalnum((unsigned char)*s) || *s == '_';
-    return ok ? 0 : fail(r, "'%s' is no name: letters, digits and _", quoted(r, *out));
+    return ok ? 0 : fail(r, "'%s' is not a name: letters, digits and _", quoted(r, *out));
 }
 
 static int read_dtype(struct reader *r, const json_t *j, enum dtype *out)
@@ -155,7 +155,7 @@ static int read_dtype(struct reader *r, const json_t *j, enum dtype *out)
     if (read_text(r, j, GRAPH_JSON_MAX_NAME, &s) < 0)
         return -1;
     *out = dtype_from_name(s);
-    return *out == DT_NONE ? fail(r, "'%s' is no dtype", quoted(r, s)) : 0;
+    return *out == DT_NONE ? fail(r, "'%s' is not a dtype", quoted(r, s)) : 0;
 }
 
 static int read_int(struct reader *r, const json_t *j, int64_t *out)
@@ -350,7 +350,7 @@ static int read_number(struct reader *r, const json_t *j, const struct value **o
     if (json_is_integer(j)) {
         int64_t i = json_integer_value(j), limit = INT64_C(1) << 53;
         if (i < -limit || i > limit)
-            return fail(r, "%" PRId64 " lies beyond 2^53", i);
+            return fail(r, "%" PRId64 " is beyond 2^53", i);
         *out = graph_integer(r->g, i);
         return 0;
     }
@@ -507,7 +507,7 @@ static int read_op(struct reader *r, const json_t *j, enum graph_op *out)
     if (*out == OP_COUNT)
         return fail(r, "there is no operation '%s'", quoted(r, s));
     if (op_row(*out)->kind == OPK_LEAF)
-        return fail(r, "'%s' is no operation on values", s);
+        return fail(r, "'%s' is not an operation on values", s);
     return 0;
 }
 
@@ -521,7 +521,7 @@ static int read_id(struct reader *r, const json_t *j, const char **out)
     for (s++; ok && *s; s++)
         ok = isalnum((unsigned char)*s) || *s == '_';
     if (!ok)
-        return fail(r, "'%s' is no id: %% and letters, digits and _", quoted(r, *out));
+        return fail(r, "'%s' is not an id: %% and letters, digits and _", quoted(r, *out));
     if (json_object_get(r->ids, *out))
         return fail(r, "a second value is called '%s'", *out);
     return 0;

@@ -46,7 +46,7 @@ static const struct pb_op *op_by_name(const struct playbook *pb, const struct me
     else if (!known)
         say_forms(pb, torch, why);
     else if (forms && torch)
-        strbuf_addf(why, "the task's PyTorch expression is no form of '%s' that it knows",
+        strbuf_addf(why, "the task's PyTorch expression is not a form of '%s' that it knows",
                     known->name);
     else
         return known;

@@ -188,7 +188,7 @@ static void load_scalar(struct loader *l, const struct json_node *n, const char 
     dtype_store(dtype, &bits, value);
     double held = dtype_load(dtype, &bits);
     if (!isfinite(held) || (held != value && !dtype_is_float(dtype))) {
-        json_node_bad(&c, "%g is no %s", value, dtype_name(dtype));
+        json_node_bad(&c, "%g does not fit %s", value, dtype_name(dtype));
         return;
     }
     add_scalar(l, name, dtype, held, true);

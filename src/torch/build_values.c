@@ -159,7 +159,7 @@ static const struct value *difference_loss(struct build *b, enum graph_op op,
     const struct value *a = need_tensor(b, &arg[0], "input"),
                        *c = need_tensor(b, &arg[1], "target");
     if (!obj_is_none(&arg[2]) || !obj_is_none(&arg[3]))
-        return refuse_value(b, "size_average and reduce are gone from PyTorch; use reduction=");
+        return refuse_value(b, "PyTorch has removed size_average and reduce; use reduction=");
     const struct value *d = a && c ? op1(b, op, op2(b, OP_SUB, a, c)) : NULL;
     if (!d || obj_is_text(&arg[4], "none"))
         return d;

@@ -169,7 +169,7 @@ static bool module_field(struct expression *x, const char *name, struct object *
         }
     enum dtype t = dtype_named(name);
     if (t == DT_NONE)
-        return lacks(&x->b, "'%s' is no constant and no dtype that Hone knows", name);
+        return lacks(&x->b, "'%s' is neither a constant nor a dtype that Hone knows", name);
     *out = (struct object){.kind = OBJ_DTYPE, .dtype = t};
     return true;
 }
@@ -544,7 +544,7 @@ static bool call(struct expression *x, const struct tree *t, struct object *out)
     } else if (callee->kind == TREE_NAME) {
         builtin = is_builtin(callee->text);
     } else {
-        return refuse(&x->b, "this is no function");
+        return refuse(&x->b, "this is not a function");
     }
     if (!arguments(x, t, &c))
         return false;

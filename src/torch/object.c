@@ -147,7 +147,7 @@ static const struct value *size_value(struct build *b, const struct dim *d)
 {
     const int64_t most = INT64_C(1) << 53; /* the reference computes in double */
     if (d->is_number && (d->value < -most || d->value > most))
-        return refuse_value(b, "the number %lld lies beyond 2^53", (long long)d->value);
+        return refuse_value(b, "the number %lld is beyond 2^53", (long long)d->value);
     for (size_t i = 0; i < b->g->scalars.n && !d->is_number; i++)
         if (str_eq(b->g->scalars.items[i]->name, d->key))
             return b->g->scalars.items[i];
@@ -221,7 +221,7 @@ bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *
     int64_t axis = *out, n = rank ? rank : 1;
     *out += axis < 0 ? n : 0;
     return (*out >= 0 && *out < n) ||
-           refuse(b, "there is no axis %lld among %u", (long long)axis, rank);
+           refuse(b, "there is no axis %lld; the tensor has %u", (long long)axis, rank);
 }
 
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out)
