@@ -11,10 +11,10 @@
  * depend only on the configuration, the replies and the verdicts. So it reads no clock, and draws
  * random numbers only from the run's own generator.
  *
- * So Hone resumes a run by starting it over. Each author call has a key (role and index), and each
- * verdict has a key (index). If the store has a reply or verdict under the key, the strategy gets
- * it at once, so Hone repeats nothing that it has recorded. A replayed run is the same run for the
- * same reason.
+ * So Hone resumes a run by starting the strategy from the beginning. Each author call has a key
+ * (role and index), and each verdict has a key (index). If the store has a reply or verdict under
+ * the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. A replayed
+ * run is the same run for the same reason.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -53,7 +53,7 @@ struct node {
     char source_sha[STORE_SHA];
     struct verdict verdict;
     bool judged;
-    int64_t verdict_index;    /* the key of its verdict; -1: it has none yet */
+    int64_t verdict_index;    /* the key of its verdict; -1 if it has none yet */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
     const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned", ... */

@@ -34,7 +34,7 @@ static bool needs_confirmation(const struct agent *a)
     return v && v->time_ns > 0 && !v->time_is_model && !timed_with_torch(a->best);
 }
 
-/* Says why no confirmation is possible; leaves `why` empty if one is. */
+/* If no confirmation is possible, puts the reason into `why`, else leaves `why` empty. */
 static void say_obstacle(struct agent *a, struct strbuf *why)
 {
     const struct budget time = {.wall_ns = a->cfg->budget.wall_ns};

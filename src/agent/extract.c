@@ -13,7 +13,7 @@ struct span {
     size_t n;
 };
 
-/* The line at *p without its end; moves *p past it. */
+/* Returns the line at *p without its newline, and moves *p past the line. */
 static struct span next_line(const char **p, const char *end)
 {
     const char *eol = memchr(*p, '\n', (size_t)(end - *p));

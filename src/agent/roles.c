@@ -317,7 +317,7 @@ static void read_reply(struct agent *a, struct writing *w)
         return;
     }
     extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
-    if (x.move[0]) /* otherwise the move stays as the plan named it */
+    if (x.move[0]) /* else the move keeps the name from the plan */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
@@ -387,7 +387,8 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
         if (w[i].source)
             continue;
         if (str_starts(w[i].ask.reply,
-                       "STOP: ")) { /* only the built-in author says this; no prompt mentions it */
+                       /* Only the built-in author replies with STOP; no prompt mentions it. */
+                       "STOP: ")) {
             const char *why = w[i].ask.reply + 6;
             rc = agent_stop(a, "the author has nothing left to try: %.*s",
                             (int)MIN(strcspn(why, "\n"), 400), why);

@@ -67,7 +67,8 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_node(a, n, &good, err);
     if (good) {
-        /* `good`, the base or its repair, also passes the new shapes, so it replaces the base. */
+        /* `good`, which is the base or its repair, also passes the new shapes, so it becomes the
+         * base. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))

@@ -56,8 +56,8 @@ struct author_request {
     double temperature; /* <0 = the provider's default */
     uint32_t max_tokens;
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
-    const char *handle;  /* if an earlier process began this call: its author_call_handle(),
-                            or "?" if that is not known; else NULL */
+    const char *handle;  /* if an earlier process began this call, the handle from
+                            author_call_handle(), or "?" if it is not known; else NULL */
 };
 
 struct author_reply {

@@ -104,8 +104,8 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* The point to move from: the point of the candidate in question if that candidate passes, else the
- * point of the best kernel. */
+/* Finds the point to start from: the point of the request's candidate if that candidate passes,
+ * else the point of the best kernel. */
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -244,8 +244,8 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Proposes shapes with each axis one larger than in a known shape; every second one also shifts all
- * addresses by one element. */
+/* Proposes shapes with each axis one larger than in a known shape. Every second shape also shifts
+ * all addresses by one element. */
 static void reply_tests(struct author_call *c)
 {
     const json_t *task = json_object_get(c->facts, "task");

@@ -32,8 +32,8 @@ struct remote_quirks {
     bool no_system; /* the stable part goes into the user's message */
 };
 
-/* The content of one answer. Events set its numbers and never add to them, so that a repeated event
- * changes nothing. */
+/* The content of one answer. An event sets the token counts and never adds to them, so a repeated
+ * event changes nothing. */
 struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;

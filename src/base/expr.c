@@ -264,7 +264,7 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Counts the depth. Every kind of nesting goes through here or through parse_ternary. */
+/* Counts the depth. Every kind of nesting calls this function or parse_ternary. */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)

@@ -9,7 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Names the GPU as other processes would: the entry of CUDA_VISIBLE_DEVICES, if it is set. */
+/* Finds a name of the GPU that all processes agree on: its entry in CUDA_VISIBLE_DEVICES if that is
+ * set, else its number. */
 static void gpu_name(int ordinal, char out[48])
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");

@@ -376,8 +376,8 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* Notes how much of the results of a call was compared with the truth, if not all of them, and how
- * likely it is that an error in 1% of the blocks, or of the rows, was seen. */
+/* If only a part of a call's results was compared with the truth, records how large that part was,
+ * and how probably an error in 1% of the blocks or rows was found. */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {

@@ -39,7 +39,7 @@ void check_facts(struct verdict *v, const struct check_input *in);
  * summary. Returns false if none of its outputs was compared with the truth. */
 bool check_baseline(struct verdict *v, const struct check_input *in);
 
-/* Only the part of check_facts that copies the sanitizer's findings to the verdict and lowers it.
+/* Does only one part of check_facts: copies the sanitizer's findings to the verdict and lowers it.
  * Listed workloads come first: a held-out shape only adds findings that no listed workload showed.
  * `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);

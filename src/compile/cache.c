@@ -127,8 +127,9 @@ enum file_kind {
     FILE_ENTRY,
     FILE_HEADER,
     FILE_FAMILY,
-    FILE_TEMP, /* being written, or left behind by a killed process; its age tells which */
-    FILE_PART  /* belongs to another file: a header's checksum, the lock */
+    /* A file that is being written or that a killed process left behind; its age tells which. */
+    FILE_TEMP,
+    FILE_PART /* belongs to another file: a header's checksum, the lock */
 };
 
 struct file_info {

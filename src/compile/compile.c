@@ -72,8 +72,10 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
-    struct family *family;       /* the ticket compiles behind this family's header; NULL = none */
-    struct family_record record; /* for the child's family header; source NULL = do not keep it */
+    struct family *family; /* the ticket compiles behind this family's header; NULL = none */
+    /* A record of this compile, from which its family header can be built; source NULL = do not
+     * keep it. */
+    struct family_record record;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
@@ -394,7 +396,8 @@ static void family_poll(struct compiler *c, struct family *f)
     client_job_release(&f->job);
 }
 
-/* The parent's family. The first call asks the service to build its header. */
+/* Finds the parent's family. The first call for a parent also asks the service to build the family
+ * header. */
 static struct family *family_of(struct compiler *c, const char *parent,
                                 struct compile_job_request *job, const struct option_list *o)
 {

@@ -7,7 +7,7 @@
  *     if (!c.ok) print(c.diags);                      the candidate does not compile
  *     compiled_release(&c);
  *
- * Open one `struct compiler` per run. It uses NVRTC in a service process that owns the precompiled
+ * Open one `struct compiler` per run. It runs NVRTC, in a service process that owns the precompiled
  * headers, or nvcc. Every result names its compiler, because another compiler makes other code. If
  * the cache has the result, Hone does not compile again.
  */

@@ -254,7 +254,7 @@ static int slot_start(struct slot *s)
     return 0;
 }
 
-/* True if the slot may start now. Decides which precompiled header it uses or builds. */
+/* True if the slot may start now. Also decides which precompiled header the slot uses or builds. */
 static bool slot_ready(struct slot *s)
 {
     s->building = false;

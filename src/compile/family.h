@@ -2,8 +2,8 @@
  * family.h - precompiled headers that hold a parent kernel's template instantiations.
  *
  * A template-heavy kernel spends nearly all its compile time on instances of CuTe types, and an
- * edited version needs nearly the same ones. So Hone puts the parent's source into a precompiled
- * header, changed so that its names cannot clash with the child's:
+ * edited version needs nearly the same instances. So Hone puts the parent's source into a
+ * precompiled header, changed so that its names cannot clash with the child's:
  *
  *     #include <cute/tensor.hpp>              the parent's includes
  *     namespace hone_family { ... }           the parent's text, with kernels as static __device__
@@ -41,7 +41,7 @@ int family_record_read(const void *data, size_t len, struct family_record *r, st
 /* Writes the header's text; -1 if the source cannot be put into a namespace. */
 int family_prelude(const struct family_record *r, struct strbuf *out);
 
-/* True if a source with these includes may be compiled behind the family's header. */
+/* True if a source with these includes may be compiled after the family's header. */
 bool family_covers(const struct family_record *r, const char *const *includes, size_t n);
 
 #endif

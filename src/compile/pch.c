@@ -46,7 +46,8 @@ static int checksum(const char *path, uint64_t *sum, uint64_t *size)
     return 0;
 }
 
-/* All headers share one lock file. Each header locks one byte of it, at the hash of its name. */
+/* All headers share one lock file. A header locks one byte of this file; the hash of the header's
+ * name says which. */
 int pch_lock(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -622,7 +622,7 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     return begin_baselines(e, a, err);
 }
 
-/* Does some work, or waits for it up to 10 ms. */
+/* Advances evaluations, or waits up to 10 ms for something to do. */
 static int pump(struct evaluator *e, struct err *err)
 {
     const uint64_t slice_ns = 10000000;

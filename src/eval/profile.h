@@ -17,7 +17,7 @@
  * there is no ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
-/* Reads DIR/ncu.csv. Its launches must be those of the job, case by case. */
+/* Reads DIR/ncu.csv. Its launches must be the launches of the job, case by case. */
 int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
 
 /* Adds registers, spills, shared memory and counts of machine code by kind, with the role

@@ -43,7 +43,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one is signed, one is not: take a signed dtype that holds both */
+    if (na == nb) /* one is signed, the other is not: takes a signed dtype that holds both */
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -177,8 +177,8 @@ static int fix_axes(const struct infer *x, struct attr *a, uint32_t rank, bool o
     for (size_t i = 0; i < a->n; i++) {
         int64_t axis = a->ints[i] + (a->ints[i] < 0 ? (int64_t)rank : 0);
         if (axis < 0 || axis >= (int64_t)rank)
-            return err_set(x->err, ERR_INPUT, "%s: there is no axis %lld; the tensor has %u",
-                           name_of(x), (long long)a->ints[i], rank);
+            return err_set(x->err, ERR_INPUT, "%s: a tensor of rank %u has no axis %lld",
+                           name_of(x), rank, (long long)a->ints[i]);
         a->ints[i] = axis;
     }
     for (size_t i = 0; i < a->n; i++)

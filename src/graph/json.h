@@ -6,9 +6,9 @@
  *     if (graph_from_json(&again, j, err) < 0) ...     "/values/3/attrs/dim: ..."
  *     graph_release(&again);
  *
- * Reading trusts nothing. Every list and text has a limit, every value is made again by
- * graph_add(), and the dtype and shape that the file declares must be those that Hone infers.
- * Every error begins with the JSON pointer of the entry that is wrong.
+ * Reading trusts nothing. Every list and text has a limit. graph_add() makes every value again, and
+ * infers its dtype and shape, which must equal those that the file declares. Every error begins
+ * with the JSON pointer of the entry that is wrong.
  */
 #ifndef GRAPH_JSON_H
 #define GRAPH_JSON_H

@@ -70,7 +70,7 @@ struct value {
     uint32_t id, hash;
     enum graph_op op;
     enum dtype dtype;
-    bool weak; /* a Python number: it takes the dtype of the tensor that it meets */
+    bool weak; /* a Python number, which takes the dtype of the tensor that it is combined with */
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;                   /* as many as the operation's row names */

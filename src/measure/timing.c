@@ -212,8 +212,8 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* The most arithmetic that the counted instructions could have done. It takes each instruction for
- * a multiply-add, and each one on halves for a packed multiply-add. */
+/* The most arithmetic that the counted instructions could have done. It counts each instruction as
+ * a multiply-add, and each instruction on halves as a packed multiply-add. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +

@@ -1,5 +1,5 @@
 /*
- * prof.h - names what bounds a kernel, with the numbers that show it.
+ * prof.h - names the resource that limits a kernel, with the numbers that show it.
  *
  * Counters come from Nsight Compute (ncu) if it may run, else from the emulator. The verdict keeps
  * both kinds (name, unit and value, per kernel and workload). The functions below turn them into

@@ -72,7 +72,7 @@ void against_baselines_json(const struct run_summary *m, json_t *out);
 void lineage_print(const struct run_summary *m, struct strbuf *out);
 /* "12.3 us"; "-" for none. */
 void print_time(double ns, bool is_model, struct strbuf *out);
-/* Prints a time of a verdict; a modelled one with the error to expect. */
+/* Prints a time of a verdict. A modelled time is printed with the error to expect. */
 void print_verdict_time(const struct verdict_time *t, struct strbuf *out);
 
 #endif

@@ -300,8 +300,8 @@ static void end_all(struct supervisor *v)
     v->report.end = WIFSIGNALED(status) ? CHILD_SIGNALED : CHILD_EXITED;
     v->report.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 
-    /* A grandchild becomes our child only when its parent dies, so this takes one round per
-     * generation. */
+    /* A grandchild becomes our child only when its parent dies. So the loop needs one round for
+     * each generation. */
     pid_t r;
     do {
         v->pids.n = 0;

@@ -62,7 +62,8 @@ struct hone_ref_ctx {
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
     int64_t scratch_elems;
-    uint64_t *fault; /* hone_ref_fault_key() of an access out of bounds; all ones = none */
+    /* The hone_ref_fault_key() of an access out of bounds; all bits 1 = there was none. */
+    uint64_t *fault;
     /* CPU only: if not NULL, called before a read. It fills element i of the tensor, or of the
      * scratch if `tensor` is -1 */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);

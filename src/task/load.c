@@ -94,7 +94,8 @@ static const char *kind_of_name(const struct task *t, const char *name)
     return task_tensor_index(t, name) >= 0 ? "a tensor" : NULL;
 }
 
-/* Axes, scalars and tensors share one namespace, because plans refer to them by name alone. */
+/* Axes, scalars and tensors share one namespace, because plans refer to all of them just by
+ * name. */
 static bool name_is_free(struct loader *l, const struct json_node *n, const char *name)
 {
     const char *kind = kind_of_name(l->t, name);

@@ -26,9 +26,9 @@
 enum {
     MAX_REGIMES = 136,
     MAX_VALUES = 56,
-    MAX_TRIES = 20000, /* shapes that are tried in all: a task may be hostile */
+    MAX_TRIES = 20000, /* shapes that are tried in all; a limit, because a task may be hostile */
     SHAPE_TRIES = 16,  /* shapes that are tried for one goal */
-    VECTOR = 16,       /* bytes of the widest vector, and elements of the longest one */
+    VECTOR = 16,       /* the widest vector has 16 bytes, and at most 16 elements */
     MAX_SCAN = 4200
 };
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000;
@@ -244,8 +244,8 @@ static void read_axes(struct builder *b)
             b->axis[i].least = allowed(b, i, v) ? v : 0;
 }
 
-/* Finds the axes along which a kernel uses vectors. An axis that also counts rows is one of them
- * only if there is no other, or in a heavy task. */
+/* Finds the axes along which a kernel uses vectors. An axis that also counts rows is such an axis
+ * only in a heavy task, or if there is no other one. */
 static void find_vector_axes(struct builder *b)
 {
     bool any = false;
@@ -297,8 +297,8 @@ static void add_around(struct builder *b, size_t axis, int64_t v, bool alone)
     }
 }
 
-/* Multiples of a vector that are no multiples of the next longer one: shortly after a warp and
- * shortly after a block. */
+/* Adds sizes that are multiples of one vector width but not of the next: some just above a warp,
+ * some just above a block. */
 static void add_multiples(struct builder *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
@@ -685,8 +685,9 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds such a shape near `size` that costs at most `limit`, or more if there is none. Products
- * of matrices get as many rows as columns, because their kernels may ask for whole tiles. */
+/* Finds such a shape near `size` that costs at most `limit`, or, if there is none, one that costs
+ * more. Products of matrices get as many rows as columns, because their kernels may ask for whole
+ * tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;

@@ -77,7 +77,7 @@ VALUE_BUILDER(build_linear)
 
 enum { MAX_LABELS = 16 };
 
-/* Labels of one operand, or some of them. */
+/* The labels of one operand of einsum, or some of them. */
 struct labels {
     char s[MAX_LABELS + 1];
     size_t n;

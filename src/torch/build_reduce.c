@@ -64,7 +64,8 @@ VALUE_BUILDER(build_along)
     return along(b, op, input_as(b, &arg[0], &arg[2]), &arg[1]);
 }
 
-/* var and std: input dim unbiased keepdim correction; the axes may be left out before `unbiased`.
+/* var and std. Parameters: input dim unbiased keepdim correction. `dim` may be left out before
+ * `unbiased`.
  */
 VALUE_BUILDER(build_spread)
 {
@@ -126,7 +127,8 @@ VALUE_BUILDER(build_vector_norm)
     return build_norm(b, op, arg);
 }
 
-/* With an order, and two axes or a matrix, linalg.norm is a norm of matrices: not supported. */
+/* If linalg.norm has an order, and two axes or a matrix, it is a norm of matrices, which is not
+ * supported. */
 VALUE_BUILDER(build_linalg_norm)
 {
     const struct value *a = need_tensor(b, &arg[0], "A");

@@ -325,7 +325,7 @@ static const struct value *sliced(struct build *b, const struct value *a, uint32
     return slice_of(b, a, axis, from, n, step);
 }
 
-/* The slice of the one element at index `at`, which counts from the end if it is negative. */
+/* Makes a slice of one element, at index `at`. A negative index counts from the end. */
 static const struct value *one_of(struct build *b, const struct value *a, uint32_t axis,
                                   const struct dim *at)
 {

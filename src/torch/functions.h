@@ -9,7 +9,7 @@
 
 #define TORCH_MAX_PARAMS 12
 
-/* Where a function is looked up. */
+/* The ways in which an expression can call a function. */
 enum function_scope {
     IN_TORCH = 1,   /* torch.name(), F.name() and so on, or name() */
     IN_METHODS = 2, /* x.name() */

@@ -221,7 +221,7 @@ bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *
     int64_t axis = *out, n = rank ? rank : 1;
     *out += axis < 0 ? n : 0;
     return (*out >= 0 && *out < n) ||
-           refuse(b, "there is no axis %lld; the tensor has %u", (long long)axis, rank);
+           refuse(b, "a tensor of rank %u has no axis %lld", rank, (long long)axis);
 }
 
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out)

@@ -113,7 +113,7 @@ struct verdict {
     const char *summary;  /* one sentence */
     /* What an author needs to repair the candidate, in at most about 60 lines. */
     const char *detail;
-    double score;   /* orders verdicts of one task: kind first, then error or time */
+    double score;   /* orders verdicts of one task, by kind first, then by error or time */
     double time_ns; /* geomean over time workloads; 0 = none */
     double speedup; /* against the baseline `speedup_over`; 0 = none */
     const char *speedup_over;

@@ -193,7 +193,7 @@ static const struct {
     {"\"dim\": [1], \"keepdim\"", "\"dim\": [1, \"0\"], \"keepdim\"",
      "/values/4/attrs/dim/1: expected an integer", MEANING},
     {"\"dim\": [1], \"keepdim\"", "\"dim\": [2], \"keepdim\"",
-     "/values/4: norm: there is no axis 2; the tensor has 2", MEANING},
+     "/values/4: norm: a tensor of rank 2 has no axis 2", MEANING},
     {"\"shape\": [\"R\", \"1\"]}", "\"shape\": [\"R\"]}",
      "/values/4: norm gives float32[R, 1] here, but float32[R] is declared", MEANING},
     {"\"float16\"},", "\"int8\"},",

@@ -2,8 +2,8 @@
  * rules.h - applies the rewrite rules of the graph to one value.
  *
  * Each function tries its list on a value whose arguments are already rewritten. It returns the
- * value that replaces it, or NULL if no rule applies. The result has the same dtype and shape.
- * normal.h rewrites the result further.
+ * value that replaces this value, or NULL if no rule applies. The result has the same dtype and
+ * shape. normal.h rewrites the result further.
  */
 #ifndef GRAPH_NORMAL_RULES_H
 #define GRAPH_NORMAL_RULES_H

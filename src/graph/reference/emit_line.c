@@ -2,7 +2,7 @@
  * emit_line.c - values of which one unit computes many elements, a line: for scans a line along the
  * axis, for attention a row of the result, for index_add all elements with one index along `dim`.
  *
- * Units are numbered in the order of the elements that they make, without the line's axis.
+ * Units are numbered in the order of the elements that they compute, with the line's axis left out.
  */
 #include <string.h>
 

@@ -207,7 +207,7 @@ static const struct {
     {"hone_min(", "/* As in PyTorch, a NaN wins. */\n"
                   "HONE_FN double hone_min(double a, double b)\n"
                   "{\n    return a < b || a != a ? a : b;\n}\n"},
-    {"hone_excess(", "/* What the magnitude m of v has beyond |v|. */\n"
+    {"hone_excess(", "/* By how much the magnitude m of v exceeds |v|. */\n"
                      "HONE_FN double hone_excess(double m, double v)\n"
                      "{\n    return fmax(m - fabs(v), 0.0);\n}\n"},
     {"hone_at(", "/* An index into n elements, from the end if it is negative. */\n"

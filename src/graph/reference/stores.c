@@ -9,8 +9,8 @@
 /* Work is counted in operations per element; HEAVY stands for an element that needs a loop. MANY
  * stands for a number of reads that depends on a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* A value is computed again wherever it is read if one element costs at most CHEAP, or if all reads
- * of it together cost at most RECOMPUTE. */
+/* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
+ * or if all its reads together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because

@@ -15,7 +15,8 @@ enum sink_kind { SINK_VALUE, SINK_PART, SINK_LINES, SINK_OUTPUT };
 struct sink {
     enum sink_kind kind;
     const struct value *v;
-    const struct graph_output *output; /* SINK_OUTPUT; SINK_LINES that write one directly */
+    /* For SINK_OUTPUT, and for SINK_LINES that write an output directly. */
+    const struct graph_output *output;
     unsigned level;
     const struct dim *units;
 };

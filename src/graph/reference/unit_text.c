@@ -221,8 +221,8 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay. Going from the last line to the first, it keeps a line if a kept later
- * line reads its name. Loops that become empty are dropped too. */
+/* Decides which lines stay. From the last line to the first, it keeps a line if a later line that
+ * is kept reads the name that the line defines. Loops that become empty are dropped too. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;

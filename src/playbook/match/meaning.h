@@ -36,7 +36,8 @@ struct meaning {
 bool meaning_read(struct meaning *m, const json_t *facts);
 void meaning_release(struct meaning *m);
 
-/* Axes that the computation uses as numbers become scalars of the task, after its own. */
+/* Axes that the computation uses as numbers become scalars of the task, after the task's own
+ * scalars. */
 void meaning_take_axes(struct meaning *m);
 /* If v is an input, returns the input's number, else -1. */
 int meaning_input(const struct meaning *m, const struct value *v);
