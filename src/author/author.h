@@ -38,7 +38,7 @@ struct author_config {
     uint64_t stall_ns;           /* how long no byte may come [120 s] */
     uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
     uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
-    uint64_t backoff_max_ns;     /* [60 s] */
+    uint64_t backoff_max_ns;     /* longest retry pause [60 s] */
     uint64_t retry_after_max_ns; /* a longer Retry-After is a failure [10 min] */
     uint32_t retries;            /* failures in a row before giving up [6] */
     uint32_t continues;          /* how often to ask for the rest of a cut-off reply [6] */

@@ -92,7 +92,7 @@ struct task_tensor {
     bool is_input, is_output;          /* both: updated in place */
     struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
-    struct task_choice pick_a, pick_b; /* n > 0: one of these instead */
+    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
     double rtol, atol, budget;         /* outputs */
     const char *why;                   /* the task's reason for the tolerance */
     struct task_place place;           /* where the tolerance is */
@@ -135,7 +135,8 @@ struct task {
     struct task_place workloads_place;
     VEC(struct task_workload) regimes; /* smoke workloads that Hone adds by rule: regimes.h */
     VEC(const char *) uncovered;       /* regimes that have no workload, and why */
-    uint32_t align; /* every address is a multiple of this; 0 = of the element's size only */
+    /* The address of every tensor is a multiple of this; 0 = only of the element's size. */
+    uint32_t align;
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* the text of each constraint */
@@ -189,12 +190,12 @@ int task_tensor_index(const struct task *t, const char *name); /* -1 if there is
 /* The workload's number: the task's own workloads first, then its regimes. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
-/* Resolves a workload. Values for ranges are drawn with `seed`, so that the constraints hold. Half
+/* Resolves a workload. Draws a value for each range with `seed`, until the constraints hold. Half
  * of the draws are edges: least, largest, odd, next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
-/* Evaluates an expression over the task's names. Returns -1 with err set if it has no value or a
- * negative one. */
+/* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
+ * value or a negative value. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
 /* The extents of tensor i. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
