@@ -5,7 +5,7 @@
 share_cache
 rec=$ROOT/t/cases/replay
 
-# get PATH < JSON: a value, as in get 'baselines.0.state'
+# get PATH < JSON prints one value of the JSON, as in get 'baselines.0.state'
 get() {
     python3 -c '
 import json, sys
@@ -15,7 +15,7 @@ for k in sys.argv[1].split("."):
 print(v)' "$1"
 }
 
-# add/: the task vector_add with a small timed shape, and a naive.cu of its own
+# The folder add/ has the task vector_add with a small timed shape and its own naive.cu.
 mkdir add
 cp "$ROOT"/tasks/vector_add/reference.c add/
 python3 - "$ROOT/tasks/vector_add/task.json" >add/task.json <<'PY'
@@ -127,7 +127,7 @@ err_lacks "as long as nothing changed, nothing is said" "has changed"
 sed -i 's/"rtol": [^,]*/"rtol": 0.5/' softmax/task.json
 echo '/* changed */' >>softmax/reference.c
 runs 0 "carried on after a change" "$HONE" resume last
-err_has "which is named" 'has changed (task.json: "tolerance"; reference.c) since the run was begun'
+err_has "which is named" 'has changed (task.json: "tolerance"; reference.c) since the run began'
 err_has "the run keeps its task" "goes on with the task as it was then"
 out_has "and its lineage" "the same as the recording's lineage"
 runs 0 "a replay with another task" "$HONE" optimize softmax/ --author replay:mine.jsonl

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Planted bugs: for every t/cases/planted/NAME.bug.cu the sanitizer reports the kind and the line that
-# NAME.json names. The corrected file NAME.ok.cu passes without a finding. See README.md there.
+# NAME.json names. The corrected file NAME.ok.cu passes without a finding. See
+# t/cases/planted/README.md.
 #   t/planted.sh            PLANTED="name name" t/planted.sh      a few
 . "$(dirname "$0")/lib.sh"
 share_cache

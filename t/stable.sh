@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One evaluation, one verdict: the same kernel, task and seed give the same verdict every time, whatever
-# the order of host threads and whatever else the machine does. cases/stable/expect.tsv names kernels
-# whose blocks or warps race, or look as if they did, and what the verdict must say.
+# The same kernel, task and seed give the same verdict every time, whatever the order of host
+# threads and whatever else the machine does. cases/stable/expect.tsv names kernels whose blocks or
+# warps race, or look as if they did, and what the verdict must say.
 #   t/stable.sh            STABLE="unused_tail swap_loop" t/stable.sh      a few
 . "$(dirname "$0")/lib.sh"
 share_cache
@@ -27,7 +27,7 @@ while IFS='|' read -r kernel task options kind text mark; do
     fi
 done < <(rows)
 
-# The same under load, for several seeds: not one byte of the verdict changes.
+# The same under load, for several seeds. Not one byte of the verdict may change.
 if in_tier rest; then
     for _ in 1 2; do (exec -a busy timeout 600 sh -c 'while :; do :; done') & busy+=($!); done
     while IFS='|' read -r kernel task options kind text mark; do

@@ -1,9 +1,9 @@
 /*
  * expr.c - a recursive-descent parser that emits code for a small stack machine.
  *
- * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse and needs at most
- * EXPR_MAX_STACK words; the parser checks this. && || ?: jump over the branch that they do not
- * need, so an error in that branch does not matter.
+ * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse. It needs at most
+ * EXPR_MAX_STACK words, because the parser rejects expressions that would need more. && || ?: jump
+ * over the branch that they do not need, so an error in that branch does not matter.
  */
 #include "base/expr.h"
 
@@ -264,7 +264,7 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Counts the depth. Every kind of nesting goes through here or through parse_ternary. */
+/* Counts the depth. Every kind of nesting calls this function or parse_ternary. */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)

@@ -12,7 +12,7 @@ struct eval_command {
     struct eval_options options;
     struct eval_config config;
     bool json;
-    /* prints the verdict for people; the JSON is the same for all commands */
+    /* Prints the verdict for people. The JSON is the same for all commands. */
     void (*print)(const struct verdict *v, const char *source, const void *ctx);
     const void *ctx;
 };

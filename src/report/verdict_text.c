@@ -41,7 +41,7 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* Adds a line about the workloads whose outputs were verified in this way: "whole", "sample",
+/* Adds a line about the workloads that were verified in the way `how`: "whole", "sample" or
  * "none". */
 static void add_verified(struct strbuf *sb, const struct verdict *v, const char *how)
 {
@@ -133,7 +133,7 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     vec_each (const char *, w, &v->warnings)
         strbuf_addf(sb, "warning: %s\n", *w);
     strbuf_addc(sb, '\n');
-    if (*v->device) /* "": the evaluation ended before it ran on a device */
+    if (*v->device) /* "" if the evaluation ended before it ran on a device */
         strbuf_addf(sb, "device %s; ", v->device);
     strbuf_addf(sb, "%s; %s; seed %llu", v->compiler, v->arch, (unsigned long long)v->seed);
     if (*v->task_sha)

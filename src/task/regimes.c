@@ -12,7 +12,8 @@
  * Invariants:
  *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
  *      own workloads.
- *   2. A shape costs at most MAX_MS by the estimate of cost_ms(), all together at most TOTAL_MS.
+ *   2. By the estimate of cost_ms(), one shape costs at most MAX_MS, and all shapes together at
+ *   most total_ms().
  *   3. The choice is a function of the task: the random numbers have a constant seed.
  */
 #include "task/regimes.h"
@@ -25,9 +26,9 @@
 enum {
     MAX_REGIMES = 136,
     MAX_VALUES = 56,
-    MAX_TRIES = 20000, /* shapes that are tried in all: a task may be hostile */
+    MAX_TRIES = 20000, /* shapes that are tried in all; a limit, because a task may be hostile */
     SHAPE_TRIES = 16,  /* shapes that are tried for one goal */
-    VECTOR = 16,       /* bytes of the widest vector, and elements of the longest one */
+    VECTOR = 16,       /* the widest vector has 16 bytes, and at most 16 elements */
     MAX_SCAN = 4200
 };
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000;
@@ -116,7 +117,7 @@ static void fill_scalars(const struct task *t, int64_t *x)
             x[i] = t->axes.items[i].value;
 }
 
-/* Whether the constraints that concern this axis alone allow the value. */
+/* Whether the constraints that name only this axis allow the value. */
 static bool allowed(const struct builder *b, size_t axis, int64_t v)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0}, holds;
@@ -243,8 +244,8 @@ static void read_axes(struct builder *b)
             b->axis[i].least = allowed(b, i, v) ? v : 0;
 }
 
-/* Finds the axes along which a kernel uses vectors. An axis that also counts rows is one of them
- * only if there is no other, or in a heavy task. */
+/* Finds the axes along which a kernel uses vectors. An axis that also counts rows is such an axis
+ * only in a heavy task, or if there is no other one. */
 static void find_vector_axes(struct builder *b)
 {
     bool any = false;
@@ -257,7 +258,7 @@ static void find_vector_axes(struct builder *b)
     }
 }
 
-/* An axis that only the innermost extent of a follower depends on is an inner axis too. */
+/* If another axis follows from this one and is an inner axis, this one is an inner axis too. */
 static void spread_inner(struct builder *b)
 {
     for (size_t k = 0; k < naxes(b); k++)
@@ -296,8 +297,8 @@ static void add_around(struct builder *b, size_t axis, int64_t v, bool alone)
     }
 }
 
-/* Multiples of a vector that are no multiples of the next longer one: shortly after a warp and
- * shortly after a block. */
+/* Adds sizes that are multiples of one vector width but not of the next: some just above a warp,
+ * some just above a block. */
 static void add_multiples(struct builder *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
@@ -316,9 +317,10 @@ static bool has_bytes(const struct task *t)
     return false;
 }
 
-/* Chooses the values of an axis. An axis along rows has fewer values, because many kernels give a
- * row to a block, which makes rows expensive to emulate: 63, 64 and 65 lie below, at and above a
- * tile; 256 is a multiple of larger tiles, and 63 lies below them. */
+/* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
+ * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
+ * around 32 and 64, and 129, 256 and 257: 256 is a multiple of larger tiles, 129 and 257 are just
+ * above one, and 63 is below all of them. */
 static void choose_values(struct builder *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
@@ -581,7 +583,7 @@ static int64_t second_least(const struct builder *b, size_t axis)
 }
 
 /* Sets the axes that a goal leaves open: all as small as possible, all a little larger, or drawn.
- * For a relaxed goal, one axis a little larger than possible is enough. */
+ * For a relaxed goal, one axis a little above its least value is enough. */
 static void set_open_axes(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     size_t larger = SIZE_MAX;
@@ -683,8 +685,9 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds such a shape near `size` that costs at most `limit`, or more if there is none. Products
- * of matrices get as many rows as columns, because their kernels may ask for whole tiles. */
+/* Finds such a shape near `size` that costs at most `limit`, or, if there is none, one that costs
+ * more. Products of matrices get as many rows as columns, because their kernels may ask for whole
+ * tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -704,7 +707,7 @@ static double vector_shape(struct builder *b, int64_t size, double limit, int64_
     return -1;
 }
 
-/* Who is displaced: one tensor, all but one, or all. */
+/* Which tensors have a displaced address: one, all but one, or all. */
 enum displaced { ONLY, ALL_BUT, ALL };
 
 static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
@@ -764,7 +767,8 @@ static void displace_at(struct builder *b, const int64_t *x, double ms, bool tho
     }
 }
 
-/* Sizes that are smaller than the way to the next aligned address, and odd rows. */
+/* Adds displaced addresses at sizes so small that a row ends before the next aligned address, and
+ * at rows of odd length. */
 static void displace_small(struct builder *b)
 {
     static const int64_t sizes[] = {1, 2, 3, 1023};

@@ -18,10 +18,10 @@
 #define ANSWER_NS (60 * SEC)
 #define START_NS (120 * SEC)
 
-/* Two computations in double of one value may differ by this, times the magnitude. */
+/* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
-/* A result that PyTorch computes in the task's own dtypes may exceed the tolerance by this factor:
- * PyTorch rounds after every operation. */
+/* PyTorch rounds after every operation. So a result that it computes in the task's own dtypes may
+ * exceed the tolerance by this factor. */
 static const double NARROW_SLACK = 64;
 
 struct expression_check {
@@ -39,13 +39,14 @@ static struct expr *size_of(const struct task *t, const struct dim *d, struct ar
     return expr_parse(d->text, strlen(d->text), t->names.items, t->names.n, a, NULL, err);
 }
 
-/* Makes `copy`, the task with the reference of the graph. It borrows from both; the caller releases
- * its phases, also after an error. */
+/* Makes `copy`, the task with the reference of the graph. `copy` borrows from both. The caller
+ * releases the phases of `copy`, also after an error. */
 static int with_reference(struct task *copy, const struct task *t,
                           const struct graph_reference *ref, struct arena *a, struct err *err)
 {
     *copy = *t;
-    copy->dir = "generated"; /* not a built-in task, whose shared object Hone has already */
+    /* For a built-in task Hone would use the shared object that it has already. */
+    copy->dir = "generated";
     copy->reference_c = ref->source.buf;
     memset(&copy->phases, 0, sizeof copy->phases);
     for (size_t i = 0; i < ref->phases.n; i++) {
@@ -116,7 +117,7 @@ static void check_reference(const struct expression_check *e, const struct graph
     struct err err = ERR_INIT;
     if (graph_write_reference(g, &ref, &err) < 0) {
         check_say(&e->r->notes, e->t, e->t->torch_place,
-                  "reference.c was not held against \"torch\": %s", err.msg);
+                  "reference.c was not compared with \"torch\": %s", err.msg);
         return;
     }
     char *so = xasprintf("%s/graph.so", e->dir);
@@ -128,7 +129,7 @@ static void check_reference(const struct expression_check *e, const struct graph
             rc = compare_at(e, &copy, so, &e->t->workloads.items[i], &err);
     if (rc < 0)
         check_say(&e->r->notes, e->t, e->t->torch_place,
-                  "reference.c was not held against \"torch\": %s", err.msg);
+                  "reference.c was not compared with \"torch\": %s", err.msg);
     vec_release(&copy.phases);
     free(so);
     arena_release(&a);
@@ -150,14 +151,14 @@ static void start_python(struct torch_check *c)
                        START_NS, &err);
     if (!c->version)
         c->why_not = xstrdup(err.msg);
-    /* A python3 without PyTorch still answers, and checks the syntax. */
+    /* We keep a python3 without PyTorch, because it can still check the syntax. */
     if (!c->version && err.kind != ERR_INPUT) {
         python_stop(c->python);
         c->python = NULL;
     }
 }
 
-/* After a request without an answer the process is of no more use. */
+/* Stops the process if it did not answer a request, because it is then of no more use. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
@@ -166,7 +167,7 @@ static void lose_python(struct torch_check *c, const struct err *err)
     c->python = NULL;
     free(c->version);
     c->version = NULL;
-    c->tried = false; /* the next task starts another */
+    c->tried = false; /* the next task starts another process */
 }
 
 static int tell(const struct expression_check *e, json_t *request, struct err *err)
@@ -212,7 +213,7 @@ static char *buffer_path(const struct expression_check *e, size_t i, bool is_out
     return xasprintf("%s/%s%zu", e->dir, is_output ? "out" : "in", i);
 }
 
-/* A buffer of an in-place tensor has one file: the call reads it, then writes it. */
+/* A tensor that is updated in place has one file: the call reads it, then writes it. */
 static json_t *call_request(const struct expression_check *e, const struct oracle_trial *x,
                             bool wide, struct err *err)
 {
@@ -240,7 +241,7 @@ static int call(const struct expression_check *e, const struct oracle_trial *x, 
     return request ? tell(e, request, err) : -1;
 }
 
-/* Compares the outputs that the last call wrote with the oracle's. */
+/* Compares the outputs that the last call wrote with the outputs of the oracle. */
 static int compare_outputs(const struct expression_check *e, const struct oracle_trial *x,
                            double slack, const char *where, struct err *err)
 {
@@ -278,7 +279,7 @@ static bool is_missing_kernel(const struct err *err)
 }
 
 /* Runs the expression in double and compares. Then runs it in the task's own dtypes, as the
- * baseline does: PyTorch must accept them too. */
+ * baseline does, because PyTorch must accept these dtypes too. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -338,7 +339,7 @@ static bool is_python(const struct expression_check *e)
            tell(e, json_pack("{s:s, s:s}", "op", "syntax", "source", e->t->torch_src), &err) == 0;
 }
 
-/* Reads the graph, which the caller releases if the result is true. */
+/* Reads the graph. If the result is true, the caller releases the graph. */
 static bool read_graph(const struct expression_check *e, struct graph *g)
 {
     struct arena a = ARENA_INIT;

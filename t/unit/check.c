@@ -1,6 +1,6 @@
 /*
- * Every detector, on facts made by hand: it accuses if its fact is there and only then. With the
- * detector switched off, the verdict changes.
+ * Tests every detector on facts made by hand. A detector accuses if its fact is there, and only
+ * then. With the detector switched off, the verdict changes.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -28,8 +28,8 @@ struct facts {
     struct check_case info;
 };
 
-/* A case in which all is well: verify, other data after it, the same repeated in a fresh module,
- * perturbed, timed and sampled. */
+/* A case in which all calls are right: a verified call, a call with other data, the same call in a
+ * fresh module, a perturbed call, a timed call and one with a sample of blocks. */
 static void good(struct facts *f)
 {
     memset(f, 0, sizeof *f);
@@ -179,7 +179,7 @@ static void wrong_outputs(void **state)
     f.cmp[0].rms_ratio = NAN;
     expect(&f, V_MISMATCH, "budget");
     good(&f);
-    f.cmp[3].rms_ratio = 9; /* a perturbed call: still a matter of precision */
+    f.cmp[3].rms_ratio = 9; /* the detector is still `budget` in a perturbed call */
     expect(&f, V_MISMATCH, "budget");
     good(&f);
     f.cmp[0].unwritten = 1;
@@ -209,11 +209,13 @@ static void answers_that_depend_on_the_call(void **state)
     }
 }
 
-/* An output that is wrong in a fresh module too does not come from kept state: no accusation. */
+/* If an output is wrong in a fresh module too, kept state is not the cause, so nobody is
+ * accused. */
 static void answers_that_depend_on_the_data(void **state)
 {
     (void)state;
-    for (int bits = 0; bits < 2; bits++) { /* and an order that changes from call to call */
+    /* The second time with results that also differ from call to call. */
+    for (int bits = 0; bits < 2; bits++) {
         struct facts f;
         good(&f);
         f.task.nondeterministic_ok = true;
@@ -313,7 +315,7 @@ static void a_race_leads_over_its_wrong_result(void **state)
     assert_int_equal(v.kind, V_MISMATCH);
     verdict_release(&v);
     f.finding.kind = FIND_RACE;
-    f.finding.case_index = 1; /* neither is a race in another workload */
+    f.finding.case_index = 1; /* a race in another workload is no cause either */
     f.result.nfindings = 0;
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_MISMATCH);
@@ -390,7 +392,8 @@ static void heldout_stories_have_no_numbers(void **state)
     }
 }
 
-/* A finding seen at a listed and at a held-out workload is told and counted for the listed one. */
+/* If a finding occurs at a listed and at a held-out workload, the verdict reports it for the listed
+ * one only. */
 static void findings_carry_their_workload(void **state)
 {
     (void)state;

@@ -2,9 +2,10 @@
  * emu_lanes.c - lanes that do not take part: shuffles, votes, matches, reductions and barriers that
  * name threads which have exited, which go around them, or which the mask leaves out.
  *
- * Every body runs with several seeds, that is orders of warps; all must give the same findings. In
- * a body, %r0 is the thread, %r1 the lane, %r2 the value (thread + 1), %rd1 the thread's output,
- * %r9 the address of shared memory for the thread. The body ends with its own `ret`.
+ * Every body runs with several seeds, each of which gives another order of warps. All must give the
+ * same findings. In a body, %r0 is the thread, %r1 the lane, %r2 the value (thread + 1), %rd1 the
+ * thread's output, %r9 the address of shared memory for the thread. The body ends with its own
+ * `ret`.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -66,8 +66,8 @@ static void loads_after_stores_wait(void **state)
     assert_true(counted(body, 1, 32, 4096, 0, "global_waits") == 1);
 }
 
-/* A load whose address another load brings waits twice. A load under a short branch, which ptxas
- * turns into a predicate, is issued with the loads around it. */
+/* A load whose address comes from another load waits twice. A load under a short branch, which
+ * ptxas turns into a predicate, is issued with the loads around it. */
 static void chains_of_loads_wait_for_each_load(void **state)
 {
     (void)state;
@@ -153,7 +153,8 @@ static void spills_cost(void **state)
     assert_true(bytes[1] > bytes[0]);
 }
 
-/* Blocks that read %rd2 bytes twice: from DRAM the second time too, if the caches are too small. */
+/* Blocks that read %rd2 bytes twice. If the caches are too small, the second read comes from DRAM
+ * too. */
 static void rereading_depends_on_how_much(void **state)
 {
     (void)state;
@@ -197,7 +198,7 @@ static void sampled_places(uint64_t seed, uint32_t *hits)
             n += ran[part * 20 + k];
             *hits |= ran[part * 20 + k] << k;
         }
-        assert_int_equal(n, 1); /* one of every part */
+        assert_int_equal(n, 1); /* the sample has one block of every part */
     }
 }
 
@@ -211,7 +212,7 @@ static void no_block_knows_that_it_is_sampled(void **state)
     assert_int_equal(hits, (1u << 20) - 1);
 }
 
-/* A GPU refuses a grid whose blocks may wait for each other and do not all fit. */
+/* A GPU refuses a cooperative grid whose blocks do not all fit at once. */
 static void cooperative_grids_must_fit(void **state)
 {
     (void)state;

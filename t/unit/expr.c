@@ -22,7 +22,7 @@ static int align_of(void *ctx, const char *name, int64_t *out)
     return 0;
 }
 
-/* Parses and evaluates; -1 for either failing, with the message in err. */
+/* Parses and evaluates. Returns -1 if either fails, with the message in err. */
 static int run(const char *text, int64_t *out, size_t *col, struct err *err)
 {
     struct arena a = ARENA_INIT;

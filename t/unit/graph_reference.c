@@ -1,6 +1,6 @@
 /*
- * References written from graphs against values computed another way (graph_eval.h): 40 graphs and
- * more, which hold every row of ops.def at least once, at several sizes, also of 1.
+ * Compares references written from graphs with values computed another way (graph_eval.h). More
+ * than 40 graphs use every row of ops.def at least once, at several sizes, some of them 1.
  */
 #include "graph_eval.h"
 #include "graph_run.h"
@@ -50,7 +50,7 @@ static uint32_t shape(struct maker *m, const char *text, const struct dim **out)
     return rank;
 }
 
-/* The name says what is in it; see fill(). */
+/* The name of the input decides its data; see fill(). */
 static const struct value *in(struct maker *m, const char *name, enum dtype t, const char *dims)
 {
     const struct value *there = graph_find(&m->g, name);
@@ -141,7 +141,7 @@ static void add_tensor(struct task *t, const char *name, enum dtype dtype, bool 
         .name = name, .dtype = dtype, .is_input = !output, .is_output = output};
 }
 
-/* A task that has what oracle_run() looks at. */
+/* A task with all members that oracle_run() uses. */
 static void task_of_graph(struct task *t, const struct graph *g)
 {
     *t = (struct task){.name = "graph", .dir = "generated"};
@@ -265,7 +265,7 @@ static void check(struct maker *m)
 
 /* ---- elementwise operations ------------------------------------------------------------------ */
 
-/* The operand where the function is defined. */
+/* An operand with values for which the function is defined. */
 static const struct value *usual_operand(struct maker *m, enum graph_op o)
 {
     switch (o) {
@@ -356,7 +356,7 @@ static void elementwise(void **state)
         check(&m);
 }
 
-/* The same function of a sum: magnitudes that are larger than the values. */
+/* The same functions of a sum, whose magnitudes are larger than its values. */
 static void functions_of_sums(void **state)
 {
     struct maker m;
@@ -425,7 +425,7 @@ static void leaves(void **state)
     check(&m);
 }
 
-/* ---- reductions and what is along an axis ---------------------------------------------------- */
+/* ---- reductions and operations along an axis ------------------------------------------------- */
 
 static void reductions(void **state)
 {
@@ -635,7 +635,8 @@ static void indices(void **state)
                    ATTRS(AXES(1)))));
     check(&m);
     maker_open(&m);
-    const struct value *chain = in(&m, "nA", DT_I64, "A"); /* i[i], and of that the same */
+    /* I[i], then the same again with the result. */
+    const struct value *chain = in(&m, "nA", DT_I64, "A");
     for (int i = 0; i < 30; i++)
         chain = op(&m, OP_INDEX_SELECT, ARGS(chain, chain), ATTRS(AXES(0)));
     out(&m, chain);

@@ -90,7 +90,7 @@ static void repeats_and_state(void **state)
     assert_int_equal(last->loads, 2); /* a fresh module each */
     teardown(&b);
 
-    /* Right with a fresh module, wrong after an earlier call. */
+    /* A kernel that is right in a fresh module and wrong after an earlier call. */
     setup(&b, "first_only");
     b.c.ncalls = 3;
     b.calls[1] = (struct job_call){0, JOB_CALL_VERIFY, 5, 3, -1, 0};
@@ -252,7 +252,7 @@ static void a_workspace_that_does_not_fit_is_the_candidates(void **state)
     b.c.nbuffers = 3;
     b.buffers[2] =
         (struct job_buffer){.name = "ws", .role = JOB_WORKSPACE, .bytes = 1 << 21, .align = 256};
-    run(&b); /* not used by the program: not allocated */
+    run(&b); /* a buffer that the program does not use is not allocated */
     assert_int_equal(b.res.status, RESULT_OK);
     teardown(&b);
     setup(&b, "good");

@@ -1,8 +1,8 @@
 /*
- * emit_line.c - values of which one unit makes many elements: scans (a line along the axis),
- * attention (a row of the result), index_add (everything with one index).
+ * emit_line.c - values of which one unit computes many elements, a line: for scans a line along the
+ * axis, for attention a row of the result, for index_add all elements with one index along `dim`.
  *
- * Units are numbered in the order of the elements that they make, without the line's axis.
+ * Units are numbered in the order of the elements that they compute, with the line's axis left out.
  */
 #include <string.h>
 
@@ -40,7 +40,8 @@ const struct dim *emit_lines(struct emit *e, const struct value *v)
     return d;
 }
 
-/* The place of the unit's elements along the axes that number the units; the rest is open. */
+/* The place of the unit's elements, set along the axes that number the units. The other axes are
+ * not set. */
 static struct place unit_place(struct emit *e, const struct value *v)
 {
     uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
@@ -98,9 +99,9 @@ static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 
 struct attention {
     const struct value *v;
-    struct place row; /* of the result; its last axis is not set */
+    struct place row; /* a row of the result; the index along its last axis is not set */
     const char *scale;
-    struct index keys; /* how many */
+    struct index keys; /* how many keys there are */
 };
 
 /* The score of key j: q . k * scale, with the mask applied. */
@@ -154,8 +155,8 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* Two passes over the keys: the largest score, then the weighted sum of the values. A row in
- * which the mask leaves no key is 0, as in PyTorch. */
+/* Writes two passes over the keys. The first finds the largest score, the second adds up the
+ * weighted values. A row in which the mask leaves no key is 0, as in PyTorch. */
 static void attention_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];

@@ -56,14 +56,15 @@ static struct collector collect_start(struct emit *e, enum collect kind)
     return c;
 }
 
-/* Chooses the first of the largest elements. A NaN counts as larger than any number. */
+/* Chooses the first of the largest (or smallest) elements. As in PyTorch, a NaN wins over any
+ * number. */
 static void collect_choice(struct emit *e, const struct collector *c, struct term t,
                            const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX;
     const char *better = arena_printf(e->u.arena, "%s == %s && !(%s %s %s)", c->v, c->v, t.v,
                                       most ? "<=" : ">=", c->v);
-    if (is_arg(c->kind)) /* the first element may be -inf */
+    if (is_arg(c->kind)) /* so that the first element is chosen even if it is -inf */
         better = arena_printf(e->u.arena, "%s < 0 || (%s)", c->m, better);
     struct index take = index_text(&e->u, scope_depth(e->u.at), "%s", better);
     unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, is_arg(c->kind) ? index : t.m, c->m);
@@ -132,7 +133,8 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* The element of operand `which` of a product for this row and column, at this place of the sum. */
+/* The element of operand `which` that a matrix product uses at place `kept` of the result, for
+ * index k of the sum. */
 static struct term factor(struct emit *e, const struct value *v, uint32_t which, struct place *kept,
                           struct index k)
 {
@@ -259,8 +261,8 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The index in the image that lies under tap `tap` of the window. Adds the condition that this
- * index is inside the image to `inside`. */
+/* The index in the image that lies under tap `tap` of the window. Adds to `inside` the condition
+ * that this index is inside the image. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
