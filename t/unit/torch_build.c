@@ -472,7 +472,7 @@ static void test_refusals(void **state)
         {"x * math.sqrt(-1)", "not a number"},
         {"10 ** 100", "64 bits"},
         {"x(1)", "the function 'x'"},
-        {"(x + 1)(2)", "no function"},
+        {"(x + 1)(2)", "not a function"},
         {"None + x", "None"},
         {"x + (1, 2)", "a tuple"},
         /* changes in place */
