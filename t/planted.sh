@@ -40,8 +40,10 @@ for name in $names; do
     for line in $(field "$name" line | tr ',' ' '); do
         grep -qx "$kind $line" <<<"$got" && hit=1
     done
-    if [ -n "$hit" ]; then pass "$name: $kind"; else
-        fail "$name: want $kind at line $(field "$name" line)" \
+    also=$(field "$name" also)
+    [ -z "$also" ] || grep -qx "$also" <<<"$got" || hit=
+    if [ -n "$hit" ]; then pass "$name: $kind${also:+, $also}"; else
+        fail "$name: want $kind at line $(field "$name" line)${also:+ and $also}" \
             "got: $got: $(summary "$T/$name.bug.json") $(cat "$T/$name.bug.err")"
     fi
     if grep -qx '  "kind": "pass",' "$T/$name.ok.json" && [ -z "$(found "$T/$name.ok.json")" ]; then

@@ -553,12 +553,12 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether a thread read unwritten shared memory on this line and later wrote the same memory
- * itself. Then no other thread is at fault. */
-static bool reader_wrote_later(const struct emu *e, uint32_t line)
+/* Whether the sanitizer knows that no race is the reason for a read of unwritten memory on this
+ * line. */
+static bool stands_alone(const struct emu *e, uint32_t line)
 {
-    for (size_t i = 0; line && i < ARRAY_LEN(e->too_early); i++)
-        if (e->too_early[i] == line)
+    for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)
+        if (e->unwritten_lines[i] == line)
             return true;
     return false;
 }
@@ -573,7 +573,7 @@ static bool reported_as_race(const struct emu *e, const struct result_finding *u
         const struct result_finding *f = &e->findings.items[i];
         if (f->kind == FIND_RACE && str_eq(f->object, u->object) && str_eq(f->kernel, u->kernel) &&
             (f->line == u->line || strstr(f->other, line) || !str_eq(f->object, "shared")) &&
-            !reader_wrote_later(e, u->line))
+            !stands_alone(e, u->line))
             return true;
     }
     return false;
@@ -586,7 +586,7 @@ static void op_findings(struct device *d, struct finding_vec *out)
         if (!reported_as_race(e, &e->findings.items[i]))
             *vec_push(out) = e->findings.items[i];
     e->findings.n = 0;
-    memset(e->too_early, 0, sizeof e->too_early);
+    memset(e->unwritten_lines, 0, sizeof e->unwritten_lines);
 }
 
 static void op_counters(struct device *d, struct counter_vec *out)

@@ -241,11 +241,12 @@ struct warp {
     char *local; /* [WARP][launch->local_bytes] */
     struct fragment frags[WARP];
     uint32_t nfrags, cur;
-    uint32_t id;              /* number of the warp in the block */
-    uint64_t steps;           /* warp instructions executed */
-    struct undef *undef;      /* set while registers hold unwritten bytes: undefined.c */
-    struct warp_watch *watch; /* set while a wgmma in flight uses registers: warpgroup.c */
-    struct warp_async *async; /* cp.async groups, wgmma groups: async.h */
+    uint32_t id;                  /* number of the warp in the block */
+    uint64_t steps;               /* warp instructions executed */
+    struct undef *undef;          /* set while registers hold unwritten bytes: undefined.c */
+    struct matrix_access *matrix; /* set while a matrix instruction accesses memory: fragments.h */
+    struct warp_watch *watch;     /* set while a wgmma in flight uses registers: warpgroup.c */
+    struct warp_async *async;     /* cp.async groups, wgmma groups: async.h */
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
     struct insn_count *counts; /* the host thread's counts, or NULL */
@@ -278,6 +279,14 @@ struct barrier {
         const struct insn *pc;
         uint32_t lane;
     } at;
+    struct barrier_place { /* the instructions that threads executed to arrive in this phase */
+        uint32_t place, threads;
+        struct warp *warp; /* the first of them; the others as in `at` */
+        struct frame *frame;
+        const struct insn *pc;
+        uint32_t lane;
+    } places[4];
+    uint32_t nplaces;
     /* the place, and the number of live threads, that were checked last */
     uint32_t last_place, last_live;
     char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */

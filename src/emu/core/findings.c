@@ -52,7 +52,8 @@ static bool same(const struct result_finding *f, enum finding_kind kind, const c
 static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
 {
     const struct seen_finding *s = &e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)];
-    bool seen = pc && s->pc == pc && s->kind == kind && s->index < e->findings.n;
+    bool seen = pc && s->pc == pc && s->kind == kind && s->index < e->findings.n &&
+                e->findings.items[s->index].kind == kind;
     if (seen)
         e->findings.items[s->index].count++;
     return seen;

@@ -342,6 +342,18 @@ static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint
     return false;
 }
 
+bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at)
+{
+    uint32_t from = g->block_of[since], here = g->block_of[at];
+    uint8_t *back = xcalloc(g->n, 1), *after = xcalloc(g->n, 1);
+    reach(g, from, false, NONE, back);
+    reach(g, here, true, NONE, after);
+    bool beyond = from != here && !back[here] && after[from];
+    free(back);
+    free(after);
+    return beyond;
+}
+
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit)
 {
@@ -352,11 +364,8 @@ bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t sin
         uint32_t from = g->block_of[since];
         reach(g, from, true, NONE, after);
         if (from == here ? since >= at : !after[here]) {
-            /* `since` does not come before `at`. Unless a loop leads back to `at`, the thread was
-             * already past `at` when it executed `since`. */
-            reach(g, from, false, NONE, without);
-            reach(g, here, true, NONE, after);
-            past = from != here && !without[here] && after[from];
+            /* `since` does not come before `at`. */
+            past = flow_is_beyond(g, since, at);
             goto out;
         }
     }

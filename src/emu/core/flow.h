@@ -33,5 +33,7 @@ int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, stru
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);
+/* Whether instruction `since` comes after `at`, and no loop leads back from it to `at`. */
+bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
 
 #endif

@@ -376,8 +376,7 @@ struct emu {
     struct arena strings; /* findings, counters: live until close */
     pthread_mutex_t lock; /* guards findings, counters, printf_text and the heap */
     struct finding_vec findings;
-    uint32_t too_early[16];       /* source lines on which a thread read an unwritten cell of shared
-                                     memory that it wrote later */
+    uint32_t unwritten_lines[16]; /* reads of unwritten memory, reported even beside a race */
     struct seen_finding seen[64]; /* findings of this launch; guarded by `lock` */
     struct counter_vec counters;
     struct strbuf printf_text;
@@ -446,6 +445,9 @@ void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
  * though they did work that comes after it. `place` is exits_place() of the instruction. */
 uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place);
 uint32_t exits_place(const struct warp *w, const struct insn *pc);
+/* Whether the instruction at place `since` comes after the one at place `at`, and no loop leads
+ * back. */
+bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
 /* The lanes that the warp had at its start: fewer than 32 at the end of a block. */
 uint32_t warp_lanes(const struct warp *w);
 
@@ -459,6 +461,28 @@ void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[W
 /* undefined.c: the results of a shuffle are undefined in these lanes. Returns false if the caller
  * must report it now, true if undefined.c reports it at the first use. */
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
+
+/* A matrix instruction moves rows of memory to and from the registers of many lanes. It accesses
+ * the rows in pieces of at most 64 bytes. While it does, warp.matrix says which piece the warp
+ * accesses, and undefined.c notes the undefined bytes of each piece. */
+struct matrix_access {
+    uint32_t piece;
+    uint64_t undefined; /* bit p: piece p has undefined bytes, and at[p] is valid */
+    struct matrix_piece {
+        uint64_t bytes;   /* bit k: byte k is undefined */
+        uint32_t origins; /* the instructions that made them, as undefined.c counts them */
+    } at[64];
+};
+/* undefined.c, for a warp with marked registers. undef_bits gives the undefined bits of a lane's
+ * register and adds their origins to *origins. undef_mark replaces the undefined bits of a lane's
+ * register. undef_store_piece says which bytes of the piece that warp.matrix names are undefined;
+ * it reports them if they may not stay in memory. Both ignore operands that are no registers. */
+uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
+                    uint32_t *origins);
+void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
+                uint32_t origins);
+void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+                       uint32_t origins);
 /* Call it when the lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 /* Call it when the warp executes a fence. Scope 0 is the block, 1 the cluster, 2 the device. */

@@ -54,13 +54,49 @@ out:
     w->frame = was;
 }
 
+/* Reports threads that arrived at another instruction, if that comes after the one at which the
+ * rest arrived: they went around a barrier. */
+static void check_places(struct barrier *b)
+{
+    for (uint32_t i = 0; i < b->nplaces; i++)
+        for (uint32_t k = 0; k < b->nplaces; k++) {
+            const struct barrier_place *at = &b->places[i], *since = &b->places[k];
+            if (i == k || !exits_beyond(at->warp->launch, since->place, at->place))
+                continue;
+            struct frame *was = at->warp->frame;
+            at->warp->frame = at->frame;
+            const struct ptx_insn *p = insn_src(at->warp, since->pc);
+            emu_finding(at->warp, at->pc, (int)at->lane, FIND_BARRIER, "barrier", -1, NULL,
+                        "barrier divergence: %u threads wait at this barrier, and %u threads went "
+                        "around it and wait at the barrier on line %u",
+                        at->threads, since->threads, p ? p->line : 0);
+            at->warp->frame = was;
+        }
+}
+
+static void note_place(struct warp *w, const struct insn *in, struct barrier *b, uint32_t n)
+{
+    uint32_t place = exits_place(w, in), i = 0;
+    while (i < b->nplaces && b->places[i].place != place)
+        i++;
+    if (i == ARRAY_LEN(b->places))
+        return;
+    if (i == b->nplaces)
+        b->places[b->nplaces++] =
+            (struct barrier_place){place, 0, w, w->frame, in, (uint32_t)__builtin_ctz(w->active)};
+    b->places[i].threads += n;
+}
+
 static void complete(struct block *bl, struct barrier *b)
 {
     if (!b->expected) {
+        if (b->nplaces > 1)
+            check_places(b);
         check_exited(bl, b);
         san_exits_release(bl, &b->key[b->phase & 1]);
     }
     b->at.warp = NULL;
+    b->nplaces = 0;
     b->result[0] = b->red_popc;
     b->result[1] = b->red_and;
     b->result[2] = b->red_or;
@@ -125,6 +161,8 @@ static int arrive(struct warp *w, const struct insn *in, struct barrier *b, uint
         b->at.pc = in;
         b->at.lane = (uint32_t)__builtin_ctz(w->active);
     }
+    if (!count && w->launch->sanitize)
+        note_place(w, in, b, n);
     if (b->threads && b->expected != count)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
                     "threads wait at this barrier with different thread counts (%u and %u)",

@@ -177,7 +177,7 @@ void san_fence(struct warp *w, uint32_t scope)
     s->has_rel = true;
     tick(w);
     if (scope)
-        san_global_fence(w);
+        block_fence(w);
 }
 
 /* ---- strong accesses ------------------------------------------------------------------------ */
@@ -216,9 +216,9 @@ static void order_global(struct warp *w, uint64_t addr, uint32_t access, bool re
 {
     struct block_san *s = w->block->san;
     if (release)
-        san_global_publish(w, addr);
+        block_publish(w, addr);
     else
-        san_global_observe(w, addr, access & ACCESS_ACQUIRE);
+        block_observe(w, addr, access & ACCESS_ACQUIRE);
     if (w->block->nwarps > 1 && !s->g_many)
         order_warps(w, mem_host(&w->launch->emu->mem, addr), access, release);
     s->g_many |= s->nobjs > MAX_OBJS;

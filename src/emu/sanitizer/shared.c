@@ -245,21 +245,13 @@ static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, str
 static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t c)
 {
     struct block_san *s = b->san;
-    struct emu *e = w->launch->emu;
     for (uint32_t i = 0; i < s->nblank; i++) {
         struct blank_read r = s->blank[i];
         if (r.cell != c)
             continue;
         s->blank[i--] = s->blank[--s->nblank];
-        if (r.warp != w->id || r.lane != lane)
-            continue;
-        pthread_mutex_lock(&e->lock);
-        for (size_t k = 0; k < ARRAY_LEN(e->too_early); k++)
-            if (!e->too_early[k] || e->too_early[k] == r.line) {
-                e->too_early[k] = r.line;
-                break;
-            }
-        pthread_mutex_unlock(&e->lock);
+        if (r.warp == w->id && r.lane == lane)
+            unwritten_stands(w->launch->emu, r.line);
     }
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
@@ -290,6 +282,8 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
                 return;
             note_early(w, pc, lane, b, c);
             note_blank(w, pc, lane, b, c);
+            if (b == w->block)
+                unwritten_apart(w, pc, suspect_shared(b, c), s->shift);
             char text[256];
             snprintf(text, sizeof text,
                      "read of byte %u of shared memory%s%.100s, which no thread of the block has "

@@ -131,10 +131,26 @@ uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t l
 /* Notes that an asynchronous copy completed at clock t under this key. */
 void san_async_key(struct block *b, const void *key, uint32_t t);
 
+/* ---- block_order.c -------------------------------------------------------------------------- */
+
+struct gsync; /* of one launch */
+struct gsync *block_order_open(void);
+void block_order_close(struct gsync *g);
+
+/* Call these at a device-wide fence, a strong write, and a strong read of global memory. */
+void block_fence(struct warp *w);
+void block_publish(struct warp *w, uint64_t addr);
+void block_observe(struct warp *w, uint64_t addr, bool acquire);
+
+/* Clocks of blocks stop here. */
+#define MAX_BLOCK_CLOCK 255u
+/* Whether what `block` (its number + 1) did up to this clock is ordered before this warp's access
+ * now. */
+bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
+/* Whether this warp's block depends on anything that another block did. */
+bool block_depends(struct warp *w);
+
 /* global.c */
-void san_global_fence(struct warp *w);
-void san_global_publish(struct warp *w, uint64_t addr);
-void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
 

@@ -47,6 +47,7 @@ struct race {
     const char *where; /* "race between blocks", "race in shared memory s" */
     const char *what;  /* "y[3]", "byte 12" */
     const char *other; /* the text for who made the other access, as far as the shadow knows */
+    bool between;      /* another block made the other access */
     /* global memory: the block of the other access + 1, and its clock; 0 = unknown */
     uint32_t block;
     uint32_t clock;
@@ -54,8 +55,11 @@ struct race {
 /* Reports a race. */
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
-/* global.c: whether a read by another block is ordered before this access. */
-bool san_global_ordered(struct warp *w, uint32_t block, uint32_t clock);
+/* Reads of unwritten memory. A race may be the reason: the write comes too late. Then only the race
+ * is reported. These two say that a read on this line is a finding of its own: the first if no cell
+ * of a race is near the cell with this key, in the second run; the second in any case. */
+void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
+void unwritten_stands(struct emu *e, uint32_t line);
 
 /* In the second run: notes a strong access to global memory. */
 void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire);

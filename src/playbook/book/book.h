@@ -82,7 +82,7 @@ struct playbook_shelf {
 int playbooks_open(struct playbook_shelf **out, const char *dir, struct err *err);
 void playbooks_close(struct playbook_shelf *s);
 
-/* What the template's placeholders stand for in one task. */
+/* The texts that replace the template's placeholders in one task. */
 struct pb_text {
     const char *key, *value;
 };
