@@ -618,9 +618,32 @@ static bool draw_shape(struct builder *b, const struct goal *g, bool first, int6
     return true;
 }
 
+static uint32_t offset_of(const uint32_t *offsets, size_t tensor)
+{
+    return offsets ? offsets[tensor] : 0;
+}
+
+/* Whether a regime has this shape and these offsets already. If the constraints allow few values,
+ * several regimes have the same nearest shape. */
+static bool exists(const struct builder *b, const int64_t *x, const uint32_t *offsets)
+{
+    vec_each (const struct task_workload, w, &b->t->regimes) {
+        bool same = true;
+        for (size_t i = 0; i < naxes(b) && same; i++)
+            same = w->axes[i].lo == x[i];
+        for (size_t i = 0; i < b->t->tensors.n && same; i++)
+            same = offset_of(w->offsets, i) == offset_of(offsets, i);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
 static void add_workload(struct builder *b, const int64_t *x, const uint32_t *offsets, double ms,
                          const char *text)
 {
+    if (exists(b, x, offsets))
+        return;
     struct task_workload w = workload_at(b, x, &b->t->arena);
     w.offsets = offsets;
     w.regime = text;
