@@ -91,9 +91,8 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
  * chance. */
 static const double WRITTEN_ENOUGH = 0.98;
 
-/* If all blocks ran, most_written is more exact: it only leaves open the elements outside a sample
- * of pieces. */
-static const double WRITTEN_BY_ALL = 0.9985;
+/* If all blocks ran, most_written is no estimate of blocks, only of the elements between a sample
+ * of pieces. So the limit is RESULT_WRITTEN_BY_ALL then. */
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
@@ -342,7 +341,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     bool ok = true;
     bool all_ran = r->sample.ran == r->sample.blocks && r->sample.blocks;
     if ((r->flags & JOB_CALL_BLOCK_SAMPLE) &&
-        r->most_written < (all_ran ? WRITTEN_BY_ALL : WRITTEN_ENOUGH) && all_is_defined(in)) {
+        r->most_written < (all_ran ? RESULT_WRITTEN_BY_ALL : WRITTEN_ENOUGH) &&
+        all_is_defined(in)) {
         x->w->ok = ok = false;
         check_blame(v, in, V_MISMATCH, "check", "unwritten", "wrong on %s: %s %.4g%% of an output",
                     where(v, in, x->c),

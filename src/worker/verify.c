@@ -196,7 +196,7 @@ static int check_changed(struct verifier *v, const struct kept_call *k, struct r
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         double most = k->most_changed[i], need;
         if (c->buffers[i].role != JOB_INOUT || *c->buffers[i].file || !k->written[i].pieces.n ||
-            !(most < 1))
+            most >= RESULT_WRITTEN_BY_ALL)
             continue;
         if (share_to_change(v, k, i, &need, err) < 0)
             return -1;
