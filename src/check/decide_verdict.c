@@ -88,11 +88,9 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* most_written estimates generously which share of an output all blocks together write. Even if
  * they write everything, it may come out below 1, because one result in 256 equals its poison by
- * chance. */
+ * chance. If all blocks ran, it is more exact: it only leaves open the elements outside a sample of
+ * pieces. RESULT_WRITTEN_BY_ALL is the limit then. */
 static const double WRITTEN_ENOUGH = 0.98;
-
-/* If all blocks ran, most_written is no estimate of blocks, only of the elements between a sample
- * of pieces. So the limit is RESULT_WRITTEN_BY_ALL then. */
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
