@@ -82,6 +82,40 @@ if in_tier rest; then
     runs 0 "task check: a right baseline" "$HONE" task check add/
 fi
 
+# ---- a timed call that runs past its limit ----
+
+# slow LAUNCHES OPERATOR: adds in the last of one or two launches, and takes forever at the timed shapes
+slow() {
+    local first=
+    [ "$1" = 1 ] || first='{"kernel":"first","grid":["1"],"block":[32],"args":["ws"]},'
+    cat <<CU
+/* hone-plan
+{"launches":[$first {"kernel":"add","grid":["cdiv(N,256)"],"block":[256],"args":["a","b","c","N"]}],
+ "workspace":{"ws":{"bytes":"128"}}} */
+extern "C" __global__ void first(int *ws) { ws[threadIdx.x] = 0; }
+extern "C" __global__ void add(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    for (volatile int k = 0; n > 1000000 && k < 1000000000; k++)
+        ;
+    if (i < n)
+        c[i] = a[i] $2 b[i];
+}
+CU
+}
+eval_slow() { slow "$@" >slow.cu && "$HONE" eval --device emu --seed 5 --skip-baselines --call-limit 300ms add/ slow.cu; }
+for launches in 1 2; do
+    [ $launches = 2 ] || in_tier rest || continue
+    runs 3 "$launches launches, the last one past its limit" eval_slow $launches +
+    is "is no cheat" "$(head -1 "$T/out")" unjudged
+    out_has "names the limit" "the kernel ran past its time limit"
+    is "and says what was right" "$(grep -cE "^verified whole: ([0-9]+) of \1 workloads right" "$T/out")" 1
+    runs 1 "$launches launches, and a wrong result" eval_slow $launches -
+    is "which the limit does not hide" "$(sed 's/(.*//' "$T/out" | head -2)" "mismatch
+wrong on smoke:0 "
+    out_has "the limit is named too" "warning: the run ended early"
+done
+
 # ---- counters belong to their workload ----
 
 naive ''

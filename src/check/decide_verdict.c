@@ -88,12 +88,9 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* most_written estimates generously which share of an output all blocks together write. Even if
  * they write everything, it may come out below 1, because one result in 256 equals its poison by
- * chance. */
+ * chance. If all blocks ran, it is more exact: it only leaves open the elements outside a sample of
+ * pieces. RESULT_WRITTEN_BY_ALL is the limit then. */
 static const double WRITTEN_ENOUGH = 0.98;
-
-/* If all blocks ran, most_written is more exact: it only leaves open the elements outside a sample
- * of pieces. */
-static const double WRITTEN_BY_ALL = 0.9985;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
@@ -342,7 +339,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     bool ok = true;
     bool all_ran = r->sample.ran == r->sample.blocks && r->sample.blocks;
     if ((r->flags & JOB_CALL_BLOCK_SAMPLE) &&
-        r->most_written < (all_ran ? WRITTEN_BY_ALL : WRITTEN_ENOUGH) && all_is_defined(in)) {
+        r->most_written < (all_ran ? RESULT_WRITTEN_BY_ALL : WRITTEN_ENOUGH) &&
+        all_is_defined(in)) {
         x->w->ok = ok = false;
         check_blame(v, in, V_MISMATCH, "check", "unwritten", "wrong on %s: %s %.4g%% of an output",
                     where(v, in, x->c),
@@ -455,7 +453,8 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != in->program)
             continue;
-        note_seen(v, w, jc, &rc->calls[k], in->job->seed);
+        if (rc->calls[k].status == RESULT_OK)
+            note_seen(v, w, jc, &rc->calls[k], in->job->seed);
         note_verified(w, jc, &rc->calls[k]);
         x.k = k;
         x.r = &rc->calls[k];
@@ -475,9 +474,10 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-static void check_status(struct verdict *v, const struct check_input *in)
+/* The kind of verdict that follows from how the run ended. V_UNJUDGED: Hone or the machine ended
+ * it. */
+static enum verdict_kind kind_of_status(enum result_status status)
 {
-    const struct result *r = in->result;
     static const enum verdict_kind kinds[] = {
         [RESULT_OK] = V_PASS,
         [RESULT_NOT_RUN] = V_UNJUDGED,
@@ -489,17 +489,15 @@ static void check_status(struct verdict *v, const struct check_input *in)
         [RESULT_UNSUPPORTED] = V_UNJUDGED,
         [RESULT_MACHINE] = V_UNJUDGED,
     };
-    enum verdict_kind k = kinds[r->status];
-    if (k == V_PASS)
+    return kinds[status];
+}
+
+static void check_status(struct verdict *v, const struct check_input *in)
+{
+    const struct result *r = in->result;
+    enum verdict_kind k = kind_of_status(r->status);
+    if (k == V_PASS || k == V_UNJUDGED)
         return;
-    if (k == V_UNJUDGED) {
-        v->kind = V_UNJUDGED;
-        v->stage = "run";
-        v->detector = "status";
-        v->summary =
-            arena_strdup(&v->arena, r->message && *r->message ? r->message : "the worker failed");
-        return;
-    }
     bool known = r->where_case < in->job->ncases;
     const char *at = known ? where(v, in, r->where_case) : "an unknown case";
     const char *story = known && !hidden(in, r->where_case) && r->message
@@ -507,6 +505,27 @@ static void check_status(struct verdict *v, const struct check_input *in)
                             : without_numbers(v, r->message);
     check_blame(v, in, k, "run", "status", "%s on %s: %s", result_status_name(r->status), at,
                 story);
+}
+
+/* Hone or the machine ended the run early. An error that was seen before that decides; only a
+ * candidate without one is unjudged. */
+static void check_early_end(struct verdict *v, const struct check_input *in)
+{
+    const char *why = in->result->message;
+    if (!why || !*why)
+        why = "the worker failed";
+    if (v->kind != V_PASS) {
+        bool secret =
+            in->result->where_case < in->job->ncases && hidden(in, in->result->where_case);
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "the run ended early, so later workloads were not judged: %s",
+                         secret ? without_numbers(v, why) : why);
+        return;
+    }
+    v->kind = V_UNJUDGED;
+    v->stage = "run";
+    v->detector = "status";
+    v->summary = arena_strdup(&v->arena, why);
 }
 
 /* Reports the same finding at the same line only once, at the first workload that shows it. */
@@ -714,13 +733,16 @@ bool check_baseline(struct verdict *v, const struct check_input *in)
 
 void check_facts(struct verdict *v, const struct check_input *in)
 {
+    bool early_end = kind_of_status(in->result->status) == V_UNJUDGED;
     check_status(v, in);
-    if (v->kind == V_UNJUDGED)
-        return;
     check_printf(v, in);
     check_findings(v, in);
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         check_case(v, in, c);
+    if (early_end) {
+        check_early_end(v, in);
+        return;
+    }
     check_unverified(v, in);
     check_timed_results(v, in);
     check_probes(v, in);

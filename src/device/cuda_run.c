@@ -273,18 +273,24 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
         *st = RESULT_PLAN;
         return -1;
     }
+    unsigned i = m->nfn;
     cu_function f;
     int rc = cu_module_function(d->cu, m->mod, name, &f, NULL);
+    bool missing = rc == -CU_NOT_FOUND;
+    if (rc == 0)
+        rc = cu_function_get(d->cu, f, CU_FUNC_MAX_THREADS, &m->fn[i].max_threads, NULL);
+    if (rc == 0)
+        rc = cu_function_get(d->cu, f, CU_FUNC_STATIC_SMEM, &m->fn[i].static_smem, NULL);
+    if (rc == 0)
+        rc = cu_function_get(d->cu, f, CU_FUNC_NUM_REGS, &m->fn[i].regs, NULL);
     if (rc < 0) {
-        *st = cuda_blame(d, rc, err, "the module has no such kernel");
+        *st = cuda_blame(d, rc, err,
+                         missing ? "the module has no such kernel" : "looking up the kernel");
         return -1;
     }
-    unsigned i = m->nfn++;
     m->fn[i].name = xstrdup(name);
     m->fn[i].f = f;
-    cu_function_get(d->cu, f, CU_FUNC_MAX_THREADS, &m->fn[i].max_threads, NULL);
-    cu_function_get(d->cu, f, CU_FUNC_STATIC_SMEM, &m->fn[i].static_smem, NULL);
-    cu_function_get(d->cu, f, CU_FUNC_NUM_REGS, &m->fn[i].regs, NULL);
+    m->nfn++;
     return (int)i;
 }
 

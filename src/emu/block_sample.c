@@ -83,6 +83,28 @@ bool block_sample_polls(const struct code *c)
 
 /* ---- what the blocks wrote ------------------------------------------------------------------ */
 
+static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
+{
+    uint64_t x = 0, y = 0;
+    memcpy(&x, a, size);
+    memcpy(&y, b, size);
+    return x != y;
+}
+
+/* Sets the bits of the elements that differ; returns whether there are any. Inlined for each
+ * size. */
+static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
+                                struct device_piece *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < out->elems; i++) {
+        bool other = differs(was + i * size, is + i * size, size);
+        out->written[i / 8] |= (uint8_t)(other << i % 8);
+        any |= other;
+    }
+    return any;
+}
+
 /* Finds the elements of a piece that no longer hold their fill value. Returns false if there are
  * none. */
 static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
@@ -90,16 +112,21 @@ static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece
     uint8_t was[LAZY_PIECE];
     uint32_t size = a->elem_bytes, bytes = lazy_piece_bytes(a->lazy, k);
     const uint8_t *is = a->lazy->mem + k * LAZY_PIECE;
-    bool any = false;
     *out = (struct device_piece){.first = k * (LAZY_PIECE / size), .elems = bytes / size};
     lazy_original(a->lazy, k, was);
     memcpy(out->data, is, bytes);
-    for (uint32_t i = 0; i < out->elems; i++)
-        if (memcmp(was + i * size, is + i * size, size) != 0) {
-            out->written[i / 8] |= (uint8_t)(1u << i % 8);
-            any = true;
-        }
-    return any;
+    if (memcmp(was, is, bytes) == 0)
+        return false;
+    switch (size) {
+    case 1:
+        return mark_written(was, is, 1, out);
+    case 2:
+        return mark_written(was, is, 2, out);
+    case 4:
+        return mark_written(was, is, 4, out);
+    default:
+        return mark_written(was, is, 8, out);
+    }
 }
 
 static uint32_t count_written(const struct device_piece *p)

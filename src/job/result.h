@@ -98,6 +98,9 @@ struct result_compare {
     const char *pattern; /* the pattern of the bad elements in words; "" if we recognised none */
 };
 
+/* The judge finds nothing wrong with an output of which this share is written. */
+#define RESULT_WRITTEN_BY_ALL 0.9985
+
 struct result_call {
     uint32_t program, flags; /* those of the job's call, or of a call of the timed rounds */
     enum result_status status;

@@ -220,6 +220,19 @@ static double arithmetic_done(const struct measure_input *in, uint32_t c)
            2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
 }
 
+/* True if all of the candidate's calls of the case ran to their end. The counters of a call that
+ * was cut off miss a part of its work. */
+static bool all_calls_ended(const struct measure_input *in, uint32_t c)
+{
+    const struct result_case *rc = &in->result->cases[c];
+    if (in->result->status != RESULT_OK && in->result->where_case == c)
+        return false; /* the call that ended the job may be missing from the list */
+    for (uint32_t k = 0; k < rc->ncalls; k++)
+        if (!rc->calls[k].program && rc->calls[k].status != RESULT_OK)
+            return false;
+    return rc->ncalls > 0;
+}
+
 /* A kernel must touch every byte that the task reads or writes at least once. `enough` is below 1,
  * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
  * whole. */
@@ -231,7 +244,8 @@ int measure_skipped_work(const struct measure_input *in, double *share, bool *ar
         double needed = jc->min_bytes;
         for (uint32_t i = 0; i < jc->nbuffers; i++) /* an in-place tensor counts once */
             needed -= jc->buffers[i].role == JOB_INOUT ? (double)jc->buffers[i].bytes : 0;
-        if (!str_starts(jc->name, "time:") || !counter_sum(in, c, "launches"))
+        if (!str_starts(jc->name, "time:") || !counter_sum(in, c, "launches") ||
+            !all_calls_ended(in, c))
             continue;
         *share = counter_sum(in, c, "dram_bytes") / needed;
         *arithmetic = false;

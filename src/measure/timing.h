@@ -40,7 +40,8 @@ void measure_times(struct verdict *v, const struct measure_input *in);
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, where not every timed call can be verified. Returns the case in which the
  * candidate touched far less memory or did far less arithmetic than the task needs, or -1.
- * *share is the share of the memory or the arithmetic that the candidate did. */
+ * *share is the share of the memory or the arithmetic that the candidate did. Cases with a call
+ * that was cut off do not count. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

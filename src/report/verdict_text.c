@@ -47,18 +47,19 @@ static void add_verified(struct strbuf *sb, const struct verdict *v, const char 
 {
     size_t n = 0, ok = 0;
     struct strbuf names = STRBUF_INIT(4096);
-    bool sample = str_eq(how, "sample"), none = str_eq(how, "none");
+    bool sample = str_eq(how, "sample"), none = str_eq(how, "none"), timed = true;
     vec_each (struct verdict_workload, w, &v->workloads) {
         if (!str_eq(w->verified, how) || str_eq(w->note, VERDICT_DID_NOT_RUN))
             continue;
         n++;
         ok += w->ok;
+        timed = timed && w->ok && str_eq(w->role, "time");
         strbuf_addf(&names, "%s%s", names.len ? ", " : "", w->name);
         if (sample)
             strbuf_addf(&names, " %.2g%%", w->verified_pct);
     }
     if (n && none)
-        strbuf_addf(sb, "not verified, only timed: %s\n", names.buf);
+        strbuf_addf(sb, "not verified%s: %s\n", timed ? ", only timed" : "", names.buf);
     else if (n && sample)
         strbuf_addf(sb, "verified by sample: %zu of %zu workloads right (%s of the output)\n", ok,
                     n, names.buf);

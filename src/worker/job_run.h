@@ -49,8 +49,9 @@ void unload_kernels(struct job_run *r);
 /* Ends the job: stores status, message and place in the result. Returns the status. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Writes the result so far to progress.bin and hands it to the watchdog. Unless `now`, does so at
- * most every 50 ms. */
+/* Hands the result so far to the watchdog and writes it to progress.bin. Unless `now`, does so at
+ * most every 50 ms. On the emulator, if the file is younger than that, the watchdog writes it
+ * later. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 unsigned job_run_threads(const struct job_run *r);
 /* Stores the GPU's clocks, and the reasons why they are low, in the result. Slot 0 is for the start

@@ -1,7 +1,7 @@
 /*
- * Verifies the kept calls after the last call, when no candidate module is loaded any more. For
- * each kept call it computes the truth (on the device if the device can, else on the CPU) and
- * compares the kept outputs with it. Calls on the same data share one truth.
+ * Verifies the kept calls. On a GPU it does so after the last call, when no candidate module is
+ * loaded any more. For each kept call it computes the truth (on the device if the device can, else
+ * on the CPU) and compares the kept outputs with it. Calls on the same data share one truth.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -196,7 +196,7 @@ static int check_changed(struct verifier *v, const struct kept_call *k, struct r
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         double most = k->most_changed[i], need;
         if (c->buffers[i].role != JOB_INOUT || *c->buffers[i].file || !k->written[i].pieces.n ||
-            !(most < 1))
+            most >= RESULT_WRITTEN_BY_ALL)
             continue;
         if (share_to_change(v, k, i, &need, err) < 0)
             return -1;
@@ -238,6 +238,8 @@ int verify_kept_calls(struct job_run *r, struct err *err)
     qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
         const struct kept_call *k = &r->kept.items[i];
+        if (r->calls[k->c].items[k->k].status != RESULT_OK)
+            continue; /* it failed while its outputs were being kept */
         rc = k->written ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;

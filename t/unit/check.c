@@ -326,12 +326,42 @@ static void machine_failures_are_not_the_candidates(void **state)
 {
     (void)state;
     struct facts f;
+    static const enum result_status ends[] = {RESULT_MACHINE, RESULT_UNSUPPORTED, RESULT_NOT_RUN};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        good(&f);
+        f.result.status = ends[i];
+        f.result.message = "the machine is on fire";
+        struct verdict v = judge(&f, NULL);
+        assert_int_equal(v.kind, V_UNJUDGED);
+        assert_string_equal(v.summary, "the machine is on fire");
+        assert_int_equal(v.workloads.n, 1);
+        verdict_release(&v);
+    }
+}
+
+/* An error that was seen before the run ended early decides, and the verdict names both. */
+static void an_early_end_hides_no_error(void **state)
+{
+    (void)state;
+    struct facts f;
     good(&f);
+    f.result.status = RESULT_UNSUPPORTED;
+    f.result.message = "ran past its limit";
     f.cmp[0].bad = 1;
+    struct verdict wrong = judge(&f, NULL);
+    assert_int_equal(wrong.kind, V_MISMATCH);
+    assert_int_equal(wrong.warnings.n, 1);
+    assert_non_null(strstr(wrong.warnings.items[0], "ran past its limit"));
+    assert_false(wrong.workloads.items[0].ok);
+    verdict_release(&wrong);
+
+    good(&f);
     f.result.status = RESULT_MACHINE;
-    struct verdict v = judge(&f, NULL);
-    assert_int_equal(v.kind, V_UNJUDGED);
-    verdict_release(&v);
+    f.finding.kind = FIND_OOB;
+    f.result.nfindings = 1;
+    struct verdict fault = judge(&f, NULL);
+    assert_int_equal(fault.kind, V_FAULT);
+    verdict_release(&fault);
 }
 
 static void lowest_kind_wins(void **state)
@@ -570,6 +600,7 @@ int main(void)
         cmocka_unit_test(findings_and_statuses),
         cmocka_unit_test(a_race_leads_over_its_wrong_result),
         cmocka_unit_test(machine_failures_are_not_the_candidates),
+        cmocka_unit_test(an_early_end_hides_no_error),
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),

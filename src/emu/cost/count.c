@@ -70,8 +70,9 @@ double count_cost(const struct launch *l)
 
 /* ---- one access ----------------------------------------------------------------------------- */
 
-/* Returns how many distinct 32-byte sectors the active lanes use. *fresh is how many of them are
- * new to the block, *lines how many 128-byte lines hold them. */
+/* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
+ * many of them are new to the block, *lines how many 128-byte lines hold them. Lanes of a generic
+ * access may be in other spaces: they do not count. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -80,6 +81,8 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     uint32_t count = 0;
     FOR_LANES(i, w)
     {
+        if (addr[i] - GLOBAL_BASE >= m->size)
+            continue;
         uint64_t first = addr[i] / 32, last = (addr[i] + n - 1) / 32;
         if (m->touched)
             m->touched[(addr[i] - GLOBAL_BASE) / 128] = 1;

@@ -127,8 +127,6 @@ static int exec_atom(struct warp *w, const struct insn *in)
     const uint32_t *dst = in->v, *val = in->v + (has_dst ? n : 0), *newv = val + n;
     uint64_t addr[WARP];
     lane_addrs(w, in, in->o[1], in->sub[3], addr);
-    if (w->counts)
-        count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
     if (w->launch->sanitize)
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, true);
     FOR_LANES(i, w)
@@ -147,6 +145,8 @@ static int exec_atom(struct warp *w, const struct insn *in)
                 store_reg(w, dst[k], bits, i, old);
         }
     }
+    if (w->counts) /* the addresses are checked now */
+        count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
     if (w->launch->sanitize && has_dst) /* `red` reads no value, so it acquires nothing */
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
     w->strong++;
