@@ -433,8 +433,10 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         return NULL;
     }
     size_t before = p->all.n;
-    const struct dim *d = expr_fold(e, &(struct expr_fold){fold_number, fold_name, fold_apply, p});
-    if (!d) { /* the text has && || ?:, which expr_fold() does not know */
+    const struct dim *d = expr_fold(
+        e, &(struct expr_fold){
+               .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
+    if (!d) { /* without `choose`, expr_fold() does not know && || ?: */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
         t->key = arena_printf(p->arena, "(%s)", text);

@@ -102,6 +102,8 @@ FAKE(cuDevicePrimaryCtxRetain, (cu_context * c, cu_device dev), "", (),
 FAKE(cuDevicePrimaryCtxRelease_v2, (cu_device dev), "", (), )
 FAKE(cuDevicePrimaryCtxSetFlags_v2, (cu_device dev, unsigned flags), " %u", (flags), )
 FAKE(cuCtxSetCurrent, (cu_context c), "", (), )
+FAKE(cuCtxGetCurrent, (cu_context * c), "", (), *c = (cu_context)(uintptr_t)64)
+FAKE(cuCtxGetDevice, (cu_device * dev), "", (), *dev = 0)
 FAKE(cuCtxSetLimit, (int which, size_t n), " %d %zu", (which, n), )
 FAKE(cuCtxResetPersistingL2Cache, (void), "", (), )
 FAKE(cuProfilerStart, (void), "", (), )

@@ -1,0 +1,7 @@
+#include "export/export.h"
+static int write(struct export_job *job, struct err *err)
+{
+    (void)job;
+    return err_set(err, ERR_UNSUPPORTED, "not yet");
+}
+const struct export_format export_kernelbench = {"kernelbench", "", write};

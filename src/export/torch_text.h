@@ -1,0 +1,33 @@
+/*
+ * torch_text.h - the parts of Python text that several formats share: the functions of one kernel
+ * (sizes, plan, call) and its code as data.
+ */
+#ifndef EXPORT_TORCH_TEXT_H
+#define EXPORT_TORCH_TEXT_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "export/model.h"
+
+/* The names of the generated functions begin with `_PREFIX_`. */
+void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
+/* Machine code, PTX and source, and the function that gives them to _Kernel. */
+void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *out);
+/* The standard headers of NVRTC as JSON. */
+void torch_text_headers(struct strbuf *out);
+/* def reference(...): the task in eager PyTorch. Returns false if the task has no expression. */
+bool torch_text_reference(struct export_model *m, struct strbuf *out);
+/* A Python string literal with this text: raw and readable where that is possible. */
+void torch_text_literal(struct strbuf *out, const char *text);
+
+/* "x, w, D": the parameters of the operator: inputs, then sizes and scalars that the caller must
+ * give. With `types` as in a schema: "Tensor x, Tensor(a!) r, SymInt D". */
+void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
+/* "-> (Tensor, Tensor)" of the outputs that are not inputs. */
+void torch_text_returns(struct export_model *m, struct strbuf *out);
+size_t torch_text_new_outputs(const struct export_model *m);
+bool torch_text_in_place(const struct export_model *m);
+/* The operator's name: the task's, and a hash of what it is made from. */
+const char *torch_text_op(struct export_model *m, const struct export_model *backward);
+
+#endif
