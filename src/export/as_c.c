@@ -10,25 +10,6 @@
 #include "export/export.h"
 #include "export/template.h"
 
-/* The members of struct NAME_args: tensors, then the sizes and scalars that the caller gives. */
-static void add_args(struct export_model *m, struct strbuf *out)
-{
-    const struct task *t = m->in.task;
-    vec_each (const struct task_tensor, x, &t->tensors)
-        strbuf_addf(out, "    %svoid *%s; /* %s */\n", x->is_output ? "" : "const ",
-                    name_in(LANG_C, x->name, &m->arena), export_tensor_text(m, x));
-    vec_each (const struct task_axis, x, &t->axes)
-        if (!x->is_const)
-            strbuf_addf(out, "    int64_t %s;\n", name_in(LANG_C, x->name, &m->arena));
-    vec_each (const struct task_scalar, x, &t->scalars)
-        if (!x->has_value)
-            strbuf_addf(out, "    %s %s; /* %s */\n",
-                        dtype_is_float(x->dtype) ? "double" : "int64_t",
-                        name_in(LANG_C, x->name, &m->arena), dtype_name(x->dtype));
-    if (out->len)
-        out->buf[--out->len] = '\0'; /* the template has the newline */
-}
-
 static void add_bytes(struct strbuf *out, const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -37,7 +18,7 @@ static void add_bytes(struct strbuf *out, const unsigned char *p, size_t n)
         strbuf_addc(out, '\n');
 }
 
-/* The test of an example whether the GPU can run the code: "a" code runs on one architecture only,
+/* The test of a load whether the GPU can run the code: "a" code runs on one architecture only,
  * other machine code on the later GPUs of the same generation too. */
 static const char *arch_test(struct export_model *m)
 {
@@ -99,8 +80,10 @@ static int add_example(struct export_model *m, struct strbuf *set, struct strbuf
         const char *name = name_in(LANG_C, x->name, &m->arena);
         struct float_layout f = layout(x->dtype);
         int bytes = (int)dtype_bytes(x->dtype);
+        bool fill = x->is_input;
         strbuf_addf(set, "    args.%s = new_tensor(%llu, %d, %d, %d);\n", name,
-                    (unsigned long long)s.elems[i], bytes, f.exponent, f.mantissa);
+                    (unsigned long long)s.elems[i], bytes, fill ? f.exponent : 0,
+                    fill ? f.mantissa : 0);
         if (x->is_output)
             strbuf_addf(print, "    print_tensor(\"%s\", args.%s, %llu, %d, %d, %d);\n", x->name,
                         name, (unsigned long long)s.elems[i], bytes, f.exponent, f.mantissa);
@@ -115,7 +98,7 @@ static int write_header(struct export_job *job, const char *about, struct err *e
     char *guard = arena_printf(&m->arena, "%s_H", m->ident);
     for (char *p = guard; *p; p++)
         *p = (char)toupper((unsigned char)*p);
-    add_args(m, &args);
+    c_text_args(m, &args);
     struct template_slot slots[] = {{"ident", m->ident}, {"title", about_title(m)},
                                     {"about", about},    {"guard", guard},
                                     {"args", args.buf},  {"nkernels", c_text_kernel_count(m)}};

@@ -321,6 +321,8 @@ static int write(struct export_job *job, struct err *err)
         json_object_set_new(j, "backward", about_json(b));
     json_add_text(&facts, j, true);
     json_decref(j);
+    template_fill(&runtime, "torch_checks.py.in", NULL, 0);
+    strbuf_adds(&runtime, "\n\n");
     template_fill(&runtime, "torch_runtime.py.in", NULL, 0);
     torch_text_kernel(m, m->ident, &kernels);
     torch_text_headers(&headers);

@@ -18,6 +18,24 @@ void c_text_each_kernel(const struct export_model *m,
     }
 }
 
+void c_text_args(struct export_model *m, struct strbuf *out)
+{
+    const struct task *t = m->in.task;
+    vec_each (const struct task_tensor, x, &t->tensors)
+        strbuf_addf(out, "    %svoid *%s; /* %s */\n", x->is_output ? "" : "const ",
+                    name_in(LANG_C, x->name, &m->arena), export_tensor_text(m, x));
+    vec_each (const struct task_axis, x, &t->axes)
+        if (!x->is_const)
+            strbuf_addf(out, "    int64_t %s;\n", name_in(LANG_C, x->name, &m->arena));
+    vec_each (const struct task_scalar, x, &t->scalars)
+        if (!x->has_value)
+            strbuf_addf(out, "    %s %s; /* %s */\n",
+                        dtype_is_float(x->dtype) ? "double" : "int64_t",
+                        name_in(LANG_C, x->name, &m->arena), dtype_name(x->dtype));
+    if (out->len)
+        out->buf[--out->len] = '\0'; /* the template has the newline */
+}
+
 static void count(void *ctx, size_t i, const char *kernel)
 {
     (void)kernel;

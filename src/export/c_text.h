@@ -8,6 +8,8 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
+/* The members of struct NAME_args: tensors, then the sizes and scalars that the caller gives. */
+void c_text_args(struct export_model *m, struct strbuf *out);
 /* Needs <stdarg.h>, <stdint.h>, <stdio.h> and <string.h>, and struct NAME_args before it. */
 void c_text_plan(struct export_model *m, struct strbuf *out);
 /* The number of different kernels that the plan launches, as text. */

@@ -21,6 +21,8 @@ static const char *const c_words[] = {"alignas",
                                       "asm",
                                       "assert",
                                       "auto",
+                                      "axis",
+                                      "plan_fail",
                                       "bool",
                                       "break",
                                       "case",
@@ -127,8 +129,8 @@ const char *name_suffix(enum export_lang lang, const char *name)
         if (str_eq(words[i], name))
             return "_";
     /* The exported code's own names: checked_mul, map_dim, launch_grid, tensor_begin. */
-    static const char *const prefixes[] = {"checked_", "map_", "launch_",
-                                           "tensor_",  "use_", "KERNEL_"};
+    static const char *const prefixes[] = {"checked_", "map_", "launch_", "tensor_",
+                                           "use_",     "arg_", "KERNEL_"};
     for (size_t i = 0; lang == LANG_C && i < ARRAY_LEN(prefixes); i++)
         if (str_starts(name, prefixes[i]))
             return "_";

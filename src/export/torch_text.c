@@ -88,8 +88,8 @@ const char *torch_text_op(struct export_model *m, const struct export_model *bac
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* The values that a plan needs: axes and integer scalars, then scalars that the caller gives. */
-static void add_plan_values(struct export_model *m, struct strbuf *out)
+/* Axes and integer scalars, then scalars that the caller gives. */
+void torch_text_values(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
     struct strbuf sb = STRBUF_INIT(64 << 10);
@@ -121,8 +121,7 @@ static const char *first_input(struct export_model *m)
     BUG("a task without inputs");
 }
 
-/* Lines that make the outputs, and the list of their names. */
-static void add_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names)
+void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names)
 {
     vec_each (const struct task_tensor, x, &m->in.task->tensors) {
         if (!x->is_output || x->is_input)
@@ -182,7 +181,7 @@ static void add_cuda(struct export_model *m, const char *prefix, const char *par
 {
     const struct task *t = m->in.task;
     struct strbuf make = STRBUF_INIT(64 << 10), names = STRBUF_INIT(64 << 10);
-    add_outputs(m, &make, &names);
+    torch_text_outputs(m, &make, &names);
     strbuf_addf(out, "def _%s_cuda(%s):\n    key = (", prefix, params);
     vec_each (const struct task_tensor, x, &t->tensors)
         if (x->is_input)
@@ -231,17 +230,27 @@ static void add_cuda(struct export_model *m, const char *prefix, const char *par
     strbuf_release(&names);
 }
 
-void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out)
+void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     struct strbuf params = STRBUF_INIT(64 << 10), values = STRBUF_INIT(64 << 10);
     torch_text_params(m, false, &params);
-    add_plan_values(m, &values);
+    torch_text_values(m, &values);
     strbuf_addf(out,
                 "def _%s_sizes(%s):\n    \"\"\"The axes, from the shapes of the inputs.\"\"\"\n",
                 prefix, params.buf);
     plan_code_write(m, &plan_printer_sizes, out);
     strbuf_addf(out, "    return (%s%s)\n\n\n", values.buf,
                 values.len && !strchr(values.buf, ',') ? "," : "");
+    strbuf_release(&params);
+    strbuf_release(&values);
+}
+
+void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out)
+{
+    struct strbuf params = STRBUF_INIT(64 << 10), values = STRBUF_INIT(64 << 10);
+    torch_text_params(m, false, &params);
+    torch_text_values(m, &values);
+    torch_text_sizes(m, prefix, out);
     strbuf_addf(out,
                 "def _%s_plan(plan, align%s%s):\n"
                 "    \"\"\"The launch plan: which kernels run at these sizes, and how.\"\"\"\n",
@@ -372,7 +381,7 @@ bool torch_text_reference(struct export_model *m, struct strbuf *out)
     strbuf_addf(out, "def reference(%s):\n    \"\"\"The same computation in eager PyTorch.\"\"\"\n",
                 params.buf);
     if (axes) {
-        add_plan_values(m, &values);
+        torch_text_values(m, &values);
         strbuf_addf(out, "    %s%s = _%s_sizes(%s)\n", values.buf,
                     strchr(values.buf, ',') ? "" : ",", m->ident, params.buf);
     }
