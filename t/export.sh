@@ -109,16 +109,33 @@ runs 0 "as flashinfer-bench" export_it --as flashinfer-bench --out bench
 python3 -c 'import glob, json; print(json.load(open(glob.glob("bench/solutions/*.json")[0]))["sources"][0]["content"])' >run.py
 ok "the Python files compile" python3 -m py_compile rowmix_op.py model_new.py model_cubin.py run.py
 
+# ---- the gradient as a kernel
+backward() { # TASK KERNEL: softmax with this backward kernel
+    "$HONE" export softmax "$ROOT/kernels/softmax.cu" --unverified --backward "$1=$2" --as torch --out softmax_grad_op.py
+}
+runs 0 "with a backward kernel" backward "$cases/softmax_grad" "$cases/softmax_grad.cu"
+ok "which compiles" python3 -m py_compile softmax_grad_op.py
+runs 1 "a backward kernel of another operation" backward rowmix "$cases/rowmix.cu"
+err_has "is refused" "its input 'in' is neither a tensor of task 'softmax' nor the gradient of an output"
+runs 1 "a kernel without a verdict" "$HONE" export nosuchtask "$cases/rowmix.cu" --as torch --out x.py
+err_has "of a task that is not there" "nosuchtask"
+
 # ---- with PyTorch
 if in_tier rest; then
     python=${HONE_PYTHON:-python3}
     for name in softmax layernorm fused_add_rmsnorm silu_and_mul; do
-        "$HONE" export $name "$ROOT/kernels/$name.cu" --unverified --as torch --out ${name}_op.py 2>"$T/err"
+        "$HONE" export $name "$ROOT/kernels/$name.cu" --unverified --as torch --out ${name}_op.py >"$T/out" 2>&1
     done
-    "$HONE" export matmul_f16 "$ROOT/kernels/matmul_f16.sm90.cu" --unverified --as torch --out matmul_f16_op.py 2>"$T/err"
+    "$HONE" export matmul_f16 "$ROOT/kernels/matmul_f16.sm90.cu" --unverified --as torch --out matmul_f16_op.py >"$T/out" 2>&1
     if "$python" -c 'import torch' 2>/dev/null; then
         runs 0 "the operators in PyTorch" on_fake "$python" "$cases/check_torch.py" "$PWD"
         while read -r line; do pass "${line#ok }"; done < <(grep '^ok ' "$T/out")
+        "$python" "$cases/check_nvrtc.py" "$PWD" >"$T/out" 2>&1
+        case $?/$(cat "$T/out") in
+        0/*) pass "NVRTC builds the source for another GPU" ;;
+        */*skip:*) skip "NVRTC builds the source for another GPU" "no NVRTC" ;;
+        *) fail "NVRTC builds the source for another GPU" "$(cat "$T/out")" ;;
+        esac
     else
         skip "the operators in PyTorch" "no PyTorch in $python"
     fi

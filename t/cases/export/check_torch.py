@@ -112,6 +112,26 @@ again = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(again)
 ok("a second copy of the file can be loaded", torch.equal(again.softmax(x), softmax.softmax(x)))
 
+# ---- a gradient that is a kernel
+bound = importlib.import_module("softmax_grad_op")
+keep += [on_cpu(bound, lambda x: torch.softmax(x, -1))]
+backward = [n for n in dir(torch.ops.hone) if n.startswith("softmax_grad_")]
+calls = []
+
+
+def softmax_backward(y, g):
+    calls.append(1)
+    return y * (g - (y * g).sum(-1, keepdim=True))
+
+
+library = torch.library.Library("hone", "IMPL")
+library.impl(backward[0], softmax_backward, "CPU", allow_override=True)
+ok("the gradient comes from the kernel", same(grads(bound.softmax, x), grads(lambda x: torch.softmax(x, -1), x))
+   and len(calls) == 1)
+f = torch.compile(bound.softmax, backend="aot_eager", fullgraph=True)
+ok("also in torch.compile", same(grads(f, x), grads(lambda x: torch.softmax(x, -1), x)) and len(calls) == 2)
+raises("it cannot be differentiated again", lambda: second(bound.softmax), "cannot be differentiated again")
+
 # ---- launches, on the fake driver: its device memory is host memory
 log = os.environ["FAKE_CUDA_LOG"]
 
@@ -155,3 +175,54 @@ raises("a map that reaches beyond its tensor", lambda: launch(
 raises("a grid that the GPU does not allow", lambda: launch(
     rowmix, rowmix._rowmix, (torch.zeros(4), torch.zeros(4), torch.zeros(4), torch.zeros(4)), (70000, 8, 2, 3)),
     "grid", "65535")
+
+# ---- the whole path of a call, with the parts of PyTorch that need a GPU replaced
+
+
+class OnGpu:
+    """A CPU tensor that says it is on GPU 0."""
+
+    def __init__(self, tensor, gpu=0):
+        self.tensor, self.gpu, self.device = tensor, gpu, f"cuda:{gpu}"
+
+    def get_device(self):
+        return self.gpu
+
+    def __getattr__(self, name):
+        return getattr(self.tensor, name)
+
+
+def with_gpu(capability, call):
+    real = torch.empty, torch.cuda.device, torch.cuda.get_device_capability, getattr(torch._C, "_cuda_getDevice", None)
+    torch.empty = lambda *s, dtype=torch.float32, device=None: real[0](*s, dtype=dtype)
+    torch.cuda.device = lambda index: __import__("contextlib").nullcontext()
+    torch.cuda.get_device_capability = lambda index: capability
+    torch._C._cuda_getDevice = lambda: 0
+    open(log, "w").close()
+    try:
+        call()
+        return [line.strip() for line in open(log)]
+    finally:
+        torch.empty, torch.cuda.device, torch.cuda.get_device_capability = real[:3]
+
+
+k = rowmix._rowmix
+tensors = tuple(OnGpu(t) for t in (torch.zeros(4, 256), torch.zeros(128), torch.zeros(4, 128), torch.zeros(4)))
+low = OnGpu(torch.zeros(1025)[1:].view(4, 256))
+lines = with_gpu((9, 0), lambda: (k.launch(tensors, (4, 128, 2, 3)), k.launch(tensors, (4, 128, 2, 3)),
+                                  k.launch((low,) + tensors[1:], (4, 128, 2, 3))))
+launches = [line.split()[1] for line in lines if "LaunchKernelEx" in line]
+ok("a call is prepared once and queued each time", launches == ["mix4", "sums", "finish"] * 2 + ["mix", "sums", "finish"]
+   and sum("cuModuleLoadData" in line for line in lines) == 1 and len(k.calls) == 2, lines)
+raises("tensors on two devices are refused", lambda: with_gpu((9, 0), lambda: k.launch(
+    tensors[:3] + (OnGpu(torch.zeros(4), 1),), (4, 128, 2, 4))), "total is on cuda:1", "one CUDA device")
+k.modules.clear(), k.calls.clear()
+rowmix.OTHER_GPUS = "refuse"
+raises("another GPU is refused if the user wants that", lambda: with_gpu((8, 0), lambda: k.launch(tensors, (4, 128, 2, 3))),
+       "verified for sm_90a", "this GPU is sm_80")
+rowmix.OTHER_GPUS = "build"
+rowmix._compile = lambda source, capability, arch: rowmix._rowmix_code()[0]
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    with_gpu((8, 0), lambda: k.launch(tensors, (4, 128, 2, 3)))
+ok("or built, with a warning that nobody verified it", any("nobody has verified it" in str(w.message) for w in seen), seen)
