@@ -243,6 +243,14 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
     strbuf_addc(out, ')');
 }
 
+/* gcc -Wall wants parentheses around && in ||, though C does not. */
+static int logic_level(const struct formula *operand, const struct formula *in, bool python,
+                       int level)
+{
+    bool and_in_or = str_eq(in->op, "||") && precedence(operand) == 3;
+    return and_in_or && !python ? 3 : level;
+}
+
 static void print_logic(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                         enum formula_use use)
 {
@@ -255,10 +263,10 @@ static void print_logic(struct strbuf *out, const struct formula *f, const struc
         strbuf_adds(out, python ? "not " : "!");
         operand(out, f->a, s, FORMULA_CONDITION, python ? level - 1 : 8);
     } else {
-        bool and = str_eq(f->op, "&&");
-        operand(out, f->a, s, FORMULA_CONDITION, level - 1);
-        strbuf_addf(out, " %s ", python ? (and? "and" : "or") : f->op);
-        operand(out, f->b, s, FORMULA_CONDITION, level);
+        const char *word = str_eq(f->op, "&&") ? "and" : "or";
+        operand(out, f->a, s, FORMULA_CONDITION, logic_level(f->a, f, python, level - 1));
+        strbuf_addf(out, " %s ", python ? word : f->op);
+        operand(out, f->b, s, FORMULA_CONDITION, logic_level(f->b, f, python, level));
     }
     if (to_number)
         strbuf_addc(out, ')');
