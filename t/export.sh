@@ -127,6 +127,7 @@ if in_tier rest; then
         "$HONE" export $name "$ROOT/kernels/$name.cu" --unverified --as torch --out ${name}_op.py >"$T/out" 2>&1
     done
     "$HONE" export matmul_f16 "$ROOT/kernels/matmul_f16.sm90.cu" --unverified --as torch --out matmul_f16_op.py >"$T/out" 2>&1
+    "$HONE" export "$cases/affine" "$cases/affine.cu" --unverified --as torch --out affine_op.py >"$T/out" 2>&1
     if "$python" -c 'import torch' 2>/dev/null; then
         runs 0 "the operators in PyTorch" on_fake "$python" "$cases/check_torch.py" "$PWD"
         while read -r line; do pass "${line#ok }"; done < <(grep '^ok ' "$T/out")

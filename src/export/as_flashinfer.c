@@ -241,7 +241,8 @@ static json_t *definition_json(struct export_model *m)
         strbuf_release(&reference);
         return doc;
     }
-    bool plain = torch_text_reference(m, &reference) && !torch_text_in_place(m) && !t->scalars.n;
+    bool plain = torch_text_reference(m, &reference) && !torch_text_in_place(m) && !t->scalars.n &&
+                 str_starts(reference.buf, "def reference(");
     vec_each (const struct task_tensor, x, &t->tensors)
         for (uint32_t d = 0; d < x->rank; d++) {
             bool is_axis = false;

@@ -140,62 +140,57 @@ static void add_cpp_source(struct export_model *m, struct strbuf *out)
                 m->ident);
 }
 
-/* The class. `call` is the line that queues the kernels. */
-static void add_model(struct export_model *m, const char *body, struct strbuf *out)
+/* ModelNew, whose forward calls _call(): with the parameters of the original if the task was
+ * imported from a module. */
+static int add_model(struct export_model *m, struct strbuf *out, struct err *err)
 {
+    const char *class = NULL;
+    if (origin_class(m, &class, err) < 0)
+        return -1;
+    if (class && torch_text_reference(m, out)) {
+        origin_module(m, "ModelNew", "_call", out);
+        return 0;
+    }
     struct strbuf params = STRBUF_INIT(64 << 10);
     torch_text_params(m, false, &params);
     strbuf_addf(out,
                 "class ModelNew(nn.Module):\n"
                 "    def __init__(self, *args, **kwargs):\n        super().__init__()\n\n"
-                "    def forward(self, %s):\n%s\n\n",
-                params.buf, body);
+                "    def forward(self, %s):\n        return _call(%s)\n",
+                params.buf, params.buf);
     strbuf_release(&params);
+    return 0;
 }
 
-/* "        " in front of each line. */
-static void add_indented(struct strbuf *out, const char *text, const char *indent)
-{
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        strbuf_addf(out, "%s%.*s\n", n ? indent : "", (int)n, text);
-        text += n + (text[n] != '\0');
-    }
-}
-
-static void add_source_model(struct export_model *m, struct strbuf *out)
+/* _call() through the extension. */
+static void add_source_call(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
     struct strbuf params = STRBUF_INIT(64 << 10), values = STRBUF_INIT(64 << 10),
-                  make = STRBUF_INIT(64 << 10), names = STRBUF_INIT(64 << 10),
-                  body = STRBUF_INIT(256 << 10);
+                  names = STRBUF_INIT(64 << 10);
     torch_text_params(m, false, &params);
     torch_text_values(m, &values);
-    torch_text_outputs(m, &make, &names);
-    strbuf_addf(&body, "        %s%s = _%s_sizes(%s)\n", values.buf,
+    strbuf_addf(out, "def _call(%s):\n    %s%s = _%s_sizes(%s)\n", params.buf, values.buf,
                 strchr(values.buf, ',') ? "" : ",", m->ident, params.buf);
-    add_indented(&body, make.buf, "    ");
-    strbuf_adds(&body, "        _extension.run([");
+    torch_text_outputs(m, out, &names);
+    strbuf_adds(out, "    _extension.run([");
     vec_each (const struct task_tensor, x, &t->tensors)
-        strbuf_addf(&body, "%s%s, ", name_in(LANG_PYTHON, x->name, &m->arena),
+        strbuf_addf(out, "%s%s, ", name_in(LANG_PYTHON, x->name, &m->arena),
                     x->is_output ? "" : ".contiguous()");
-    strbuf_adds(&body, "], [");
+    strbuf_adds(out, "], [");
     for (size_t i = 0; i < t->names.n; i++)
-        strbuf_addf(&body, "%s, ", name_in(LANG_PYTHON, t->names.items[i], &m->arena));
-    strbuf_adds(&body, "], [");
+        strbuf_addf(out, "%s, ", name_in(LANG_PYTHON, t->names.items[i], &m->arena));
+    strbuf_adds(out, "], [");
     vec_each (const struct task_scalar, x, &t->scalars)
         if (!x->has_value && dtype_is_float(x->dtype))
-            strbuf_addf(&body, "%s, ", name_in(LANG_PYTHON, x->name, &m->arena));
-    strbuf_addf(&body, "])\n        return %s\n", names.len ? names.buf : "None");
-    add_model(m, body.buf, out);
+            strbuf_addf(out, "%s, ", name_in(LANG_PYTHON, x->name, &m->arena));
+    strbuf_addf(out, "])\n    return %s\n\n\n", names.len ? names.buf : "None");
     strbuf_release(&params);
     strbuf_release(&values);
-    strbuf_release(&make);
     strbuf_release(&names);
-    strbuf_release(&body);
 }
 
-static void add_source_form(struct export_model *m, struct strbuf *kernels, struct strbuf *model)
+static void add_source_form(struct export_model *m, struct strbuf *kernels)
 {
     struct strbuf cuda = STRBUF_INIT(64 << 20), cpp = STRBUF_INIT(1 << 20);
     const char *sm = strchr(m->in.code->arch, '_');
@@ -217,21 +212,20 @@ static void add_source_form(struct export_model *m, struct strbuf *kernels, stru
                 "\"-U__CUDA_NO_BFLOAT16_CONVERSIONS__\"],\n"
                 "    extra_ldflags=[\"-ldl\"])\n\n\n",
                 torch_text_op(m, NULL), sm ? sm + 1 : "90a", m->in.code->arch);
-    add_source_model(m, model);
+    add_source_call(m, kernels);
     strbuf_release(&cuda);
     strbuf_release(&cpp);
 }
 
-static void add_cubin_form(struct export_model *m, struct strbuf *kernels, struct strbuf *model,
-                           struct strbuf *data)
+static void add_cubin_form(struct export_model *m, struct strbuf *kernels, struct strbuf *data)
 {
     struct strbuf params = STRBUF_INIT(64 << 10);
     torch_text_params(m, false, &params);
     template_fill(kernels, "torch_runtime.py.in", NULL, 0);
     strbuf_adds(kernels, "\n\n");
     torch_text_kernel(m, m->ident, kernels);
-    add_model(m, arena_printf(&m->arena, "        return _%s_cuda(%s)\n", m->ident, params.buf),
-              model);
+    strbuf_addf(kernels, "def _call(%s):\n    return _%s_cuda(%s)\n\n\n", params.buf, m->ident,
+                params.buf);
     strbuf_adds(data, "_HEADERS = json.loads(r'''\n");
     torch_text_headers(data);
     strbuf_adds(data, "''')\n\n");
@@ -253,9 +247,10 @@ static int write(struct export_job *job, struct err *err)
     about_text(m, "", &about);
     template_fill(&checks, "torch_checks.py.in", NULL, 0);
     if (cubin)
-        add_cubin_form(m, &kernels, &model, &data);
+        add_cubin_form(m, &kernels, &data);
     else
-        add_source_form(m, &kernels, &model);
+        add_source_form(m, &kernels);
+    int rc = add_model(m, &model, err);
     struct template_slot slots[] = {
         {"title", about_title(m)},
         {"about", about.buf},
@@ -273,8 +268,10 @@ static int write(struct export_job *job, struct err *err)
         {"kernels", kernels.buf},
         {"model", model.buf},
         {"data", data.buf}};
-    template_fill(&out, "kernelbench.py.in", slots, ARRAY_LEN(slots));
-    int rc = export_write(job, job->out, &out, err);
+    if (rc == 0) {
+        template_fill(&out, "kernelbench.py.in", slots, ARRAY_LEN(slots));
+        rc = export_write(job, job->out, &out, err);
+    }
     struct strbuf *all[] = {&about, &checks, &kernels, &model, &data, &out};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         strbuf_release(all[i]);

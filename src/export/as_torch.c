@@ -119,21 +119,24 @@ static const char *gradient_note(enum gradient g)
     return "It has no gradient: backward() raises an error.";
 }
 
-/* Keeps only those tensors alive until the backward pass that it needs. */
+/* Keeps only those tensors alive until the backward pass that it needs. Buffers that the module
+ * changes after the call are copied. */
 static void add_setup(struct export_model *m, const struct binding *bound, struct strbuf *out)
 {
     size_t inputs = 0;
     bool outputs = false;
-    vec_each (const struct task_tensor, x, &m->in.task->tensors)
-        inputs += x->is_input;
     for (size_t i = 0; i < bound->ninputs; i++)
         outputs |= str_starts(bound->inputs[i], "outputs");
     strbuf_addf(out, "def _setup(ctx, inputs, output):\n");
     if (outputs)
         strbuf_adds(out, "    outputs = output if isinstance(output, tuple) else (output,)\n");
-    strbuf_addf(out,
-                "    ctx.save_for_backward(*inputs[:%zu]%s)\n    ctx.rest = inputs[%zu:]\n\n\n",
-                inputs, outputs ? ", *outputs" : "", inputs);
+    strbuf_adds(out, "    ctx.save_for_backward(");
+    vec_each (const struct task_tensor, x, &m->in.task->tensors)
+        if (x->is_input)
+            strbuf_addf(out, "%sinputs[%zu]%s", inputs ? ", " : "", inputs,
+                        origin_is_updated(m, x->name) ? ".clone()" : ""),
+                inputs++;
+    strbuf_addf(out, "%s)\n    ctx.rest = inputs[%zu:]\n\n\n", outputs ? ", *outputs" : "", inputs);
 }
 
 /* The backward function with a kernel: it calls the kernel's operator, and PyTorch for the
@@ -332,12 +335,20 @@ static int write(struct export_job *job, struct err *err)
         torch_text_data(b, b->ident, &data);
     }
     add_operator(m, b, &bound, g, has_reference, &operator);
-    int rc = origin_module(m, &module, err);
+    const char *class = NULL;
+    int rc = origin_class(m, &class, err);
+    if (rc == 0 && class && has_reference)
+        origin_module(m, class, m->ident, &module);
+    else
+        class = NULL;
+    const char *exports =
+        arena_printf(&m->arena, "%s%s%s%s", has_reference ? ", \"reference\"" : "",
+                     class ? ", \"" : "", class ? class : "", class ? "\"" : "");
     struct template_slot slots[] = {
         {"title", about_title(m)}, {"about", about.buf}, {"usage", usage(m, job->out)},
         {"op", torch_text_op(m, b)}, {"gradient_note", gradient_note(g)}, {"ident", m->ident},
-        {"exports", has_reference ? ", \"reference\"" : ""}, {"facts", facts.buf},
-        {"runtime", runtime.buf}, {"kernels", kernels.buf}, {"reference", reference.buf},
+        {"exports", exports}, {"facts", facts.buf}, {"runtime", runtime.buf},
+        {"kernels", kernels.buf}, {"reference", reference.buf},
         {"operator", operator.buf },
          {"module", module.buf},
          {"headers", headers.buf},

@@ -7,7 +7,9 @@
 #include "compile/shim.h"
 #include "export/c_text.h"
 #include "export/export.h"
+#include "export/origin.h"
 #include "export/plan_code.h"
+#include "export/template.h"
 #include "sys/hash.h"
 #include "sys/json.h"
 
@@ -355,8 +357,8 @@ static void add_scalars(struct export_model *m, const char *text, struct strbuf 
                             : arena_printf(&m->arena, "%lld", (long long)x->value));
 }
 
-/* The names that the program may use: inputs, axes and scalars, under the task's own names. */
-static bool renames(struct export_model *m)
+/* Whether the task's names are names in Python. If not, its expression cannot use them. */
+static bool renames(const struct export_model *m)
 {
     vec_each (const struct task_tensor, x, &m->in.task->tensors)
         if (*name_suffix(LANG_PYTHON, x->name))
@@ -367,27 +369,71 @@ static bool renames(struct export_model *m)
     return false;
 }
 
-bool torch_text_reference(struct export_model *m, struct strbuf *out)
+/* reference() for an expression. */
+static void add_expression(struct export_model *m, const char *text, const char *params,
+                           struct strbuf *out)
 {
     const struct task *t = m->in.task;
-    const char *text = t->torch_src;
     bool axes = false;
-    if (!text || is_module(text) || renames(m))
-        return false;
     for (size_t i = 0; i < t->axes.n; i++)
         axes |= mentions(text, t->axes.items[i].name);
-    struct strbuf params = STRBUF_INIT(64 << 10), values = STRBUF_INIT(64 << 10);
-    torch_text_params(m, false, &params);
     strbuf_addf(out, "def reference(%s):\n    \"\"\"The same computation in eager PyTorch.\"\"\"\n",
-                params.buf);
+                params);
     if (axes) {
+        struct strbuf values = STRBUF_INIT(64 << 10);
         torch_text_values(m, &values);
         strbuf_addf(out, "    %s%s = _%s_sizes(%s)\n", values.buf,
-                    strchr(values.buf, ',') ? "" : ",", m->ident, params.buf);
+                    strchr(values.buf, ',') ? "" : ",", m->ident, params);
+        strbuf_release(&values);
     }
     add_scalars(m, text, out);
     strbuf_addf(out, "    return (%s)\n\n\n", text);
+}
+
+/* reference() for a program that defines run(): its parameters are inputs, axes and scalars. */
+static void add_program(struct export_model *m, const char *text, const char *params,
+                        struct strbuf *out)
+{
+    const struct task *t = m->in.task;
+    struct plan_code c = {.m = m, .scope = {.lang = LANG_PYTHON}};
+    strbuf_adds(out, "# The PyTorch program of the task.\n_REFERENCE = ");
+    torch_text_literal(out, text);
+    strbuf_adds(out, "\n\n");
+    template_fill(out, "torch_module_reference.py.in", NULL, 0);
+    strbuf_addf(out,
+                "\n\ndef reference(%s):\n    \"\"\"The same computation in eager PyTorch.\"\"\"\n"
+                "    sizes = {name: int(size) for name, size in zip((",
+                params);
+    vec_each (const struct task_axis, x, &t->axes)
+        strbuf_addf(out, "\"%s\", ", x->name);
+    strbuf_addf(out, "), _%s_sizes(%s))}\n    given = {", m->ident, params);
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_input) /* the program changes such an input: the caller's must stay */
+            strbuf_addf(out, "\"%s\": %s%s, ", x->name, py(m, x->name),
+                        origin_is_updated(m, x->name) ? ".clone()" : "");
+    vec_each (const struct task_scalar, x, &t->scalars)
+        strbuf_addf(out, "\"%s\": %s, ", x->name,
+                    x->has_value ? code_double(&c, x->value) : py(m, x->name));
+    strbuf_addf(out,
+                "**sizes}\n    run = _reference_space(sizes, %s.device)[\"run\"]\n"
+                "    wanted = inspect.signature(run).parameters\n"
+                "    return run(**{name: value for name, value in given.items() if name in wanted})"
+                "\n\n\n",
+                first_input(m));
+}
+
+bool torch_text_reference(struct export_model *m, struct strbuf *out)
+{
+    const struct task *t = m->in.task;
+    const char *text = t->torch_src ? t->torch_src : t->reference_py;
+    if (!text || (!is_module(text) && renames(m)))
+        return false;
+    struct strbuf params = STRBUF_INIT(64 << 10);
+    torch_text_params(m, false, &params);
+    if (is_module(text))
+        add_program(m, text, params.buf, out);
+    else
+        add_expression(m, text, params.buf, out);
     strbuf_release(&params);
-    strbuf_release(&values);
     return true;
 }

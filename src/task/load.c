@@ -472,6 +472,7 @@ static void load_document(struct loader *l)
         "torch",
         "baselines",
         "flags",
+        "origin", /* export/origin.h reads it */
         "tags",
         /* keys of FlashInfer-Bench */
         "reference",

@@ -132,6 +132,34 @@ f = torch.compile(bound.softmax, backend="aot_eager", fullgraph=True)
 ok("also in torch.compile", same(grads(f, x), grads(lambda x: torch.softmax(x, -1), x)) and len(calls) == 2)
 raises("it cannot be differentiated again", lambda: second(bound.softmax), "cannot be differentiated again")
 
+# ---- a task that was imported from a module
+affine = importlib.import_module("affine_op")
+keep += [on_cpu(affine, affine.reference)]
+Original = affine._reference_space({"B": 4, "C": 8}, "cpu")["Model"]
+torch.manual_seed(42)
+original = Original(8)
+torch.manual_seed(42)
+model = affine.Model(8)
+ok("the module makes the parameters of the original", all(
+    torch.equal(p, q) for p, q in zip(original.state_dict().values(), model.state_dict().values())))
+other = Original(8)
+model.load_state_dict(other.state_dict())
+z = torch.randn(3, 8)
+ok("its state_dict loads, and forward uses it", torch.equal(model(z), other(z)))
+ok("buffers that forward changes are updated", torch.equal(model.last, other.last) and model.last.abs().sum() > 0)
+before = torch.random.get_rng_state()
+affine._reference_spaces.clear()
+affine.reference(z, model.last, model.norm.scale, model.norm.shift)
+ok("the random state stays", torch.equal(before, torch.random.get_rng_state()))
+for m in (model, other):
+    m.zero_grad()
+    m(z).sin().sum().backward()
+ok("gradients reach the parameters", torch.allclose(model.norm.scale.grad, other.norm.scale.grad))
+step = torch.compile(model, backend="aot_eager", fullgraph=True)
+model.zero_grad()
+step(z).sin().sum().backward()
+ok("also in torch.compile", torch.allclose(model.norm.scale.grad, other.norm.scale.grad))
+
 # ---- launches, on the fake driver: its device memory is host memory
 log = os.environ["FAKE_CUDA_LOG"]
 
