@@ -226,9 +226,9 @@ static void add_cubin_form(struct export_model *m, struct strbuf *kernels, struc
     torch_text_kernel(m, m->ident, kernels);
     strbuf_addf(kernels, "def _call(%s):\n    return _%s_cuda(%s)\n\n\n", params.buf, m->ident,
                 params.buf);
-    strbuf_adds(data, "_HEADERS = json.loads(r'''\n");
+    strbuf_adds(data, "_HEADERS = json.loads(");
     torch_text_headers(data);
-    strbuf_adds(data, "''')\n\n");
+    strbuf_adds(data, ")\n\n");
     torch_text_data(m, m->ident, data);
     strbuf_release(&params);
 }

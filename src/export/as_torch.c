@@ -322,7 +322,7 @@ static int write(struct export_job *job, struct err *err)
     json_t *j = about_json(m);
     if (b)
         json_object_set_new(j, "backward", about_json(b));
-    json_add_text(&facts, j, true);
+    torch_text_json(&facts, j);
     json_decref(j);
     template_fill(&runtime, "torch_checks.py.in", NULL, 0);
     strbuf_adds(&runtime, "\n\n");

@@ -324,8 +324,16 @@ void torch_text_headers(struct strbuf *out)
     json_t *j = json_object();
     for (size_t i = 0; i < nshims; i++)
         json_object_set_new(j, shims[i].name, json_text(shim_text(i)));
-    json_add_text(out, j, true);
+    torch_text_json(out, j);
     json_decref(j);
+}
+
+void torch_text_json(struct strbuf *out, const json_t *j)
+{
+    struct strbuf text = STRBUF_INIT(16 << 20);
+    json_add_text(&text, j, true);
+    torch_text_literal(out, text.buf);
+    strbuf_release(&text);
 }
 
 /* ---- the reference --------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #ifndef EXPORT_TORCH_TEXT_H
 #define EXPORT_TORCH_TEXT_H
 
+#include <jansson.h>
+
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "export/model.h"
@@ -15,7 +17,9 @@ void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf 
 void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
 /* Machine code, PTX and source, and the function that gives them to _Kernel. */
 void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *out);
-/* The standard headers of NVRTC as JSON. */
+/* JSON as a string literal. */
+void torch_text_json(struct strbuf *out, const json_t *j);
+/* The standard headers of NVRTC as JSON, in a string literal. */
 void torch_text_headers(struct strbuf *out);
 /* def reference(...): the task in eager PyTorch. Returns false if the task has no expression. */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
