@@ -100,6 +100,7 @@ ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -t
              ! -name '.*' 2>/dev/null) \
             $(wildcard src/task/hone_ref*.h src/base/device_int.h src/base/number_core.h src/job/gen_core.h \
               src/job/poison.h src/job/compare_core.h src/worker/*.py src/import/*.py src/worker/*.cu src/device/*.cu \
+              src/export/templates/* \
               $(filter-out %.md,$(wildcard src/compile/headers/*)))) $(ORACLES)
 $(B)/assets.S: FORCE
 	@mkdir -p $(@D) && tools/embed $(ASSETS) >$@.tmp && \

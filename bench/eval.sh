@@ -1,12 +1,52 @@
 #!/usr/bin/env bash
-# Measures the overhead of `hone eval`: smoke workloads on the emulator, compiled before, median of 7.
-# "beside" is the wall clock less the worker's time; the goal is 0.3 s.
+# Measures `hone eval` on the emulator.
+#   bench/eval.sh                  the overhead: smoke workloads, compiled before, median of 7. "beside" is
+#                                  the wall clock less the worker's time; the goal is 0.3 s.
+#   bench/eval.sh OLD NEW [TASK]   the CPU time of whole evaluations with two programs, in turns: each
+#                                  task's kernel of kernels/, median of 3 seeds, and the ratio NEW/OLD. The
+#                                  goal of a light kernel (under 2 s) is 1.3. Exit 1 if one is over it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-hone=build/${MODE:-release}/hone
 export HONE_CACHE_DIR=$PWD/build/bench-eval
 mkdir -p "$HONE_CACHE_DIR"
 echo "$(date -u +%F), $(uname -m), $(nproc) cores"
+if [ $# -ge 2 ]; then
+    exec python3 /dev/fd/3 "$@" 3<<'PY'
+import os, resource, statistics as st, subprocess, sys
+programs, tasks = sys.argv[1:3], sys.argv[3:]
+tasks = tasks or sorted(t for t in os.listdir("tasks") if os.path.exists(f"kernels/{t}.cu"))
+
+
+def cpu(program, task, seed, *options):
+    env = dict(os.environ, HONE_CACHE_DIR=f"{os.environ['HONE_CACHE_DIR']}/{programs.index(program)}")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run([program, "eval", "--device", "emu", "--seed", str(seed), "--skip-baselines", *options,
+                          task, f"kernels/{task}.cu"], env=env, capture_output=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    kind = out.split(maxsplit=1)[0].decode() if out else "?"
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, kind
+
+
+print(f"{'task':26} {'old':>8} {'new':>8} {'ratio':>6}   smoke stage: old, new")
+over = 0
+for t in tasks:
+    times = {(p, o): [] for p in programs for o in ("", "--smoke")}
+    kinds = {cpu(p, t, 1, "--smoke")[1] for p in programs}  # compiles
+    for seed in (1, 2, 3):
+        for p, o in times:
+            seconds, kind = cpu(p, t, seed, *[o] * bool(o))
+            times[p, o].append(seconds)
+            kinds.add(kind)
+    old, new, old_smoke, new_smoke = (st.median(times[p, o]) for o in ("", "--smoke") for p in programs)
+    bad = old < 2 and new > 1.3 * old or kinds != {"pass"}
+    over += bad
+    note = "" if kinds == {"pass"} else f"   {', '.join(sorted(kinds))}"
+    print(f"{t:26} {old:7.2f}s {new:7.2f}s {new / old:6.2f}   {old_smoke:.2f}s {new_smoke:.2f}s{note}" +
+          ("   <--" if bad else ""), flush=True)
+sys.exit(over > 0)
+PY
+fi
+hone=build/${MODE:-release}/hone
 python3 - "$hone" <<'PY'
 import json, statistics as st, subprocess, sys, time
 hone, over = sys.argv[1], 0

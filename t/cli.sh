@@ -36,7 +36,8 @@ runs 3 "nothing open" sh -c 'HONE_LOG=debug exec "$1" task check vector_add <&- 
 HONE_LOG=debug "$HONE" runs --store "$T/s.db" 2>&- <&-
 is "only a store is made" "$(grep -rl 'hone:' "$T/cwd" "$T/cache" 2>/dev/null)" ""
 
-# ---- 2: the command line names something unknown; 3: something it names is missing or broken
+# ---- status 2 if the command line names something unknown, 3 if something it names is missing or
+# broken
 mkdir dir && : >empty
 runs 2 "an unknown device" "$HONE" eval vector_add "$k" --device tpu
 runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
@@ -84,7 +85,7 @@ HONE_CACHE_DIR=$T/cwd/$bad runs 0 "a cache directory" "$HONE" cache stat --json
 out_has "is shown as far as it can be" "$(printf '/x\357\277\275"')"
 runs 1 "a kernel" "$HONE" compile --json "$bad/$bad.cu"
 out_has "is named as far as it can be" "$(printf '"x\357\277\275.cu"')"
-# Options for studies are one option.
+# Studies set all their settings with the option --ablate.
 runs 2 "an ablation that does not exist is refused" "$HONE" optimize softmax --ablate colour=off
 err_has "with those that do" "class-prompts"
 runs 2 "so is a value it does not have" "$HONE" optimize softmax --ablate context=round

@@ -10,7 +10,7 @@ field() { # field FILE EXPRESSION-over-j
 }
 
 plain=$ROOT/bench/compile/plain.cu
-# Every architecture, as far as this compiler goes.
+# Every architecture that this compiler supports.
 for arch in sm_80:quick sm_86:rest sm_89:rest sm_90:rest sm_90a:quick sm_100a:rest sm_120:quick; do
     in_tier "${arch#*:}" || continue
     arch=${arch%:*}
@@ -45,7 +45,8 @@ quick_checks() {
         out_has "for Hopper" "for sm_90a,"
     }
 
-    # CuTe headers are found from the current directory, though the compiler runs in another one.
+    # Hone finds CuTe headers below the current directory, although the compiler runs in another
+    # one.
     mkdir -p .deps/cutlass/include/cute "$T/away"
     echo '#define FOUND_THEM 1' >.deps/cutlass/include/cute/tensor.hpp
     printf '#include <cute/tensor.hpp>\nextern "C" __global__ void k(int *p) { *p = FOUND_THEM; }\n' >c.cu

@@ -14,7 +14,7 @@ get() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/js
 is "exit status and ready agree" "$(get '$_->{ready} ? 0 : 3')" $status
 is "every check says what it enables" "$(get 'scalar grep { !length $_->{enables} } @{$_->{checks}}')" 0
 
-# A machine without CUDA: nothing on PATH, none of the usual directories set.
+# A machine without CUDA: no tool on PATH, no variable that names a CUDA directory.
 mkdir -p "$T/nowhere/bin" "$T/fake/bin"
 cp "$HONE" "$T/nowhere/bin/hone"
 runs 3 "without a worker kernels cannot be run: exit 3" "$T/nowhere/bin/hone" doctor

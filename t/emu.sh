@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `hone emu --ptx FILE --job JSON`: a bare PTX file, buffers described by hand.
+# `hone emu --ptx FILE --job JSON` runs a PTX file without a task; the JSON describes its buffers.
 . "$(dirname "$0")/lib.sh"
 
 cat >axpy.ptx <<'PTX'
@@ -39,7 +39,7 @@ job() { # job COUNT N: y has COUNT elements, the kernel is told N
   "launches": [ {"kernel": "axpy", "grid": [4], "block": [256], "args": ["x", "y", {"f32": 2}, $2]} ] }
 JSON
 }
-# 1000 times 3.0f
+# 1000 The output must be 1000 times 3.0f.
 for _ in $(seq 1000); do printf '\0\0\100\100'; done >x.bin
 
 job 1000 1000

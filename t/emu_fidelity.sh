@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every instruction family, in PTX, on the emulator with the sanitizer. There are no findings, and
-# the output is the same as an H200's (h200.record; t/gpu/fidelity.sh makes that file on a GPU).
+# Runs every instruction family, in PTX, on the emulator with the sanitizer. There must be no
+# findings, and the output must be the same as on an H200 (h200.record; t/gpu/fidelity.sh makes that
+# file on a GPU).
 . "$(dirname "$0")/lib.sh"
 
 cd "$ROOT" || exit 1

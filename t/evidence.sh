@@ -5,7 +5,7 @@
 share_cache
 rec=$ROOT/t/cases/replay
 
-# get PATH < JSON: a value, as in get 'baselines.0.state'
+# get PATH < JSON prints one value of the JSON, as in get 'baselines.0.state'
 get() {
     python3 -c '
 import json, sys
@@ -15,7 +15,7 @@ for k in sys.argv[1].split("."):
 print(v)' "$1"
 }
 
-# add/: the task vector_add with a small timed shape, and a naive.cu of its own
+# The folder add/ has the task vector_add with a small timed shape and its own naive.cu.
 mkdir add
 cp "$ROOT"/tasks/vector_add/reference.c add/
 python3 - "$ROOT/tasks/vector_add/task.json" >add/task.json <<'PY'
@@ -82,6 +82,40 @@ if in_tier rest; then
     runs 0 "task check: a right baseline" "$HONE" task check add/
 fi
 
+# ---- a timed call that runs past its limit ----
+
+# slow LAUNCHES OPERATOR: adds in the last of one or two launches, and takes forever at the timed shapes
+slow() {
+    local first=
+    [ "$1" = 1 ] || first='{"kernel":"first","grid":["1"],"block":[32],"args":["ws"]},'
+    cat <<CU
+/* hone-plan
+{"launches":[$first {"kernel":"add","grid":["cdiv(N,256)"],"block":[256],"args":["a","b","c","N"]}],
+ "workspace":{"ws":{"bytes":"128"}}} */
+extern "C" __global__ void first(int *ws) { ws[threadIdx.x] = 0; }
+extern "C" __global__ void add(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    for (volatile int k = 0; n > 1000000 && k < 1000000000; k++)
+        ;
+    if (i < n)
+        c[i] = a[i] $2 b[i];
+}
+CU
+}
+eval_slow() { slow "$@" >slow.cu && "$HONE" eval --device emu --seed 5 --skip-baselines --call-limit 300ms add/ slow.cu; }
+for launches in 1 2; do
+    [ $launches = 2 ] || in_tier rest || continue
+    runs 3 "$launches launches, the last one past its limit" eval_slow $launches +
+    is "is no cheat" "$(head -1 "$T/out")" unjudged
+    out_has "names the limit" "the kernel ran past its time limit"
+    is "and says what was right" "$(grep -cE "^verified whole: ([0-9]+) of \1 workloads right" "$T/out")" 1
+    runs 1 "$launches launches, and a wrong result" eval_slow $launches -
+    is "which the limit does not hide" "$(sed 's/(.*//' "$T/out" | head -2)" "mismatch
+wrong on smoke:0 "
+    out_has "the limit is named too" "warning: the run ended early"
+done
+
 # ---- counters belong to their workload ----
 
 naive ''
@@ -127,7 +161,7 @@ err_lacks "as long as nothing changed, nothing is said" "has changed"
 sed -i 's/"rtol": [^,]*/"rtol": 0.5/' softmax/task.json
 echo '/* changed */' >>softmax/reference.c
 runs 0 "carried on after a change" "$HONE" resume last
-err_has "which is named" 'has changed (task.json: "tolerance"; reference.c) since the run was begun'
+err_has "which is named" 'has changed (task.json: "tolerance"; reference.c) since the run began'
 err_has "the run keeps its task" "goes on with the task as it was then"
 out_has "and its lineage" "the same as the recording's lineage"
 runs 0 "a replay with another task" "$HONE" optimize softmax/ --author replay:mine.jsonl

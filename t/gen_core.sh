@@ -18,7 +18,7 @@ check() { # name, command...
 same() { # compiler and options
     "$@" -Wall -Werror -Isrc -o "$tmp/got" && "$tmp/got" >"$tmp/got.txt" && cmp "$tmp/want.txt" "$tmp/got.txt"
 }
-# Without optimisation the reference takes as long as all others together.
+# A build without optimisation would take as long as all others together.
 reference=-O0
 [ "${TIER:-all}" = quick ] && reference=-O1
 ${CC:-cc} -std=c17 $reference -ffp-contract=off -Isrc -o "$tmp/want" $src && "$tmp/want" >"$tmp/want.txt"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Ctrl-C: every command that takes a while ends at once with 130, and leaves nothing behind.
+# After Ctrl-C, every command that takes a while ends at once with status 130 and leaves no process
+# and no file.
 . "$(dirname "$0")/lib.sh"
 mkdir "$T/tmp" && export TMPDIR=$T/tmp
 
@@ -39,7 +40,7 @@ one() { # one DESCRIPTION SECONDS COMMAND...
     gone "$what"
 }
 
-# Both take long to compile: their templates expand without end.
+# Both kernels take long to compile, because their templates expand without end.
 cat >"$T/slow.cu" <<'CU'
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N,256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
@@ -56,7 +57,7 @@ CU
 one "compile" 1 "$HONE" compile "$T/slow.cu"
 one "eval, compiling" 1 "$HONE" eval --device emu vector_add "$T/slow.cu"
 
-# Runs for long on the emulator.
+# A kernel that runs for long on the emulator.
 cat >"$T/spin.cu" <<'CU'
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N,256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }

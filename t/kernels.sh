@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every kernel that comes with Hone passes on the emulator, under the sanitizer, on every smoke,
-# check and held-out workload of its task; and a smoke workload takes less than a second. `make test`
-# judges the kernels of long_runs on the smoke workloads only, and leaves out those of long_compiles.
+# check and held-out workload of its task. A smoke workload takes less than a second. `make test`
+# judges the kernels of long_runs on the smoke workloads only, and leaves out those of
+# long_compiles.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Ten of the kills of t/torture/eval.sh; `make soak` does them all.
+# Runs t/torture/eval.sh with ten kills; `make soak` runs it with all.
 KILLS=10 exec "$(dirname "$0")/torture/eval.sh"

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Ten of the kills of t/torture/worker.sh; `make soak` does them all.
+# Runs t/torture/worker.sh with ten kills; `make soak` runs it with all.
 KILLS=10 exec "$(dirname "$0")/torture/worker.sh"

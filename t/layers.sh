@@ -5,7 +5,7 @@
 runs 0 "src/ keeps its layers" "$ROOT/tools/check-layers"
 is "nothing to report" "$(cat "$T/out")" ""
 
-# planted FILE INCLUDE WHY: a copy of src/ in which FILE also includes INCLUDE is refused
+# planted FILE INCLUDE WHY checks that a copy of src/ in which FILE also includes INCLUDE is refused
 planted() {
     rm -rf "$T/src"
     cp -r "$ROOT/src" "$T/src"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT" || exit 1
 
-# Names in backquotes count; `a.sh`, `b.sh` in one row are two.
+# A row of t/README.md may name several files in backquotes, such as `a.sh`, `b.sh`.
 named=$(grep -o '`[^`]*`' t/README.md | tr -d '`')
 missing=
 for f in t/*.sh t/unit/*.c t/cases/*; do

@@ -27,8 +27,8 @@ export HONE_CACHE_DIR=$T/cache
 tests=0 failures=0
 
 in_tier() { [ "${TIER:-all}" = all ] || [ "$TIER" = "$1" ]; } # in_tier quick|rest
-# Compiled kernels are kept in build/ and shared by the tests that call this: the compile cache
-# knows them by their content.
+# Tests that call this share compiled kernels in build/. This is safe, because the compile cache
+# finds kernels by their content.
 share_cache() { export HONE_CACHE_DIR=$ROOT/build/kernel-cache && mkdir -p "$HONE_CACHE_DIR"; }
 pass() { printf 'ok %d - %s\n' $((++tests)) "$1"; }
 fail() { # fail DESCRIPTION [DETAIL]

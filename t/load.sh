@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Sixteen of the evaluations of t/torture/load.sh; `make soak` does them all.
+# Runs t/torture/load.sh with sixteen evaluations; `make soak` runs it with all.
 LOAD=16 exec "$(dirname "$0")/torture/load.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `hone optimize` and the other commands about runs; recordings stand in for model and judge.
+# `hone optimize` and the other commands about runs. Recordings replace the model and the judge.
 . "$(dirname "$0")/lib.sh"
 rec=$ROOT/t/cases/replay
 

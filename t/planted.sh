@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Planted bugs: for every t/cases/planted/NAME.bug.cu the sanitizer reports the kind and the line that
-# NAME.json names. The corrected file NAME.ok.cu passes without a finding. See README.md there.
+# NAME.json names. The corrected file NAME.ok.cu passes without a finding. See
+# t/cases/planted/README.md.
 #   t/planted.sh            PLANTED="name name" t/planted.sh      a few
 . "$(dirname "$0")/lib.sh"
 share_cache
@@ -39,8 +40,10 @@ for name in $names; do
     for line in $(field "$name" line | tr ',' ' '); do
         grep -qx "$kind $line" <<<"$got" && hit=1
     done
-    if [ -n "$hit" ]; then pass "$name: $kind"; else
-        fail "$name: want $kind at line $(field "$name" line)" \
+    also=$(field "$name" also)
+    [ -z "$also" ] || grep -qx "$also" <<<"$got" || hit=
+    if [ -n "$hit" ]; then pass "$name: $kind${also:+, $also}"; else
+        fail "$name: want $kind at line $(field "$name" line)${also:+ and $also}" \
             "got: $got: $(summary "$T/$name.bug.json") $(cat "$T/$name.bug.err")"
     fi
     if grep -qx '  "kind": "pass",' "$T/$name.ok.json" && [ -z "$(found "$T/$name.ok.json")" ]; then

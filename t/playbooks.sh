@@ -25,7 +25,7 @@ while read -r book task; do
     judge $tier "$book" "$task"
 done <"$T/pairs"
 
-# Tasks made for a playbook each: t/cases/playbooks/TASK.
+# Each task of t/cases/playbooks/ was made for one playbook.
 while read -r tier book task settings; do
     judge "$tier" "$book" "$ROOT/t/cases/playbooks/$task" $settings
 done <<'TABLE'
@@ -62,7 +62,7 @@ rest reduce_over count_rows
 TABLE
 
 in_tier quick || done_testing
-# The same operation under other names, in two dimensions.
+# The same operation, with other names and in two dimensions.
 mkdir -p squash && cp "$ROOT/tasks/sigmoid/reference.c" squash/
 sed -e 's/"name": "sigmoid"/"name": "squash"/' -e 's/"op_type": "[a-z]*"/"op_type": "sigmoid"/' \
     "$ROOT/tasks/sigmoid/task.json" >squash/task.json
@@ -75,8 +75,8 @@ runs 0 "the template task is written" "$HONE" task new fresh
 runs 0 "and served" "$HONE" optimize fresh -n 1 --steps 1 --device emu --skip-baselines --out o --store s.db
 out_has "by kernels that pass" "2 pass, 0 fail"
 
-# The same expression in another spelling, in a task whose name says nothing; and one whose name is
-# that of another operation.
+# The same expression in another spelling, once in a task whose name says nothing, once in a task
+# with the name of another operation.
 respell() { # respell TASK NAME TORCH: the built-in task with another expression
     mkdir -p "$2" && cp "$ROOT/tasks/$1/reference.c" "$2/"
     sed -e "s|\"name\": \"$1\"|\"name\": \"$2\"|" -e "s|\"op_type\": \"[a-z_]*\"|\"op_type\": \"$2\"|" \
@@ -89,7 +89,7 @@ runs 0 "so is a gate in other words" "$HONE" playbook kernel gated ./other
 respell fused_add_rmsnorm fused_add_rmsnorm \
     '(s := x.float() - r.float(), ((s * torch.rsqrt(s.square().mean(-1, keepdim=True) + eps) * w).to(x.dtype), s.to(x.dtype)))[-1]'
 runs 1 "a name does not make it the operation" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
-err_has "and it says so" "no form of 'fused_add_rmsnorm'"
+err_has "and it says so" "not a form of 'fused_add_rmsnorm'"
 
 runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
 err_has "with the reason" "does not fit"

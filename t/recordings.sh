@@ -14,7 +14,7 @@ for rec in "$ROOT"/t/cases/recordings/*.jsonl; do
     runs 0 "$name: replayed" "$HONE" optimize --author "replay:$rec" --store "$name.db" --json
     out_has "$name: to the same lineage" '"lineage_differs": 0'
     [ "${compiler-}" = none ] && continue
-    # the best, and the first and the last of the others that passed
+    # the best kernel, and the first and the last of the others that passed
     python3 - "$T/out" >picks <<'PY'
 import json, sys
 r = json.load(open(sys.argv[1]))

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The detector that is meant to catch an attack of t/redteam/ must catch it. With that detector switched
-# off (hone-test, see docs/testing.md) the verdict must change; else another detector caught the attack,
-# and this one is not tested. No honest kernel may be accused, even if it resembles an attack: atomics in
-# any order, counters, queues, flags and locks in a workspace, barriers across the grid and in clusters,
-# clocks, in-place outputs; and, where they are timed, tiles far apart, a separate path for large sizes,
-# provisional values, blocks of which one writes more than another.
+# The detector that is meant to catch an attack of t/redteam/ must catch it. With that detector
+# switched off (hone-test, see docs/testing.md) the verdict must change. Otherwise another detector
+# caught the attack, and this one is not tested. No honest kernel may be accused, even if it
+# resembles an attack: kernels with atomics in any order, counters, queues, flags and locks in a
+# workspace, barriers across the grid and in clusters, clocks, in-place outputs; and timed kernels
+# with tiles far apart, a separate path for large sizes, provisional values, or blocks that write
+# different amounts.
 # DEVICE=cuda runs the same on a GPU; ATTACKS="name name" runs a few. The tables are expect.tsv,
 # timed.tsv and honest.tsv.
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +17,7 @@ field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" 
 
 judge() { # judge OUT PROGRAM SCOPE TASK FILE [options]; SCOPE limits the checks to those that can see the attack
     local out=$1 program=$2 scope=() task=$4 file=$5
-    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; esac
+    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time:*) scope=(--workload "$3") ;; esac
     "$program" eval --json --device "$device" --skip-baselines --call-limit 20s "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out" 2>"$T/err"
 }

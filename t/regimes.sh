@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every kernel of cases/regimes is wrong in one regime of sizes or addresses (docs/regimes.md), and right on
 # all other smoke workloads. `hone eval --smoke` must catch each one, whatever the seed, and must name the
-# regime. `make test` tries one seed, `make test-all` ten more. SEEDS="1 2 3" t/regimes.sh tries others.
+# regime. `make test` tries one seed, `make test-all` ten more. SEEDS="1 2 3" t/regimes.sh tries
+# other seeds.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export CASES=$ROOT/t/cases/regimes HONE T

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Twenty of the kills of t/torture/resume.sh; `make soak` does them all.
+# Runs t/torture/resume.sh with twenty kills; `make soak` runs it with all.
 KILLS=20 exec "$(dirname "$0")/torture/resume.sh"

@@ -39,7 +39,7 @@ for c in bash dirname sed grep tr ls make prove ar gcc readlink mkdir flock; do
 done
 ln -s "$S/cc" "$S/id" "$T/bare/"
 PATH=$T/bare CC=cc runs 3 "no apt-get: names the packages" "$ROOT/tools/setup"
-err_has "as such" "this is no Debian: libcmocka-dev"
+err_has "as such" "this system has no apt-get: libcmocka-dev"
 
 stub cc <<<'exit 0' # nothing missing
 runs 0 "nothing missing, nothing done" setup
@@ -49,7 +49,7 @@ runs 2 "an unknown part" setup bild
 
 stub python3 <<<'[ "$3" != --version ] && { echo "pip $*" >>"$CALLS"; exit 1; }; exit 0'
 DEPS=$T/deps runs 0 "no network: goes on without the wheels" setup
-err_has "says what that costs" "could not get nvidia-cutlass: what needs it stays off"
+err_has "says what that costs" "could not get nvidia-cutlass: features that need it stay off"
 is "asks pip for the pinned file only" "$(grep -c -- '--require-hashes' "$T/calls")" \
     "$(grep -c . "$T/calls")"
 is "and leaves nothing half done" "$(find "$T/deps" -name 'fetch.*' -o -path '*stamps/*')" ""

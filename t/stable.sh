@@ -1,37 +1,48 @@
 #!/usr/bin/env bash
-# One evaluation, one verdict: the same kernel, task and seed give the same verdict every time, whatever
-# the order of host threads and whatever else the machine does. cases/stable/expect.tsv names kernels
-# whose blocks or warps race, or look as if they did, and what the verdict must say.
-#   t/stable.sh            STABLE="unused_tail swap_loop" t/stable.sh      a few
+# The same kernel, task and seed give the same verdict every time, whatever the order of host
+# threads and whatever else the machine does. cases/stable/expect.tsv names kernels whose blocks or
+# warps race, or look as if they did, and what the verdict must say.
+#   t/stable.sh            STABLE="tail swap_loop" t/stable.sh      a few
 . "$(dirname "$0")/lib.sh"
 share_cache
 cases=$ROOT/t/cases/stable
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
+# Writes the kernel without the lines that end in "// WORD", for each WORD of LESS ("-" = none), and
+# sets $name.
+source_of() { # KERNEL LESS
+    local word script=
+    name=$1
+    [ "$2" = - ] || name+=" without $2"
+    for word in $2; do script+="/\/\/ $word\$/d;"; done
+    sed "$script" "$cases/$1.cu" >"$T/$1.cu"
+}
 judge() { # TASK KERNEL SEED OPTIONS: the verdict, without what may differ: times of day and durations
-    "$HONE" eval --json --device emu --skip-baselines --seed "$3" $4 "$cases/$1" "$cases/$2.cu" 2>"$T/err" |
+    "$HONE" eval --json --device emu --skip-baselines --seed "$3" $4 "$cases/$1" "$T/$2.cu" 2>"$T/err" |
         grep -vE '"(compile_ns|run_ns|total_ns)"'
 }
 rows() { grep -v '^#' "$cases/expect.tsv" | while IFS= read -r row; do tr '\t' '|' <<<"$row"; done; }
 wanted() { [ -z "${STABLE-}" ] || [[ " $STABLE " == *" $1 "* ]]; }
 
-while IFS='|' read -r kernel task options kind text mark; do
+while IFS='|' read -r kernel less task options kind text mark; do
     wanted "$kernel" && in_tier "$mark" || continue
+    source_of "$kernel" "$less"
     judge "$task" "$kernel" 1 "$options" >"$T/v.json"
     if ! grep -q "^  \"kind\": \"$kind\"" "$T/v.json"; then
-        fail "$kernel: $kind" "$(grep -E '^  "(kind|summary)"' "$T/v.json"; cat "$T/err")"
+        fail "$name: $kind" "$(grep -E '^  "(kind|summary)"' "$T/v.json"; cat "$T/err")"
     elif [ "$text" != - ] && ! grep -qE "$text" "$T/v.json"; then
-        fail "$kernel: says '$text'" "$(cat "$T/v.json")"
+        fail "$name: says '$text'" "$(cat "$T/v.json")"
     else
-        pass "$kernel: $kind"
+        pass "$name: $kind"
     fi
 done < <(rows)
 
-# The same under load, for several seeds: not one byte of the verdict changes.
+# The same under load, for several seeds. Not one byte of the verdict may change.
 if in_tier rest; then
     for _ in 1 2; do (exec -a busy timeout 600 sh -c 'while :; do :; done') & busy+=($!); done
-    while IFS='|' read -r kernel task options kind text mark; do
+    while IFS='|' read -r kernel less task options kind text mark; do
         wanted "$kernel" || continue
+        source_of "$kernel" "$less"
         bad=
         for seed in 1 2 3; do
             judge "$task" "$kernel" $seed "$options" >"$T/first.json"
@@ -42,8 +53,8 @@ if in_tier rest; then
                     bad+=" seed $seed: $(diff "$T/first.json" "$T/again.json" | head -5);"
             done
         done
-        if [ -z "$bad" ]; then pass "$kernel: one verdict under load"; else
-            fail "$kernel: one verdict under load" "$bad"
+        if [ -z "$bad" ]; then pass "$name: one verdict under load"; else
+            fail "$name: one verdict under load" "$bad"
         fi
     done < <(rows)
     kill "${busy[@]}" 2>/dev/null

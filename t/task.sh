@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `hone task`: the built-in tasks are good; for broken ones it prints the problem and its place;
-# FlashInfer-Bench definitions load.
+# Tests `hone task`: the built-in tasks are good, broken tasks are refused with the problem and its
+# place, and FlashInfer-Bench definitions load.
 . "$(dirname "$0")/lib.sh"
 
 runs 0 "list" "$HONE" task list
@@ -69,7 +69,8 @@ runs 2 "check of nothing" "$HONE" task check
 runs 2 "check of all and one" "$HONE" task check --all softmax
 
 # Judging every naive kernel and checking every oracle takes a minute or two: only `make test-all` does
-# it. Without PyTorch the checks say so once; the fake one below runs Hone's side of it.
+# it. Without PyTorch the checks say so once. The fake PyTorch below tests Hone's side of the
+# comparison.
 export HONE_PYTHON=no-such-python
 if in_tier rest; then
     runs 0 "all built-in tasks are good, with their baselines" "$HONE" task check --all
@@ -153,7 +154,8 @@ if in_tier rest && "$real" -c 'import torch' 2>/dev/null; then
     err_has "and disagrees" "reference.c and \"torch\" disagree: element 0 of 'y'"
 fi
 
-# An evaluation checks bounds too: it never judges a kernel by such a truth, and does not crash.
+# An evaluation checks bounds too. It never judges a kernel by a truth that was computed out of
+# bounds, and does not crash.
 mkdir small && cp "$ROOT"/tasks/softmax/* small && chmod u+w small/*
 sed -i 's/"scratch": "2\*R"/"scratch": "1"/' small/task.json
 share_cache
@@ -170,7 +172,7 @@ export HONE_CACHE_DIR=$T/cache
 runs 1 "check --json of a broken task" "$HONE" task check --json "$T/badtasks/class-word"
 out_has "has the problems" '"ok": false'
 
-# Files that are no tasks at all: `hone task check` answers within 10 s and 400 MB.
+# Files that are not tasks at all: `hone task check` answers within 10 s and 400 MB.
 bounded() ( # no memory limit with ASan: it reserves far more
     [ "${MODE:-release}" = asan ] || ulimit -v 400000
     exec timeout 10 "$@"
@@ -194,7 +196,7 @@ err_has "are more than the limit" "more than the limit of 32"
 runs 1 "20,000 unknown keys" bounded "$HONE" task check keys.json
 is "are not all listed" "$(awk 'END {print NR <= 102}' "$T/err")" 1
 
-# Files that are no kernels at all.
+# Files that are not kernels at all.
 truncate -s 1G huge.cu
 runs 1 "a kernel of 1 GB" bounded "$HONE" eval --device emu softmax huge.cu
 err_has "is refused by its size" "huge.cu"

@@ -1,18 +1,20 @@
 /*
- * agent.h - a run: it asks authors, has candidates judged, grows a tree and records everything.
+ * agent.h - a run. It asks authors, has candidates judged, grows a tree of candidates and records
+ * everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
  *     int rc = agent_run(a, err);      0 finished, 1 stopped (a->stop says why), -1
  *     agent_close(a);
  *
- * A strategy is ordinary sequential code that calls four verbs: ask, judge, grow, note. It must
- * depend on the configuration, the replies and the verdicts alone: it reads no clock, and draws
+ * A strategy is ordinary sequential code that calls four verbs: ask, judge, grow, note. It may
+ * depend only on the configuration, the replies and the verdicts. So it reads no clock, and draws
  * random numbers only from the run's own generator.
  *
- * So Hone resumes a run by starting it over. Each author call has a key (role and index), and each
- * verdict has a key (index). If the store has a reply or verdict under the key, the strategy gets
- * that one at once: Hone repeats nothing that it has recorded. So a replayed run is the same run.
+ * So Hone resumes a run by starting the strategy from the beginning. Each author call has a key
+ * (role and index), and each verdict has a key (index). If the store has a reply or verdict under
+ * the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. A replayed
+ * run is the same run for the same reason.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -20,8 +22,8 @@
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
- * evaluation. While it waits for replies, it checks Ctrl-C. It also checks the clock then, but only
- * if a later process can pick up every open call, so that stopping loses no reply.
+ * evaluation. While the run waits for replies, it checks Ctrl-C. It then checks the clock only if a
+ * later process can continue every open call, so that stopping loses no reply.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -51,13 +53,13 @@ struct node {
     char source_sha[STORE_SHA];
     struct verdict verdict;
     bool judged;
-    int64_t verdict_index;    /* the key of its verdict; -1: it has none yet */
+    int64_t verdict_index;    /* the key of its verdict; -1 if it has none yet */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
     const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned", ... */
     bool pruned;      /* search: never selected again */
     unsigned children, failed_children;
-    unsigned depth; /* from its root */
+    unsigned depth; /* distance from the root of its tree */
     char *advice;   /* the plan or diagnosis that its author was given; may be NULL */
 };
 
@@ -111,10 +113,12 @@ struct agent {
     roles;
     uint64_t next_verdict;
     struct strbuf stop; /* why the run stopped; "" = it has not */
-    bool failed;        /* true: the author or the judge failed; false: a budget ended the run */
+    /* True if the author or the judge failed; false if a budget ended the run. */
+    bool failed;
     struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */
     uint64_t recorded;         /* how many calls and verdicts came from the store */
-    uint32_t step;             /* for the line of progress and the profile's delay */
+    /* The number of the step, for the line of progress and the profile's delay. */
+    uint32_t step;
     uint64_t events;
 };
 
@@ -148,8 +152,8 @@ struct ask {
 };
 void ask_release(struct ask *q);
 
-/* Makes all `n` author calls at once; returns 0, 1 (stop) or -1. For an unusable reply (cut off
- * even after retries, empty, refused) `ok` is false, and the run goes on. */
+/* Makes all `n` author calls at once. Returns 0, 1 if the run must stop, or -1. For an unusable
+ * reply (cut off even after retries, empty, refused) `ok` is false, and the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
 /* Adds a node to the tree (not yet judged, not yet stored). */
@@ -157,8 +161,8 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
                         const char *stage, const char *kind, const char *move);
 /* Has all `n` nodes judged at once, and stores them with their verdicts. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Fills `ns` with the modelled time of each source, for a strategy that chooses among them; 0 = the
- * source does not pass. The tree gets no nodes, but the store gets the verdicts. */
+/* Fills `ns` with the modelled time of each source, so that a strategy can choose among them; 0 =
+ * the source does not pass. Adds no nodes to the tree, but stores the verdicts. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
@@ -173,15 +177,16 @@ int agent_note(struct agent *a, const char *kind, struct err *err, const char *f
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* For confirm.h: the second verdict of a node that passed. agent_recorded_confirmation() looks in
- * the store and returns 1 if it finds that verdict, else 0. The other function asks the judge, with
- * all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. */
+ * the store and returns 1 if it finds that verdict, else 0. agent_judge_confirmation() asks the
+ * judge, with all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                              struct strbuf *why, struct err *err);
 
 bool node_passes(const struct node *n);
-/* Compares by kind of verdict, then by time: <0 if a is worth less than b. */
+/* Compares by kind of verdict, then by time. Returns a negative number if a is worth less than
+ * b. */
 int node_cmp(const struct node *a, const struct node *b);
 /* True if prompts of this step may hold the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);

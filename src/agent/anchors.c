@@ -30,7 +30,7 @@ static const char *skip(const char *s, const char *blanks)
     return s + strspn(s, blanks);
 }
 
-/* A number at *s, on the same line. */
+/* Reads a number at *s, on the same line. */
 static bool take_number(const char **s, size_t *out)
 {
     char *end;
@@ -216,7 +216,7 @@ static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
     return x && y && na == nb && memcmp(x, y, na) == 0;
 }
 
-/* Where lines repeat ("}", say), the same change can be written as a hunk at several places. Moves
+/* If lines such as "}" repeat, the same change can be written as a hunk at several places. Moves
  * the hunk up or down by one line if it then still describes the same change. */
 static bool slide(const char *before, const char *after, struct hunk *h, int dir)
 {
@@ -233,7 +233,8 @@ static bool slide(const char *before, const char *after, struct hunk *h, int dir
     return true;
 }
 
-/* Which anchor a hunk lies in: its index, MAX_ANCHORS for the launch plan, -1 for none. */
+/* Finds the anchor that contains a hunk. Returns its index, MAX_ANCHORS for the launch plan, or -1
+ * if none contains it. */
 static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
 {
     size_t end = h->first + h->removed; /* exclusive */

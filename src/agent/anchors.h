@@ -16,7 +16,8 @@
 #include "base/vec.h"
 
 struct anchor {
-    size_t first, last; /* lines of the parent, from 1; first == last + 1 means between two lines */
+    /* Lines of the parent, from 1; first == last + 1 stands for the place between two lines. */
+    size_t first, last;
     char what[400];
 };
 VEC_DECL(anchor_vec, struct anchor);
@@ -24,7 +25,8 @@ VEC_DECL(anchor_vec, struct anchor);
 /* Reads the anchors of a planner's reply; returns false with a reason if they do not fit. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
-/* True if each anchor holds a change from `before` to `after`, and no change lies outside. */
+/* True if every change from `before` to `after` is inside an anchor, and every anchor contains
+ * one. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
 /* Appends the source with the anchors marked, for the coder. */

@@ -147,8 +147,8 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* The first step whose prompt may hold the profiler's counters, by class of task (the steps that
- * worked for CuTeGen). */
+/* The first step whose prompt may contain the profiler's counters, for each class of task. These
+ * steps worked well for CuTeGen. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -195,7 +195,7 @@ json_t *run_config_to_json(const struct run_config *c)
     for (int i = 0; i < AUTHOR_ROLES; i++)
         if (c->authors[i])
             json_object_set_new(authors, author_role_names[i], json_string(c->authors[i]));
-    const struct budget *b = &c->budget; /* a number too large for JSON means no limit */
+    const struct budget *b = &c->budget; /* a limit too large for JSON is written as no limit */
     json_t *budget =
         json_pack("{s:I, s:f, s:I, s:I}", "tokens", (json_int_t)MIN(b->tokens, INT64_MAX), "usd",
                   b->usd, "wall_ns", (json_int_t)MIN(b->wall_ns, INT64_MAX), "steps",
@@ -295,7 +295,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->gpu = get_str(&r, "gpu");
     c->device = get_str(&r, "device");
     c->on = get_str(&r, "on");
-    if (json_object_get(j, "task_sha")) /* older runs do not know it */
+    if (json_object_get(j, "task_sha")) /* older runs do not have this key */
         c->task_sha = get_str(&r, "task_sha");
     if (json_object_get(j, "compiler"))
         c->compiler = get_str(&r, "compiler");

@@ -37,10 +37,10 @@ enum author_role {
 struct run_config {
     const char *strategy;
     const char *task;     /* a name, or a path; in the store an absolute path */
-    const char *task_sha; /* hash of the task at the beginning; the store keeps the task as a blob
-                             of this name (task/snapshot.h); "" = unknown */
+    const char *task_sha; /* hash of the task when the run began. The store keeps the task's
+                             snapshot as a blob with this name (task/snapshot.h). "" = unknown */
     const char *arch;     /* "sm_90a" */
-    const char *gpu;      /* "h200": the GPU whose roofline counts */
+    const char *gpu;      /* "h200": the GPU whose roofline is used */
     const char *device;   /* "emu", "cuda"; "" = a GPU if there is one */
     const char *on;       /* "local", "spool:DIR" */
     const char *compiler; /* "nvrtc", "nvcc"; "" = whichever is found */
@@ -51,12 +51,13 @@ struct run_config {
     enum select_mode select;
     bool class_prompts, anchors, zero_shot, rejudge, baselines;
     uint64_t seed;
-    uint32_t steps;        /* refine, reflect: steps; team: rounds; search, sample: nodes */
-    int32_t repairs;       /* per failed step; -1 = the strategy's default */
+    /* How many steps (refine, reflect), rounds (team) or nodes (search, sample). */
+    uint32_t steps;
+    int32_t repairs;       /* how often to repair a failed step; -1 = the strategy's default */
     uint32_t tries;        /* how often to ask for a first kernel */
     int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
-    double regress_allow;  /* a structural step may be slower by this factor ... */
-    uint32_t regress_steps; /* ... for so many steps */
+    double regress_allow;  /* a kernel after a structural step may be slower by this factor */
+    uint32_t regress_steps; /* and still be the parent for this many steps */
     double stop_pct;        /* stop at this share of the roofline; 0 = never */
     double eps;
     uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */
@@ -67,8 +68,8 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
-/* Sets one ablation, "KEY=VALUE": a study switches off or varies one idea of the papers. ABLATIONS
- * lists the keys. */
+/* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
+ * published strategies. ABLATIONS lists the keys. */
 int run_config_ablate(struct run_config *c, const char *setting, struct err *err);
 #define ABLATIONS                                                           \
     "for studies, may be given several times:\n"                            \

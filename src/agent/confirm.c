@@ -3,11 +3,11 @@
 #include "base/util.h"
 #include "sys/interrupt.h"
 
-/* After this many kernels failed their confirmation, the next best is not evaluated again and stays
- * unconfirmed. */
+/* After this many kernels have failed their confirmation, the next best kernel is not evaluated
+ * again and stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* Whether PyTorch ran beside the candidate. If its result was wrong, it has no times. */
+/* Whether PyTorch ran beside the candidate. PyTorch has no times if its result was wrong. */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
@@ -27,14 +27,14 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* A modelled time needs no confirmation: PyTorch does not run on the emulator. */
+/* A modelled time needs no confirmation, because PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
     return v && v->time_ns > 0 && !v->time_is_model && !timed_with_torch(a->best);
 }
 
-/* Says why no confirmation is possible; leaves `why` empty if one is. */
+/* If no confirmation is possible, puts the reason into `why`, else leaves `why` empty. */
 static void say_obstacle(struct agent *a, struct strbuf *why)
 {
     const struct budget time = {.wall_ns = a->cfg->budget.wall_ns};
@@ -49,7 +49,7 @@ static void say_obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* The best kernel failed its confirmation: the next best takes its place. */
+/* Called when the best kernel failed its confirmation. The next best takes its place. */
 static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;
@@ -70,7 +70,7 @@ static int reject_best(struct agent *a, const struct verdict *v, struct err *err
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* Uses a recorded confirmation in any case; an obstacle only prevents a new confirmation. */
+/* Uses a recorded confirmation if there is one. An obstacle only prevents a new confirmation. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
     int rc = agent_recorded_confirmation(a, a->best, v, err);

@@ -4,21 +4,21 @@
  *
  * During a run PyTorch is timed together with one candidate only (agent_judge). The report compares
  * the best kernel with PyTorch, and both times should come from one measurement. The confirmation
- * is that measurement. Like any evaluation it uses fresh inputs and other held-out shapes. The
- * store keeps its verdict next to the first one, under STORE_CONFIRM + the node's index. The
+ * makes that measurement. Like any evaluation it uses fresh inputs and other held-out shapes. The
+ * store keeps the second verdict as well as the first, under STORE_CONFIRM + the node's index. The
  * confirmation is not a step of the strategy and counts against the time budget only.
  *
- * A kernel that fails its confirmation had passed by luck and is not the best. Its fate becomes
- * "unconfirmed", and the next best takes its place and is confirmed in turn. There is nothing to
- * confirm on the emulator, for a task without PyTorch baselines, or if the best kernel was timed
- * together with them already.
+ * A kernel that fails its confirmation had passed by luck, so it cannot be the best. Its fate
+ * becomes "unconfirmed". The next best kernel takes its place and is confirmed in turn. No
+ * confirmation is needed on the emulator, for a task without PyTorch baselines, or if the best
+ * kernel has already been timed together with PyTorch.
  */
 #ifndef AGENT_CONFIRM_H
 #define AGENT_CONFIRM_H
 
 #include "agent/agent.h"
 
-/* Returns 0, 1 if the user interrupted it, or -1. If a confirmation was needed and is missing,
+/* Returns 0, 1 if the user interrupted the run, or -1. If a confirmation was needed and is missing,
  * `a->unconfirmed` says why. */
 int agent_confirm(struct agent *a, struct err *err);
 

@@ -57,7 +57,8 @@ static int by_worth(const void *x, const void *y)
     return c ? c : (*a)->index < (*b)->index ? -1 : 1;
 }
 
-/* The best few candidates, with the source of the first unless that is the node itself. */
+/* Lists the best few candidates, with the source of the first unless the first is the node
+ * itself. */
 static void leaderboard(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct node **sorted = xcalloc(a->nodes.n ? a->nodes.n : 1, sizeof *sorted);

@@ -5,7 +5,8 @@
  *     code   sees  the root, the node's children, the children of its siblings
  *     debug  sees  the root, the node's siblings
  *
- * With `--ablate context=flat` every role sees all candidates. The node itself is in every prompt.
+ * With `--ablate context=flat` every role sees all candidates. The node that the prompt is about is
+ * in every prompt.
  */
 #ifndef AGENT_CONTEXT_H
 #define AGENT_CONTEXT_H

@@ -13,7 +13,7 @@ struct span {
     size_t n;
 };
 
-/* The line at *p without its end; moves *p past it. */
+/* Returns the line at *p without its newline, and moves *p past the line. */
 static struct span next_line(const char **p, const char *end)
 {
     const char *eol = memchr(*p, '\n', (size_t)(end - *p));
@@ -66,7 +66,7 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
         size_t m = 0;
         for (; left && m + 1 < n; v++, left--)
             if ((unsigned char)*v >= ' ' &&
-                *v != 0x7f) /* drop control characters: terminals show it */
+                *v != 0x7f) /* drops control characters, because terminals show this text */
                 out[m++] = *v;
         out[m] = '\0';
         utf8_trim(out);
@@ -98,8 +98,8 @@ enum { MAX_EDITS = 200 };
 
 /* ---- edits ---------------------------------------------------------------------------------- */
 
-/* How often `needle` occurs, overlaps included. Stops at 100: if a file repeats one letter, a line
- * of that letter occurs nearly everywhere. */
+/* How often `needle` occurs, overlaps included. Stops at 100, because a short needle may occur
+ * nearly everywhere in a file that repeats one letter. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
@@ -111,7 +111,8 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* For an edit that does not fit: the line of the file most like the first line of `want`. */
+/* For an edit that does not fit, finds the line of the file that is most like the first line of
+ * `want`. */
 static void nearest_line(const char *source, const char *want, char *out, size_t n)
 {
     const char *wend = want + strcspn(want, "\n");
@@ -170,7 +171,7 @@ static bool apply_edit(struct extract *x, const char *search, const char *replac
     return fits;
 }
 
-/* Collects lines up to one that begins with `stop`; false if it never comes. */
+/* Collects lines up to a line that begins with `stop`. Returns false if there is no such line. */
 static bool collect(const char **p, const char *end, const char *stop, struct strbuf *out)
 {
     strbuf_clear(out);
@@ -259,7 +260,7 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        if (r >= best_rank && r) { /* the last block wins, because models correct themselves */
+        if (r >= best_rank && r) { /* the last block counts, because models correct themselves */
             best = b;
             best_rank = r;
         }

@@ -1,7 +1,8 @@
 /*
  * extract.h - takes a candidate out of an author's reply, or says why there is none.
  *
- * A reply is either a whole file in one ```cuda fence, or edits of the file the author was shown:
+ * A reply is either a whole file in one ```cuda fence, or edits of the file that the author was
+ * shown:
  *
  *     <<<<<<< SEARCH
  *     lines exactly as they are
@@ -24,7 +25,7 @@
 
 struct extract {
     bool ok;
-    bool edits; /* else a whole file */
+    bool edits; /* true if the reply has edits, false if it has a whole file */
     struct strbuf source;
     char move[160];   /* "16-byte loads"; "" if the reply names none */
     char kind[24];    /* "vectorize"; "other" if the reply names none */

@@ -2,8 +2,8 @@
  * judge.h - who gives a candidate its verdict: the evaluator, a recording, or a test's own rules.
  *
  * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
- * candidates in any order, as eval_submit and eval_wait do. Submit all candidates of a wave first,
- * then wait for each of them: the judge can then evaluate them at the same time.
+ * candidates in any order, as eval_submit and eval_wait do. A wave is several candidates that are
+ * judged at the same time: submit all of them first, then wait for each.
  */
 #ifndef AGENT_JUDGE_H
 #define AGENT_JUDGE_H
@@ -25,10 +25,11 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    enum eval_baselines baselines; /* at most these; the judge may be set up without baselines */
-    bool model;                    /* evaluate on the emulator, only for the modelled time */
-    uint64_t index;                /* the verdict's index in the run, its key in a recording */
-    const char *parent;            /* the source of its parent; NULL = none */
+    /* At most these, because the judge may be set up without baselines. */
+    enum eval_baselines baselines;
+    bool model;         /* evaluate on the emulator, only for the modelled time */
+    uint64_t index;     /* the verdict's index in the run, its key in a recording */
+    const char *parent; /* the source of its parent; NULL = none */
 };
 
 struct judge_ops {
@@ -38,8 +39,8 @@ struct judge_ops {
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
                 struct err *err);
-    /* Announces that an author is writing a child of this source: the judge may prepare for that
-     * child. May be NULL. */
+    /* Announces that an author is writing a child of this source, so that the judge can prepare for
+     * the child. May be NULL. */
     void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
 };

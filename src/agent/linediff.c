@@ -90,7 +90,7 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
         free(trace);
         return;
     }
-    /* The trace gives the steps backwards; collect them, then add the hunks in order. */
+    /* The trace gives the steps backwards. We collect them, then add the hunks in order. */
     struct step {
         long x, y;
         bool removes;

@@ -1,9 +1,10 @@
 /*
- * record.h - writes a run as a recording (author/replay.h) and compares a replay with one.
+ * record.h - writes a run as a recording (author/replay.h) and compares a replayed run with its
+ * recording.
  *
  * A recording holds replies and verdicts, but only the hashes of prompts. It leaves out the
- * original file that a porter worked from: that file's owner decides who may have it, and a replay
- * does not need it.
+ * original file that a porter worked from, because the file's owner decides who may have it, and a
+ * replay does not need it.
  */
 #ifndef AGENT_RECORD_H
 #define AGENT_RECORD_H

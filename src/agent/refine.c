@@ -7,11 +7,11 @@
  *                                       │ never passes    └─ slower: noted; the parent stays,
  *                                       └─> parent stays     unless the move was structural
  *
- * The parent of a step is the best kernel. A structural move may make a kernel slower before it
- * makes it faster. So a kernel that is slower by a factor of at most regress_allow may be the
- * parent for regress_steps steps. If none of its children beats the best kernel by then, the run
- * goes back to the best. Prompts hold the profiler's counters only from a certain step on, the
- * delay, which depends on the class of the task.
+ * The parent of a step is the best kernel. A structural move may make a kernel slower at first, and
+ * faster only after further moves. So a kernel that is slower by a factor of at most regress_allow
+ * may be the parent for regress_steps steps. If none of its children beats the best kernel by then,
+ * the best kernel becomes the parent again. Prompts contain the profiler's counters only after a
+ * number of steps, the delay, which depends on the class of the task.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #include "prompt/say.h"
 #include "sys/asset.h"
 
-/* Before the delay, a step asks for a move of structure or of data movement. After it, the author
- * sees counters, and a step asks for pipelining or tuning. */
+/* Before the delay ends, a step asks for a move of structure or of data movement. Afterwards the
+ * author sees counters, and a step asks for pipelining or tuning. */
 static const char *stage_of(const struct agent *a, uint32_t step)
 {
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;
@@ -99,7 +99,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     strbuf_release(&context);
     if (rc)
         return rc;
-    /* The idea is the step's move, even if a repair made the kernel work. */
+    /* The ledger records the step's move as the idea, even if a repair made the kernel work. */
     struct node *result = repaired ? repaired : n;
     if (agent_add_idea(a, result, parent, n->kind, n->move, err) < 0)
         return -1;
@@ -111,7 +111,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return -1;
     if (lead->node) {
         if (node_passes(result) && node_cmp(result, lead->node) > 0)
-            lead->node = result; /* faster than the lead was */
+            lead->node = result; /* it is faster than the lead was */
         if (--lead->left == 0)
             *lead = (struct lead){NULL, 0};
     } else if (node_passes(result) && str_eq(stage, move_stage_names[STAGE_STRUCTURE]) &&

@@ -12,7 +12,7 @@
 
 const char *const move_stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
 
-/* Token budgets of the parts that can grow. */
+/* Caps, in tokens, on the parts of a prompt that can grow. */
 enum {
     MAX_SOURCE = 24000,
     MAX_FEEDBACK = 3000,
@@ -157,7 +157,7 @@ static void feedback_slot(struct agent *a, struct slots *v, const struct situati
     slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
 }
 
-/* Makes only the slots that the template names: prompt_render refuses any other. */
+/* Makes only the slots that the template names, because prompt_render refuses all others. */
 static int turn_slots(struct agent *a, struct slots *v, const char *template,
                       const struct situation *s, struct err *err)
 {
@@ -317,7 +317,7 @@ static void read_reply(struct agent *a, struct writing *w)
         return;
     }
     extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
-    if (x.move[0]) /* otherwise the move stays as the plan named it */
+    if (x.move[0]) /* else the move keeps the name from the plan */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
@@ -345,7 +345,8 @@ static void copy_prompt(const struct prompt *from, struct prompt *to)
     strbuf_adds(&to->turn, from->turn.buf);
 }
 
-/* Makes the second prompt: the first one, then the reply and why it cannot be used. */
+/* Makes the second prompt: the first prompt, then the reply and the reason why Hone cannot use
+ * it. */
 static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
 {
     struct prompt p;
@@ -386,7 +387,8 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
         if (w[i].source)
             continue;
         if (str_starts(w[i].ask.reply,
-                       "STOP: ")) { /* only the built-in author says this; no prompt mentions it */
+                       /* Only the built-in author replies with STOP; no prompt mentions it. */
+                       "STOP: ")) {
             const char *why = w[i].ask.reply + 6;
             rc = agent_stop(a, "the author has nothing left to try: %.*s",
                             (int)MIN(strcspn(why, "\n"), 400), why);
@@ -412,7 +414,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
 }
 
 /* Asks the author for cfg->proposals writings and keeps the one with the least modelled time. `w`
- * is the first of them; the author has not been asked for it yet. */
+ * is the first of them; the author has not yet been asked for `w`. */
 static int writing_choose(struct agent *a, struct writing *w, struct err *err)
 {
     uint32_t n = a->cfg->proposals, good = 0, pick = 0;
@@ -430,7 +432,8 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    int rc = writings_ask(a, w, 1, err); /* the reply may be STOP: nothing left to try */
+    /* The reply may be STOP, if the author has nothing left to try. */
+    int rc = writings_ask(a, w, 1, err);
     all[0] = *w;
     if (rc == 0 && n > 1)
         rc = agent_ask(a, asks + 1, n - 1, err);
@@ -532,7 +535,8 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
             *out = n;
             break;
         }
-        /* Go on from the better of the two: "wrong" is nearer to passing than "no compile". */
+        /* We go on from the better of the two. A kernel with wrong results, for example, is nearer
+         * to passing than one that does not compile. */
         if (n->source[0] && n->verdict.kind >= base->verdict.kind)
             base = n;
     }

@@ -34,12 +34,12 @@ int role_ask(struct agent *a, struct ask *q, enum author_role author, const char
 /* A role that answers with a file or edits. */
 struct writing {
     struct ask ask;
-    struct node *parent; /* of the new node; edits apply to its source */
+    struct node *parent; /* the parent of the new node; edits apply to its source */
     const struct anchor_vec *anchors;
     bool any_dialect; /* the porter may keep the dialect of its file */
     bool propose;     /* ask for several proposals and keep the one with the least modelled time */
     /* out */
-    char *source; /* NULL: refused */
+    char *source; /* NULL if the reply was refused */
     char move[160], kind[24];
     char reason[700];
     enum verdict_kind refusal;
@@ -49,7 +49,7 @@ struct writing {
 int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
-/* Asks for all writings, grows a node from each, and judges it (or refuses it). */
+/* Asks for all writings, grows a node from each, and has the node judged, or refuses it. */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
 void writing_release(struct writing *w);
@@ -61,11 +61,11 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
 /* Adds a line such as "node 4, child of 2, repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
-/* Judges a file that has a plan, and repairs it if it fails; *out is NULL if it never passed. */
+/* Has a file with a plan judged, and repaired if it fails. *out is NULL if no repair passed. */
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
-/* Does the same with the file of --from. If that file has no plan, the porter first writes a
- * candidate with a plan from it. */
+/* Does the same with the file of --from. If that file has no plan, the porter first turns it into a
+ * candidate with a plan. */
 int start_from_file(struct agent *a, struct node **out, struct err *err);
 
 #endif

@@ -90,7 +90,8 @@ int agent_stop(struct agent *a, const char *fmt, ...)
     return 1;
 }
 
-/* Called before each new call or evaluation: 0, or 1 if an interrupt or a budget stops the run. */
+/* Called before each new call or evaluation. Returns 0, or 1 if an interrupt or a budget stops the
+ * run. */
 static int may_go_on(struct agent *a)
 {
     struct strbuf why = STRBUF_INIT(256);
@@ -141,8 +142,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call: attempts that failed and ended the run, before the user
- * resumed it. The cost counts as part of the call. */
+/* The cost of earlier attempts at a call. These attempts failed and ended the run, which the user
+ * then resumed. Their cost counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;
@@ -150,7 +151,7 @@ struct prior {
     bool estimated;
 };
 
-/* Takes the reply from the store: 1 if it was there, 0 if the author must be asked. */
+/* Takes the reply from the store. Returns 1 if the store has it, 0 if the author must be asked. */
 static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prior *prior,
                         struct err *err)
 {
@@ -227,8 +228,8 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* An unusable reply does not end the run: it is kept like any reply. Any other failure (no
- * connection, a bad key) ends the run; the user can mend the cause and resume it. */
+/* An unusable reply does not end the run; the store keeps it like any reply. Any other failure (no
+ * connection, a bad key) ends the run. The user can remove the cause and resume the run. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT;
@@ -288,7 +289,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
     for (;;) {
         struct author *waiting = NULL;
         size_t pending = 0;
-        bool lasting = true; /* can a later process pick up all pending calls? */
+        bool lasting = true; /* can a later process continue all pending calls? */
         for (size_t i = 0; i < n; i++) {
             if (!calls[i])
                 continue;
@@ -452,8 +453,8 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Returns 1 if the store has this verdict. Fails if the stored verdict belongs to another source:
- * then this run is not the one that was recorded. */
+/* Returns 1 if the store has this verdict. Fails if the stored verdict belongs to another source,
+ * because then this run is not the one that was recorded. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -525,13 +526,13 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
             p = &list[i];
     if (!p) {
         verdict_release(v);
-        return 0; /* it belongs to a wave that was given up */
+        return 0; /* the verdict belongs to a wave that was given up */
     }
     p->waiting = false;
     if (v->kind == V_UNJUDGED) {
         log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
                  v->summary);
-        if (model) { /* it was only for an estimate: do without it */
+        if (model) { /* only an estimate, so the strategy does without it */
             p->n->verdict = *v;
             return store_verdict(a, p->n, err);
         }
@@ -549,8 +550,8 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
 }
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate. So only the first candidate of each wave is timed with PyTorch, until one of
- * those has passed. */
+ * on the candidate. So only the first candidate of each wave is timed together with PyTorch, until
+ * one of these candidates has passed. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -600,8 +601,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    /* A verdict with a modelled time does not set with_torch: PyTorch does not run on the emulator,
-     * so nothing was timed with it. If the run is resumed on a GPU, PyTorch must still be timed. */
+    /* A verdict with a modelled time does not set with_torch, because PyTorch does not run on the
+     * emulator. If the run is resumed on a GPU, PyTorch must still be timed. */
     if (rc == 0 && n && !a->with_torch && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
         a->with_torch = nodes[0];
     return rc;
@@ -645,8 +646,8 @@ int agent_recorded_confirmation(struct agent *a, const struct node *n, struct ve
     return rc;
 }
 
-/* Waits for the verdict of p and returns 1. After an interrupt or an error of the judge it returns
- * 0 and `why` gets the reason; the run does not fail. */
+/* Waits for the verdict of p and returns 1. After an interrupt or an error of the judge, returns 0
+ * and puts the reason into `why`; the run does not fail. */
 static int wait_for_confirmation(struct agent *a, const struct pending *p, struct verdict *out,
                                  struct strbuf *why)
 {
@@ -657,7 +658,7 @@ static int wait_for_confirmation(struct agent *a, const struct pending *p, struc
         if (got > 0 && ticket == p->ticket)
             return 1;
         if (got > 0)
-            verdict_release(out); /* it belongs to a wave that was given up */
+            verdict_release(out); /* the verdict belongs to a wave that was given up */
         else if (got < 0 || interrupted()) {
             strbuf_adds(why, got < 0 ? err.msg : "interrupted");
             return 0;
@@ -770,7 +771,7 @@ bool near_roofline(struct agent *a)
 {
     double pct = 0;
     if (a->best)
-        verdict_roofline(&a->best->verdict, &pct); /* pct is that of the worst shape */
+        verdict_roofline(&a->best->verdict, &pct); /* pct is the percentage of the worst shape */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
     agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);

@@ -6,12 +6,13 @@
  *         └──correct──> plan ─anchors─> code ─┘
  *
  * The root is the starting kernel, or its port, or a first kernel that the coder writes. Rules:
- *  - the root is not selected any more once it has n_root children;
+ *  - once the root has n_root children, it is not selected any more;
  *  - a correct node is pruned when it has more than n_child children and all of them failed; a
  *    broken node is pruned when it has n_child repairs and all of them failed;
  *  - with probability eps the search selects a random leaf, each with the same chance; otherwise it
  *    selects the best node by node_cmp. `--ablate select=greedy` always selects the best.
- * A wave selects `wave` different nodes, then asks and judges them together.
+ * A wave selects `wave` different nodes, asks authors about all of them at once, and has all
+ * children judged at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@
 struct choice {
     struct agent *a;
     const struct node *root; /* not always candidate 0, because earlier tries may have failed */
-    bool *taken;             /* by node: already selected for this wave */
+    bool *taken;             /* one flag per node: already selected for this wave */
 };
 
 static bool eligible(const struct choice *c, size_t i)

@@ -1,4 +1,4 @@
-/* start_kernel.c - the kernel a run begins with when the user has one. */
+/* start_kernel.c - starts a run from a kernel that the user gives. */
 #include <string.h>
 
 #include "agent/roles.h"

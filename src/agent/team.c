@@ -37,8 +37,8 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-/* Asks the tester for shapes and has the base judged with them. If the base or its repair passes,
- * the judge uses these shapes for all later candidates too. */
+/* Asks the tester for shapes and has the base judged at these shapes. If the base or its repair
+ * passes, later candidates must pass them too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;
@@ -67,7 +67,8 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_node(a, n, &good, err);
     if (good) {
-        /* `good`, the base or its repair, also passes the new shapes, so it replaces the base. */
+        /* `good`, which is the base or its repair, also passes the new shapes, so it becomes the
+         * base. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))

@@ -8,7 +8,7 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* Caps, because a hostile reply may hold megabytes of braces or very many cases. */
+/* Caps, because a hostile reply may contain megabytes of braces or very many cases. */
 enum { MAX_BRACES = 100, MAX_LOOKED_AT = 8 * TESTER_MAX_CASES };
 
 /* Finds the first JSON object with "cases" in a reply, inside or outside a code fence. */
@@ -31,7 +31,8 @@ static void problems_free(struct problem_vec *v)
     vec_release(v);
 }
 
-/* Makes the task with these cases added to its workloads; NULL if the task's loader refuses it. */
+/* Makes a copy of the task with these cases added to its workloads. Returns NULL if the task's
+ * loader refuses the copy. */
 static struct task *with_cases(const struct task *t, const json_t *cases, struct strbuf *notes)
 {
     struct problem_vec problems = VEC_INIT;

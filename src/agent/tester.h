@@ -2,8 +2,8 @@
  * tester.h - adds the shapes that a tester proposes to a task.
  *
  * The tester answers with JSON: {"cases": [{"axes": {"R": 3}, "align_bytes": 4, "offset_elems": 1,
- * "why": "..."}]}. A case counts only if the task's loader accepts it, the task's constraints hold
- * for it, and it is small enough to be verified for every candidate.
+ * "why": "..."}]}. A case is used only if the task's loader accepts it, if it satisfies the task's
+ * constraints, and if it is small enough to be verified for every candidate.
  */
 #ifndef AGENT_TESTER_H
 #define AGENT_TESTER_H

@@ -1,7 +1,8 @@
 /*
  * anthropic.c - the messages API. The stable part of a prompt is sent as the system text and marked
  * for the provider's cache. To continue a reply that was cut off, we send the partial reply and
- * then a message of the user: newer models refuse a conversation that ends with the assistant.
+ * then a message of the user, because newer models refuse a conversation that ends with the
+ * assistant.
  */
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static void delta(struct remote_answer *a, const json_t *d)
         strbuf_add(&a->text, json_string_value(text), json_string_length(text));
     else if (!*type || str_eq(type, "text_delta"))
         a->malformed++;
-    /* thinking and signature deltas are not part of the answer */
+    /* Deltas of thinking and signatures are not part of the answer. */
 }
 
 static void event(struct remote_answer *a, const char *name, const json_t *j)
@@ -93,7 +94,8 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
         if (*remote_str(m, "model"))
             snprintf(a->model, sizeof a->model, "%s", remote_str(m, "model"));
         usage(a, json_object_get(m, "usage"));
-        a->have_usage = false; /* this output count is a guess; message_delta brings the real one */
+        /* This output count is preliminary; message_delta brings the final one. */
+        a->have_usage = false;
     } else if (str_eq(type, "content_block_delta")) {
         if (!a->finish[0])
             delta(a, json_object_get(j, "delta"));

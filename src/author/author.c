@@ -169,8 +169,8 @@ static void finish(struct author_call *c)
              (double)r->latency_ns / 1e9);
 }
 
-/* Turns a text from outside into one plain line, for an error or a note: terminals and reports show
- * it, and the store keeps it. */
+/* Turns a text from outside into one plain line for an error or a note. Terminals and reports show
+ * such lines, and the store keeps them. */
 static void plain_line(char *s)
 {
     utf8_trim(s); /* a size limit may have cut a character in two */

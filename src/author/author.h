@@ -31,31 +31,33 @@
 struct author;
 struct author_call;
 
-/* Limits; zero means the default in brackets. */
+/* Limits. Zero means the default, which stands in brackets. */
 struct author_config {
-    uint64_t total_ns;           /* one request [15 min]; exec: the whole command */
+    /* How long one request may take [15 min]; exec: the whole command. */
+    uint64_t total_ns;
     uint64_t stall_ns;           /* how long no byte may come [120 s] */
     uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
     uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
-    uint64_t backoff_max_ns;     /* [60 s] */
+    uint64_t backoff_max_ns;     /* longest retry pause [60 s] */
     uint64_t retry_after_max_ns; /* a longer Retry-After is a failure [10 min] */
     uint32_t retries;            /* failures in a row before giving up [6] */
     uint32_t continues;          /* how often to ask for the rest of a cut-off reply [6] */
-    uint32_t max_tokens;         /* of one reply, if the request sets none [32000] */
+    uint32_t max_tokens;         /* cap on one reply, if the request sets none [32000] */
     uint64_t jitter_seed;        /* 0 = from the clock */
 };
 
 struct author_request {
-    const char *run;    /* the run, named for people who read a mailbox; may be "" */
-    const char *role;   /* "code", "plan", ... */
-    uint64_t index;     /* among the role's calls of this run */
-    const char *stable; /* the part that is the same in the role's next calls; providers cache it */
+    const char *run;  /* the run's name, for people who read a mailbox; may be "" */
+    const char *role; /* "code", "plan", ... */
+    uint64_t index;   /* the number of the call among the calls of this role in this run */
+    /* The part that stays the same in the role's next calls, so that providers can cache it. */
+    const char *stable;
     const char *turn;   /* the rest of the prompt */
     double temperature; /* <0 = the provider's default */
     uint32_t max_tokens;
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
-    const char *handle;  /* if an earlier process began this call: its author_call_handle(),
-                            or "?" if that is not known; else NULL */
+    const char *handle;  /* if an earlier process began this call, the handle from
+                            author_call_handle(), or "?" if it is not known; else NULL */
 };
 
 struct author_reply {
@@ -66,7 +68,7 @@ struct author_reply {
     char finish[32];    /* "stop", "cap", ... */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated;    /* some token counts are Hone's estimates, not the provider's */
-    uint32_t requests; /* how many were sent over the network */
+    uint32_t requests; /* how many requests were sent over the network */
     uint32_t continued;
     bool drift; /* replay: the prompt differs from the recorded one */
     uint64_t latency_ns;
@@ -78,15 +80,15 @@ int author_open(struct author **out, const char *spec, const struct author_confi
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
-const char *author_model(const struct author *a);  /* prices.json knows it by this name */
+/* The name by which prices.json finds the model. */
+const char *author_model(const struct author *a);
 
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* A text by which a later process can pick up this call ("0007" of a mailbox); "" if no process
- * can.
+/* A text with which a later process can continue this call ("0007" in a mailbox); "" if none can.
  */
 const char *author_call_handle(const struct author_call *c);
-/* Moves the call on without waiting; returns true when the call has ended. */
+/* Does the next part of the call without waiting. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);
 /* Sleeps until author_poll may find something new, at most timeout_ns. */
 void author_wait(struct author *a, uint64_t timeout_ns);

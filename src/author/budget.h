@@ -1,9 +1,9 @@
 /*
  * budget.h - the limits on what a run may spend, and the prices of tokens.
  *
- * Prices come from the embedded prompts/prices.json. The user's file overrides single models;
- * it is $HONE_PRICES, else ~/.config/hone/prices.json. The cost of a model without a price is
- * "unknown", never zero; a run with a money budget refuses such a model before it starts.
+ * Prices come from the embedded prompts/prices.json. The user's file, $HONE_PRICES or else
+ * ~/.config/hone/prices.json, overrides the prices of single models. The cost of a model without a
+ * price is "unknown", never zero; a run with a money budget refuses such a model before it starts.
  */
 #ifndef AUTHOR_BUDGET_H
 #define AUTHOR_BUDGET_H
@@ -22,7 +22,7 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* False if no entry matches. Free authors (playbook, replay, exec, mailbox) cost 0. */
+/* Returns false if no entry matches. Free authors (playbook, replay, exec, mailbox) cost 0. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
                 uint64_t out);
@@ -45,8 +45,8 @@ struct spent {
 
 /* True if nothing is left; `why` (may be NULL) then says which limit it was. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* Appends how much of each limit is spent, for the line of progress that a run shows: "tokens 12k
- * of 200k, $0.31 of $2.00". */
+/* Appends how much of each limit is spent: "tokens 12k of 200k, $0.31 of $2.00". A run shows it in
+ * its line of progress. */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);
 
 #endif

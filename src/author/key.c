@@ -13,7 +13,8 @@
 
 #define KEY_MAX 4096
 
-/* A key becomes part of an HTTP header: a line break in it would begin a second header. */
+/* Accepts a key without control characters. The key becomes part of an HTTP header, and a line
+ * break in the key would begin a second header. */
 static int accept_key(const char *text, size_t n, const char *where, struct strbuf *out,
                       struct err *err)
 {

@@ -1,12 +1,12 @@
 /*
- * mailbox.c - writes prompts as files and waits for replies as files. People, or programs that
- * start later, write the replies.
+ * mailbox.c - writes each prompt to a file and waits for the reply in another file. People, or
+ * programs that start later, write the replies.
  *
  * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, where NNNN is a free
  * number. So a prompt appears complete at once, and several runs may share DIR. The reply is
- * DIR/NNNN.reply.md. Whoever answers should write another file and rename it to that name. If the
- * reply is written in place instead, it counts as complete once it has not changed for a moment. A
- * run that was killed finds its prompt again by the prompt's first line.
+ * DIR/NNNN.reply.md. Whoever answers should write the reply to another file and rename it to that
+ * name. If the reply is written in place instead, it counts as complete once it has not changed for
+ * a moment. A run that is resumed after it was killed finds its prompt by the prompt's first line.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,7 +68,8 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
 {
     char path[4096], line[512] = "";
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never wait, even for a pipe */
+    /* Never waits, even if the path is a pipe. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
     ssize_t n = read(fd, line, sizeof line - 1);
@@ -76,9 +77,9 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
     return n > 0 && str_starts(line, want);
 }
 
-/* If `want` is NULL, returns the highest number in use; else the number of the prompt whose first
- * line is `want`. Returns -1 if there is none. The number of a reply stays in use even if its
- * prompt was deleted, so that an old reply cannot answer a new prompt. */
+/* If `want` is NULL, returns the highest number in use, else the number of the prompt whose first
+ * line is `want`. Returns -1 if there is no such number. A number with a reply is in use even if
+ * its prompt was deleted, so that an old reply cannot answer a new prompt. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
@@ -105,7 +106,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
             return n;
         if (errno == EEXIST)
             continue;
-        /* this file system has no hard links: rename, but never over an existing file */
+        /* The file system has no hard links, so we rename, but never over an existing file. */
         if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
             return n;
         if (errno != EEXIST)

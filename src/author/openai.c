@@ -98,7 +98,7 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
     if (*remote_str(j, "model"))
         snprintf(a->model, sizeof a->model, "%s", remote_str(j, "model"));
     usage(a, json_object_get(j, "usage"));
-    if (!a->finish[0]) /* text after the finish reason is a repetition */
+    if (!a->finish[0]) /* text after the finish reason repeats earlier text */
         choice(a, j, "delta");
 }
 

@@ -8,9 +8,9 @@
  * call reads from these codes which points were tried.
  *
  *      code, repair, debug   the whole file for the next point, or STOP when none is left
- *      plan, advise          the next point in words, with anchors: the lines that the coder
- * changes test                  shapes with each axis one larger than in a known shape profile,
- * diagnose     a sentence made from the facts
+ *      plan, advise          the next point in words, with the lines that the coder changes
+ *      test                  shapes with each axis one larger than in a known shape
+ *      profile, diagnose     a sentence made from the facts
  */
 #include "playbook/playbook.h"
 
@@ -66,7 +66,7 @@ struct proposal {
     const struct playbook *pb;
     struct pb_binding binding;
     struct pb_point point;
-    char kind[24], move[160]; /* the move ends in the point's code */
+    char kind[24], move[160]; /* the move ends with the point's code */
 };
 
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
@@ -93,7 +93,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     strbuf_release(&code);
 }
 
-/* If the advice holds the code of a point, the coder writes that point. */
+/* If the advice contains the code of a point, the coder writes the kernel for that point. */
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
@@ -104,8 +104,8 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* The point to move from: the point of the candidate in question if that candidate passes, else the
- * point of the best kernel. */
+/* Finds the point to start from: the point of the request's candidate if that candidate passes,
+ * else the point of the best kernel. */
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -142,8 +142,8 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     return found;
 }
 
-/* Proposes a point of the best kernel's playbook first, then points of the other playbooks that
- * fit.
+/* Proposes the next point. Points of the best kernel's playbook come first, then points of the
+ * other playbooks that fit.
  */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
@@ -166,7 +166,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             fitting++;
             struct pb_point p;
             bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
-            /* First round: the best kernel's playbook, or all in order if there is no best yet. */
+            /* The first round tries the best kernel's playbook, or all playbooks in order if there
+             * is no best kernel yet. */
             bool now = round == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;
@@ -243,8 +244,8 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Proposes shapes with each axis one larger than in a known shape; every second one also shifts all
- * addresses by one element. */
+/* Proposes shapes with each axis one larger than in a known shape. Every second shape also shifts
+ * all addresses by one element. */
 static void reply_tests(struct author_call *c)
 {
     const json_t *task = json_object_get(c->facts, "task");

@@ -34,7 +34,7 @@ struct remote_call {
     struct remote_answer answer;
     bool streaming;
     uint64_t resume_ns; /* when the pause ends; 0 = no pause */
-    uint32_t failures;  /* in a row */
+    uint32_t failures;  /* failures in a row */
     uint32_t empties, adapted;
 };
 
@@ -192,7 +192,8 @@ static uint64_t next_random(struct remote *r)
     return r->rng;
 }
 
-/* Seconds, or an HTTP date; -1 if it is neither. */
+/* Reads a number of seconds, or an HTTP date, and returns the seconds to wait; -1 if the text is
+ * neither. */
 static double parse_retry_after(const char *s)
 {
     if (!*s)
@@ -242,7 +243,8 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
 
 /* ---- judging an answer ---------------------------------------------------------------------- */
 
-/* Appends the continuation without the text it repeats and without a code fence it opened again. */
+/* Appends the continuation, but leaves out text that it repeats, and a code fence that it opens
+ * again. */
 static void append_continuation(struct strbuf *text, const char *more, size_t n)
 {
     size_t most = MIN(MIN(text->len, n), 2000);
@@ -318,8 +320,8 @@ static bool names(const char *text, const char *word)
 }
 
 /* Finds the model's own limit in a message such as "max_tokens is too large: 32000. This model
- * supports at most 16384 ...": the largest number below `asked`. Returns 0 if the message is about
- * something else. */
+ * supports at most 16384 ...". The limit is the largest number below `asked`. Returns 0 if the
+ * message is about something else. */
 static uint32_t token_limit_in(const char *m, uint32_t asked)
 {
     uint32_t most = 0;
@@ -330,7 +332,7 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
         return 0;
     for (const char *p = m; *p;) {
         if (!isdigit((unsigned char)*p)) {
-            bool word = isalnum((unsigned char)*p); /* skip words such as gpt-4o-2024 */
+            bool word = isalnum((unsigned char)*p); /* skips words such as gpt-4o-2024 */
             for (p++; word && (isalnum((unsigned char)*p) || *p == '-' || *p == '_'); p++)
                 ;
             continue;

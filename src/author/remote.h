@@ -8,7 +8,8 @@
  *                   └──── PAUSE <──────┤ a parameter this model refuses .. again without it
  *                                      └ key, model, quota, refusal ...... fail, saying what to do
  *
- * A protocol says how to build a request and how to read one event; it never retries by itself.
+ * struct remote_protocol says how to build a request and how to read one event. A protocol never
+ * retries; remote.c does.
  */
 #ifndef AUTHOR_REMOTE_H
 #define AUTHOR_REMOTE_H
@@ -23,7 +24,7 @@
 /* Parameters that a model refused; the author leaves them out of its later calls. */
 struct remote_quirks {
     bool legacy_max_tokens; /* openai: max_tokens instead of max_completion_tokens */
-    uint32_t most_tokens;   /* in one reply; 0 = no limit known */
+    uint32_t most_tokens;   /* the model's cap on one reply; 0 = not known */
     bool no_max_tokens;
     bool no_temperature;
     bool no_stream_options;
@@ -31,8 +32,8 @@ struct remote_quirks {
     bool no_system; /* the stable part goes into the user's message */
 };
 
-/* The content of one answer. Events set its numbers and never add to them, so that a repeated event
- * changes nothing. */
+/* The content of one answer. An event sets the token counts and never adds to them, so a repeated
+ * event changes nothing. */
 struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
@@ -71,10 +72,10 @@ void remote_end(struct author_call *c);
 
 /* Helpers for protocols. remote_add_message replaces the bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
-/* How many tokens a reply may have: as many as the call asks for, but no more than the model's own
- * limit. */
+/* How many tokens a reply may have: the number that the call asks for, or the model's own limit if
+ * that is lower. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
-/* NULL-safe reads. */
+/* These accept a NULL object. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */
 bool remote_uint(const json_t *obj, const char *key, uint64_t *out);
 void remote_set_error(struct remote_answer *a, const json_t *error_object);

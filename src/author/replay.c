@@ -12,7 +12,7 @@
 
 struct replay {
     json_t *run;
-    json_t *calls, *verdicts, *nodes; /* objects: from "role/index" or "index" to the record */
+    json_t *calls, *verdicts, *nodes; /* objects that map "role/index" or "index" to the record */
 };
 
 static int add(json_t *table, const char *key, json_t *record, size_t line, const char *path,
@@ -31,7 +31,7 @@ static int add_line(struct replay *r, const char *path, size_t line, json_t *j, 
     json_t *index = json_object_get(record, "index");
     char key[160];
     if (!record)
-        return 0; /* a later version of Hone may record more kinds */
+        return 0; /* ignored, because a later version of Hone may record more kinds */
     if (!json_is_integer(index) || json_integer_value(index) < 0)
         return err_set(err, ERR_INPUT, "%s:%zu: a record needs an \"index\"", path, line);
     unsigned long long i = (unsigned long long)json_integer_value(index);

@@ -6,11 +6,11 @@
  *     {"hone-replay": 1, "run": {...}}          task, strategy, configuration
  *     {"call": {"role": "code", "index": 0, "prompt_sha": "...", "reply": "...", ...}}
  *     {"verdict": {"index": 0, "source_sha": "...", "verdict": {...}}}
- *     {"node": {"index": 0, "parent": -1, ...}}  a node that the replay must also have
+ *     {"node": {"index": 0, "parent": -1, ...}}  the replay must have the same node
  *
- * A prompt is not a key: a reply is found by role and index. If the prompt has changed since the
- * recording, the replay reports drift and goes on. The file comes from outside, so every line is
- * checked as it is read.
+ * The replay finds a reply by role and index, not by its prompt. If the prompt has changed since
+ * the recording, the replay reports drift and goes on. The file comes from outside, so every line
+ * is checked as it is read.
  */
 #ifndef AUTHOR_REPLAY_H
 #define AUTHOR_REPLAY_H

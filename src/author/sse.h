@@ -3,7 +3,7 @@
  *
  *     struct sse p;
  *     sse_init(&p, on_event, ctx);
- *     sse_feed(&p, bytes, n);      as they arrive
+ *     sse_feed(&p, bytes, n);      for each piece that arrives
  *     sse_end(&p);                 the stream is over: an unfinished event is dropped
  *     sse_release(&p);
  *

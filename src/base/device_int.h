@@ -1,5 +1,5 @@
 /*
- * device_int.h - the integer types, for files that NVRTC also compiles: it has no <stdint.h>.
+ * device_int.h - the integer types, for files that NVRTC also compiles. NVRTC has no <stdint.h>.
  */
 #ifndef BASE_DEVICE_INT_H
 #define BASE_DEVICE_INT_H

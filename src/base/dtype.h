@@ -1,9 +1,10 @@
 /*
  * dtype.h - the element types of tensors, and conversion between them and double.
  *
- * The names are those of FlashInfer-Bench. Conversion to double is exact. Conversion from double
- * rounds once, to nearest even. Overflow becomes infinity; in float8_e4m3fn, which has no infinity,
- * it becomes NaN, or the largest value with `satfinite`.
+ * The types have the same names as in FlashInfer-Bench. Conversion to double is exact. Conversion
+ * from double rounds once, to nearest even. A value too large for the type becomes infinity.
+ * float8_e4m3fn has no infinity: there it becomes NaN, or, with `satfinite`, the largest finite
+ * value.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

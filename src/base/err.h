@@ -15,7 +15,7 @@
 enum err_kind {
     ERR_NONE,
     ERR_INPUT,       /* the user's input is wrong: exit 1 */
-    ERR_UNSUPPORTED, /* the input may be right, but Hone does not know what it uses: exit 1 */
+    ERR_UNSUPPORTED, /* the input uses something that Hone does not know: exit 1 */
     ERR_USAGE,       /* the command line asks for something that does not exist: exit 2 */
     ERR_ENV,         /* this machine lacks something: exit 3 */
     ERR_LIMIT,       /* a cap on size, time or memory was reached */

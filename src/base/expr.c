@@ -1,9 +1,9 @@
 /*
  * expr.c - a recursive-descent parser that emits code for a small stack machine.
  *
- * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse and needs at most
- * EXPR_MAX_STACK words; the parser checks this. && || ?: jump over the branch that they do not
- * need, so an error in that branch does not matter.
+ * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse. It needs at most
+ * EXPR_MAX_STACK words, because the parser rejects expressions that would need more. && || ?: jump
+ * over the branch that they do not need, so an error in that branch does not matter.
  */
 #include "base/expr.h"
 
@@ -264,7 +264,7 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Counts the depth. Every kind of nesting goes through here or through parse_ternary. */
+/* Counts the depth. Every kind of nesting calls this function or parse_ternary. */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)
@@ -640,29 +640,109 @@ static const char *operator_name(enum op op)
     return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
 }
 
+/* An operator && || ?: whose last operand is not folded yet. It ends where its jump goes to. */
+struct open_operator {
+    const char *op;
+    void *first, *then; /* `then` is NULL before the ':' of ?: */
+    size_t end;
+};
+
+struct folder {
+    const struct expr *e;
+    const struct expr_fold *f;
+    void *stack[EXPR_MAX_STACK], **sp;
+    struct open_operator open[EXPR_MAX_STACK];
+    size_t nopen;
+};
+
+/* Ends the operators whose last operand ends before instruction `pc`. */
+static bool close_operators(struct folder *r, size_t pc)
+{
+    while (r->nopen && r->open[r->nopen - 1].end == pc) {
+        const struct open_operator *o = &r->open[--r->nopen];
+        void *last = *--r->sp;
+        void *made = o->then ? r->f->choose(r->f->ctx, o->first, o->then, last)
+                             : r->f->apply(r->f->ctx, o->op, o->first, last);
+        if (!made)
+            return false;
+        *r->sp++ = made;
+    }
+    return true;
+}
+
+static bool fold_jump(struct folder *r, const struct insn *in)
+{
+    struct open_operator *o = &r->open[r->nopen];
+    switch ((enum op)in->op) {
+    case OP_JUMP_OR_POP_ZERO:
+    case OP_JUMP_OR_POP_ONE:
+        *o = (struct open_operator){.op = in->op == OP_JUMP_OR_POP_ZERO ? "&&" : "||",
+                                    .end = (size_t)in->arg};
+        break;
+    case OP_JUMP_IF_ZERO:
+        *o = (struct open_operator){.op = "?:", .end = SIZE_MAX};
+        break;
+    default: /* OP_JUMP ends the second operand of ?: */
+        o--;
+        o->then = *--r->sp;
+        o->end = (size_t)in->arg;
+        return true;
+    }
+    if (!r->f->choose)
+        return false;
+    o->first = *--r->sp;
+    r->nopen++;
+    return true;
+}
+
+/* Folds an instruction that is not a jump. */
+static void *fold_value(struct folder *r, const struct insn *in)
+{
+    enum op op = (enum op)in->op;
+    const struct expr_fold *f = r->f;
+    const char *name = operator_name(op);
+    if (op == OP_CONST)
+        return f->number(f->ctx, in->arg);
+    if (op == OP_NAME)
+        return f->name(f->ctx, (size_t)in->arg);
+    if (op == OP_ALIGNOF)
+        return f->tensor_align ? f->tensor_align(f->ctx, r->e->tensors[in->arg]) : NULL;
+    if (!name)
+        return NULL;
+    bool one = op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL;
+    void *b = one ? NULL : *--r->sp;
+    void *a = *--r->sp;
+    return f->apply(f->ctx, name, a, b);
+}
+
+static void *fold(struct folder *r)
+{
+    for (size_t pc = 0; pc < r->e->ninsns; pc++) {
+        const struct insn *in = &r->e->insns[pc];
+        if (!close_operators(r, pc))
+            return NULL;
+        if (in->op >= OP_JUMP) {
+            if (!fold_jump(r, in))
+                return NULL;
+        } else if (in->op != OP_BOOL) { /* && and || end with it: `apply` gives 0 or 1 itself */
+            void *made = fold_value(r, in);
+            if (!made)
+                return NULL;
+            *r->sp++ = made;
+        }
+    }
+    return close_operators(r, r->e->ninsns) ? r->stack[0] : NULL;
+}
+
 void *expr_fold(const struct expr *e, const struct expr_fold *f)
 {
-    void *stack[EXPR_MAX_STACK] = {NULL}, **sp = stack;
-    for (size_t pc = 0; pc < e->ninsns; pc++) {
-        const struct insn *in = &e->insns[pc];
-        enum op op = (enum op)in->op;
-        const char *name = operator_name(op);
-        bool one = op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL;
-        void *made = NULL;
-        if (op == OP_CONST) {
-            made = f->number(f->ctx, in->arg);
-        } else if (op == OP_NAME) {
-            made = f->name(f->ctx, (size_t)in->arg);
-        } else if (name) {
-            void *b = one ? NULL : *--sp;
-            void *a = *--sp;
-            made = f->apply(f->ctx, name, a, b);
-        }
-        if (!made)
-            return NULL;
-        *sp++ = made;
-    }
-    return stack[0];
+    struct folder *r = xcalloc(1, sizeof *r);
+    r->e = e;
+    r->f = f;
+    r->sp = r->stack;
+    void *made = fold(r);
+    free(r);
+    return made;
 }
 
 const char *expr_text(const struct expr *e)

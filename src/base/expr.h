@@ -46,13 +46,16 @@ const char *expr_text(const struct expr *e);
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
  * there is only one operand. Returns the result of `apply` for the whole expression. Returns NULL
- * if a callback returned NULL, or if the expression has && || ?: or alignof.
+ * if a callback returned NULL, or if the expression needs a callback that is NULL: `choose` is for
+ * ?: and also allows "&&" and "||" in `apply`, `tensor_align` is for alignof(NAME).
  */
 struct expr_fold {
     void *(*number)(void *ctx, int64_t v);
     void *(*name)(void *ctx, size_t i);
     void *(*apply)(void *ctx, const char *op, void *a, void *b);
     void *ctx;
+    void *(*choose)(void *ctx, void *condition, void *then, void *otherwise);
+    void *(*tensor_align)(void *ctx, const char *tensor);
 };
 void *expr_fold(const struct expr *e, const struct expr_fold *f);
 /* Whether the expression mentions name number i. */

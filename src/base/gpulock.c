@@ -9,7 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Names the GPU as other processes would: the entry of CUDA_VISIBLE_DEVICES, if it is set. */
+/* Finds a name of the GPU that all processes agree on: its entry in CUDA_VISIBLE_DEVICES if that is
+ * set, else its number. */
 static void gpu_name(int ordinal, char out[48])
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -34,7 +35,8 @@ int gpu_lock(int ordinal)
     char name[48], path[96];
     gpu_name(ordinal, name);
     snprintf(path, sizeof path, "/tmp/hone-gpu-%s.lock", name);
-    /* First without O_CREAT: in a sticky directory O_CREAT may refuse another user's file. */
+    /* We try without O_CREAT first. In a sticky directory such as /tmp, the kernel may refuse to
+     * open another user's file with O_CREAT. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -6,15 +6,16 @@
  *     ...
  *     gpu_unlock(fd);                the end of the process unlocks too
  *
- * Each GPU has a lock file in /tmp. If the file cannot be opened (no /tmp, another user's file),
- * there is no lock: gpu_lock then returns GPU_NO_LOCK, and the caller goes on.
+ * Each GPU has a lock file in /tmp. If gpu_lock cannot open the file (because /tmp is missing, or
+ * another user owns the file), it returns GPU_NO_LOCK, and the caller goes on without a lock.
  */
 #ifndef BASE_GPULOCK_H
 #define BASE_GPULOCK_H
 
 enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 
-/* Never waits. `ordinal` counts GPUs as CUDA does, after CUDA_VISIBLE_DEVICES. */
+/* Never waits. `ordinal` is CUDA's number of the GPU among those that CUDA_VISIBLE_DEVICES
+ * leaves. */
 int gpu_lock(int ordinal);
 void gpu_unlock(int fd); /* takes any value that gpu_lock returned */
 

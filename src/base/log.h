@@ -4,7 +4,8 @@
  *     log_info("compile", "cache hit %s", key);
  *
  * HONE_LOG=debug shows everything. HONE_LOG=author:debug,emu:info sets a level for each area. The
- * default shows warnings. Results go to stdout and never through here. Keys never reach a log.
+ * default shows warnings. Results of commands go to stdout, never to the log. API keys never reach
+ * the log.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

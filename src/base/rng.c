@@ -24,7 +24,9 @@ uint64_t rng_u64(struct rng *r)
 
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
-    uint64_t limit = -n % n; /* 2^64 mod n: words below it would make small results more likely */
+    /* 2^64 mod n. Drawing again when the low word of the product is below it makes all results
+     * equally likely. */
+    uint64_t limit = -n % n;
     for (;;) {
         unsigned __int128 p = (unsigned __int128)rng_u64(r) * n;
         if ((uint64_t)p >= limit)

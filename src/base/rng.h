@@ -5,7 +5,7 @@
  *     int64_t m = rng_range(&r, lo, hi);
  *
  * It is counter-based (the Philox of number_core.h). Equal seeds and streams give equal sequences
- * on every machine, and different streams are independent. Not for secrets.
+ * on every machine, and different streams are independent. Do not use it for secrets.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H

@@ -87,7 +87,8 @@ struct stats stats_summary(const double *v, size_t n, uint64_t seed)
 }
 
 /*
- * Resamples pairs together: a disturbance hits both calls of a pair and so cancels out.
+ * Draws a[i] and b[i] together. A disturbance hits both calls of a pair and so cancels out in their
+ * ratio.
  */
 struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
 {

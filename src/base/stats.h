@@ -22,8 +22,8 @@ struct stats {
 double stats_median(double *v, size_t n); /* reorders v; 0 for n == 0 */
 struct stats stats_summary(const double *v, size_t n, uint64_t seed);
 /* The mean of the middle half of the values; the median if there are fewer than 8. Outliers hardly
- * change it. Unlike the median, it can lie between the steps of the clock (32 ns on some GPUs).
- * Reorders v. */
+ * change it. Unlike the median, it can lie between two ticks of the clock (32 ns apart on some
+ * GPUs). Reorders v. */
 double stats_midmean(double *v, size_t n);
 /* Statistics of midmean(a) / midmean(b), by resampling pairs. Pass the values in the order in which
  * they were measured. */

@@ -2,8 +2,9 @@
  * tokens.h - estimates the number of tokens of a text, for budgets and for providers that do not
  * count.
  *
- * It counts identifiers by length and punctuation by pairs. On English and CUDA it is within about
- * 15% of common tokenizers. A number from here is always marked as an estimate.
+ * It counts identifiers by length and punctuation by pairs. For English text and CUDA code, the
+ * estimate is within about 15% of the count of common tokenizers. Wherever Hone shows this number,
+ * it marks the number as an estimate.
  */
 #ifndef BASE_TOKENS_H
 #define BASE_TOKENS_H

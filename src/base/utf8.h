@@ -14,11 +14,12 @@
 /* Returns the length of the character at p, with n bytes left: 1 to 4, or 0 if it is not valid. */
 size_t utf8_length(const char *p, size_t n);
 /* Replaces in place every byte that belongs to no character, and every NUL, by '?'. Returns how
- * many. */
+ * many it replaced. */
 size_t utf8_clean(char *s, size_t n);
-/* Replaces in place, by '?', the bytes of characters that a terminal or a reader obeys instead of
- * showing: control characters except tab and newline (U+0080 to U+009F too), line separators, and
- * characters that change the direction of text. Returns how many bytes. */
+/* Replaces in place, by '?', the bytes of characters that act on a terminal or a viewer instead of
+ * being shown: control characters (also U+0080 to U+009F, but not tab and newline), line
+ * separators, and characters that change the direction of text. Returns how many bytes it
+ * replaced. */
 size_t utf8_plain(char *s, size_t n);
 /* Whether the character at p, with n bytes left, is one of those that utf8_plain replaces. */
 bool utf8_is_control(const char *p, size_t n);

@@ -1,8 +1,8 @@
 /*
  * util.h - small helpers for every file: allocation that cannot fail, BUG(), macros.
  *
- * Allocation aborts with a message when memory runs out, because no caller could do better. Sizes
- * that come from outside are capped before they get here.
+ * Allocation aborts with a message when memory runs out, because no caller could do better. Callers
+ * cap sizes that come from outside before they allocate.
  */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
@@ -29,8 +29,8 @@ bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
 /* Call it first in a program. If stdin, stdout or stderr is closed, the next file that the program
- * opens gets its number, and printed text goes into that file. To prevent this, the function opens
- * a descriptor in its place that cannot be written to. */
+ * opens gets the closed descriptor's number, and printed text would go into that file. To prevent
+ * this, the function opens /dev/null, read-only, for each closed one. */
 void std_fds_fill(void);
 /* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);
@@ -38,7 +38,7 @@ bool stdout_close(void);
 /* Monotonic clock. */
 uint64_t now_ns(void);
 
-/* A broken invariant of Hone's own: prints file, line and message, then aborts. */
+/* For a broken invariant in Hone itself: prints file, line and message, then aborts. */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));

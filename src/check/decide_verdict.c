@@ -37,8 +37,8 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* Replaces the numbers in a text about a held-out shape: indices, counts and the remainder after
- * the last tile would reveal the shape. Names that contain digits stay. */
+/* Replaces the numbers in a text about a held-out shape, because indices and counts would reveal
+ * the shape. Names that contain digits stay. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
@@ -81,19 +81,16 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* The error budget applies to at least BUDGET_MIN_ELEMS elements: fewer say nothing about the
- * precision. A sample of blocks gets BUDGET_OF_SAMPLE times the budget: its elements may come
- * from a few rows, whose errors are alike. */
+/* The error budget applies if at least BUDGET_MIN_ELEMS elements were compared, because fewer say
+ * nothing about the precision. A sample of blocks gets BUDGET_OF_SAMPLE times the budget, because
+ * its elements may come from a few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* The estimate of how much all blocks write (most_written) is already generous. One result in
- * 256 equals its poison by chance, so the share of an output that is written whole may come out
- * below 1. */
+/* most_written estimates generously which share of an output all blocks together write. Even if
+ * they write everything, it may come out below 1, because one result in 256 equals its poison by
+ * chance. If all blocks ran, it is more exact: it only leaves open the elements outside a sample of
+ * pieces. RESULT_WRITTEN_BY_ALL is the limit then. */
 static const double WRITTEN_ENOUGH = 0.98;
-
-/* If all blocks ran, most_written is no estimate of blocks, only of the elements between a sample
- * of pieces. */
-static const double WRITTEN_BY_ALL = 0.9985;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
 {
@@ -143,7 +140,8 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* True if the sanitizer found in this case what makes results depend on the order of threads. */
+/* True if the sanitizer had a finding in this case that can make results depend on the order of
+ * threads. */
 static bool has_cause(const struct check_input *in, uint32_t c)
 {
     for (uint32_t i = 0; i < in->result->nfindings && !switched_off(in, "sanitizer"); i++) {
@@ -155,7 +153,8 @@ static bool has_cause(const struct check_input *in, uint32_t c)
     return false;
 }
 
-/* The finding leads, because it is what an author has to repair; the wrong output is added to it.
+/* Adds the wrong output to the text of the finding. The finding comes first, because an author has
+ * to repair it.
  */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
@@ -166,7 +165,7 @@ static void add_consequence(struct verdict *v, const struct call_ctx *x, const c
 }
 
 /* Chooses the detector for a wrong output by what was special about the call. An output over the
- * error budget keeps the detector `budget` in every call: a low precision shows in all of them. */
+ * error budget keeps the detector `budget`, because a low precision shows in every call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
@@ -340,7 +339,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     bool ok = true;
     bool all_ran = r->sample.ran == r->sample.blocks && r->sample.blocks;
     if ((r->flags & JOB_CALL_BLOCK_SAMPLE) &&
-        r->most_written < (all_ran ? WRITTEN_BY_ALL : WRITTEN_ENOUGH) && all_is_defined(in)) {
+        r->most_written < (all_ran ? RESULT_WRITTEN_BY_ALL : WRITTEN_ENOUGH) &&
+        all_is_defined(in)) {
         x->w->ok = ok = false;
         check_blame(v, in, V_MISMATCH, "check", "unwritten", "wrong on %s: %s %.4g%% of an output",
                     where(v, in, x->c),
@@ -359,8 +359,9 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* The share of blocks or rows for which verdicts tell the probability to find an error. */
-static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999; /* of a sample, in percent */
+/* Verdicts tell how probably an error in TOLD_SHARE of the blocks or rows is found. For a sample,
+ * verdicts tell at most NEVER_CERTAIN percent. */
+static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
 /* "12.3" or "99.999": never rounded up to 100. */
 static const char *percent(struct verdict *v, double pct)
@@ -373,8 +374,8 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* Notes how much of the results of a call was compared with the truth, if not all of them, and how
- * likely it is that an error in 1% of the blocks, or of the rows, was seen. */
+/* If only a part of a call's results was compared with the truth, records how large that part was,
+ * and how probably an error in 1% of the blocks or rows was found. */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -452,7 +453,8 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     for (uint32_t k = 0; k < rc->ncalls; k++) {
         if (rc->calls[k].program != in->program)
             continue;
-        note_seen(v, w, jc, &rc->calls[k], in->job->seed);
+        if (rc->calls[k].status == RESULT_OK)
+            note_seen(v, w, jc, &rc->calls[k], in->job->seed);
         note_verified(w, jc, &rc->calls[k]);
         x.k = k;
         x.r = &rc->calls[k];
@@ -472,9 +474,10 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-static void check_status(struct verdict *v, const struct check_input *in)
+/* The kind of verdict that follows from how the run ended. V_UNJUDGED: Hone or the machine ended
+ * it. */
+static enum verdict_kind kind_of_status(enum result_status status)
 {
-    const struct result *r = in->result;
     static const enum verdict_kind kinds[] = {
         [RESULT_OK] = V_PASS,
         [RESULT_NOT_RUN] = V_UNJUDGED,
@@ -486,17 +489,15 @@ static void check_status(struct verdict *v, const struct check_input *in)
         [RESULT_UNSUPPORTED] = V_UNJUDGED,
         [RESULT_MACHINE] = V_UNJUDGED,
     };
-    enum verdict_kind k = kinds[r->status];
-    if (k == V_PASS)
+    return kinds[status];
+}
+
+static void check_status(struct verdict *v, const struct check_input *in)
+{
+    const struct result *r = in->result;
+    enum verdict_kind k = kind_of_status(r->status);
+    if (k == V_PASS || k == V_UNJUDGED)
         return;
-    if (k == V_UNJUDGED) {
-        v->kind = V_UNJUDGED;
-        v->stage = "run";
-        v->detector = "status";
-        v->summary =
-            arena_strdup(&v->arena, r->message && *r->message ? r->message : "the worker failed");
-        return;
-    }
     bool known = r->where_case < in->job->ncases;
     const char *at = known ? where(v, in, r->where_case) : "an unknown case";
     const char *story = known && !hidden(in, r->where_case) && r->message
@@ -504,6 +505,27 @@ static void check_status(struct verdict *v, const struct check_input *in)
                             : without_numbers(v, r->message);
     check_blame(v, in, k, "run", "status", "%s on %s: %s", result_status_name(r->status), at,
                 story);
+}
+
+/* Hone or the machine ended the run early. An error that was seen before that decides; only a
+ * candidate without one is unjudged. */
+static void check_early_end(struct verdict *v, const struct check_input *in)
+{
+    const char *why = in->result->message;
+    if (!why || !*why)
+        why = "the worker failed";
+    if (v->kind != V_PASS) {
+        bool secret =
+            in->result->where_case < in->job->ncases && hidden(in, in->result->where_case);
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "the run ended early, so later workloads were not judged: %s",
+                         secret ? without_numbers(v, why) : why);
+        return;
+    }
+    v->kind = V_UNJUDGED;
+    v->stage = "run";
+    v->detector = "status";
+    v->summary = arena_strdup(&v->arena, why);
 }
 
 /* Reports the same finding at the same line only once, at the first workload that shows it. */
@@ -579,8 +601,8 @@ void check_findings(struct verdict *v, const struct check_input *in)
         }
 }
 
-/* The probe tests Hone's own data. If an output of zeros would pass, the check is blind, and we
- * warn. */
+/* The probe tests the task's data. If an output of zeros would pass, the data cannot show errors,
+ * and we warn. */
 static void check_probes(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -598,7 +620,8 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* A few lines are debugging output. A flood is an attack on the machine or on the clock. */
+/* A few printed lines are debugging output. Output without end counts as an attack on the machine
+ * or on the times. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
@@ -611,8 +634,8 @@ static void check_printf(struct verdict *v, const struct check_input *in)
             arena_strdup(&v->arena, "the kernel prints; its times include the printing");
 }
 
-/* If a call was to be verified but was not compared (its outputs did not fit into memory), it
- * proves nothing. A candidate that would pass is then unjudged. */
+/* A call that should have been verified but was not compared, because its outputs did not fit into
+ * memory, proves nothing. A candidate that would pass is then unjudged. */
 static void check_unverified(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -670,8 +693,9 @@ static bool ran_unverified(const struct result_case *rc)
     return sampled;
 }
 
-/* On the emulator not every timed call can be verified, and honest plans may have kernels for
- * large shapes only. So we warn about such calls and do not lower the verdict. */
+/* On the emulator not every timed call can be verified, and honest plans may have kernels for large
+ * shapes only. So we warn about timed results that were not verified, and do not lower the
+ * verdict. */
 static void check_timed_results(struct verdict *v, const struct check_input *in)
 {
     uint32_t n = 0, first = 0;
@@ -709,13 +733,16 @@ bool check_baseline(struct verdict *v, const struct check_input *in)
 
 void check_facts(struct verdict *v, const struct check_input *in)
 {
+    bool early_end = kind_of_status(in->result->status) == V_UNJUDGED;
     check_status(v, in);
-    if (v->kind == V_UNJUDGED)
-        return;
     check_printf(v, in);
     check_findings(v, in);
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         check_case(v, in, c);
+    if (early_end) {
+        check_early_end(v, in);
+        return;
+    }
     check_unverified(v, in);
     check_timed_results(v, in);
     check_probes(v, in);

@@ -7,7 +7,8 @@
  *     v->kind = V_PASS;
  *     check_facts(v, &(struct check_input){...});     lowers v->kind, fills workloads and findings
  *
- * The lowest kind that applies wins; among equal kinds the first one reported.
+ * The verdict gets the lowest kind that applies. Among equal kinds, the message that came first
+ * stays.
  */
 #ifndef CHECK_DECIDE_VERDICT_H
 #define CHECK_DECIDE_VERDICT_H
@@ -23,7 +24,8 @@ struct check_case {
 };
 
 struct check_input {
-    uint32_t program; /* whom to judge: 0 is the candidate, others are baselines of the job */
+    /* Which program of the job to judge: 0 is the candidate, others are baselines. */
+    uint32_t program;
     const struct task *task;
     const struct job *job;
     const struct result *result;
@@ -37,12 +39,12 @@ void check_facts(struct verdict *v, const struct check_input *in);
  * summary. Returns false if none of its outputs was compared with the truth. */
 bool check_baseline(struct verdict *v, const struct check_input *in);
 
-/* Only the part of check_facts that copies the sanitizer's findings to the verdict and lowers it.
+/* Does only one part of check_facts: copies the sanitizer's findings to the verdict and lowers it.
  * Listed workloads come first: a held-out shape only adds findings that no listed workload showed.
  * `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);
 
-/* Lowers the verdict to `kind`, unless it is that low already: the first message of a kind
+/* Lowers the verdict to `kind`, unless it is already as low. So the first message of a kind
  * stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
                  const char *stage, const char *detector, const char *fmt, ...)

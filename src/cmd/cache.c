@@ -104,7 +104,7 @@ static int run_prune(int argc, const char **argv)
     uint64_t max = UINT64_MAX;
     const struct option opts[] = {
         OPT_BYTES(0, "max", &max, "SIZE",
-                  "the size it may keep (default: HONE_CACHE_MAX, else 8G)"),
+                  "the most the cache may keep (default: HONE_CACHE_MAX, else 8G)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

@@ -12,6 +12,7 @@ extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_eval;
 extern const struct command cmd_emu;
+extern const struct command cmd_export;
 extern const struct command cmd_import;
 extern const struct command cmd_log;
 extern const struct command cmd_optimize;

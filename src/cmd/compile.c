@@ -77,7 +77,7 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-/* Counts of machine instructions by kind; empty if the machine code cannot be read. */
+/* Counts machine instructions by kind; empty if Hone cannot read the machine code. */
 static json_t *machine_json(const struct sass_vec *v)
 {
     json_t *out = json_array();
@@ -149,7 +149,7 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
     strbuf_release(&sb);
 }
 
-/* The architecture of this machine's GPU, else Hopper's. */
+/* The architecture of this machine's GPU, or of Hopper if there is no GPU. */
 static const char *device_arch(char out[16])
 {
     struct gpu_probe gpu;
@@ -210,8 +210,9 @@ static int run(int argc, const char **argv)
     char own_arch[16];
     struct compiler_config cfg = {0};
     const struct option opts[] = {
-        OPT_STR(0, "arch", &arch, "SM", "sm_80 ... sm_120 (default: this GPU's own, else sm_90a)"),
-        OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: the best one found)"),
+        OPT_STR(0, "arch", &arch, "SM",
+                "sm_80 ... sm_120 (default: that of this machine's GPU, else sm_90a)"),
+        OPT_STR(0, "compiler", &cfg.kind, "NAME", "nvrtc or nvcc (default: nvrtc if it is there)"),
         OPT_FLAG(0, "ptx", &w.ptx, "print the PTX"),
         OPT_FLAG(0, "cubin", &w.cubin, "print the cubin"),
         OPT_FLAG(0, "sass", &w.sass, "print machine code: counts by kind, and the listing"),
@@ -221,7 +222,7 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "time-limit", &cfg.child_ns, "TIME", "give up after TIME (default 120s)"),
         OPT_POS_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE", "memory limit (default 6G)"),
         OPT_FLAG(0, "no-cache", &cfg.no_cache, "neither read nor write the compile cache"),
-        OPT_FLAG(0, "no-pch", &cfg.no_pch, "do without precompiled headers"),
+        OPT_FLAG(0, "no-pch", &cfg.no_pch, "compile without precompiled headers"),
         OPT_END(),
     };
     const struct options spec = {

@@ -1,4 +1,4 @@
-/* diff.c - `hone diff RUN A [B]`: what changed from one candidate to another. */
+/* diff.c - `hone diff RUN A [B]`: shows what changed from one candidate to another. */
 #include <stdio.h>
 
 #include "agent/linediff.h"

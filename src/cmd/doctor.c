@@ -1,8 +1,8 @@
 /*
  * doctor.c - `hone doctor`: shows what this machine has, and what each missing thing would enable.
  *
- * Each thing has a row, and a probe fills it in. A failing probe does not fail the command. The
- * exit status answers one question: can Hone evaluate a kernel here, on a GPU or on the emulator?
+ * Each thing has a row, which a probe fills in. If a probe fails, the command does not fail. The
+ * exit status only says whether Hone can evaluate a kernel here, on a GPU or on the emulator.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct row {
     bool found;
     bool essential;
     const char *detail;  /* the version or path found, or why it is missing */
-    const char *enables; /* its use */
+    const char *enables; /* what it is used for */
 };
 
 struct doctor {
@@ -33,7 +33,7 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* Shows a path below the current directory as a relative one. */
+/* Makes a path below the current directory relative to it. */
 static const char *shown(const char *path)
 {
     char cwd[4096];
@@ -144,7 +144,7 @@ static void check_ncu(struct doctor *d)
 {
     check_tool(d, "ncu", d->tc.ncu, "Version", "hardware profiles; without it, emulator counters");
     struct strbuf sb = STRBUF_INIT(64 << 10);
-    /* The driver may allow performance counters to root only. */
+    /* The driver may allow only root to read performance counters. */
     if (*d->tc.ncu && geteuid() != 0 &&
         file_read("/proc/driver/nvidia/params", sb.max, &sb, NULL) == 0 &&
         strstr(sb.buf, "RmProfilingAdminOnly: 1")) {

@@ -65,13 +65,16 @@ static int run(int argc, const char **argv)
     j.options.device = "emu";
     const struct option opts[] = {
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "only this one: smoke:0, time:1, or its number in the task (default: all smoke)"),
+                "run only workload W: smoke:0, time:1, or its number (default: all smoke)"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU whose time is modelled (default h200)"),
-        OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the GPU's own)"),
+        OPT_STR(0, "arch", &j.options.arch, "ARCH",
+                "architecture to compile for (default: that of --gpu)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data and of the order of warps"),
-        OPT_FLAG(0, "annotate", &shown.annotate, "the source with counters and findings per line"),
-        OPT_STR(0, "ptx", &bare.ptx, "FILE", "a PTX file instead of a task and a kernel"),
-        OPT_STR(0, "job", &bare.job, "JSON", "its buffers and launches (docs/emulator.md)"),
+        OPT_FLAG(0, "annotate", &shown.annotate,
+                 "print the source with counters and findings per line"),
+        OPT_STR(0, "ptx", &bare.ptx, "FILE", "run a PTX file instead of a task and a kernel"),
+        OPT_STR(0, "job", &bare.job, "JSON",
+                "buffers and launches of the PTX file (docs/emulator.md)"),
         OPT_FLAG(0, "no-sanitize", &no_sanitize, "faster: no sanitizer"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
@@ -87,7 +90,7 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (bare.ptx || bare.job) {
         if (argc || !bare.ptx || !bare.job)
-            return cmd_usage(&spec, "--ptx and --job go together, without TASK and KERNEL.cu");
+            return cmd_usage(&spec, "give both --ptx and --job, without TASK and KERNEL.cu");
         bare.gpu = j.options.gpu;
         bare.seed = j.config.seed;
         bare.sanitize = !no_sanitize;

@@ -28,14 +28,17 @@ static int run(int argc, const char **argv)
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &j.options.on, "PLACE", "local (default) or spool:DIR"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
-        OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the device's own)"),
-        OPT_STR(0, "compiler", &j.options.compiler, "NAME", "nvrtc or nvcc (default: the best)"),
+        OPT_STR(0, "arch", &j.options.arch, "ARCH",
+                "architecture to compile for (default: the device's)"),
+        OPT_STR(0, "compiler", &j.options.compiler, "NAME",
+                "nvrtc or nvcc (default: nvrtc if it is there)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N",
                      "use the data and held-out shapes of this seed"),
-        OPT_STR(0, "workload", &j.config.workload, "W", "only this one: smoke:0, or its number"),
+        OPT_STR(0, "workload", &j.config.workload, "W",
+                "run only workload W: smoke:0, or its number"),
         OPT_STRS(0, "against", &against, "FILE", "another kernel as a baseline"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "time spent on measuring (default 2s)"),
+                     "how long to time calls (default 2s)"),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
             "a longer call counts as a hang (default 5s, on the emulator 40s of CPU time)"),
@@ -45,7 +48,7 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize, "emulate without the sanitizer"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
-                                               "show that a detector is needed")
+                                               "switch a detector off, to show that it is needed")
                      : (struct option)OPT_END(),
         OPT_END(),
     };

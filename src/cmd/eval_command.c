@@ -32,9 +32,8 @@ static int show(const struct eval_command *j, const struct verdict *v, const cha
     return v->kind == V_PASS ? HONE_OK : v->kind == V_UNJUDGED ? HONE_ENV : HONE_NEGATIVE;
 }
 
-/* Evaluates the source and shows a line of progress while it waits. */
-static int evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
-                    const struct eval_config *cfg, struct verdict *v, struct err *err)
+int eval_command_evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
+                          const struct eval_config *cfg, struct verdict *v, struct err *err)
 {
     struct progress p;
     uint64_t mine, done, start = now_ns();
@@ -64,7 +63,7 @@ int eval_command_run(const struct eval_command *j)
         return HONE_ENV;
     int rc;
     if (cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
-        evaluate(e, t, &source, &j->config, &v, &err) < 0) {
+        eval_command_evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         rc = show(j, &v, source.buf);

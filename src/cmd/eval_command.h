@@ -12,13 +12,16 @@ struct eval_command {
     struct eval_options options;
     struct eval_config config;
     bool json;
-    /* prints the verdict for people; the JSON is the same for all commands */
+    /* Prints the verdict for people. The JSON is the same for all commands. */
     void (*print)(const struct verdict *v, const char *source, const void *ctx);
     const void *ctx;
 };
 
 /* Returns the exit status: 0 the kernel passes, 1 it does not, 3 it could not be judged. */
 int eval_command_run(const struct eval_command *j);
+/* Evaluates the source and shows a line of progress while it waits. */
+int eval_command_evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
+                          const struct eval_config *cfg, struct verdict *v, struct err *err);
 /* Loads a task by name or path; prints its problems to stderr. */
 struct task *cmd_load_task(const char *name);
 

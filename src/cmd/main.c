@@ -1,5 +1,5 @@
 /*
- * main.c - the program `hone`: a table of commands; it runs the one that argv names.
+ * main.c - the program `hone`. It has a table of commands and runs the command that argv names.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,8 +27,8 @@ const bool hone_testing = false;
 /* In the order of --help. */
 static const struct command *const table[] = {
     &cmd_optimize, &cmd_eval,  &cmd_emu,    &cmd_profile, &cmd_resume, &cmd_runs,
-    &cmd_show,     &cmd_log,   &cmd_diff,   &cmd_report,  &cmd_task,   &cmd_import,
-    &cmd_playbook, &cmd_compile, &cmd_cache, &cmd_worker, &cmd_doctor,
+    &cmd_show,     &cmd_log,     &cmd_diff,  &cmd_report,  &cmd_export, &cmd_import,
+    &cmd_task,     &cmd_playbook, &cmd_compile, &cmd_cache, &cmd_worker, &cmd_doctor,
 };
 
 static void help(void)
@@ -37,13 +37,13 @@ static void help(void)
          "Writes fast GPU kernels for a task and verifies them.\n");
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         printf("  %-10s %s\n", table[i]->name, table[i]->summary);
-    puts("\nhone COMMAND --help explains one, with an example. --json prints JSON on stdout.\n"
+    puts("\nhone COMMAND --help explains COMMAND with an example. --json prints JSON.\n"
          "Exit status: 0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.\n"
          "HONE_LOG=debug (or AREA:debug) says more on stderr.");
 }
 
-/* Fails if stdout could not be written: a full disk or a closed pipe must not look like success.
- * If the reader closed the pipe, no message is needed. */
+/* Fails if stdout could not be written, because a full disk or a closed pipe must not look like
+ * success. If the reader of a pipe closed it, no message is needed. */
 static int finish(int status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

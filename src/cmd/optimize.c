@@ -1,6 +1,6 @@
 /*
- * optimize.c - `hone optimize TASK`: makes the configuration of a run and begins it; optimize_run.c
- * carries it out. `hone resume` resumes a run.
+ * optimize.c - `hone optimize TASK`: makes the configuration of a run and begins the run.
+ * optimize_run.c carries it out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     }
     c->strategy = w->strategy;
     c->dialect = (enum dialect)d;
-    if (str_eq(w->strategy, "team")) /* Astra's profiler measures from the first round on */
+    if (str_eq(w->strategy, "team")) /* because Astra's profiler measures from the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
     c->proposals = (uint32_t)MIN(w->proposals, 64);
@@ -96,7 +96,8 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-/* True if candidates run on a GPU. Then it helps to ask the emulator's cost model first. */
+/* True if candidates run on a GPU. In that case it helps to rank proposals by the emulator's cost
+ * model first. */
 static bool on_gpu(const struct run_config *c)
 {
     struct gpu_probe g = {.n = 0};
@@ -154,28 +155,31 @@ static int run(int argc, const char **argv)
                 "replay:FILE or playbook (default: HONE_AUTHOR, else playbook)"),
         OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO", "another author for plans"),
         OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
-                "another for diagnosis and repair"),
-        OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO", "another for the tester"),
-        OPT_STR(0, "author-profile", &w.author[AUTHOR_PROFILE], "WHO", "another for the profiler"),
-        OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another for the porter"),
+                "another author for diagnosis and repair"),
+        OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO", "another author for the tester"),
+        OPT_STR(0, "author-profile", &w.author[AUTHOR_PROFILE], "WHO",
+                "another author for the profiler"),
+        OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another author for the porter"),
         OPT_STR(0, "from", &w.from, "FILE",
-                "begin with this kernel; one with its own host code is ported first"),
+                "start from this kernel; if it has host code, it is ported first"),
         OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default) or cuda"),
         OPT_POS_UINT('n', "steps", &w.steps, "N",
-                     "steps, rounds or nodes (default: the strategy's)"),
+                     "steps, rounds or nodes (default: depends on the strategy)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",
                  "repairs of a failed step, 0 for none (default 5; team 3)"),
         OPT_POS_UINT(0, "tries", &w.tries, "N", "how often to ask for a first kernel"),
-        OPT_POS_UINT(0, "wave", &w.wave, "N", "search, sample: candidates at once"),
+        OPT_POS_UINT(0, "wave", &w.wave, "N",
+                     "search, sample: how many candidates to ask for at once"),
         OPT_POS_UINT(0, "proposals", &w.proposals, "N",
                      "refine: moves asked for at a step; the emulator's cost model picks\n"
                      "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
-        OPT_POS_UINT(0, "seed", &w.seed, "N", "seed of the search's choices (default 1)"),
+        OPT_POS_UINT(0, "seed", &w.seed, "N", "seed of the strategy's random choices (default 1)"),
         OPT_GROUP("Budgets"),
-        OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N", "in and out together"),
+        OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N",
+                     "tokens of prompts and replies together"),
         OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD", "money (prices.json)"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
-        OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "judged candidates"),
+        OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "how many candidates are judged"),
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c.device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
@@ -184,7 +188,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
         OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
         OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
-        OPT_FLAG(0, "rejudge", &w.rejudge, "replay: judge again instead of taking the verdicts"),
+        OPT_FLAG(0, "rejudge", &w.rejudge,
+                 "replay: judge again instead of using the recorded verdicts"),
         OPT_GROUP("Studies"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE", ABLATIONS),
         OPT_GROUP("Output"),

@@ -28,7 +28,7 @@ int cmd_open_store(struct store **out, const char *given, bool must_exist, struc
     return store_open(out, path, err);
 }
 
-/* ---- the live line -------------------------------------------------------------------------- */
+/* ---- the line of progress ------------------------------------------------------------------- */
 
 struct live {
     struct progress p;
@@ -138,7 +138,8 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    struct evaluator *eval, *model; /* model: the emulator, if `eval` is a GPU; ranks proposals */
+    /* Model: on the emulator, to rank proposals, if `eval` uses a GPU; else NULL. */
+    struct evaluator *eval, *model;
     struct replay *replay;
     struct judge *judge;
     struct prices *prices;
@@ -249,7 +250,8 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
                : !m.best || other              ? HONE_NEGATIVE
                                                : HONE_OK;
     if (!s->json && (interrupted() || str_eq(m.run.state, "failed")))
-        fprintf(stderr, "hone: nothing is lost: `hone resume %s` goes on with it\n", s->run_name);
+        fprintf(stderr, "hone: everything is recorded: `hone resume %s` continues the run\n",
+                s->run_name);
     run_summary_release(&m);
     strbuf_release(&text);
     strbuf_release(&differ);
@@ -267,7 +269,8 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
     return text;
 }
 
-/* Makes the paths of task, authors and spool absolute: the user may resume from any directory. */
+/* Makes the paths of task, authors and spool absolute, because the user may resume the run from any
+ * directory. */
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
@@ -279,7 +282,7 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* Keeps a copy of the task in the store: a resumed run goes on with it. */
+/* Keeps a copy of the task in the store, with which a resumed run goes on. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
@@ -312,7 +315,8 @@ static int begin_run(struct optimize_run *s, const struct task *t, struct arena 
     return 0;
 }
 
-/* Stores the options of `hone resume`: they hold for the rest of the run and its recording. */
+/* Stores the options of `hone resume`, because they hold for the rest of the run and for its
+ * recording. */
 static int keep_config(const struct optimize_run *s, const struct task *t, struct arena *mem,
                        struct err *err)
 {
@@ -323,7 +327,7 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     return rc;
 }
 
-/* Says how the task of today differs from the one that the run was begun with. */
+/* Says how the current task differs from the task with which the run began. */
 static void say_changed(const struct optimize_run *s, const struct task *now,
                         const struct strbuf *was, struct strbuf *note)
 {
@@ -333,7 +337,7 @@ static void say_changed(const struct optimize_run *s, const struct task *now,
     if (now)
         task_snapshot_diff(was, &text, &diff);
     strbuf_addf(note,
-                "task '%s' %s%s%s since the run was begun: the run goes on with the task as it was "
+                "task '%s' %s%s%s since the run began: the run goes on with the task as it was "
                 "then (hash %.12s)",
                 s->config->task, now ? "has changed (" : "cannot be loaded any more",
                 now ? diff.buf : "", now ? ")" : "", s->config->task_sha);
@@ -341,7 +345,7 @@ static void say_changed(const struct optimize_run *s, const struct task *now,
     strbuf_release(&diff);
 }
 
-/* Loads the task that the resumed run was begun with: the task of today if it is the same, else
+/* Loads the task with which the resumed run began: the current task if it is still the same, else
  * the copy in the store. */
 static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf *note,
                                     struct err *err)
@@ -350,7 +354,7 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
     struct problem_vec problems = VEC_INIT;
     char hash[TASK_HASH] = "";
     if (store_blob_get(s->store, s->config->task_sha, &was, err) < 0) {
-        err_prefix(err, "the task that the run was begun with");
+        err_prefix(err, "the task with which the run began");
         strbuf_release(&was);
         return NULL;
     }
@@ -363,7 +367,7 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
         problems_release(&problems);
         t = task_from_snapshot(was.buf, was.len, s->run_name, &problems);
         if (!t)
-            err_set(err, ERR_INPUT, "the task that the run was begun with: %s",
+            err_set(err, ERR_INPUT, "the task with which the run began: %s",
                     problems.n ? problems.items[0].text : "it cannot be loaded");
     }
     problems_release(&problems);
@@ -371,7 +375,7 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
     return t;
 }
 
-/* A recording may have been made with another version of the task. */
+/* Says so in `note` if the recording was made with another version of the task. */
 static void compare_with_recording(const struct optimize_run *s, const struct task *t,
                                    struct strbuf *note)
 {
@@ -385,7 +389,8 @@ static void compare_with_recording(const struct optimize_run *s, const struct ta
                     t->name, was, now);
 }
 
-/* Loads the task of the run. `note` says if it is not the task of today or of the recording. */
+/* Loads the task of the run. `note` says if it differs from the current task or from the
+ * recording's. */
 static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;
@@ -422,8 +427,8 @@ int optimize_run_finish(struct optimize_run *s)
         strbuf_release(&note);
         return HONE_ENV;
     }
-    /* Open author and device first: if one is missing, no new run is begun, and a resumed run
-     * stays as it was. */
+    /* We open the authors and the device first. If one is missing, no new run begins, and a resumed
+     * run stays as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
@@ -465,7 +470,7 @@ out:
     store_run_unlock(s->store);
     code = rc < 0 ? cmd_fail(&err) : print_end(s, &p, rc, &err);
     if (rc < 0 && began)
-        fprintf(stderr, "hone: the run is recorded so far: `hone resume %s` goes on with it\n",
+        fprintf(stderr, "hone: the run is recorded up to here: `hone resume %s` continues it\n",
                 s->run_name);
     run_resources_close(&p);
     arena_release(&mem);

@@ -21,7 +21,7 @@ int cmd_open_store(struct store **out, const char *given, bool must_exist, struc
 
 struct optimize_run {
     struct store *store;
-    int64_t run; /* its number; for a new run, set once author and device are open */
+    int64_t run; /* the run's number; for a new run, set when authors and device are open */
     const char *run_name;
     struct run_config *config;
     struct author_config author;

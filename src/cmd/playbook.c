@@ -114,7 +114,7 @@ static int run_list(int argc, const char **argv)
     return HONE_OK;
 }
 
-/* "threads=256" */
+/* Reads "threads=256" into the point. */
 static int take_setting(const struct playbook *pb, const char *arg, struct pb_point *p,
                         struct err *err)
 {

@@ -22,7 +22,8 @@ static void cell(struct strbuf *sb, double v)
         strbuf_addf(sb, " %8.1f", v);
 }
 
-/* Prints a row for each kernel and timed workload: its time, then each unit's share of its peak. */
+/* Prints a row for each kernel and timed workload: the kernel's time, then for each unit the share
+ * of its peak. */
 static void shares(struct strbuf *sb, const struct verdict *v)
 {
     struct prof_kernel k[MAX_KERNELS];
@@ -71,12 +72,15 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
-        OPT_STR(0, "arch", &j.options.arch, "ARCH", "compile for this (default: the device's own)"),
-        OPT_STR(0, "workload", &j.config.workload, "W", "only this one: time:0 (default: all)"),
+        OPT_STR(0, "arch", &j.options.arch, "ARCH",
+                "architecture to compile for (default: the device's)"),
+        OPT_STR(0, "workload", &j.config.workload, "W",
+                "profile only this workload: time:0 (default: all timed ones)"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "time spent on measuring (default 2s)"),
+                     "how long to time calls (default 2s)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data"),
-        OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE", "what Nsight Compute printed"),
+        OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
+                "write the output of Nsight Compute to FILE"),
         OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),

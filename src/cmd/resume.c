@@ -1,4 +1,5 @@
-/* resume.c - `hone resume RUN`: goes on with a run that was stopped, killed or out of budget. */
+/* resume.c - `hone resume RUN`: continues a run that was stopped, was killed or ran out of
+ * budget. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static int run(int argc, const char **argv)
         OPT_POS_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
         OPT_POS_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
         OPT_POS_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
-        OPT_STR(0, "device", &wish.device, "DEV", "evaluate there from now on"),
+        OPT_STR(0, "device", &wish.device, "DEV", "evaluate candidates there from now on"),
         OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
         OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
         OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
@@ -65,7 +66,7 @@ static int run(int argc, const char **argv)
         .usage = "hone resume [options] RUN",
         .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
                  "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
-                 "task that it was begun with; if the task has changed since, Hone says what.",
+                 "task with which it began; if the task has changed since, Hone says how.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
         .opts = opts,
     };

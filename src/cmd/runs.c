@@ -9,7 +9,8 @@
 #include "report/run_summary.h"
 #include "sys/json.h"
 
-/* The column `before` is the first baseline: the task's simple kernel, if it has one. */
+/* The column `before` is the time of the first baseline, which is the task's simple kernel if it
+ * has one. */
 static void print_run(const struct run_rec *r)
 {
     char when[32] = "", gain[16] = "";

@@ -64,7 +64,7 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict (JSON) instead of its source"),
         OPT_FLAG(0, "confirmation", &again,
-                 "the verdict of its confirmation, at the end of the run"),
+                 "the verdict of its confirmation at the end of the run"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),

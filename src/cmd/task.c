@@ -335,7 +335,7 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* A task.json's "oracle" for the reference. */
+/* The "oracle" that a task.json needs for the reference. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
@@ -553,7 +553,7 @@ static int run_new(int argc, const char **argv)
     bool json = false;
     const char *where = ".";
     const struct option opts[] = {
-        OPT_STR('d', "dir", &where, "DIR", "make it in DIR (default: here)"),
+        OPT_STR('d', "dir", &where, "DIR", "make it in DIR (default: the current directory)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -588,7 +588,7 @@ static int run_new(int argc, const char **argv)
 
 static const struct command list_cmd = {"list", "the built-in tasks", run_list};
 static const struct command show_cmd = {"show", "one task in full", run_show};
-static const struct command check_cmd = {"check", "check all that needs no GPU", run_check};
+static const struct command check_cmd = {"check", "check everything that needs no GPU", run_check};
 static const struct command new_cmd = {"new", "a skeleton that passes check", run_new};
 static const struct command *const table[] = {&list_cmd, &show_cmd, &check_cmd, &new_cmd};
 

@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "eval/baseline_verdict.h"
 
-/* The file that the source came from. */
+/* The path of the file that the source of "naive" came from. */
 static char *path_of_naive(const struct task *t)
 {
     bool slash = str_ends(t->dir, "/");
@@ -16,7 +16,7 @@ static char *path_of_naive(const struct task *t)
                        : xasprintf("kernels/%s.cu", t->name);
 }
 
-/* Appends the text with `path` for the name that the compiler and the plan reader know. */
+/* Appends the text with `path` in place of the name that the compiler and the plan reader use. */
 static void add_with_path(struct strbuf *out, const char *text, const char *path)
 {
     static const char name[] = "kernel.cu:";
@@ -27,7 +27,8 @@ static void add_with_path(struct strbuf *out, const char *text, const char *path
     strbuf_adds(out, text);
 }
 
-/* The first line of the source that the verdict names; of a wrong result, the first kernel's. */
+/* The first line of the source that the verdict names. For a wrong result, the line of the first
+ * kernel. */
 static unsigned line_of(const struct task *t, const struct verdict *v)
 {
     unsigned line = baseline_verdict_line(v);
@@ -41,7 +42,8 @@ static unsigned line_of(const struct task *t, const struct verdict *v)
     return line;
 }
 
-/* Skips "kernel.cu:3:1: " at the start of a summary: the problem begins with the place. */
+/* Skips "kernel.cu:3:1: " at the start of a summary, because the problem already begins with the
+ * place. */
 static const char *without_place(const char *text)
 {
     int n = 0;

@@ -9,8 +9,9 @@
 #include "eval/eval.h"
 #include "task/check.h"
 
-/* Adds a problem if the task's baseline "naive" is not a pass, with its file and line; adds a note
- * if it could not be judged. *e is opened at the first use; the caller closes it. */
+/* Adds a problem with file and line if the verdict of the task's baseline "naive" is not `pass`.
+ * Adds a note if the baseline could not be judged. Opens *e at the first use; the caller closes
+ * it. */
 void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r);
 
 #endif

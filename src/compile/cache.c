@@ -18,7 +18,7 @@
 #include "sys/hash.h"
 
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
-/* A temporary file older than STALE_S was left behind by a killed process. A header that was not
+/* A killed process left behind any temporary file that is older than STALE_S. A header that was not
  * used for HEADER_STALE_S belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
@@ -69,7 +69,8 @@ static void entry_path(const struct cache *c, const char *key, struct strbuf *ou
     strbuf_addf(out, "%s/obj/%.2s/%s", c->dir, key, key + 2);
 }
 
-/* An entry: magic, bytes, then their SHA-256 as 64 hex digits. */
+/* Whether the checksum is right. An entry is the magic, the bytes, and their SHA-256 as 64 hex
+ * digits. */
 static bool entry_sound(const char *buf, size_t len)
 {
     char sum[HASH_HEX];
@@ -120,15 +121,15 @@ int cache_put(struct cache *c, const char *key, const void *data, size_t len, st
     return rc;
 }
 
-/* ---- all files of the cache
- * ---------------------------------------------------------------------- */
+/* ---- all files of the cache ------------------------------------------------------------------ */
 
 enum file_kind {
     FILE_ENTRY,
     FILE_HEADER,
     FILE_FAMILY,
-    FILE_TEMP, /* being written, or left behind by a killed process; its age tells which */
-    FILE_PART  /* belongs to another file: a header's checksum, the lock */
+    /* A file that is being written or that a killed process left behind; its age tells which. */
+    FILE_TEMP,
+    FILE_PART /* belongs to another file: a header's checksum, the lock */
 };
 
 struct file_info {
@@ -139,7 +140,7 @@ struct file_info {
 };
 VEC_DECL(file_vec, struct file_info);
 
-/* Entries are named in hex. A name with a dot belongs to a file that is being written. */
+/* The names of entries are hex digits. A file whose name has a dot is still being written. */
 static enum file_kind entry_kind(const char *name, const char *path)
 {
     return strchr(name, '.') ? FILE_TEMP : FILE_ENTRY;
@@ -297,7 +298,7 @@ int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, str
             total -= f->bytes;
             out->removed++;
             out->removed_bytes += f->bytes;
-        } else if (errno != ENOENT) { /* else another process removed it first */
+        } else if (errno != ENOENT) { /* ENOENT means that another process removed it first */
             rc = err_errno(err, "cannot remove '%s'", f->path);
             count(f, out);
         }

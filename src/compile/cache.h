@@ -26,11 +26,12 @@ struct cache {
     unsigned puts; /* entries written since the size was last checked */
 };
 
-/* `dir` NULL = the user's cache directory. HONE_CACHE_MAX (default 8G) is its size. */
+/* If `dir` is NULL, opens the user's cache directory. HONE_CACHE_MAX (default 8G) is the cap on the
+ * size of the cache. */
 int cache_open(struct cache *c, const char *dir, struct err *err);
 void cache_release(struct cache *c);
 
-/* Returns true and the bytes if there is an undamaged entry. */
+/* If there is an undamaged entry, appends its bytes to `out` and returns true. */
 bool cache_get(struct cache *c, const char *key, struct strbuf *out);
 int cache_put(struct cache *c, const char *key, const void *data, size_t len, struct err *err);
 
@@ -38,8 +39,10 @@ struct cache_part {
     uint64_t n, bytes;
 };
 struct cache_stat {
-    struct cache_part entries, headers, families; /* results; usual and family headers */
-    struct cache_part temps;                      /* being written, or left by killed processes */
+    /* Compile results; usual precompiled headers; family headers. */
+    struct cache_part entries, headers, families;
+    /* Files being written, or left by killed processes. */
+    struct cache_part temps;
     uint64_t total_bytes;
     uint64_t bad; /* entries and headers that failed their checksum (only counted with `verify`) */
     uint64_t removed, removed_bytes;
@@ -49,7 +52,7 @@ int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err 
 /* Removes temporary files of killed processes, then the oldest files until at most max_bytes are
  * left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
-/* Prunes to the cache's own size. cache_put() calls it now and then; call it after adding a
+/* Prunes the cache to its maximal size. cache_put() calls it now and then; call it after adding a
  * large file. */
 void cache_trim(struct cache *c);
 

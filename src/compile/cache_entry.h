@@ -8,7 +8,8 @@
 #include "compile/compiled.h"
 
 void cache_entry_write(const struct compiled *c, struct strbuf *out);
-/* Fills everything but key and from_cache; -1 if the bytes are not an entry of this version. */
+/* Fills every member of *c except key and from_cache. Returns -1 if the bytes are not an entry of
+ * this version. */
 int cache_entry_read(const void *data, size_t len, struct compiled *c);
 
 #endif

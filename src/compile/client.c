@@ -47,7 +47,7 @@ void client_program(char *out, size_t cap)
 
 static void run_service(const struct client *c, int fd, const char *program)
 {
-    setpgid(0, 0); /* an interrupt from the terminal must reach only Hone */
+    setpgid(0, 0); /* so that an interrupt from the terminal reaches only Hone */
     if (fd != COMPILE_SERVICE_FD)
         dup2(fd, COMPILE_SERVICE_FD);
     else
@@ -56,7 +56,8 @@ static void run_service(const struct client *c, int fd, const char *program)
         char jobs[16];
         snprintf(jobs, sizeof jobs, "%u", c->jobs);
         personality(ADDR_NO_RANDOMIZE);
-        /* The compiler walks gigabytes of small nodes. Huge pages save a fifth of its time. */
+        /* The compiler walks through gigabytes of small nodes. Huge pages save a fifth of its
+         * time. */
         setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864", 0);
         execl(program, "hone", "compile", COMPILE_SERVICE_ARG, c->nvrtc, jobs, (char *)NULL);
     }
@@ -175,7 +176,7 @@ int client_resubmit(struct client *c, struct client_job *job, struct err *err)
             return -1;
         if (ftruncate(job->result_fd, 0) == 0 && send_job(c, job, err) == 0)
             return 0;
-        client_stop(c); /* the service died: try once more with a new one */
+        client_stop(c); /* the service died, so we try once more with a new one */
     }
     return -1;
 }

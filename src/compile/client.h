@@ -1,6 +1,6 @@
 /*
  * client.h - the client of the compile service. It starts the service before the first job, sends
- * it jobs, and starts a new service if the old one died.
+ * jobs to the service, and starts a new service if the old one died.
  */
 #ifndef COMPILE_CLIENT_H
 #define COMPILE_CLIENT_H
@@ -31,11 +31,12 @@ struct client_job {
     }
 
 void client_stop(struct client *c);
-/* Ends a service that closed this job's socket without a reply, so that the next job starts a
- * new service. The service may still be dying: it closes its sockets in any order. */
+/* Ends the service if it closed this job's socket without a reply, so that the next job starts a
+ * new one. Such a service may still be dying, because it closes its sockets in any order. */
 void client_reap(struct client *c, const struct client_job *job);
 
-/* The program to run as the service; "" if this process can only fork itself. */
+/* Finds the program to run as the service; "" if there is none and this process must fork
+ * itself. */
 void client_program(char *out, size_t cap);
 
 int client_submit(struct client *c, const struct compile_job_spec *spec,

@@ -16,7 +16,8 @@
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
- * (The cubin's section of shared memory also counts bytes that the system reserves.)
+ * We do not take shared memory from the cubin, because its section also counts bytes that the
+ * system reserves.
  */
 static void find_usage(const char *log, struct kernel_info *k)
 {

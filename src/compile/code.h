@@ -11,8 +11,8 @@
 
 struct code_origin {
     const char *file;           /* the candidate's name, for diagnostics */
-    const char *nonce;          /* the nonce of its trailer */
-    const char *const *kernels; /* the kernels whose signatures it exports */
+    const char *nonce;          /* the nonce of the candidate's trailer */
+    const char *const *kernels; /* the kernels whose signatures the trailer exports */
     size_t nkernels;
 };
 
@@ -21,7 +21,7 @@ struct code_origin {
 void code_from_result(const struct compile_job_result *r, const struct code_origin *o,
                       struct compiled *out);
 
-/* Makes `out` a failure with a graded reason and one diagnostic. */
+/* Makes `out` a failure with the reason `failure` and one diagnostic. */
 void code_fail(struct compiled *out, const char *file, const char *failure, const char *message);
 
 #endif

@@ -27,13 +27,13 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-/* Address space for NVRTC's heap with a header. If a compile needs more, Hone tries it again
- * without the header. */
+/* Address space for NVRTC's heap in a compile with a precompiled header. If a compile needs more,
+ * Hone tries it again without the header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
 /* A family header cannot speed up a compile that takes less time than this. */
 #define FAMILY_MIN_NS (4 * SEC)
-/* A part of every cache key: raise the number when the meaning of an entry changes. */
+/* A part of every cache key. Raise the number when the meaning of an entry changes. */
 #define KEY_VERSION "hone-compile 5"
 
 /* A family header that was requested (family.h). */
@@ -72,13 +72,16 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
-    struct family *family;       /* the ticket compiles behind this family's header; NULL = none */
-    struct family_record record; /* for the child's family header; source NULL = do not keep it */
+    struct family *family; /* the ticket compiles behind this family's header; NULL = none */
+    /* A record of this compile, from which its family header can be built; source NULL = do not
+     * keep it. */
+    struct family_record record;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time. They differ in another version, so we need not read the file. */
+/* Hashes a file's size and time instead of its bytes, because size or time differ in another
+ * version. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -187,8 +190,7 @@ const char *compiler_version(const struct compiler *c)
     return c->version;
 }
 
-/* ---- options, headers and the precompiled header
- * ------------------------------------------------ */
+/* ---- options, headers and the precompiled header --------------------------------------------- */
 
 static void find_key(const struct compiler *c, const struct compile_request *rq,
                      const struct compile_ticket *t, char key[HASH_HEX])
@@ -235,8 +237,9 @@ static void find_options(const struct compiler *c, const struct compile_request 
     if (c->nvcc) {
         add_option(o, "--expt-relaxed-constexpr");
     } else {
-        add_option(o, "--device-int128"); /* nvcc allows __int128 without it */
-        add_option(o, "-default-device"); /* CuTe needs it; so do lambdas as function pointers */
+        add_option(o, "--device-int128"); /* because nvcc allows __int128 without an option */
+        /* CuTe and lambdas that become function pointers need it. */
+        add_option(o, "-default-device");
     }
     if (!c->nvcc && !rq->trusted)
         add_option(o, "--pre-include=" SHIM_BASE);
@@ -248,7 +251,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Finds the headers that Hone's own code includes. They are assets, searched by their file name. */
+/* Finds the headers that Hone's own code includes, among the embedded assets, by their file
+ * names. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -300,14 +304,14 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
         return;
     struct hash *h = hash_new();
     hash_str(h, c->identity);
-    hash_stat(h, program, ""); /* another program has another address layout */
+    hash_stat(h, program, ""); /* because another program has another address layout */
     for (size_t i = 0; i < o->v.n; i++)
         hash_str(h, o->v.items[i]);
     hash_str(h, prelude);
     hash_finish(h, key);
     int n = snprintf(out, PCH_PATH_MAX, "%s/pch/%s%.24s.pch", c->cache.dir, kind, key);
     if (n >= PCH_PATH_MAX)
-        *out = '\0'; /* a path this long does not fit: do without the header */
+        *out = '\0'; /* the path is too long, so this compile uses no header */
 }
 
 /* ---- families --------------------------------------------------------------------------------*/
@@ -329,7 +333,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* estimate its time without the family header */
+    if (t->family) /* estimates the time of a compile without the family header */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
@@ -349,7 +353,7 @@ static struct family *family_new(struct compiler *c, const char *parent,
     snprintf(f->parent, sizeof f->parent, "%s", parent);
     f->state = FAMILY_USELESS;
     record_key(parent, key);
-    if (c->cache.max_bytes < FAMILY_HEAP) /* the cache would not keep the header */
+    if (c->cache.max_bytes < FAMILY_HEAP) /* the cache is too small to keep the header */
         goto out;
     if (!cache_get(&c->cache, key, &sb) ||
         family_record_read(sb.buf, sb.len, &f->record, &f->arena) < 0 ||
@@ -392,7 +396,8 @@ static void family_poll(struct compiler *c, struct family *f)
     client_job_release(&f->job);
 }
 
-/* The parent's family. The first call asks the service to build its header. */
+/* Finds the parent's family. The first call for a parent also asks the service to build the family
+ * header. */
 static struct family *family_of(struct compiler *c, const char *parent,
                                 struct compile_job_request *job, const struct option_list *o)
 {
@@ -492,8 +497,9 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         spec.pch_if_ready = true;
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
-        /* The parent's compile is slow, but its family header is not ready. The usual header would
-         * cost more than it saves: the system maps its memory page by page from a file. */
+        /* The parent's compile is slow, but its family header is not ready. We use no header at
+         * all: the usual header would cost more than it saves, because the system maps its memory
+         * page by page from a file. */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);

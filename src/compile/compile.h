@@ -1,15 +1,15 @@
 /*
- * compile.h - from a candidate's source to PTX, cubin, signatures and diagnostics.
+ * compile.h - compiles a candidate's source to PTX, cubin, signatures and diagnostics.
  *
  *     struct compile_request rq = {.source = src, .len = n, .arch = "sm_90a", .kernels = names};
  *     struct compiled c;
  *     if (compile_run(cc, &rq, &c, err) < 0) ...      Hone or the machine failed
- *     if (!c.ok) print(c.diags);                      the candidate failed: data
+ *     if (!c.ok) print(c.diags);                      the candidate does not compile
  *     compiled_release(&c);
  *
- * Open one `struct compiler` per run. It uses NVRTC in a service process that owns the precompiled
- * headers, or nvcc. Every result records the compiler, because another compiler makes other code.
- * If the cache holds a result, Hone takes it from there.
+ * Open one `struct compiler` per run. It runs NVRTC, in a service process that owns the precompiled
+ * headers, or nvcc. Every result names its compiler, because another compiler makes other code. If
+ * the cache has the result, Hone does not compile again.
  */
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
@@ -36,12 +36,15 @@ struct compiler_config {
 struct compile_request {
     const char *source;
     size_t len;
-    const char *name;           /* for diagnostics: "kernel.cu" */
-    const char *arch;           /* "sm_90a" */
-    const char *const *kernels; /* the plan's kernels: compile exports their signatures */
-    size_t nkernels;            /* 0 = every extern "C" __global__ function in the source */
-    const char *parent;         /* key of the parent's compile, for the family PCH; NULL = none */
-    bool trusted;               /* Hone's own code (oracle, service): may include its own headers */
+    const char *name; /* for diagnostics: "kernel.cu" */
+    const char *arch; /* "sm_90a" */
+    /* The kernels whose signatures the trailer exports: those of the plan. */
+    const char *const *kernels;
+    size_t nkernels; /* 0 = every extern "C" __global__ function in the source */
+    /* Key of the parent's compile, for the family header (family.h); NULL = none. */
+    const char *parent;
+    /* Hone's own code (oracle, service code), which may include Hone's headers. */
+    bool trusted;
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
 };
 
@@ -66,8 +69,9 @@ void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
 
 /*
  * Builds the parent's family header in the background, so that its children compile fast. Call it
- * when a parent is chosen and the author begins to think. Returns 1 = ready, 0 = being built, -1 =
- * it would save no time (a kernel that compiles fast), or it cannot be built.
+ * when a parent is chosen and the author begins to think. Returns 1 if the header is ready and 0 if
+ * it is being built. Returns -1 if it cannot be built or would save no time, because the kernel
+ * compiles fast.
  */
 int compile_prepare(struct compiler *c, const char *parent, const char *arch);
 

@@ -34,15 +34,17 @@ struct slot {
     enum slot_state state;
     struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
-    uint64_t seq; /* the order of arrival: the lowest starts first */
+    uint64_t seq; /* numbers the jobs in their order of arrival; the lowest starts first */
     pid_t pid;
     uint64_t start_ns, deadline_ns;
     uint64_t cpu_ns;  /* processor time of the child, after its end */
     bool building;    /* the child builds spec.pch for pch[pch_index] */
     bool timed_out;   /* the service killed it at its deadline */
     bool without_pch; /* this is the second try, after a crash with a precompiled header */
-    bool pch_full;    /* ... because the header's heap was too small; the header is sound */
-    bool killed;   /* second try: a process other than the service killed the first with SIGKILL */
+    /* Second try: the first failed because the header's heap was too small; the header is sound. */
+    bool pch_full;
+    /* Second try: some process other than the service killed the first child with SIGKILL. */
+    bool killed;
     int pch_index; /* the header it uses or builds, or -1 */
 };
 
@@ -53,12 +55,13 @@ struct pch {
     enum pch_state state;
 };
 
-/* Static, so that the service allocates nothing while it runs: see invariant 1. */
+/* Static, so that the service allocates nothing while it runs (invariant 1 in
+ * compile_service.h). */
 static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* compiles that clients wait for: the most at once; running now */
+    unsigned jobs, running; /* the most compiles at once; how many run now */
     unsigned
         background; /* headers being built in the background, one at a time, while compiles run */
     uint64_t seq;
@@ -88,10 +91,11 @@ static void child_setup(const struct slot *s, pid_t parent)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
     if (s->spec.kind == COMPILE_JOB_PCH && nice(5) < 0)
-        errno = 0; /* nice() failed: build at normal priority */
+        errno = 0; /* if nice() failed, the child builds at normal priority */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
-    bool address_limit = false; /* AddressSanitizer reserves terabytes of addresses */
+    /* No limit, because AddressSanitizer reserves terabytes of addresses. */
+    bool address_limit = false;
 #else
     bool address_limit = s->spec.kind != COMPILE_JOB_NVCC; /* nvcc.c limits nvcc's memory itself */
 #endif
@@ -181,8 +185,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Makes allocations of any size come from the break, so that mappings do not depend on the
-     * source. */
+    /* Makes all allocations come from the heap below the program break, so that memory mappings do
+     * not depend on the source. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -243,14 +247,14 @@ static int slot_start(struct slot *s)
         _exit(child_main(s, self));
     if (pid < 0)
         return -1;
-    setpgid(pid, pid); /* the child does the same: one of the two comes first */
+    setpgid(pid, pid); /* the child calls it too, because either process may run first */
     s->pid = pid;
     s->state = SLOT_RUNNING;
     *counter_of(s) += 1;
     return 0;
 }
 
-/* True if the slot may start now. Decides which precompiled header it uses or builds. */
+/* True if the slot may start now. Also decides which precompiled header the slot uses or builds. */
 static bool slot_ready(struct slot *s)
 {
     s->building = false;
@@ -259,7 +263,8 @@ static bool slot_ready(struct slot *s)
         return true;
     int i = pch_find(s->spec.pch);
     struct pch *p = i < 0 ? NULL : &sv.pchs[i];
-    /* Makes the header young, so that cache_prune() keeps it; it may already have been removed. */
+    /* Sets the header's time to now, so that cache_prune() keeps it. If the file is gone, the
+     * header must be built again. */
     if (p && p->state == PCH_READY && utimensat(AT_FDCWD, p->path, NULL, 0) < 0 && errno == ENOENT)
         p->state = PCH_UNKNOWN;
     if (p && p->state == PCH_UNKNOWN)
@@ -378,8 +383,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         return;
     }
     if (p && end == COMPILE_JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
-        /* The header was made at another address or is damaged. The next service builds a new
-         * one. */
+        /* The header was made at another address or is damaged. This service uses it no more; the
+         * next service builds a new one. */
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
@@ -427,8 +432,8 @@ static void check_deadlines(void)
     }
 }
 
-/* Ends a job that the client gave up. If the child builds a header, it goes on, because other jobs
- * need the header. */
+/* Ends a job that the client gave up. If the job's child builds a header, the child goes on,
+ * because other jobs need the header. */
 static void cancel(struct slot *s)
 {
     if (s->state == SLOT_QUEUED)
@@ -439,7 +444,7 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request; false when the client has closed the socket. */
+/* Takes one request. Returns false if the client has closed the socket. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;

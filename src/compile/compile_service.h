@@ -8,9 +8,9 @@
  *     ticket's fd  <─compile_job_reply  waitpid, classify
  *
  * Invariants:
- *  1. The service never compiles, and allocates nothing after its start. So all its children begin
- *     with the same address space, whatever came before; ASLR is off. NVRTC silently ignores a
- *     precompiled header at another address.
+ *  1. The service never compiles, and allocates nothing after its start. ASLR is off. So all
+ *  children begin with the same address space, whatever came before. This matters because NVRTC
+ *  silently ignores a precompiled header at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
  *  3. A child holds no lock except on files. The kernel releases those when the child ends.
@@ -40,9 +40,10 @@ struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
     uint64_t limit_ns, limit_bytes;
-    uint64_t heap_bytes;    /* NVRTC's PCH heap */
-    char pch[PCH_PATH_MAX]; /* header to use, built first if it does not exist; "" = none */
-    bool pch_if_ready;      /* use it only if it exists already */
+    uint64_t heap_bytes; /* NVRTC's PCH heap */
+    /* Path of the header to use, which is built first if it does not exist; "" = none. */
+    char pch[PCH_PATH_MAX];
+    bool pch_if_ready; /* use `pch` only if it exists already */
 };
 #define COMPILE_JOB_MAGIC 0x31434e48u
 
@@ -68,7 +69,7 @@ struct compile_job_request {
     const char *tool;    /* path of nvcc */
     const char *dir;     /* directory to run in: an include root */
     const char *tmp;     /* directory for temporary files; "" = the system's */
-    const char *prelude; /* text of the header that the PCH holds; "" = none */
+    const char *prelude; /* source text of the precompiled header; "" = none */
     const char **options;
     size_t noptions;
     const char **header_names, **header_texts; /* in-memory headers */
@@ -93,7 +94,8 @@ enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine cod
 /* A result, which the child writes into the result memfd. */
 struct compile_job_result {
     bool ok;
-    int code; /* after a failure: one of those codes; any other value: the source has an error */
+    /* After a failure: one of the codes above; any other value means an error in the source. */
+    int code;
     bool used_pch;
     uint64_t compile_ns;
     const char *log;
@@ -107,11 +109,12 @@ void compile_job_result_write(const struct compile_job_result *r, struct strbuf 
 int compile_job_result_read(const void *data, size_t len, struct compile_job_result *r,
                             struct arena *a, struct err *err);
 
-/* The service's main function. It talks on COMPILE_SERVICE_FD; `nvrtc` is the library's path or "".
+/* The service's main function. It talks to the client on COMPILE_SERVICE_FD. `nvrtc` is the path of
+ * the NVRTC library, or "".
  */
 int compile_service_main(const char *nvrtc, unsigned jobs);
 
-/* Runs in a child: compiles and fills the result. `pch` "" = none. */
+/* Runs in a child. Compiles with the header `pch` ("" = none) and fills the result. */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 int nvrtc_load(const char *path, struct err *err);
@@ -120,7 +123,8 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
                   struct compile_job_result *out, struct arena *a);
 
 /* From now on this process can read only below `roots` and write only below `rw`, if the kernel
- * has Landlock. Without Landlock, only the source scan (lex.h) protects files. */
+ * has Landlock. Without Landlock, only the scan of the source (scan.h) keeps the compiler from
+ * reading other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

@@ -36,7 +36,7 @@ static bool section_header(const void *cubin, size_t len, size_t i, Elf64_Shdr *
            (out->sh_offset <= len && out->sh_size <= len - out->sh_offset);
 }
 
-/* A string of a string table; "" if it is out of bounds or has no end. */
+/* Returns the string at `at` of a string table; "" if it is out of bounds or does not end. */
 static const char *string_at(const void *cubin, size_t len, size_t table, size_t at)
 {
     Elf64_Shdr s;
@@ -158,7 +158,8 @@ struct params_ctx {
     bool bad;
 };
 
-/* A parameter: index.32, ordinal.16, offset.16, and a word that holds the size from bit 18 on. */
+/* Reads the attribute of a parameter: index (32 bits), ordinal (16), offset (16), and a word that
+ * holds the size from bit 18 on. */
 static void param_attr(uint8_t attr, const uint8_t *v, size_t n, void *p)
 {
     struct params_ctx *c = p;

@@ -11,9 +11,9 @@
 #include "base/err.h"
 
 struct cubin_section {
-    const char *name; /* points into the cubin; NUL-terminated there */
+    const char *name; /* NUL-terminated text inside the cubin */
     const uint8_t *data;
-    size_t len; /* as declared; data is NULL for a section without bytes */
+    size_t len; /* the declared length; `data` is NULL for a section without bytes in the file */
     uint32_t info;
 };
 
@@ -27,8 +27,8 @@ struct cubin_kernel {
 /* Reads facts from `.text.NAME` and its attributes; -1 if the cubin has no such kernel. */
 int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_kernel *out);
 
-/* Reads the sizes of a kernel's parameters as the driver sees them; a size of 0 is unknown.
- * Returns their count, or -1 if there is no such kernel or it has more than `max`. */
+/* Reads the sizes of a kernel's parameters as the driver sees them; 0 means that the size is not
+ * known. Returns their count, or -1 if there is no such kernel or it has more than `max`. */
 int cubin_params(const void *cubin, size_t len, const char *kernel, uint32_t *sizes, int max);
 
 /* The i-th function that the code calls but does not define; NULL past the last one. */

@@ -10,12 +10,13 @@ enum {
     MESSAGE_MAX = 400, /* bytes of one message */
     FRAME_MAX = 160,
     DIAGS_MAX = 64,
-    PER_LINE_MAX = 2, /* errors kept for one line: the first usually causes the later ones */
+    /* Errors kept for one line, because the first usually causes the later ones. */
+    PER_LINE_MAX = 2,
     FRAMES_MAX = 8
 };
 
 /*
- * The log of NVRTC and nvcc:
+ * State of reading the log of NVRTC or nvcc, which looks like this:
  *
  *     FILE(LINE): error: MESSAGE
  *         the source line
@@ -50,7 +51,7 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Cuts template argument lists, which do not help a reader. */
+/* Shortens template argument lists, because they do not help a reader. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);
@@ -110,7 +111,8 @@ static void finish(struct parser *p)
         d->file = p->name;
     }
     if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
-        /* "hone-trailer:gemm": the trailer's redeclaration of the kernel gemm failed. */
+        /* The file "hone-trailer:gemm" means that the trailer's redeclaration of the kernel gemm
+         * failed. */
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
@@ -148,7 +150,7 @@ static void begin(struct parser *p, const char *file, size_t flen, uint32_t line
     p->cur->message = squeeze(msg, mlen, MESSAGE_MAX, p->a);
 }
 
-/* FILE(LINE): [catastrophic ]error: MESSAGE */
+/* Reads "FILE(LINE): [catastrophic ]error: MESSAGE". */
 static bool read_head(struct parser *p, const char *s, size_t n)
 {
     static const struct {
@@ -176,7 +178,8 @@ static bool read_head(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* FILE:LINE:COLUMN: [fatal ]error: MESSAGE, from the host compiler that preprocesses for nvcc. */
+/* Reads "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", from the host compiler that preprocesses for
+ * nvcc. */
 static bool read_host(struct parser *p, const char *s, size_t n)
 {
     static const char *const marks[] = {": error: ", ": fatal error: "};
@@ -213,7 +216,7 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
         return true;
     m += 10;
     if (p->out->n && memmem(m, n - (size_t)(m - s), "aborted due to errors", 21))
-        return true; /* the errors themselves are in the log */
+        return true; /* ignored, because the errors themselves are in the log */
     begin(p, "", 0, 0, DIAG_ERROR, m, n - (size_t)(m - s));
     if (p->cur)
         p->cur->message = arena_printf(p->a, "ptxas: %s", p->cur->message);
@@ -237,8 +240,8 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* FILE(LINE): note #3196-D: to match this "{". It gives its place to an error at the end of the
- * source. */
+/* Reads the note 'FILE(LINE): note #3196-D: to match this "{"'. An error at the end of the source
+ * gets the place of this note. */
 static bool read_match(struct parser *p, const char *s, size_t n)
 {
     const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);

@@ -11,7 +11,7 @@
  * out. */
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a);
 
-/* Adds a diagnostic of Hone's own. */
+/* Adds a diagnostic that Hone itself makes. */
 void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t line,
               uint32_t column, const char *message, const char *hint);
 

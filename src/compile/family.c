@@ -43,8 +43,8 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 }
 
 /*
- * The source has passed the scan of lex.h, so this walk only tells apart comments, strings,
- * directives and words.
+ * The source has passed the scan of scan.h, so this walk only has to tell comments, strings,
+ * directives and words apart.
  */
 struct walk {
     const char *p, *end;
@@ -93,8 +93,8 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Drops #include, because the includes stand before the namespace. Notes macros, because the header
- * must #undef all of them at its end. */
+/* Drops #include, because the header has all includes before the namespace. Records macros, because
+ * the header must #undef all of them at its end. */
 static void on_directive(struct walk *w)
 {
     const char *q = w->p + 1, *end = line_end(w->p, w->end);
@@ -149,7 +149,7 @@ static int on_word(struct walk *w)
             return 0;
         }
     if (*q == '"' && (n == 1 || n == 2 || n == 3) && s[n - 1] == 'R')
-        return -1; /* has raw strings, which this walk does not follow */
+        return -1; /* the source has raw strings, which this walk does not understand */
     strbuf_add(w->out, s, n);
     return 0;
 }

@@ -2,16 +2,17 @@
  * family.h - precompiled headers that hold a parent kernel's template instantiations.
  *
  * A template-heavy kernel spends nearly all its compile time on instances of CuTe types, and an
- * edited version needs nearly the same ones. So Hone puts the parent's source into a precompiled
- * header, changed so that its names cannot clash with the child's:
+ * edited version needs nearly the same instances. So Hone puts the parent's source into a
+ * precompiled header, changed so that its names cannot clash with the child's:
  *
  *     #include <cute/tensor.hpp>              the parent's includes
- *     namespace hone_family { ... }           its text: kernels as static __device__ functions
- *     #undef ...                              its macros
+ *     namespace hone_family { ... }           the parent's text, with kernels as static __device__
+ *     functions
+ *     #undef ...                              the parent's macros
  *
  * The compile service builds this header in the background, once per parent. Hone uses it for a
  * child whose includes cover the parent's. If the child's compile takes longer than the parent's
- * did, Hone stops using the header.
+ * compile did, Hone stops using the header.
  */
 #ifndef COMPILE_FAMILY_H
 #define COMPILE_FAMILY_H
@@ -31,7 +32,7 @@ struct family_record {
     size_t len;
     const char **includes;
     size_t nincludes;
-    uint64_t cpu_ns; /* processor time of its compile without a family header */
+    uint64_t cpu_ns; /* processor time of this compile without a family header */
 };
 
 void family_record_write(const struct family_record *r, struct strbuf *out);
@@ -40,7 +41,7 @@ int family_record_read(const void *data, size_t len, struct family_record *r, st
 /* Writes the header's text; -1 if the source cannot be put into a namespace. */
 int family_prelude(const struct family_record *r, struct strbuf *out);
 
-/* True if a source with these includes may be compiled behind the family's header. */
+/* True if a source with these includes may be compiled after the family's header. */
 bool family_covers(const struct family_record *r, const char *const *includes, size_t n);
 
 #endif

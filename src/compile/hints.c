@@ -1,7 +1,7 @@
 /*
  * hints.c - one sentence of advice for each of the most common mistakes of CuTe authors. A part of
- * the compiler's message selects it. The first entry that matches wins, so special entries stand
- * before general ones.
+ * the compiler's message selects the sentence. The first entry that matches is used, so special
+ * entries come before general ones.
  */
 #include "base/util.h"
 #include "compile/diag.h"

@@ -1,6 +1,6 @@
 /*
  * nvcc.c - runs nvcc in a child of the service, on machines without NVRTC and as a second compiler.
- * nvcc starts about a dozen programs; sys/proc.h makes sure that none outlives it.
+ * nvcc starts about a dozen programs; sys/proc.h makes sure that none of them outlives nvcc.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static const char *ptx_name(const char *source, struct arena *a)
 static void sandbox(const struct compile_job_request *rq, const struct temp_dir *dir,
                     struct arena *a)
 {
-    /* nvcc runs the host's compiler, which reads its own files in these folders. */
+    /* nvcc runs the host's compiler, which needs to read files in these folders. */
     static const char *const system[] = {"/usr", "/lib", "/lib64", "/bin", "/opt", "/proc", "/sys"};
     const char **roots = arena_alloc(a, (rq->nroots + ARRAY_LEN(system)) * sizeof *roots);
     size_t n = 0;
@@ -67,7 +67,7 @@ static void sandbox(const struct compile_job_request *rq, const struct temp_dir 
     sandbox_enter(roots, n, rw, ARRAY_LEN(rw));
 }
 
-/* Checks the last line of the log, which is nvcc's own. The source may have printed anything in
+/* Checks only the last line of the log, which nvcc itself writes. The source can put any text into
  * the lines above it. */
 static bool tool_said(const char *log, const char *start, const char *what)
 {

@@ -12,7 +12,7 @@
 #include "compile/ptxas.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* After one of these results of nvrtcCompileProgram, NVRTC itself still works. */
+/* Results of nvrtcCompileProgram after which NVRTC itself still works. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;
@@ -34,8 +34,8 @@ static struct {
 
 static const char prelude_name[] = "hone-prelude.hpp";
 
-/* NVRTC looks for its builtins library by file name on the loader's path. The right one lies in the
- * same folder as NVRTC. We load that one first, so that NVRTC finds it. */
+/* NVRTC looks for its builtins library by file name on the loader's path. The right builtins
+ * library is in the same folder as NVRTC. We load it first, so that NVRTC finds it. */
 static void load_builtins(const char *path)
 {
     glob_t found;
@@ -85,7 +85,7 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* Options of the request, then the option for the PCH; NULL-terminated. */
+/* The options of the request, then the option for the precompiled header; NULL-terminated. */
 static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {
@@ -134,7 +134,8 @@ static const char *get_log(program_t p, struct arena *a)
     return log;
 }
 
-/* NVRTC keeps the PTX even if ptxas rejected it. */
+/* Finds source lines for errors of ptxas. This is possible because NVRTC keeps the PTX even if
+ * ptxas rejected it. */
 static void place_ptxas_errors(program_t p, const char *name, struct compile_job_result *out,
                                struct arena *a)
 {
@@ -207,8 +208,8 @@ bad:
 }
 
 /*
- * Builds spec->pch unless another process built it first. Compiles it with an empty source, so that
- * no candidate's macros can change it.
+ * Builds spec->pch unless another process built it first. It compiles the header with an empty
+ * source, so that no candidate's macros can change the header.
  */
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {

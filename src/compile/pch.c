@@ -1,7 +1,7 @@
 /*
  * The checksum finds damage; it does not stop an attacker. Whoever can write to the cache directory
- * can change the user's kernels anyway. It must be fast (about 50 ms for 300 MB), because every
- * service checks a header before it first uses it.
+ * can change the user's kernels anyway. The checksum must be fast (about 50 ms for 300 MB), because
+ * every service checks each header before it first uses the header.
  */
 #include "compile/pch.h"
 
@@ -46,7 +46,8 @@ static int checksum(const char *path, uint64_t *sum, uint64_t *size)
     return 0;
 }
 
-/* All headers share one lock file. Each header locks one byte of it, at the hash of its name. */
+/* All headers share one lock file. A header locks one byte of this file; the hash of the header's
+ * name says which. */
 int pch_lock(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -87,8 +88,8 @@ bool pch_valid(const char *path)
            checksum(path, &sum, &size) == 0 && sum == want_sum && size == want_size;
 }
 
-/* Writes the checksum first: a crash before the rename leaves a mismatch, and the header is
- * rebuilt. */
+/* Writes the checksum first. If the process dies before the rename, the checksum does not match,
+ * and the header is built again. */
 int pch_seal(const char *tmp, const char *path)
 {
     char name[PCH_PATH_MAX + 8], tmp_name[PCH_PATH_MAX + 32], text[64];

@@ -6,8 +6,8 @@
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
  *
- * A family's header (family.h) is many times as large as the others. PCH_FAMILY in its name marks
- * it.
+ * A family's header (family.h) is many times as large as the others. Its name begins with
+ * PCH_FAMILY.
  */
 #ifndef COMPILE_PCH_H
 #define COMPILE_PCH_H

@@ -130,7 +130,7 @@ int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx
 
 /* ---- pruning ---------------------------------------------------------------------------------*/
 
-/* A set of names by hash. Two names may share a hash; then we keep an unused variable, which is
+/* A set of names by hash. If two names share a hash, we may keep an unused variable, which is
  * harmless. */
 struct names {
     uint64_t *slots;
@@ -255,7 +255,8 @@ void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
         *vec_push(&lines) = l;
         p = nl ? nl + 1 : end;
     }
-    /* A variable that is kept may refer to others in its initialiser. */
+    /* We repeat until nothing changes, because the initialiser of a kept variable may refer to
+     * further variables. */
     for (bool more = true; more;) {
         more = false;
         vec_each (struct line, l, &lines) {

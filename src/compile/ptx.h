@@ -10,15 +10,16 @@
 #include "base/strbuf.h"
 
 struct ptx_param {
-    uint32_t size, align; /* bytes; align 0 = the type's own */
+    uint32_t size, align; /* bytes; align 0 = the natural alignment of the type */
 };
 
-/* Copies PTX with blanks in place of comments, so that lines and columns stay. Inline assembly
- * can put anything into a comment. The functions below read such a copy, `plain`. */
+/* Copies PTX with blanks in place of comments, so that lines and columns stay. Comments must go,
+ * because inline assembly can put any text into them. The functions below read such a copy,
+ * `plain`. */
 void ptx_without_comments(const char *ptx, size_t len, struct strbuf *out);
 
-/* Reads the parameters of `.entry NAME`. Returns their count, or -1 without such an entry or
- * above max. */
+/* Reads the parameters of `.entry NAME`. Returns how many there are, or -1 if there is no such
+ * entry or if it has more than `max`. */
 int ptx_entry_params(const char *plain, size_t len, const char *name, struct ptx_param *out,
                      int max);
 
@@ -28,9 +29,9 @@ void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, siz
 
 /*
  * Copies PTX without the module variables that nothing refers to. (With -default-device every
- * static constexpr member of every template becomes such a variable.) Also drops variables whose
- * name begins with `drop`, the trailer's. Drops a line only if it is one whole declaration outside
- * of every function, because the emulator must run the same code as the GPU.
+ * static constexpr member of every template becomes such a variable.) Also drops the trailer's
+ * variables, whose names begin with `drop`. Drops a line only if it is one whole declaration
+ * outside of every function, because the emulator must run the same code as the GPU.
  */
 void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
                struct strbuf *out);

@@ -71,7 +71,8 @@ static unsigned long own_file(const char *ptx, const char *name)
     return 0;
 }
 
-/* The last .loc before `end`. With `of`, the last one that was inlined at that place. */
+/* Finds the last .loc before `end`. If `of` is set, only a .loc of that place counts that was
+ * itself inlined. */
 static bool last_loc(const char *ptx, const char *end, const struct place *of, struct loc *out)
 {
     bool found = false;
@@ -102,7 +103,8 @@ static unsigned long line_in_source(const char *ptx, const char *insn, unsigned 
     return 0;
 }
 
-/* In PTX the name of a called function stands in a line of its own, before the arguments. */
+/* Finds the call of an undefined function. In PTX the name of a called function is on a line of its
+ * own, before the arguments. */
 static unsigned long call_line(const char *ptx, const char *callee, size_t k, unsigned long own)
 {
     for (const char *l = ptx; l; l = next_line(l)) {

@@ -13,8 +13,8 @@
  * has become
  *     NAME(12): error: ptxas: MESSAGE, in `INSTRUCTION`
  * if the PTX's .loc directives lead to a line of the file NAME. If the error is in code from a
- * header, the new log names the line into which that code was inlined; if a function is undefined,
- * it names the line that calls the function.
+ * header, the new log names the line of NAME into which that code was inlined. If a function is
+ * undefined, the new log names the line that calls the function.
  */
 const char *ptxas_places(const char *log, const char *ptx, const char *name, struct arena *a);
 

@@ -85,8 +85,7 @@ static void count(struct sass_kernel *k, enum sass_kind kind)
     k->total++;
 }
 
-/* ---- counting from the opcode bits
- * --------------------------------------------------------------- */
+/* ---- counting from the opcode bits ----------------------------------------------------------- */
 
 static uint64_t word_at(const uint8_t *p)
 {
@@ -127,8 +126,7 @@ static int from_bits(const void *cubin, size_t len, struct sass_vec *out, struct
     return 0;
 }
 
-/* ---- counting from the disassembly
- * --------------------------------------------------------------- */
+/* ---- counting from the disassembly ----------------------------------------------------------- */
 
 // Reads one line "  /*0010*/  @!P0 LDG.E.128 R4, ... ;": its operation, or false.
 static bool instruction(const char *s, size_t n, char *op, size_t cap)

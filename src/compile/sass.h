@@ -5,7 +5,7 @@
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
  * With cuobjdump it reads the mnemonics. Without cuobjdump it reads the opcode bits of each 16-byte
- * instruction. They tell the same kinds apart (t/unit/compile_sass.c compares both ways).
+ * instruction. Both ways tell the same kinds apart (t/unit/compile_sass.c compares them).
  */
 #ifndef COMPILE_SASS_H
 #define COMPILE_SASS_H
@@ -44,13 +44,14 @@ struct sass_kernel {
     const char *name;
     uint32_t total; /* instructions without padding */
     uint32_t kinds[SASS_KINDS];
-    uint32_t global_loads, wide_loads; /* all; those of 16 bytes per thread */
+    uint32_t global_loads, wide_loads; /* all global loads; those of 16 bytes per thread */
 };
 VEC_DECL(sass_vec, struct sass_kernel);
 
 /*
- * Counts the instructions of every kernel in the cubin. cuobjdump "" = from the opcode bits.
- * `listing` may be NULL; it gets the disassembly, or stays empty without cuobjdump.
+ * Counts the instructions of every kernel in the cubin. `cuobjdump` is the path of the program;
+ * with "" the counts come from the opcode bits. `listing` gets the disassembly, or stays empty
+ * without cuobjdump. It may be NULL.
  */
 int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
                struct strbuf *listing, struct arena *a, struct err *err);

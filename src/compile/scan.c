@@ -121,9 +121,9 @@ static bool in_list(const char *word, const char *const *list)
     return false;
 }
 
-/* These stay: they are code. */
+/* These pragmas stay, because they change the code. */
 static const char *const pragma_kept[] = {"unroll", "nounroll", NULL};
-/* These are rejected: they have effects beyond the candidate's own code. */
+/* These pragmas are rejected, because they have effects beyond the candidate's own code. */
 static const char *const pragma_bad[] = {
     "push_macro",       "pop_macro", "poison",  "system_header", "dependency", "include_alias",
     "redefine_extname", "weak",      "comment", "hdrstop",       "no_pch",     "line",
@@ -208,7 +208,7 @@ static void on_directive(struct scanner *s, size_t at)
     else if (!s->trusted && (t.kind != TOK_WORD || in_list(t.text, never)))
         reject_at(s, at, "forbidden directive", "#%s is not allowed", t.text);
     else if (str_eq(t.text, "error") || str_eq(t.text, "warning")) {
-        skip_rest_of_line(s); /* free text, in which quotes need not match */
+        skip_rest_of_line(s); /* the rest is free text, in which quotes need not match */
         return;
     }
     if (t.kind == TOK_WORD && (str_eq(t.text, "define") || str_eq(t.text, "undef")))
@@ -225,11 +225,11 @@ static void on_directive(struct scanner *s, size_t at)
 
 /*
  * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. The scan
- * uses it only if no plan names the kernels. A wrong guess is harmless: the trailer does not
- * compile for a name that is no kernel.
+ * uses this only if no plan names the kernels. A wrong guess is harmless, because the trailer does
+ * not compile for a name that is not a kernel.
  */
 struct kernel_finder {
-    bool extern_c;   /* in this declaration */
+    bool extern_c;   /* extern "C" was seen in this declaration */
     int block_depth; /* depth of `extern "C" {`, or -1 */
     int depth, parens;
     enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state;
@@ -285,11 +285,11 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
     }
 }
 
-/* ---- the whole source
- * ---------------------------------------------------------------------------- */
+/* ---- the whole source ------------------------------------------------------------------------ */
 
 /* True for a character that controls a terminal or reverses the direction of text, and for a byte
- * that an old terminal would take for one. Letters of other alphabets are harmless in comments. */
+ * that an old terminal would take for such a character. Letters of other alphabets are harmless in
+ * comments. */
 static bool is_hostile(const struct scanner *s, size_t i)
 {
     const char *p = s->r.src + i;
@@ -349,7 +349,7 @@ static void scan_tokens(struct scanner *s)
             s->r.in_directive = true;
             on_directive(s, t.start);
             s->r.in_directive = false;
-            continue; /* the newline was consumed: the next token starts a line */
+            continue; /* the newline was consumed, so the next token starts a line */
         }
         s->line_start = t.kind == TOK_NEWLINE;
         if (t.kind == TOK_WORD && !s->trusted)

@@ -2,9 +2,9 @@
  * scan.h - reads a candidate's source like the first phases of a compiler, before a compiler sees
  * it.
  *
- * The compiler runs with Hone's rights, and Hone shows its diagnostics. Without these rules a
- * candidate could read any file that the compiler can open. Invariants that the scan enforces on
- * untrusted source:
+ * The compiler runs with Hone's rights, and Hone shows the compiler's diagnostics. So without these
+ * rules a candidate could show the text of any file that the compiler can open. Invariants that the
+ * scan enforces on untrusted source:
  *  1. Every #include names a literal header below the include path: relative, without "..". There
  *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
  *     rule.
@@ -31,7 +31,8 @@ struct source_scan {
     struct strbuf text; /* the text to compile: the source with some pragmas blanked */
     VEC(const char *) includes;
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
-    bool pch_ok;               /* includes cute/tensor.hpp with no macro defined before it */
+    /* The source includes cute/tensor.hpp and defines no macro before that. */
+    bool pch_ok;
     /* When rejected: */
     const char *failure; /* NULL = accepted; "forbidden include", "forbidden directive", ... */
     const char *message;

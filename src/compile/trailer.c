@@ -13,7 +13,7 @@
 enum { W_KIND, W_SIZE, W_ALIGN, W_SIGNED, W_CONST, W_ELEM, W_ELEM_SIZE, W_COUNT };
 enum { MAX_PARAMS = 128 };
 
-/* The candidate may have defined any of these words as a macro. */
+/* Words that the trailer uses. The candidate may have defined any of them as a macro. */
 static const char undefs[] =
     "template struct class typename namespace extern const volatile constexpr unsigned signed int "
     "long short char float double bool void enum typedef decltype sizeof alignof return operator "
@@ -250,8 +250,8 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
     return 0;
 }
 
-/* Compares the signatures with the machine code as well. The machine code decides: a launch
- * copies as many bytes from the host's memory as the code asks for. */
+/* Compares the signatures with the machine code as well. The machine code decides, because a launch
+ * copies as many bytes from the host's memory as the machine code asks for. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err)
 {
     uint32_t sizes[MAX_PARAMS];

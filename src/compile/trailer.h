@@ -3,11 +3,11 @@
  *
  * Invariants (a candidate is hostile and shares a translation unit with the trailer):
  *  1. Every name that the trailer defines contains a random nonce. So the candidate can neither
- *     define nor specialise it.
+ *  define nor specialise such a name.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
- *     it. lex.h rejects the pragmas that would survive an #undef.
+ *     it. scan.h rejects the pragmas that would survive an #undef.
  *  3. The trailer redeclares each kernel extern "C" __global__ from decltype(::kernel). If the name
- *     is anything but such a kernel, this does not compile.
+ *  is not such a kernel, the redeclaration does not compile.
  *  4. trailer_read() finds exactly one table per kernel in the PTX and compares it with the .param
  *     list of the .entry of that name. A difference rejects the candidate.
  */
@@ -26,11 +26,11 @@ int trailer_nonce(char out[33], struct err *err);
 
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
 
-/* Fills sigs from PTX; -1 with the reason if a table is missing, appears twice or contradicts
- * its entry. */
+/* Fills sigs from the PTX. Returns -1 with the reason if a table is missing, appears twice or
+ * contradicts its entry. */
 int trailer_read(const char *ptx, size_t len, const char *nonce, const char *const *kernels,
                  size_t n, struct sig_vec *sigs, struct arena *a, struct err *err);
-/* Compares the signatures with the machine code; -1 with the reason. */
+/* Compares the signatures with the machine code. Returns -1 with the reason if they differ. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err);
 
 #endif

@@ -41,7 +41,7 @@ int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_
 int cu_context_open(const struct cu_driver *cu, cu_device dev, unsigned flags, cu_context *out,
                     struct err *err)
 {
-    /* Refused where the context exists already: then its flags stay. */
+    /* The driver refuses this if the context exists already. Then the context keeps its flags. */
     cu->PrimaryCtxSetFlags(dev, flags);
     int rc = cu_check(cu, cu->PrimaryCtxRetain(out, dev), err, "making a context");
     return rc < 0 ? rc : cu_context_use(cu, *out, err);

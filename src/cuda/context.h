@@ -16,34 +16,35 @@
 
 #include "cuda/driver.h"
 
-/* How many GPUs there are; CUDA_VISIBLE_DEVICES hides some. */
+/* Counts the GPUs. The environment variable CUDA_VISIBLE_DEVICES may hide some. */
 int cu_device_count(const struct cu_driver *cu, int *n, struct err *err);
-/* The GPU with this number, from 0. */
+/* Finds the GPU with this number, counted from 0. */
 int cu_device_get(const struct cu_driver *cu, int ordinal, cu_device *out, struct err *err);
-/* Its name, cut to `size` bytes: "NVIDIA H200". */
+/* Gets the GPU's name, such as "NVIDIA H200", cut to `size` bytes. */
 int cu_device_name(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                    struct err *err);
-/* One of CU_ATTR_...: number of SMs, bytes of L2, compute capability. */
+/* Gets one of CU_ATTR_...: number of SMs, bytes of L2, compute capability. */
 int cu_device_attribute(const struct cu_driver *cu, cu_device dev, int which, int *out,
                         struct err *err);
-/* All its memory, free or not. */
+/* Gets the size of all its memory, free or not. */
 int cu_device_memory(const struct cu_driver *cu, cu_device dev, size_t *bytes, struct err *err);
-/* "0000:3b:00.0", for nvml_open(). */
+/* Gets its PCI address, such as "0000:3b:00.0", for nvml_open(). */
 int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                      struct err *err);
 
-/* Makes the context, with CU_CTX_... flags if nobody has made it before, and makes it current for
- * the calling thread. */
+/* Opens the context and makes it current for the calling thread. The CU_CTX_... flags take effect
+ * only if nobody has opened it before. */
 int cu_context_open(const struct cu_driver *cu, cu_device dev, unsigned flags, cu_context *out,
                     struct err *err);
-/* Gives the context back; the last one to do so destroys it with all that it holds. */
+/* Gives the context back. If nobody else in the process uses it, the driver destroys it with all
+ * that it holds. */
 void cu_context_close(const struct cu_driver *cu, cu_device dev);
 /* Makes the context current for the calling thread. */
 int cu_context_use(const struct cu_driver *cu, cu_context ctx, struct err *err);
 /* Sets one of CU_LIMIT_... of the current context. */
 int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct err *err);
 
-/* Lines that a kernel asked L2 to keep become ordinary lines. */
+/* Makes the lines that a kernel asked the L2 to keep ordinary lines again. */
 int cu_l2_reset_persisting(const struct cu_driver *cu, struct err *err);
 
 /* Tells a profiler that watches this process to start or to stop collecting. */

@@ -19,7 +19,8 @@ static const struct {
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err)
 {
     *out = (struct cu_driver){0};
-    /* Never closed: the driver keeps threads, and cannot be unloaded safely. */
+    /* We never close the library, because the driver has threads of its own and cannot be unloaded
+     * safely. */
     void *lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!lib) {
         err_set(err, ERR_ENV, "no CUDA driver on this machine: %s", dlerror());
@@ -35,7 +36,7 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err)
         }
         *(void **)((char *)out + functions[i].offset) = sym;
     }
-    /* Loading a module must load all of it: a kernel loaded lazily at its first launch would
+    /* To load a module must load all of it. A kernel that is loaded only at its first launch would
      * stop the stream in the middle of a measurement. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     int rc = cu_check(out, out->Init(0), err, "cuInit");

@@ -5,7 +5,7 @@
  *     cu_ptr p;
  *     if (cu_mem_alloc(cu, 1 << 20, &p, err) < 0) ...       memory.h
  *
- * The room's other headers wrap the driver's functions by subject:
+ * The other headers of this folder wrap the driver's functions by subject:
  *
  *   context.h    GPUs and their attributes, contexts, limits
  *   memory.h     device memory, pinned host memory, copies
@@ -15,13 +15,13 @@
  *   tensormap.h  descriptors for TMA
  *   nvml.h       clocks of a GPU
  *
- * Every function takes the driver first and `struct err *` last. It returns 0, or the driver's
- * error number negated: `rc < 0` is a failure, `rc == -CU_OUT_OF_MEMORY` is that failure. A NULL
- * err costs no text. A function that gives something back never fails, because nobody could act on
- * it.
+ * Every function takes the driver first and `struct err *` last. It returns 0 or the negated error
+ * number of the driver: `rc < 0` is any failure, `rc == -CU_OUT_OF_MEMORY` is one of them. If err
+ * is NULL, no text is made. Functions that free or close something return void, because a caller
+ * could do nothing about a failure.
  *
  * The declarations are ours, not those of NVIDIA's cuda.h, so that a program builds with libc
- * alone. t/unit/cuda.c compares them with cuda.h where there is one.
+ * alone. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
  *
  * The driver may be called from several threads. Each thread must first make a context current with
  * cu_context_use().
@@ -178,21 +178,22 @@ struct cu_ipc_handle {
        const uint32_t *, const uint32_t *, int, int, int, int))
 
 struct cu_driver {
-    int version; /* of CUDA, as the driver counts: 12040 is 12.4; 0 if it does not say */
+    int version; /* the CUDA version as the driver writes it: 12040 is 12.4; 0 if unknown */
 #define X(name, symbol, params) cu_result(*name) params;
     CU_FUNCTIONS(X)
 #undef X
 };
 
 /* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. From then on
- * modules are loaded eagerly: a kernel loaded at its first launch would stop the stream. */
+ * the driver loads modules whole, because a kernel that is loaded at its first launch would stop
+ * the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
-/* Does the same with a library file of the caller's choice, into `out`. */
+/* Does the same with another library file, and fills `out`. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
 
-/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; one static buffer per
- * thread. `r` may also be negated. */
+/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; the text is in a static
+ * buffer, one per thread. `r` may also be negated. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
 /* Returns 0, or -r with "what: error text" in err. For driver functions that this room does not

@@ -9,7 +9,7 @@
  *     cu_launch(cu, f, &l, args, err);
  *
  * The driver copies the parameters before it returns. A launch that returns 0 was accepted. A later
- * wait (stream.h) tells whether the kernel ran without a fault.
+ * wait (stream.h) says whether the kernel ran without a fault.
  */
 #ifndef CUDA_LAUNCH_H
 #define CUDA_LAUNCH_H
@@ -21,16 +21,17 @@
 struct cu_launch {
     unsigned grid[3], block[3]; /* x, y, z: none may be 0 */
     unsigned cluster[3];        /* blocks per cluster; all 0 or all 1 = no clusters */
-    unsigned smem_bytes;        /* dynamic shared memory; over 48 KB see cu_function_set() */
-    bool cooperative;           /* all blocks run at once, so that they may wait for each other */
+    /* dynamic shared memory; for more than 48 KB see cu_function_set() */
+    unsigned smem_bytes;
+    bool cooperative; /* all blocks run at once, so that they may wait for each other */
     cu_stream stream;
 };
 
 int cu_launch(const struct cu_driver *cu, cu_function f, const struct cu_launch *l,
               void *const *args, struct err *err);
 
-/* A grid of `blocks` and blocks of `threads` in one dimension; args may be NULL if there are none.
- */
+/* Launches a one-dimensional grid of `blocks` blocks with `threads` threads each. args may be NULL
+ * if the kernel has no parameters. */
 int cu_launch_1d(const struct cu_driver *cu, cu_function f, unsigned blocks, unsigned threads,
                  unsigned smem_bytes, cu_stream s, void *const *args, struct err *err);
 

@@ -25,10 +25,10 @@ int cu_mem_alloc(const struct cu_driver *cu, size_t bytes, cu_ptr *out, struct e
 /* Waits until the GPU no longer uses the memory. */
 void cu_mem_free(const struct cu_driver *cu, cu_ptr p);
 
-/* Host memory that the GPU reaches without help from the host. */
+/* Allocates host memory that the GPU can access without help from the host. */
 int cu_pinned_alloc(const struct cu_driver *cu, size_t bytes, void **out, struct err *err);
 void cu_pinned_free(const struct cu_driver *cu, void *p);
-/* The address by which kernels read and write pinned memory in place. */
+/* Gets the address at which kernels read and write pinned memory in place. */
 int cu_pinned_address(const struct cu_driver *cu, void *p, cu_ptr *out, struct err *err);
 
 int cu_copy_to_device(const struct cu_driver *cu, cu_ptr dst, const void *src, size_t bytes,

@@ -1,5 +1,5 @@
 /*
- * module.h - compiled device code, loaded: its kernels and its __device__ variables.
+ * module.h - loads compiled device code and finds its kernels and __device__ variables.
  *
  *     cu_module m;
  *     cu_function f;
@@ -18,18 +18,19 @@
 int cu_module_load(const struct cu_driver *cu, const void *image, cu_module *out, struct err *err);
 void cu_module_unload(const struct cu_driver *cu, cu_module m);
 
-/* A kernel by its name in the image; lives as long as the module. */
+/* Finds a kernel by its name in the image. The kernel lives as long as the module. */
 int cu_module_function(const struct cu_driver *cu, cu_module m, const char *name, cu_function *out,
                        struct err *err);
-/* A __device__ or __constant__ variable: where it lies, and its size. */
+/* Finds the address and the size of a __device__ or __constant__ variable. */
 int cu_module_global(const struct cu_driver *cu, cu_module m, const char *name, cu_ptr *out,
                      size_t *bytes, struct err *err);
 
-/* One of CU_FUNC_...: registers, static shared memory, threads per block. */
+/* Gets one of CU_FUNC_...: registers, static shared memory, threads per block. */
 int cu_function_get(const struct cu_driver *cu, cu_function f, int which, int *out,
                     struct err *err);
-/* More than 48 KB of dynamic shared memory, and clusters of more than 8 blocks, must be allowed
- * before the launch: CU_FUNC_MAX_DYNAMIC_SMEM (bytes), CU_FUNC_NON_PORTABLE_CLUSTER (1). */
+/* Allows what a kernel may not use by default. Call it before a launch with more than 48 KB of
+ * dynamic shared memory (CU_FUNC_MAX_DYNAMIC_SMEM, bytes) or with clusters of more than 8 blocks
+ * (CU_FUNC_NON_PORTABLE_CLUSTER, 1). */
 int cu_function_set(const struct cu_driver *cu, cu_function f, int which, int value,
                     struct err *err);
 

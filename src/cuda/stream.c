@@ -34,7 +34,8 @@ int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done
             nanosleep(&(struct timespec){0, t > 100000000 ? 2000000 : 100000}, NULL);
         r = CU_SUCCESS;
     }
-    /* The driver now prints what the kernels printed, before the caller looks at the output. */
+    /* In this call the driver writes out the kernels' printf text, before the caller looks at
+     * it. */
     return cu_check(cu, r == CU_SUCCESS ? cu->StreamSynchronize(s) : r, err,
                     "waiting for a stream");
 }

@@ -11,23 +11,23 @@
  *     ...
  *     cu_event_sync(cu, used, err);                         now `batch` may be overwritten
  *
- * When a kernel faults, the next call reports it, most often a call that waits.
+ * If a kernel faults, a later call reports the fault, most often one that waits.
  */
 #ifndef CUDA_STREAM_H
 #define CUDA_STREAM_H
 
 #include "cuda/driver.h"
 
-/* A stream that does not wait for the default stream of the context. */
+/* Creates a stream that does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
-/* Waits for at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran out. Records
- * `done`, an event of the caller's, and polls it: short waits spin, long ones sleep. */
+/* Waits for at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran out. Records the
+ * event `done` of the caller and polls it. Short waits spin, long ones sleep. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
-/* Work put on the stream after this starts when the event has happened. */
+/* Work that is put on the stream after this call starts only when the event has happened. */
 int cu_stream_wait_event(const struct cu_driver *cu, cu_stream s, cu_event e, struct err *err);
 
 int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err);
@@ -36,7 +36,7 @@ void cu_event_destroy(const struct cu_driver *cu, cu_event e);
 int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err);
 /* Waits until the event has happened. Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);
-/* The time between two events that have happened. */
+/* Gets the time between two events that have happened. */
 int cu_event_elapsed_ms(const struct cu_driver *cu, cu_event begin, cu_event end, float *ms,
                         struct err *err);
 

@@ -15,7 +15,8 @@
 #include "base/dtype.h"
 #include "cuda/driver.h"
 
-/* Innermost dimension first. The numbers of the modes are the driver's. */
+/* The arrays begin with the innermost dimension. The numbers of the modes are those of the
+ * driver. */
 struct cu_tensormap_spec {
     enum dtype dtype; /* types of one byte count as uint8 */
     uint32_t rank;    /* 1 to 5 */

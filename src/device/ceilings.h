@@ -1,5 +1,6 @@
 /*
- * ceilings.h - measures the highest rates a GPU reaches. Kernels are compared with these rates.
+ * ceilings.h - measures the highest rates that a GPU reaches. Hone compares kernels with these
+ * rates.
  *
  *     struct device_ceilings f;
  *     cuda_ceilings(0, "dir", "service.cubin", &f, err);

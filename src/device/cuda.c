@@ -17,7 +17,7 @@ enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* For each driver error: what it says about the code that was running. */
+/* For each error of the driver: what this error says about the code that was running. */
 static const struct {
     cu_result r;
     enum result_status st;
@@ -119,9 +119,9 @@ int cuda_read_file(const char *dir, const char *name, size_t max, char **data, s
 }
 
 /* The driver writes the output of kernels' printf to stdout. We redirect stdout to a file in memory
- * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. Near its
- * end the file may refuse a write, up to a page too early. So we make the file some pages larger
- * than the limit; then it always takes all output up to the limit. */
+ * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. Such a
+ * file may refuse a write up to a page before its end. So we make the file some pages larger than
+ * the limit, and it takes all output up to the limit. */
 static void capture_stdout(struct cuda *d)
 {
     enum { SPARE = 64 << 10 };
@@ -181,8 +181,8 @@ int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, 
 
 int cuda_wait(struct cuda *d, uint64_t timeout_ns)
 {
-    /* The driver fetches and formats the kernels' printf output now, under the limits of this
-     * call. */
+    /* During this wait the driver also fetches and formats the kernels' printf output, so the limit
+     * of the call covers this work too. */
     return cu_stream_sync_within(d->cu, d->stream, d->done, timeout_ns, NULL);
 }
 
@@ -222,8 +222,8 @@ static int open_context(struct cuda *d, struct err *err)
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
     CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
-    /* With this flag the driver keeps local memory at its largest size. Growing it again would stop
-     * the stream. */
+    /* With this flag the driver does not shrink local memory again. To enlarge it once more would
+     * stop the stream. */
     CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
              "making a context");
     size_t fifo =

@@ -2,8 +2,8 @@
  * cuda.h - types and functions that the files of the CUDA backend share. Private to
  * src/device/cuda*.c.
  *
- * This backend is the part of the GPU code that knows about jobs: it decides which code an error is
- * blamed on, checks guard zones, and holds timed calls behind a gate. The driver itself is in
+ * This backend is the part of the GPU code that knows about jobs: it decides whose code caused an
+ * error, checks guard zones, and holds timed calls behind a gate. The driver itself is in
  * src/cuda/; names from there begin with cu_.
  *
  *   cuda.c        open, close, errors, the vtable
@@ -63,7 +63,7 @@ struct cuda_truth;
 struct cublaslt;
 
 struct cuda {
-    struct device dev; /* must be first: cuda_of() casts */
+    struct device dev; /* must be the first field, because cuda_of() casts */
     const struct cu_driver *cu;
     const struct job *job;
     cu_device device;
@@ -76,9 +76,10 @@ struct cuda {
     struct cuda_slab_vec slabs;
     uint64_t live_bytes, slab_bytes, clock; /* clock: stamps of slabs */
     uint64_t rng;
-    cu_ptr slot;              /* a few words into which kernels write answers */
-    volatile uint64_t *flags; /* mapped host memory: [0] the gate's epoch, [1] the epoch at which it
-                               * gave up */
+    /* a few words of device memory, in which service kernels leave their answers */
+    cu_ptr slot;
+    /* mapped host memory: [0] the gate's epoch, [1] the epoch in which it opened by itself */
+    volatile uint64_t *flags;
     cu_ptr flags_dev;
     uint64_t epoch;
     cu_ptr flush;
@@ -90,7 +91,8 @@ struct cuda {
     char *printed;
     struct cuda_truth *truth;
     struct cublaslt *lt;
-    struct cuda_symbols *symbols; /* known places of modules' variables, by file */
+    /* the places of modules' variables that we know already, by file */
+    struct cuda_symbols *symbols;
 };
 
 static inline struct cuda *cuda_of(struct device *d)
@@ -105,7 +107,7 @@ static inline struct cuda *cuda_of(struct device *d)
 /* Reports a failed driver call of Hone's own: returns -1 with "what: why" in err. Remembers a lost
  * context. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* Returns what a driver error says about the candidate's code, with the explanation in err. */
+/* Returns the status that a driver error means for the candidate's code, and explains it in err. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \
@@ -115,7 +117,8 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
             return cuda_fail((d), rc_, (err), (what)); \
     } while (0)
 
-/* Launches a service kernel over about n work items. */
+/* Launches a service kernel for n work items. The kernel loops if there are more items than
+ * threads. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
 /* Waits for the stream, at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
  * out. */

@@ -1,5 +1,5 @@
 /*
- * cuBLASLt as a baseline: row-major matrix products at the task's own precision.
+ * Runs cuBLASLt as a baseline: row-major matrix products at the task's own precision.
  *
  * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
  * f32 none". The words are:
@@ -11,8 +11,8 @@
  *   - EPILOGUE is none, bias or relu_bias.
  *
  * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers, then the
- * bias [N] if there is one. Batches lie one after another. The library works in column-major order,
- * so we give it the transposed problem: D^T[N,M] = B^T A^T.
+ * bias [N] if there is one. The matrices of a batch lie one after another. The library works in
+ * column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
  *
  * The first untimed call of a shape tries the algorithms that the library proposes and
  * keeps the fastest.
@@ -74,7 +74,7 @@ struct lt_plan {
     void *desc, *a, *b, *d;
     bool f64, i32, bias;
     struct lt_algo algo;
-    bool chosen; /* the algorithm was chosen by measuring */
+    bool chosen; /* we have measured the algorithms and chosen one */
 };
 
 static const struct {
@@ -314,7 +314,7 @@ static double time_algo(struct cuda *d, struct lt_plan *p, const uint64_t addr[3
             cuda_wait(d, d->job->limits.call_ns) < 0 ||
             cu_event_elapsed_ms(d->cu, d->begin, d->end, &ms, NULL) < 0)
             return INFINITY;
-        if (i) /* the first launch loads the kernel: not timed */
+        if (i) /* the first launch also loads the kernel, so we do not time it */
             best = MIN(best, (double)ms);
     }
     return best;

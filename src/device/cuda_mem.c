@@ -1,7 +1,7 @@
 /*
- * Buffers. Each buffer has a slab of its own, with guard zones on both sides. We keep a freed slab
- * and reuse it for another buffer, at another place inside the slab. So a call gets new addresses
- * without the cost of a driver allocation.
+ * Manages buffers. Each buffer has an allocation of its own, a slab, with guard zones on both
+ * sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at another place
+ * inside the slab. So a call gets new addresses without the cost of a driver allocation.
  *
  *     base                addr                       addr+bytes             base+size
  *      | free | guard 64K  | the buffer               | guard 64K  | free    |
@@ -13,8 +13,8 @@
 #include "base/util.h"
 
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
-/* The driver packs smaller allocations together; sharing one with another process would share its
- * neighbours too. */
+/* The driver packs smaller allocations together. If we shared one of them with another process, we
+ * would share its neighbours too. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
 int cuda_mem_open(struct cuda *d, struct err *err)
@@ -82,17 +82,17 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* The addresses of its tensors make a short kernel some tens of nanoseconds faster or slower. A
- * measured time should cover many addresses, not only the few that one process happened to get. So
- * we keep up to 64 MB of slabs of each size. */
+/* Returns how many slabs of this size to keep. The addresses of its tensors make a short kernel
+ * some tens of nanoseconds faster or slower. A measured time should cover many addresses, not only
+ * the few that one process happened to get. So we keep up to 64 MB of slabs of each size. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a free slab of about this size; each is equally likely. Returns NULL if there are fewer
- * than wanted and the device has room for one more. */
+/* Returns a free slab of about this size, each with the same probability. Returns NULL if there are
+ * fewer slabs than wanted and the device has room for one more. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -132,8 +132,7 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                            spec->name, (unsigned long long)spec->bytes);
         CUDA_TRY(d, rc, err, "allocating device memory");
     }
-    /* A random multiple of align that is no multiple of a higher power of two, plus
-     * spec->offset. */
+    /* The address is a random multiple of align, but not of 2 * align, plus spec->offset. */
     uint64_t places = (s->size - span) / step + 1;
     uint64_t first = s->base + CUDA_GUARD_BYTES;
     first = (first + step - 1) / step * step + spec->align;
@@ -241,9 +240,10 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Removes everything that the candidate could find in L2. Writes come first: they push out dirty
- * lines of the data just generated. Then reads of twice the cache's size fill it with clean lines,
- * so that the candidate's time does not include writing back dirty lines of others.
+ * Removes everything that the candidate could find in the L2. First come writes: they push out the
+ * dirty lines of the data that was just generated. Then come reads of twice the cache's size, which
+ * fill it with clean lines. So the candidate's time does not include writing back the dirty lines
+ * of others.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

@@ -12,8 +12,8 @@ struct peak {
     void **args;
 };
 
-/* Returns the median time of one launch in nanoseconds, behind the gate, after a warm-up; <0 on
- * failure. */
+/* Returns the median time of one launch in nanoseconds, or < 0 on failure. The launches are timed
+ * behind the gate, after a warm-up. */
 static double time_of(struct peak *p, struct err *err)
 {
     double v[SAMPLES];

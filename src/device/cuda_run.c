@@ -1,5 +1,5 @@
 /*
- * Modules and launches.
+ * Loads modules, launches kernels and times them.
  *
  * The worker queues a whole timed call behind a gate kernel and then opens the gate. So the time
  * between the two events contains no time of the host:
@@ -25,7 +25,7 @@ static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 
 struct module_range {
     cu_ptr ptr;
-    uint64_t bytes, hash; /* at load */
+    uint64_t bytes, hash; /* when the module was loaded */
     char *name;
 };
 
@@ -43,7 +43,8 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    bool sealed; /* `ranges` covers all memory in which it could keep data for the next call */
+    /* `ranges` covers all memory in which the module could keep data for the next call */
+    bool sealed;
 };
 
 /* ---- __device__ variables -------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static int add_range(struct cuda *d, struct device_module *m, cu_ptr ptr, uint64
     return cuda_hash(&d->dev, ptr, bytes, &r->hash, err);
 }
 
-/* A view of the cubin's ELF headers. Every access is checked against the file's length. */
+/* A view of the cubin's ELF headers. We check every access against the file's length. */
 struct elf {
     const char *data;
     size_t len;
@@ -100,15 +101,15 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 
 /*
  * The places of a cubin's writable variables. For each section (.nv.global, .nv.global.init) we
- * need one symbol whose address the driver knows. In memory the variables of a section lie as in
- * the file, so one symbol gives the place of all of them, also of the static ones. Headers like
- * CuTe's define thousands of symbols, and a question to the driver takes microseconds. So we
- * remember the answers for the next load.
+ * need one symbol whose address the driver knows. The variables of a section lie in memory as they
+ * lie in the file, so one symbol gives the place of all of them, also of static variables. Headers
+ * like CuTe's define thousands of symbols, and it takes microseconds to ask the driver for one. So
+ * we remember the places for the next load.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
     char *file;
-    unsigned nsections, n; /* number of sections; number of those whose place is known */
+    unsigned nsections, n; /* number of sections; how many of them have a known place */
     struct {
         char *name;
         uint64_t offset, bytes; /* the symbol's offset in its section; the section's size */
@@ -133,7 +134,7 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        out->nsections = 1; /* PTX, not a cubin: we know nothing about its variables */
+        out->nsections = 1; /* this is PTX, not a cubin, so we know nothing about its variables */
         return;
     }
     unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
@@ -259,7 +260,8 @@ void cuda_unload(struct device *dev, struct device_module *m)
     free(m);
 }
 
-/* Returns the index of a kernel in m->fn, looked up on first use; -1 with a status if it fails. */
+/* Returns the index of a kernel in m->fn. Looks the kernel up on its first use. On failure sets *st
+ * and returns -1. */
 static int find_function(struct cuda *d, struct device_module *m, const char *name,
                          enum result_status *st, struct err *err)
 {
@@ -271,24 +273,31 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
         *st = RESULT_PLAN;
         return -1;
     }
+    unsigned i = m->nfn;
     cu_function f;
     int rc = cu_module_function(d->cu, m->mod, name, &f, NULL);
+    bool missing = rc == -CU_NOT_FOUND;
+    if (rc == 0)
+        rc = cu_function_get(d->cu, f, CU_FUNC_MAX_THREADS, &m->fn[i].max_threads, NULL);
+    if (rc == 0)
+        rc = cu_function_get(d->cu, f, CU_FUNC_STATIC_SMEM, &m->fn[i].static_smem, NULL);
+    if (rc == 0)
+        rc = cu_function_get(d->cu, f, CU_FUNC_NUM_REGS, &m->fn[i].regs, NULL);
     if (rc < 0) {
-        *st = cuda_blame(d, rc, err, "the module has no such kernel");
+        *st = cuda_blame(d, rc, err,
+                         missing ? "the module has no such kernel" : "looking up the kernel");
         return -1;
     }
-    unsigned i = m->nfn++;
     m->fn[i].name = xstrdup(name);
     m->fn[i].f = f;
-    cu_function_get(d->cu, f, CU_FUNC_MAX_THREADS, &m->fn[i].max_threads, NULL);
-    cu_function_get(d->cu, f, CU_FUNC_STATIC_SMEM, &m->fn[i].static_smem, NULL);
-    cu_function_get(d->cu, f, CU_FUNC_NUM_REGS, &m->fn[i].regs, NULL);
+    m->nfn++;
     return (int)i;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Refuses launches that the driver would refuse with a mere "invalid value", and explains why. */
+/* Refuses a launch that the driver would refuse, and explains why. The driver would only say
+ * "invalid value". */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {
@@ -397,7 +406,7 @@ static enum result_status report_hang(struct cuda *d, uint64_t timeout_ns, struc
 enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    if (d->lost != RESULT_OK) { /* time_end noticed it first */
+    if (d->lost != RESULT_OK) { /* time_end() has noticed the loss first */
         err_set(err, ERR_INPUT, "%s", d->lost_why);
         return d->lost;
     }

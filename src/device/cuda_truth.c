@@ -1,6 +1,6 @@
 /*
- * Computes the truth on the GPU. It generates a call's inputs again, runs the oracle's phases with
- * one thread per unit, and compares kept outputs with the truth. The worker loads the oracle only
+ * Computes the truth on the GPU: generates a call's inputs again, runs the oracle's phases with one
+ * thread for each unit, and compares kept outputs with the truth. The worker loads the oracle only
  * after it has unloaded every candidate module and freed its buffers.
  */
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
 struct cuda_truth {
     cu_module mod;
-    const struct job_case *c; /* the case these buffers are for; NULL = none */
+    const struct job_case *c; /* the case that these buffers are for; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
     cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, for job_has_choice() */
     cu_ptr scratch, axes, scalars, partial, starts, fault;

@@ -10,9 +10,9 @@
  *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
  *
- * There are two kinds of return values. Hone's own operations return int 0 or -1: a failure is
- * Hone's or the machine's. Operations that the candidate's code can make fail return enum
- * result_status, with the explanation in err->msg.
+ * There are two kinds of return values. An operation of Hone's own returns int 0 or -1; if it
+ * fails, Hone or the machine is the cause. If the candidate's code can make an operation fail, the
+ * operation returns enum result_status, with the explanation in err->msg.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -55,15 +55,15 @@ struct device_health {
 };
 
 struct launch_stat {
-    double time_ns;      /* <0: not timed */
+    double time_ns;      /* < 0: not timed */
     double lo_ns, hi_ns; /* is_model: the interval to expect on the GPU */
     bool is_model;
 };
 
 #define DEVICE_PIECE 1024u
 
-/* A sampled call that is to be verified runs more blocks after those that are modelled. They may
- * take so many limits of a call. */
+/* If the worker will verify a sampled call, the device runs more blocks after those for the cost
+ * model. These further blocks may take this many times the limit of a call. */
 #define DEVICE_VERIFY_LIMITS 10u
 
 /* A part of a buffer: its bytes, and which elements were written. */
@@ -76,19 +76,21 @@ struct device_piece {
 
 VEC_DECL(piece_vec, struct device_piece);
 
-/* An element that a block of a sampled call wrote. Blocks are numbered as they ran. */
+/* An element that a block of a sampled call wrote. The number of a block says only which places
+ * come from the same block. */
 struct device_place {
     uint64_t elem;
     uint32_t block;
 };
 VEC_DECL(place_vec, struct device_place);
 
-/* What a sampled call wrote to one buffer. */
+/* Describes what a sampled call wrote to one buffer. */
 struct device_written {
     struct piece_vec pieces; /* some of the pieces that were written, in order */
-    struct place_vec places; /* elements in these pieces, of as many blocks as possible */
-    double seen;             /* share of the buffer that the blocks which ran wrote */
-    double most;             /* upper bound on the share that all blocks write; may be infinite */
+    /* elements in these pieces, from as many different blocks as possible */
+    struct place_vec places;
+    double seen; /* share of the buffer that the blocks which ran wrote */
+    double most; /* upper bound on the share that all blocks write; may be infinite */
 };
 
 VEC_DECL(finding_vec, struct result_finding);
@@ -99,9 +101,9 @@ struct device_ops {
     void (*close)(struct device *d);
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
-    /* Memory. alloc surrounds the buffer with guard zones. guards_ok says whether they are intact
-     * and, if not, gives the address of the first damaged byte. alloc fails with ERR_LIMIT when
-     * there is no room. Addresses should differ from call to call. */
+    /* Memory. alloc surrounds the buffer with guard zones. guards_ok says whether these are intact
+     * and, if not, gives the address of the first damaged byte. alloc fails with ERR_LIMIT if there
+     * is not enough memory. Addresses should differ from call to call. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -119,15 +121,15 @@ struct device_ops {
                      struct err *err);
     int (*flush_l2)(struct device *d, struct err *err);
 
-    /* Code. Loading a module again resets its __device__ variables to their initial values. A
-     * device loads JOB_MODULE_KERNEL only; cuda loads JOB_MODULE_LIBRARY too. */
+    /* Code. Loading a module again resets its __device__ variables to their initial values. Every
+     * device loads JOB_MODULE_KERNEL. Only cuda loads JOB_MODULE_LIBRARY too. */
     enum result_status (*load)(struct device *d, const struct job_module *m, const char *bundle_dir,
                                struct device_module **out, struct err *err);
     void (*unload)(struct device *d, struct device_module *m);
 
-    /* Whether the module's __device__ variables are as they were at load. `which` names one that
-     * changed; the name lives as long as the module. If this function is NULL, the worker assumes
-     * that they are intact. */
+    /* Whether the module's __device__ variables have the values that they had when it was loaded.
+     * `which` names one that changed; the name lives as long as the module. If this function is
+     * NULL, the worker assumes that they are intact. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
@@ -149,9 +151,9 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Starts a call. Comes before all other operations of the call. The call's flags say whether to
-     * count or to sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a buffer's
-     * data when it is first touched. May be NULL. */
+    /* Starts a call, before all other operations of the call. The call's flags say whether to count
+     * or to sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a piece of a
+     * buffer's data when a block first touches it. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* Return the findings, counters and printed text since the last call. The strings live until
@@ -162,20 +164,21 @@ struct device_ops {
 
     /* ---- optional: NULL if the device cannot do it ---- */
 
-    /* After a JOB_CALL_BLOCK_SAMPLE call: says what it wrote to the buffer at addr, with at most
-     * `max` pieces. If the call is to be verified (JOB_CALL_VERIFY), the pieces hold a place of
-     * each block that ran, as far as `max` allows. Returns no pieces if blocks that did not run
-     * could have changed them. The caller releases the vectors. */
+    /* After a JOB_CALL_BLOCK_SAMPLE call: says what the call wrote to the buffer at addr, with at
+     * most `max` pieces. With JOB_CALL_VERIFY, the pieces hold a place of each block that ran, as
+     * far as `max` allows. Returns no pieces if blocks that did not run could have changed them.
+     * The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
-    /* After such a call: how many blocks its launches have, and how many of them ran. */
+    /* After a JOB_CALL_BLOCK_SAMPLE call: says how many blocks its launches have, and how many of
+     * these blocks ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
-    /* The truth on the device. truth_open loads the oracle, after every candidate module is
-     * unloaded. truth_compute regenerates a call's inputs and runs the phases, on a sample of units
-     * if the case asks for one; `got` has the outputs of the call. truth_compare compares the bytes
-     * of a kept output. truth_fetch copies the truth to the host. Without these functions the
-     * worker runs the oracle's shared object on the CPU. */
+    /* These compute the truth on the device. truth_open loads the oracle; all candidate modules
+     * must be unloaded before. truth_compute generates a call's inputs again and runs the phases,
+     * on a sample of units if the case asks for one; `got` has the outputs of the call.
+     * truth_compare compares the bytes of a kept output. truth_fetch copies the truth to the host.
+     * Without these functions the worker runs the oracle's shared object on the CPU. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
@@ -192,7 +195,7 @@ struct device_ops {
     void (*health)(struct device *d, struct device_health *out);
     /* Tells a profiler that watches this process to start or stop collecting. */
     void (*profile)(struct device *d, bool on);
-    /* Before the first timed call: raises the clocks and measures an empty launch. */
+    /* Before the first timed call: makes the GPU raise its clocks and measures an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);
 };
 

@@ -229,8 +229,7 @@ extern "C" __global__ void hone_flush_read(const uint4 *p, uint64_t n, uint32_t 
         *sink = x;
 }
 
-/* ---- the highest rates of the device
- * ---------------------------------------------------------- */
+/* ---- the highest rates of the device --------------------------------------------------------- */
 
 /* Each thread copies 16 bytes per step, with four steps in flight. */
 extern "C" __global__ void hone_copy(uint4 *dst, const uint4 *src, uint64_t n)

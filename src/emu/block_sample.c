@@ -1,6 +1,6 @@
 /*
- * block_sample.c - see block_sample.h. The order of this file: which launches may run in part,
- * which of their blocks run, what those blocks wrote.
+ * block_sample.c - see block_sample.h. This file decides which launches may run in part, then which
+ * of their blocks run, then finds what those blocks wrote.
  */
 #include "emu/block_sample.h"
 
@@ -30,9 +30,10 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Whether blocks may wait for each other, or do what others tell them. If so, only the first blocks
- * of a grid can run alone. An atomic whose result nobody reads tells a block nothing: such a block
- * runs the same with or without the others. atomics_meet() says whether its results do. */
+/* Whether a block may wait for other blocks, or act on values that come from them. If so, only the
+ * first blocks of a grid can run without the others. An atomic whose result nobody reads brings a
+ * block no such value: the block does the same with or without the others. But the memory that such
+ * an atomic changes may still depend on the others; atomics_meet() checks that. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -48,8 +49,8 @@ static bool may_wait_for_blocks(const struct code *c)
     return false;
 }
 
-/* Whether an output holds results of atomics, or a block read memory that atomics change. Then the
- * results of a block may depend on the atomics of other blocks. */
+/* Whether atomics changed an output, or changed memory that some block read. If so, the results of
+ * a block may depend on the atomics of other blocks. */
 static bool atomics_meet(const struct emu_mem *m)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -61,18 +62,18 @@ static bool atomics_meet(const struct emu_mem *m)
     return false;
 }
 
-/* Functions count as loops, since a loop may call them. */
+/* The whole of a device function counts as a loop, since a loop may call the function. */
 bool block_sample_polls(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this may be in a loop */
+        uint32_t loop = f->src->is_entry ? 0 : f->n; /* lower numbers may be in a loop */
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* this also includes code before the loop, which is safe */
+                loop = k; /* code before the loop counts too, which is safe */
             if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
@@ -82,22 +83,50 @@ bool block_sample_polls(const struct code *c)
 
 /* ---- what the blocks wrote ------------------------------------------------------------------ */
 
-/* Finds the elements of a piece that no longer hold their fill value; false if there are none. */
+static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
+{
+    uint64_t x = 0, y = 0;
+    memcpy(&x, a, size);
+    memcpy(&y, b, size);
+    return x != y;
+}
+
+/* Sets the bits of the elements that differ; returns whether there are any. Inlined for each
+ * size. */
+static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
+                                struct device_piece *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < out->elems; i++) {
+        bool other = differs(was + i * size, is + i * size, size);
+        out->written[i / 8] |= (uint8_t)(other << i % 8);
+        any |= other;
+    }
+    return any;
+}
+
+/* Finds the elements of a piece that no longer hold their fill value. Returns false if there are
+ * none. */
 static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
 {
     uint8_t was[LAZY_PIECE];
     uint32_t size = a->elem_bytes, bytes = lazy_piece_bytes(a->lazy, k);
     const uint8_t *is = a->lazy->mem + k * LAZY_PIECE;
-    bool any = false;
     *out = (struct device_piece){.first = k * (LAZY_PIECE / size), .elems = bytes / size};
     lazy_original(a->lazy, k, was);
     memcpy(out->data, is, bytes);
-    for (uint32_t i = 0; i < out->elems; i++)
-        if (memcmp(was + i * size, is + i * size, size) != 0) {
-            out->written[i / 8] |= (uint8_t)(1u << i % 8);
-            any = true;
-        }
-    return any;
+    if (memcmp(was, is, bytes) == 0)
+        return false;
+    switch (size) {
+    case 1:
+        return mark_written(was, is, 1, out);
+    case 2:
+        return mark_written(was, is, 2, out);
+    case 4:
+        return mark_written(was, is, 4, out);
+    default:
+        return mark_written(was, is, 8, out);
+    }
 }
 
 static uint32_t count_written(const struct device_piece *p)
@@ -109,12 +138,12 @@ static uint32_t count_written(const struct device_piece *p)
 }
 
 struct share {
-    double mean, most; /* the estimate, and with four standard errors added */
+    double mean, most; /* the estimate; the estimate plus four standard errors */
 };
 
-/* Looks at up to TRIES filled pieces, drawn at random. Appends those that were written to `out`
- * (NULL: none) until it has `max`. Estimates the share of the buffer's elements that were
- * written. */
+/* Looks at up to TRIES filled pieces, drawn at random. Appends those that the kernel wrote to
+ * `out`, until `out` has `max` pieces; `out` may be NULL. Returns an estimate of the share of the
+ * buffer's elements that the kernel wrote. */
 static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t max,
                                 struct piece_vec *out)
 {
@@ -139,40 +168,41 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
             *vec_push(out) = piece;
     }
     free(pieces);
-    /* One byte in 256 equals its poison by chance. */
+    /* Of elements of one byte, one in 256 equals its poison by chance, so we see only 255 of
+     * 256. */
     double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
     double elems = (double)(a->end - a->addr) / a->elem_bytes;
     if (!i || written <= 0)
         return (struct share){0, 0};
     double mean = written / (double)i * (double)n / elems / seen;
-    double rest = 1 - (double)i / (double)n; /* pieces that we did not look at */
+    double rest = 1 - (double)i / (double)n; /* the share of pieces that we did not look at */
     double error = sqrt(MAX(squares * (double)i / (written * written) - 1, 0) / (double)i * rest);
     return (struct share){mean, mean * (1 + 4 * error)};
 }
 
 /* ---- which blocks of a sampled launch run --------------------------------------------------- */
 
-/* A sampled launch runs in up to three steps.
- *
- * 1. It counts a sample of SAMPLE_CLUSTERS clusters, for the cost model. If blocks do not depend on
- *    each other, we split the grid into equal parts and draw one cluster from each, so that a block
- *    cannot know whether it is in the sample. If blocks may wait for earlier blocks, the sample is
- *    the first clusters of the grid. If blocks depend on each other in a loop and all fit on the
- *    GPU, they may divide the work among themselves at run time. A sample of them would do all the
- *    work, so all blocks run.
- * 2. If the call is to be verified, more clusters run without being counted, as many as the budget
- *    allows: all of them, or else one from each part of the grid, and those at its edges. If
- *    blocks depend on each other, only all of them will do.
- * 3. If the clusters that ran seem to leave out a part of an output, the estimate alone proves
- *    little. Then all clusters run, or as many as a larger budget allows.
- *
- * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
- * not on the speed of this machine. */
-#define VERIFY_CLUSTERS 1000u /* enough, if not all can run: 1% of bad blocks are among them */
-#define VERIFY_COST_MOST 6e7  /* heavy kernels: half of what the counted sample took, up to this */
-#define WHOLE_COST 2e8        /* if only all blocks together can be verified */
-#define DOUBT_COST 4e8        /* for a launch whose sample leaves out a part of an output */
-#define DOUBT_SHARE 0.995     /* the sample should show that all blocks write this share */
+/* A sampled launch runs in up to three steps.  1. It counts a sample of SAMPLE_CLUSTERS clusters,
+ * for the cost model. If blocks do not depend on each other, we split the grid into equal parts and
+ * draw one cluster from each, so that a block cannot know whether it is in the sample. If blocks
+ * may wait for earlier blocks, the sample is the first clusters of the grid. If blocks depend on
+ * each other in a loop and all fit on the GPU, they may divide the work among themselves at run
+ * time. Then a sample of the blocks would do the work of all, so all blocks run. 2. If the worker
+ * will verify the call, more clusters run as far as the budget allows; they are not counted. They
+ * are all the others, or else one from each part of the grid and those at its edges. If blocks
+ * depend on each other, either all of them run or none. 3. The clusters that ran may seem to leave
+ * out a part of an output. This estimate alone proves little, so then all clusters run, or as many
+ * as a larger budget allows.  The budgets are in units of count_cost(), so the choice depends on
+ * the seed and the kernel alone, not on the speed of this machine. */
+/* If step 2 cannot run all clusters, this many are enough to catch bad blocks that are 1% of all.
+ */
+#define VERIFY_CLUSTERS 1000u
+/* For heavy kernels: step 2 may cost half as much as the counted sample, at most this. */
+#define VERIFY_COST_MOST 6e7
+#define WHOLE_COST 2e8 /* for step 2, if it must run all blocks or none */
+#define DOUBT_COST 4e8 /* for step 3 */
+/* Step 3 runs if all blocks together seem to write less than this share of an output. */
+#define DOUBT_SHARE 0.995
 
 void block_sample_choose(const struct code *c, struct launch *run)
 {
@@ -215,8 +245,8 @@ static uint32_t sort_clusters(uint32_t *v, uint32_t n)
     return m;
 }
 
-/* Writes the clusters at the corners of the grid, and one on each edge and side between them, to
- * v[27]. Returns how many. */
+/* Writes to v[27] the clusters at the corners of the grid, one on each edge, one on each side, and
+ * one inside. Returns how many they are. */
 static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint32_t *v)
 {
     uint32_t dim[3], at[3][3], n = 0;
@@ -232,8 +262,8 @@ static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint3
     return n;
 }
 
-/* Appends `more` to the order, less those clusters that have run. Frees `more`. Returns how many
- * are in the order now. */
+/* Appends to run->order those clusters of `more` that have not run. Frees `more`. Returns how many
+ * clusters are in the order now. */
 static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
 {
     uint32_t had = run->nran, end = had, *ran = xmalloc((had + 1) * sizeof *ran);
@@ -264,7 +294,8 @@ static enum result_status run_rest(struct launch *run, struct err *err)
     return launch_run_more(run, run->emu->nthreads, end, err);
 }
 
-/* Runs n more clusters, each drawn from its own part of the grid, and those at the edges. */
+/* Splits the grid into n parts and runs one random cluster of each. Then, unless they have run
+ * already, runs the clusters at the edges. */
 static enum result_status run_some(struct launch *run, uint32_t n, struct err *err)
 {
     uint64_t rng = run->seed + 77 * run->emu->launches + run->nran;
@@ -285,7 +316,8 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* Statistics of the clusters that were drawn at random; `all` is the sum over all that ran. */
+/* Statistics of the bytes that clusters stored. `n`, `idle` (stored nothing), `sum` and `squares`
+ * are of the clusters that were drawn at random. `all` is the sum over all clusters that ran. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -307,15 +339,15 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* All blocks together store about this many times the bytes that those which ran stored. */
+/* Estimates how many times the bytes of the blocks that ran all blocks together would store. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound on the same: the estimate plus four standard errors, plus four blocks in
- * case the sample misses a kind of block (a persistent block with one tile more than the others).
- * It is infinite if too few blocks of the sample stored anything. */
+/* Returns an upper bound on scale_of_sample(): the estimate plus four standard errors, plus four
+ * blocks in case the sample misses a kind of block (such as a persistent block with one tile more
+ * than the others). The bound is infinite if too few blocks of the sample stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };
@@ -325,8 +357,9 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Whether the clusters that ran seem to leave out a part of an output. If the outputs are updated
- * in place, elements may keep their values; then only clusters that store nothing show it. */
+/* Whether the clusters that ran seem to leave out a part of an output. If the kernel updates its
+ * outputs in place, a written element may keep its value. Then we count the clusters that store
+ * nothing instead. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
@@ -345,7 +378,7 @@ static bool leaves_something_out(const struct launch *run)
     return !any && s.idle > (1 - DOUBT_SHARE) * s.n;
 }
 
-/* Steps 2 and 3. */
+/* Does steps 2 and 3. */
 enum result_status block_sample_run_more(struct launch *run, struct err *err)
 {
     struct emu *e = run->emu;
@@ -357,7 +390,7 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
         return RESULT_OK; /* blocks of an earlier launch are missing: nothing can be verified */
-    /* The budget is one of work. This limit only ends a block that never ends. */
+    /* The budgets above count work. This limit of time only stops a block that runs for ever. */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
@@ -413,8 +446,9 @@ static struct device_piece *find_piece(const struct piece_vec *v, uint64_t elem,
     return v->n ? bsearch(&key, v->items, v->n, sizeof key, by_first) : NULL;
 }
 
-/* Appends the pieces that hold the places of clusters, at most `max`. Clusters come in random
- * order, and each gives its first place before any gives its second. */
+/* Appends to `out` the places in this buffer that the clusters' traces hold, and the pieces with
+ * these places, at most `max` pieces. The clusters come in random order. We take the first place of
+ * every cluster before the second place of any. */
 static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint64_t seed,
                                uint32_t max, struct device_written *out)
 {

@@ -2,8 +2,8 @@
  * block_sample.h - decides which blocks of a sampled call run, and tells what they wrote.
  *
  * A call at a timed size is too large to emulate whole. A sample of its blocks runs for the cost
- * model. If the call is to be verified, more blocks run, as many as a budget of work allows. Each
- * cluster leaves a trace: how much it stored, and the places of a few elements of outputs.
+ * model. If the worker will verify the call, more blocks run, as many as a budget of work allows.
+ * Each cluster leaves a trace: how much it stored, and the addresses of a few elements of outputs.
  *
  *     block_sample_choose(code, run);           before launch_run(): sets run->order
  *     block_sample_run_more(run, err);          after it, if the call is to be verified
@@ -15,16 +15,17 @@
 
 #include "emu/core/machine.h"
 
-#define VERIFY_COST 2e6 /* work (count_cost) to verify a call: about 20 ms on two cores */
+/* Work that may be spent to verify a call, in units of count_cost(): about 20 ms on two cores. */
+#define VERIFY_COST 2e6
 
-/* Whether the code depends on other blocks inside a loop. If each block waits for the one before
- * it, another order of the blocks takes very long. */
+/* Whether a block may depend on other blocks inside a loop, for example wait for the block before
+ * it. If it does, running the blocks in another order takes very long. */
 bool block_sample_polls(const struct code *c);
 void block_sample_choose(const struct code *c, struct launch *run);
 enum result_status block_sample_run_more(struct launch *run, struct err *err);
 /* Adds the launch to the call's totals, and notes whether it ran in part. */
 void block_sample_note(struct launch *run);
-/* The operation `written` of device.h. */
+/* Implements the operation `written` of device.h. */
 void block_sample_written(struct emu *e, const struct alloc *a, uint64_t seed, uint32_t max,
                           struct device_written *out);
 

@@ -33,7 +33,8 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host memory of a buffer, after filling those of its pieces that are still empty. */
+/* Returns the host memory of a buffer. First fills the pieces of [addr, addr + n) that are not
+ * filled yet. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -46,7 +47,8 @@ static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t 
                     struct err *err)
 {
     struct emu *e = emu_of(d);
-    /* A call that runs all blocks has a small shape, and its tensors take megabytes. */
+    /* If the call is not sampled, all blocks run. Then the shape is small and its tensors take only
+     * megabytes, so no kernel needs a larger workspace. */
     const uint64_t enough = UINT64_C(2) << 30;
     if (spec->role == JOB_WORKSPACE && spec->bytes > enough && !e->sampling)
         return err_set(err, ERR_LIMIT,
@@ -281,7 +283,8 @@ static int op_globals_intact(struct device *d, struct device_module *m, bool *ok
                              const char **which, struct err *err)
 {
     const struct emu *e = emu_of(d);
-    /* If blocks are missing, the one that puts a counter back may be among them. */
+    /* If some blocks did not run, the block that resets a counter may be among them. So we do not
+     * look. */
     *ok = true;
     if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
         return 0;
@@ -303,8 +306,8 @@ static enum result_status refuse(struct err *err, const struct job_launch *l, co
     return RESULT_PLAN;
 }
 
-/* Refuses a launch for which a GPU has no room: too many registers for a block, or a cooperative
- * grid whose blocks do not fit at once. */
+/* Refuses a launch that does not fit on a GPU: a block that needs too many registers, or a
+ * cooperative grid whose blocks do not all fit at once. */
 static enum result_status check_room(const struct job_launch *l, const struct launch *run,
                                      struct err *err)
 {
@@ -403,7 +406,8 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     return RESULT_OK;
 }
 
-/* Sets the size of the sanitizer's cells to the smallest access of the code to each space. */
+/* Sets the size of the sanitizer's cells in shared and in global memory to the narrowest access of
+ * the code to that memory. */
 static void access_sizes(const struct code *c, struct launch *run)
 {
     uint32_t smem = 4, gmem = 4;
@@ -549,12 +553,12 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether a thread read unwritten memory on this line and wrote it itself later. Then no other
- * thread is at fault. */
-static bool reader_wrote_later(const struct emu *e, uint32_t line)
+/* Whether the sanitizer knows that no race is the reason for a read of unwritten memory on this
+ * line. */
+static bool stands_alone(const struct emu *e, uint32_t line)
 {
-    for (size_t i = 0; line && i < ARRAY_LEN(e->too_early); i++)
-        if (e->too_early[i] == line)
+    for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)
+        if (e->unwritten_lines[i] == line)
             return true;
     return false;
 }
@@ -569,7 +573,7 @@ static bool reported_as_race(const struct emu *e, const struct result_finding *u
         const struct result_finding *f = &e->findings.items[i];
         if (f->kind == FIND_RACE && str_eq(f->object, u->object) && str_eq(f->kernel, u->kernel) &&
             (f->line == u->line || strstr(f->other, line) || !str_eq(f->object, "shared")) &&
-            !reader_wrote_later(e, u->line))
+            !stands_alone(e, u->line))
             return true;
     }
     return false;
@@ -582,7 +586,7 @@ static void op_findings(struct device *d, struct finding_vec *out)
         if (!reported_as_race(e, &e->findings.items[i]))
             *vec_push(out) = e->findings.items[i];
     e->findings.n = 0;
-    memset(e->too_early, 0, sizeof e->too_early);
+    memset(e->unwritten_lines, 0, sizeof e->unwritten_lines);
 }
 
 static void op_counters(struct device *d, struct counter_vec *out)

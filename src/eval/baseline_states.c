@@ -10,7 +10,8 @@ static void add(struct verdict *v, const char *who, const char *state, const cha
         .who = arena_strdup(&v->arena, who), .state = state, .text = arena_strdup(&v->arena, text)};
 }
 
-/* Judges program p of the job, which ran, by its calls. Returns its state and sets *text. */
+/* Judges the baseline that is program p of the job by its calls. Returns its state and sets
+ * *text. */
 static const char *judge_calls(struct verdict *v, const struct check_input *in, uint32_t p,
                                const char **text)
 {
@@ -50,7 +51,7 @@ void baseline_states(struct verdict *v, const struct check_input *in,
     vec_each (const struct rejected_baseline, x, rejected)
         add(v, x->name, x->failed ? "failed" : "wrong", x->text);
     if (v->kind != V_PASS)
-        return; /* the job ended early: its baselines may not have run */
+        return; /* if the job ended early, its baselines may not have run */
     for (uint32_t p = 1; p < in->job->nmodules && p < JOB_MAX_PROGRAMS; p++) {
         const char *name = in->job->modules[p].name, *text = "";
         if (!took_part(in->job, p))

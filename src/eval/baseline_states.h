@@ -1,6 +1,6 @@
 /*
- * baseline_states.h - says of each baseline of an evaluation whether its result was right, and
- * which baselines therefore have no times.
+ * baseline_states.h - decides for each baseline of an evaluation whether its result was right. A
+ * baseline that was wrong or failed has no times.
  */
 #ifndef EVAL_BASELINE_STATES_H
 #define EVAL_BASELINE_STATES_H
@@ -11,9 +11,9 @@
 /*
  * Fills v->baselines: first those that were rejected before the run, then, if the candidate
  * passes, the modules of the job.
- * A kernel was judged in an evaluation of its own. PyTorch and libraries were not, so their outputs
- * at the timed shapes are compared with the truth here. left_out[p] is set for each program of the
- * job that is wrong or failed; it has room for JOB_MAX_PROGRAMS.
+ * A baseline that is a kernel was judged in an evaluation of its own. PyTorch and libraries were
+ * not, so this function compares their outputs at the timed shapes with the truth. Sets left_out[p]
+ * for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS entries.
  */
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out);

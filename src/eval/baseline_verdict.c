@@ -12,7 +12,8 @@
 
 enum { MAX_ENTRY = 4 << 20 };
 
-/* A new build may judge otherwise. Size and date tell builds apart, as for a compiler. */
+/* Adds the size and date of a program to the key, because a new build of Hone may judge
+ * differently. (Compile keys tell compilers apart in the same way.) */
 static void add_program(struct hash *h, const char *path)
 {
     struct stat st = {0};
@@ -119,7 +120,8 @@ void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct v
     struct known_baseline *k = add_known(b, key);
     k->verdict = *v;
     memset(v, 0, sizeof *v);
-    vec_release(&k->verdict.counters); /* nobody reads them; they are most of the bytes */
+    /* Counters take most of the bytes, and nobody reads those of a baseline. */
+    vec_release(&k->verdict.counters);
     if (!b->have_cache || k->verdict.kind == V_UNJUDGED)
         return;
     struct strbuf text = STRBUF_INIT(MAX_ENTRY);

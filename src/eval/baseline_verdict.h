@@ -1,16 +1,16 @@
 /*
  * baseline_verdict.h - the verdicts of baseline kernels, kept from one evaluation to the next.
  *
- * A baseline gives a ratio only if it is right. So the evaluator takes naive.cu and every file of
- * --against to a verdict first, as it does with a candidate. Such a verdict depends on the task,
- * the baseline's source, the device, the compiler and Hone itself: together they make the key. The
- * seed of that evaluation follows from task and source, so the verdict does not depend on which
- * candidate came first. Verdicts are entries of the compile cache (compile/cache.h).
+ * A baseline gives a ratio only if it is right. So the evaluator first evaluates naive.cu and every
+ * file of --against, as it does a candidate. Such a verdict depends on the task, the baseline's
+ * source, the device, the compiler and Hone itself; its key is the hash of all of them. The seed of
+ * such an evaluation is computed from the task and the source, so the verdict does not depend on
+ * which candidate came first. Verdicts are entries of the compile cache (compile/cache.h).
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);
  *     baseline_key(&where, task, source, key);
- *     const struct verdict *v = baseline_verdict_get(&b, key);         NULL: judge it, then
+ *     const struct verdict *v = baseline_verdict_get(&b, key);         if NULL, judge it and then
  *     baseline_verdict_put(&b, key, &verdict);
  *     baseline_verdicts_close(&b);
  */
@@ -38,7 +38,7 @@ struct known_baseline {
 struct baseline_verdicts {
     struct cache cache;
     bool have_cache;
-    VEC(struct known_baseline *) known; /* those of this process */
+    VEC(struct known_baseline *) known; /* the verdicts that this process has read or made */
     char build[HASH_HEX];               /* tells builds of hone and hone-worker apart */
 };
 
@@ -53,7 +53,7 @@ uint64_t baseline_seed(const struct task *t, const char *source);
 
 /* The verdict, borrowed until close; NULL if it is not known yet. */
 const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);
-/* Takes over *v. A verdict `unjudged` is kept for this process only. */
+/* Takes ownership of the contents of *v. A verdict `unjudged` is kept for this process only. */
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
 /* The line of the source that a verdict names first: a compile error, a finding. 0 = none. */

@@ -72,7 +72,9 @@ static const char *compile_part(struct baseline *x, const struct bundle_files_re
     struct compile_request c = {.source = x->source,
                                 .len = strlen(x->source),
                                 .name =
-                                    "kernel.cu", /* the candidate's file name: one cache entry */
+                                    /* The same name as a candidate's, so that both share a cache
+                                     * entry. */
+                                "kernel.cu",
                                 .arch = rq->arch,
                                 .kernels = kernels,
                                 .nkernels = n};
@@ -91,7 +93,7 @@ static void reject(struct bundle_files *p, const char *name, bool failed, char *
     log_info("eval", "baseline '%s' left out: %s", name, text);
 }
 
-/* Returns false if the kernel's own verdict is not a pass; then it is rejected. */
+/* Returns false, and rejects the baseline, if the kernel's own verdict is not `pass`. */
 static bool is_right(struct bundle_files *p, const struct bundle_files_request *rq,
                      const char *name, const char *source)
 {
@@ -106,7 +108,7 @@ static bool is_right(struct bundle_files *p, const struct bundle_files_request *
     return true;
 }
 
-/* Returns true if the baseline failed beside this candidate before; then it is rejected. */
+/* Returns true, and rejects the baseline, if it failed in an earlier job of this evaluation. */
 static bool is_broken(struct bundle_files *p, const struct bundle_files_request *rq,
                       const char *name)
 {
@@ -231,7 +233,7 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
     return 0;
 }
 
-/* Hone's own device code: compiled like a candidate, but trusted. */
+/* Compiles Hone's own device code like a candidate, but as trusted code. */
 static int add_cubin(const struct bundle_files_request *rq, const char *dir, const char *file,
                      const char *source, struct err *err)
 {
@@ -267,9 +269,9 @@ static int add_oracle(struct bundle_files *p, const struct bundle_files_request 
 }
 
 /*
- * Appends an asset's text, with each `#include "..."` line replaced by the asset it names (each
- * asset once), so that device code is one text. A line that names no asset stays: it is behind an
- * #ifdef for the host.
+ * Appends an asset's text and replaces each `#include "..."` line by the text of the asset that it
+ * names, each asset once. So device code is one text. A line that names no asset stays, because it
+ * is inside an #ifdef for the host.
  */
 static void add_expanded(struct strbuf *out, const struct asset *a, struct strbuf *seen)
 {

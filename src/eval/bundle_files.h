@@ -2,8 +2,8 @@
  * bundle_files.h - collects the files of a bundle other than the candidate: baselines, oracle,
  * service code.
  *
- * Each is compiled once; later evaluations find it in the compile cache. A baseline that does not
- * fit the task is left out with a note. A baseline that is wrong is left out too, and listed in
+ * Each file is compiled once; later evaluations find it in the compile cache. A baseline that does
+ * not fit the task is left out with a note. A baseline that is wrong is left out too, and listed in
  * `rejected`. If no library baseline is left, the verdict says so.
  */
 #ifndef EVAL_BUNDLE_FILES_H
@@ -37,7 +37,7 @@ struct judged_baseline {
 /* A baseline that gives no ratio, and why. */
 struct rejected_baseline {
     char *name, *text;
-    bool failed; /* it could not run; else its result is wrong */
+    bool failed; /* if true, it could not run; if false, its result is wrong */
 };
 VEC_DECL(rejected_baseline_vec, struct rejected_baseline);
 void rejected_baselines_release(struct rejected_baseline_vec *v);
@@ -56,8 +56,9 @@ struct bundle_files_request {
     const char *source; /* the candidate's text: a baseline with the same text is left out */
     const struct judged_baseline *judged; /* the verdicts of kernel baselines */
     size_t njudged;
-    const struct rejected_baseline_vec *broken; /* baselines that failed beside this candidate, and
-                                                   are left out this time; NULL = none */
+    /* Baselines that failed in an earlier job of this evaluation, and are left out this time.
+     * NULL = none. */
+    const struct rejected_baseline_vec *broken;
     struct compiler *compiler;
     const char *arch;
     bool emu, baselines;
@@ -66,7 +67,7 @@ struct bundle_files_request {
 /* The names of the plan's kernels, without repetition. */
 const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
 /* Lists the kernel baselines that the request wants, with their sources, in `a`. A file of
- * --against that cannot be read is left out: bundle_files_gather reports it. */
+ * --against that cannot be read is left out here; bundle_files_gather reports it. */
 struct kernel_baseline {
     const char *name, *source;
 };

@@ -6,8 +6,8 @@
 #include "base/util.h"
 #include "eval/library.h"
 
-/* The emulator runs this much in about a second. A larger held-out shape is drawn again,
- * smaller. */
+/* The emulator runs this much work in about a second. If a held-out shape needs more, a smaller one
+ * is drawn instead. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
 /* The memory that a timed case may take on the emulator. */
 static const double emu_max_time_bytes = 6e9;
@@ -94,8 +94,9 @@ static int pick_input(const struct job_case *c, uint64_t seed)
     return picked;
 }
 
-/* The second call comes after a call with other data. The third repeats it in a fresh module. If
- * both are wrong, the data causes the error, not something that an earlier call left behind. */
+/* The second call comes after a call with other data. The third call repeats the second in a fresh
+ * module. If both are wrong, the data causes the error, not something that an earlier call left
+ * behind. */
 static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 {
     uint64_t s0 = mix(seed, 1, 0), s1 = mix(seed, 2, 0);
@@ -110,8 +111,9 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
     }
 }
 
-/* A workload that Hone adds by rule asks one question: is the result right at this shape? Keeping
- * the module between these workloads saves most of their time. */
+/* A workload that Hone adds by rule (task/regimes.h) makes one call, because it only tests whether
+ * the result is right at this shape. The calls share one loaded module, which saves most of their
+ * time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
@@ -124,7 +126,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
         return;
     }
-    if (o->emu) { /* the model is deterministic: one call a program, on a sample of blocks */
+    /* The model is deterministic, so one call per program, on a sample of blocks, is enough. */
+    if (o->emu) {
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
             add_call(c, p, modelled | (p ? 0 : JOB_CALL_VERIFY), mix(seed, 5, p), mix(seed, 6, p));
@@ -136,11 +139,13 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    .verify = out > 64 << 20 ? 1 : 2, /* kept outputs take memory */
+                                    /* Fewer for large outputs, because outputs that are kept
+                                     * take memory. */
+                                    .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
-    /* One untimed call of each baseline is verified. All get the same data, so that one truth is
-     * enough. */
+    /* One untimed call of each baseline is verified. All baselines get the same data, so that one
+     * truth is enough. */
     for (uint32_t p = 1; p < c->nprograms; p++)
         add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
@@ -198,7 +203,8 @@ static int draw(struct shape *s, const struct task *t, const struct task_workloa
     return 0;
 }
 
-/* Copies each kernel's registers into the program: they decide how many blocks fit on an SM. */
+/* Copies each kernel's number of registers into the program, because it decides how many blocks fit
+ * on an SM. */
 static void note_registers(struct job_program *p, const struct compiled *code)
 {
     for (uint32_t l = 0; code && l < p->nlaunches; l++)
@@ -218,8 +224,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
-    /* Workloads take the alternatives of an input in turn. No kernel can know where the turn
-     * begins. */
+    /* Where an input's "init" lists several values, workloads use them in turn. The seed decides
+     * with which one they begin, so no kernel can know it. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && w->role == ROLE_TIME && total_bytes(s) > emu_max_time_bytes) {
@@ -255,8 +261,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         add_check_calls(&c, w->role != ROLE_HELDOUT, seed);
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
-    /* Computing the whole truth of a large product takes longer than the candidate: a sample of
-     * units is enough. */
+    /* For a large product, computing the whole truth takes longer than the candidate, so a sample
+     * of units must be enough. */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);

@@ -4,7 +4,8 @@
  * Smoke and check workloads are run as written; held-out shapes are drawn afresh from the
  * evaluation's seed; time workloads are timed. Each checked case makes four calls:
  *   1. some data: verified;
- *   2. other data, without reloading the module: verified, since nothing may be carried over;
+ *   2. other data, without reloading the module: verified, since no data may be carried from call
+ *   to call;
  *   3. the data of call 2 in a fresh module: verified, and the result must be bit-identical;
  *   4. the data of call 1 with one element changed: verified, and the output must follow.
  */
@@ -24,14 +25,14 @@ struct contender {
     const struct plan *plan;         /* KERNEL */
     const struct sig_vec *sigs;      /* KERNEL */
     const struct library_gemm *gemm; /* LIBRARY */
-    const struct compiled *code;     /* KERNEL: tells its registers; NULL = unknown */
+    const struct compiled *code;     /* KERNEL: gives the number of registers; NULL = unknown */
 };
 
 struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* which roles */
-    bool profile;     /* one call of the candidate at each workload, under a profiler */
-    const char *only; /* one workload alone: "smoke:0", or its number in the task; NULL */
+    bool profile;     /* make one call of the candidate at each workload, for a profiler */
+    const char *only; /* run only this workload: "smoke:0", or its number in the task; NULL = all */
     uint64_t seed;
     uint64_t measure_ns;
 };

@@ -6,7 +6,7 @@
  *
  * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates. The
  * cache directory keeps the answer under ceilings/, one file per GPU and driver. A roofline is a
- * share of these rates. A time that is better than they allow deserves a second look.
+ * share of these rates. If a time is better than these rates allow, the verdict warns about it.
  */
 #ifndef EVAL_CEILINGS_H
 #define EVAL_CEILINGS_H
@@ -24,7 +24,7 @@ struct ceilings_query {
 
 void ceilings_get(struct ceilings *out, const struct ceilings_query *q);
 
-/* Parses the worker's JSON; -1 if it is not such JSON or a rate is impossible. */
+/* Parses the worker's JSON. Returns -1 if it has another form or if a rate is impossible. */
 int ceilings_parse(struct ceilings *out, const char *json, size_t len, struct err *err);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which of the task's own baselines are timed with a candidate. HERE leaves out those of PyTorch:
- * each needs a process of its own, which imports and compiles for many seconds before its first
- * call. */
+/* Which of the task's own baselines are timed with a candidate. HERE leaves out the PyTorch
+ * baselines, because each of them needs a process of its own, which imports and compiles for many
+ * seconds before its first call. */
 enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
@@ -20,11 +20,13 @@ struct eval_config {
     bool sanitize;
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     enum eval_baselines baselines;
-    uint64_t measure_ns;  /* how long to measure; 0 = 2 s */
-    uint64_t call_ns;     /* a longer call counts as a hang; 0 = 5 s, on the emulator 20 s */
-    const char *workload; /* only this one: "smoke:0", or its number in the task; NULL = all */
-    bool annotate;        /* emulator: counters per source line */
-    const char *ncu_csv;  /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */
+    uint64_t measure_ns; /* how long to time calls; 0 = 2 s */
+    /* A longer call counts as a hang; 0 = 5 s, with a profiler 20 s, on the emulator 40 s. */
+    uint64_t call_ns;
+    /* Run only this workload: "smoke:0", or its number in the task; NULL = all. */
+    const char *workload;
+    bool annotate;       /* emulator: counters per source line */
+    const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */
     const char *const *disabled_detectors; /* hone-test only; NULL-terminated, or NULL */
     const char *parent; /* source of the parent, for its family header (compile.h); NULL = none */
 };

@@ -1,5 +1,5 @@
 /*
- * eval.c - takes each candidate to its verdict, as a small state machine.
+ * eval.c - evaluates each candidate, from its source to its verdict, as a small state machine.
  *
  *     COMPILE ──ok──> FILTER (emulator, smoke, sanitizer; only where the device is a GPU)
  *        │               │ ok
@@ -72,8 +72,8 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* A candidate that ends here (it does not compile, say) cannot go on to the next stage. If a
-     * test switched the detector off, the candidate is unjudged. */
+    /* A candidate that, for example, does not compile cannot go on to the next stage. So if a test
+     * switched off the detector that ends its evaluation, the candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
@@ -218,7 +218,7 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
     j->limits = (struct job_limits){
         .wall_ns = (120000000000u + 4 * measure) * (on_emu ? JOB_EMU_PATIENCE : 1),
-        /* a profiler repeats every launch many times */
+        /* The limit is higher under a profiler, which repeats every launch many times. */
         .call_ns = a->cfg.call_ns          ? a->cfg.call_ns
                    : on_emu                ? 40000000000u
                    : a->stage == PROFILING ? 20000000000u
@@ -393,7 +393,7 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
         return false;
     if (a->cfg.depth >= EVAL_PROFILE)
         profile_static(&a->v, &a->code);
-    if (!e->cuda) /* the emulator has counted during the run */
+    if (!e->cuda) /* the emulator has already counted during the run */
         set_bottleneck(e, a);
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
@@ -420,7 +420,8 @@ static void take_result(struct evaluator *e, struct evaluation *a, const struct 
         return;
     }
     uint32_t broke = baseline_that_broke_the_job(&r, &a->job);
-    if (broke) { /* it says nothing about the candidate: run again without this baseline */
+    /* The failure says nothing about the candidate, so run again without this baseline. */
+    if (broke) {
         *vec_push(&a->broken) = (struct rejected_baseline){
             .name = xstrdup(a->job.modules[broke].name),
             .text = xasprintf("%s: %.300s", result_status_name(r.modules[broke].status),
@@ -487,8 +488,8 @@ static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns,
     return rc;
 }
 
-/* Keeps the verdicts of baselines that are done, and lets the candidates go on that waited for
- * them. */
+/* Keeps the verdicts of baselines that are done. Candidates that waited for these verdicts go
+ * on. */
 static void take_baselines(struct evaluator *e)
 {
     bool any = false;
@@ -567,8 +568,9 @@ static void key_of_baseline(const struct evaluator *e, const struct task *t, con
     baseline_key(&e->baselines, &p, t, source, key);
 }
 
-/* Begins to judge a baseline, unless its verdict is known or under way. On a GPU the timed shapes
- * are left to the jobs in which the baseline is timed: they verify it there. */
+/* Begins to judge a baseline, unless its verdict is known or under way. On a GPU this evaluation
+ * leaves out the timed shapes, because each job that times the baseline verifies it at those
+ * shapes. */
 static int begin_baseline(struct evaluator *e, const struct task *t, const char *source,
                           uint64_t call_ns, const char *key, struct err *err)
 {
@@ -620,7 +622,7 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     return begin_baselines(e, a, err);
 }
 
-/* Does some work, or waits for it up to 10 ms. */
+/* Advances evaluations, or waits up to 10 ms for something to do. */
 static int pump(struct evaluator *e, struct err *err)
 {
     const uint64_t slice_ns = 10000000;
@@ -658,7 +660,7 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
     for (;;) {
         struct evaluation *a = take_done(e);
         if (a && a->v.kind == V_UNJUDGED && interrupted()) {
-            evaluation_free(a); /* the user stopped Hone; nothing failed */
+            evaluation_free(a); /* the user stopped Hone, so there is no verdict */
             continue;
         }
         if (a) {

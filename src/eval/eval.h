@@ -1,6 +1,6 @@
 /*
- * eval.h - takes one candidate to its verdict: extract, compile, emulate, run and check, time,
- * profile.
+ * eval.h - evaluates one candidate, from its source to its verdict: extract, compile, emulate, run
+ * and check, time, profile.
  *
  *     struct eval_config cfg = EVAL_CONFIG_INIT;
  *     struct verdict v;
@@ -25,7 +25,7 @@ struct eval_options {
     const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
     const char *on;       /* "local", "spool:DIR"; NULL = local */
     const char *gpu;      /* the GPU the emulator models; NULL = "h200" */
-    const char *arch;     /* NULL = the device's own, else sm_90a */
+    const char *arch;     /* NULL = the architecture of the device if it is known, else sm_90a */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
 };
@@ -35,8 +35,8 @@ void evaluator_close(struct evaluator *e);
 /* The chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
 
-/* Call it before you submit children of this source: it starts background work that makes their
- * compiles faster. Returns the state of compile_prepare(), -1 = nothing to gain. */
+/* Starts background work that makes the compiles of this source's children faster. Call it before
+ * you submit the children. Returns the state of compile_prepare(); -1 = nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
 /* Appends in a few words what a submitted evaluation is doing; nothing if it is done or unknown. */
@@ -46,12 +46,12 @@ void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
 /* Judges a baseline's kernel as a candidate is judged, and waits for its verdict, which is borrowed
- * from the evaluator. The verdict may come from an earlier evaluation (baseline_verdict.h). NULL =
- * Hone could not begin. */
+ * from the evaluator. The verdict may come from an earlier evaluation (baseline_verdict.h). Returns
+ * NULL if Hone could not begin. */
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
-/* The next finished evaluation; timeout_ns 0 = poll. Returns 1 with a verdict, 0 if none yet, -1
- * on an error. */
+/* Waits for the next finished evaluation; with timeout_ns 0 it does not wait. Returns 1 with a
+ * verdict, 0 if none is finished, -1 on an error. */
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
               struct err *err);
 

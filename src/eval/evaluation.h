@@ -24,7 +24,8 @@ struct needed_baseline {
 
 struct evaluation {
     struct evaluation *next;
-    char of_baseline[HASH_HEX]; /* the key of the baseline that this evaluates; "" = a candidate */
+    /* If this evaluates a baseline, the key of its verdict; "" = a candidate. */
+    char of_baseline[HASH_HEX];
     VEC(struct needed_baseline) needs;
     struct rejected_baseline_vec broken; /* baselines that broke a job of this evaluation */
     bool waiting;                        /* RUNNING: waits for the verdicts of its baselines */
@@ -59,7 +60,7 @@ struct evaluator {
     int ordinal;
     char *arch;
     struct job_gpu gpu;
-    char device_name[128], driver[80]; /* of a local GPU */
+    char device_name[128], driver[80]; /* set for a local GPU */
     struct ceilings ceilings;
     struct compiler *compiler;
     struct baseline_verdicts baselines;
@@ -73,8 +74,8 @@ struct evaluator {
 /* evaluator.c */
 void evaluation_free(struct evaluation *a);
 
-/* judge_job.c: fills the verdict from the facts of a job. Copies counters, but not those of
- * held-out shapes. */
+/* judge_job.c: fills the verdict from the facts of a job. Copies counters into the verdict, except
+ * those of held-out shapes. */
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);
 

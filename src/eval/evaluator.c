@@ -77,7 +77,7 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
         goto fail;
     e->main = e->local;
     bool remote = o->on && !str_eq(o->on, "local");
-    /* One worker at a time on a GPU: two would disturb each other's times. */
+    /* Only one worker at a time uses a GPU, because two would disturb each other's times. */
     if ((remote || e->cuda) &&
         sched_open(&e->main, remote ? o->on : "local", 1, e->ordinal, err) < 0)
         goto fail;

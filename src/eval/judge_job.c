@@ -1,12 +1,12 @@
-/* judge_job.c - from the facts of one job to the verdict: checks, floor, baselines, times. */
+/* judge_job.c - fills the verdict from the facts of one job: checks, floor, baselines, times. */
 #include "base/util.h"
 #include "check/decide_verdict.h"
 #include "eval/baseline_states.h"
 #include "eval/detail.h"
 #include "eval/evaluation.h"
 
-/* Copies the counters that the worker sent, except those of held-out shapes: authors see all
- * counters of a verdict. */
+/* Copies the counters that the worker sent, except those of held-out shapes, because authors see
+ * all counters of a verdict. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
@@ -40,8 +40,8 @@ static void note_libraries(struct verdict *v, const struct evaluation *a, const 
 
 /* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
  * algorithm saves an eighth of a matrix product and Winograd's more than half of a convolution.
- * The share is lower still because a sample of blocks may mislead. In other classes the flops
- * are only a guess. */
+ * The share here is lower still, because the counts may come from a sample of blocks. For other
+ * classes of tasks there is no limit, because their flops are only a guess. */
 static double least_arithmetic(const struct task *t)
 {
     switch (t->class) {

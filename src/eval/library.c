@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
-/* The axis that a shape entry consists of, or -1. */
+/* If a shape entry is just one axis, returns the axis, else -1. */
 static int axis_of(const struct task *t, const struct expr *e)
 {
     for (size_t i = 0; i < t->axes.n; i++)

@@ -2,9 +2,9 @@
  * library.h - vendor libraries as baselines: recognises a task that is a plain matrix product, and
  * asks cuBLASLt for it (src/device/cuda_lib.c runs it).
  *
- * Shapes alone decide: two inputs and one output whose extents are axes, out[m,n] from a[m,k] or
- * a[k,m] and b[k,n] or b[n,k]. Only one epilogue is recognised: a third input bias[n], in a task
- * whose PyTorch form is torch.relu(torch.nn.functional.linear(...)).
+ * Only the shapes decide. The task must have two inputs and one output whose extents are axes:
+ * out[m,n] from a[m,k] or a[k,m] and b[k,n] or b[n,k]. Only one epilogue is recognised: a third
+ * input bias[n], in a task whose PyTorch form is torch.relu(torch.nn.functional.linear(...)).
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H
@@ -22,7 +22,7 @@ struct library_gemm {
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
 /* The module's spec: "gemm n t float16 float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
-/* The program's only launch at this shape. The case's buffers are the task's tensors. */
+/* Fills in the program's only launch at this shape. The case's buffers are the task's tensors. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
 

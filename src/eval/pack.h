@@ -6,7 +6,7 @@
  *     base.N.cubin base.N.ptx         kernel baselines
  *     oracle.so | oracle.cubin        loaded after the candidate ran
  *     service.cubin                   cuda only
- *     job.bin                         written last: a bundle with it is complete
+ *     job.bin                         written last, so a bundle that has it is complete
  */
 #ifndef EVAL_PACK_H
 #define EVAL_PACK_H

@@ -13,11 +13,11 @@
 #include "job/job.h"
 #include "verdict/verdict.h"
 
-/* The command of this machine's ncu with the options that make it write DIR/ncu.csv,
- * NULL-terminated; NULL without ncu. */
+/* The command line of this machine's ncu that makes it write DIR/ncu.csv, NULL-terminated. NULL if
+ * there is no ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
-/* Reads DIR/ncu.csv. Its launches must be those of the job, case by case. */
+/* Reads DIR/ncu.csv. Its launches must be the launches of the job, case by case. */
 int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
 
 /* Adds registers, spills, shared memory and counts of machine code by kind, with the role

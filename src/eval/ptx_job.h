@@ -3,10 +3,11 @@
  * launches and tensor maps (docs/emulator.md, "A bare PTX file").
  *
  *     struct ptx_options o = {.ptx = "k.ptx", .job = "k.json", .gpu = "h200", .sanitize = true};
- *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1: the JSON is wrong, see problems
+ *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1 if the JSON is wrong; see problems
  *
  * The verdict has no task, and its only times are modelled. `pass` means that the kernel ran
- * without findings. Outputs with a "to" are written there, also when there are findings.
+ * without findings. The result of a buffer with a "to" is written to that file, also when there are
+ * findings.
  */
 #ifndef EVAL_PTX_JOB_H
 #define EVAL_PTX_JOB_H

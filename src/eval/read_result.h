@@ -1,5 +1,6 @@
 /*
- * read_result.h - reads the result that a worker wrote. It is hostile data: checked before use.
+ * read_result.h - reads the result that a worker wrote. The result is hostile data, so it is
+ * checked before use.
  */
 #ifndef EVAL_READ_RESULT_H
 #define EVAL_READ_RESULT_H
@@ -10,9 +11,9 @@
 
 /*
  * Reads the facts that the worker run `d` wrote to the bundle in `dir`, made for `job`. If the
- * worker was killed, reads its last progress instead, which says how far it came. A worker keeps
- * the time limits itself and still writes a result. So if another process had to end the worker,
- * that does not count against the candidate.
+ * worker was killed, reads its last progress instead, which says how far it came. A worker ends
+ * calls that exceed a time limit by itself and still writes a result. So if another process had to
+ * end the worker, that does not count against the candidate.
  */
 int read_worker_result(struct result *r, const struct sched_done *d, const char *dir,
                        const struct job *job, struct arena *a, struct err *err);

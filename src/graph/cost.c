@@ -14,7 +14,7 @@ struct census {
     bool permutes;
 };
 
-/* Does v come from a reduction through elementwise operations and views? */
+/* Marks v if it is computed from a reduction's result by elementwise operations and views only. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -98,7 +98,7 @@ static const struct dim *times(struct graph *g, const struct dim *d, int64_t n)
     return dim_mul(&g->dims, d, dim_number(&g->dims, n));
 }
 
-/* How many pairs of operands one element of a product adds up. */
+/* How many products of two elements are summed up for one element of v. */
 static const struct dim *pairs(struct graph *g, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];

@@ -4,8 +4,8 @@
  * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
  * operation that could not be worked out ("/", "%", "min", ...), or a whole expression kept as
  * text. Atoms of a term and terms of a sum are sorted by their text, so equal sizes have equal
- * keys. If a sum or product would exceed the limits, or a factor 64 bits, the operation becomes an
- * atom.
+ * keys. If a sum or product would have too many terms or atoms, or if a factor would not fit in 64
+ * bits, the operation becomes an atom.
  */
 #include "graph/dim.h"
 
@@ -162,7 +162,7 @@ static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
     return interned(p, &s);
 }
 
-/* Each nested operation could double the length of the key, so the length has a limit. */
+/* Each level of nesting could double the length of the key, so the length has a limit. */
 static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
                                  const struct dim *b)
 {
@@ -409,7 +409,8 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
     p->values[i] = d;
-    for (size_t round = 0; round < 2; round++) /* an atom may hold a later size */
+    /* Twice, because an operand of an atom may come later in the pool. */
+    for (size_t round = 0; round < 2; round++)
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
     for (size_t k = 0; k < p->nnames; k++)
@@ -460,14 +461,16 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         return NULL;
     }
     size_t before = p->all.n;
-    const struct dim *d = expr_fold(e, &(struct expr_fold){fold_number, fold_name, fold_apply, p});
-    if (!d) { /* expr_fold() does not know && || ?: */
+    const struct dim *d = expr_fold(
+        e, &(struct expr_fold){
+               .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
+    if (!d) { /* without `choose`, expr_fold() does not know && || ?: */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    for (size_t i = before; i < p->all.n; i++) /* if d is new, it keeps the task's spelling */
+    for (size_t i = before; i < p->all.n; i++) /* a new size keeps the task's spelling */
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
     return d;

@@ -6,12 +6,12 @@
  *     const struct dim *d = dim_parse(&p, "2*D", err);  the expression language of base/expr.h
  *     dim_div(&p, d, dim_number(&p, 2)) == dim_parse(&p, "D", err)
  *
- * A size is a sum of products of axes with integer factors; division, remainder, minimum and so on
- * stand as one factor where they cannot be worked out. The pool keeps one struct dim for each size,
- * so two sizes with the same canonical form are the same pointer. The same pointer always means
- * equal sizes. Different pointers do not mean different sizes: "min(M,N)" and "M" are equal where
- * M < N. No size is negative, so divisions round down, and (H - 1)/2 + 1 becomes (H + 1)/2. A size
- * whose form would take thousands of characters equals itself only and has no text.
+ * A size is a sum of products of axes with integer factors. A division, remainder or minimum that
+ * cannot be worked out is kept as one factor. The pool keeps one struct dim for each size, so two
+ * sizes with the same canonical form are the same pointer. The same pointer always means equal
+ * sizes. Different pointers do not mean different sizes: "min(M,N)" and "M" are equal where M < N.
+ * No size is negative, so divisions round down, and (H - 1)/2 + 1 becomes (H + 1)/2. A size whose
+ * form would take thousands of characters is equal only to itself, and has no text.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -25,11 +25,11 @@
 #include "base/vec.h"
 
 struct dim {
-    /* How plans write the size: in the task's words if dim_parse() made it, else as its key. */
+    /* The size as a plan writes it: as the task spells it if dim_parse() made it, else the key. */
     const char *text;
     bool is_number;
     int64_t value;   /* of a number */
-    const char *key; /* the canonical form as text: equal keys, equal sizes */
+    const char *key; /* the canonical form as text; sizes with equal keys are equal */
     const struct dim_term *terms;
     size_t n;
     const struct dim *fixed; /* the size with defined names replaced; see dim_same() */
@@ -41,7 +41,7 @@ struct dim_pool {
     size_t nnames;
     const struct dim **values; /* one per name: the size that it is defined as, or NULL */
     VEC(struct dim *) all;
-    bool too_long; /* a size was made that has no text: graph_verify() refuses the graph */
+    bool too_long; /* some size is too long to have a text, so graph_verify() refuses the graph */
 };
 
 void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names, size_t n);
@@ -68,8 +68,8 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
-/* Divides as plans do. Terms of `a` that `b` divides without remainder are divided at once; only
- * the rest stays in a division: (2*D + 1)/2 is D. */
+/* Divides as expressions in plans do. Terms of `a` that `b` divides without remainder are divided
+ * at once; only the rest stays in a division: (2*D + 1)/2 is D. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);

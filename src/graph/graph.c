@@ -1,4 +1,4 @@
-/* graph.c - makes values; the same operation on the same operands is made once. */
+/* graph.c - makes values. The same operation on the same operands is always the same value. */
 #include "graph/graph.h"
 
 #include <math.h>

@@ -51,7 +51,7 @@ struct graph {
     VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
-    const char *const *guards; /* conditions on the sizes, as texts; only an import has any */
+    const char *const *guards; /* conditions on the sizes; only imported graphs have them */
     size_t nguards;
 };
 
@@ -65,12 +65,14 @@ const struct value *graph_input(struct graph *g, const char *name, enum dtype t,
                                 const struct dim *const *shape);
 /* A scalar of the task: a Python number whose value the caller gives. */
 const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
-/* A scalar that the task does not have. In a form it stands for any number or scalar (compare.h).
+/* A scalar that the task does not have. In a graph that Hone compares with a task's graph, it
+ * stands for any number or scalar (normal/compare.h).
  */
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
-/* A size as a number; a size that is a number becomes graph_integer(). */
+/* Makes a value from a size, so that operations can compute with it. A size that is a plain number
+ * becomes graph_integer(). */
 const struct value *graph_size(struct graph *g, const struct dim *d);
 const struct value *graph_find(const struct graph *g, const char *name); /* input or scalar */
 
@@ -80,8 +82,8 @@ const struct value *graph_find(const struct graph *g, const char *name); /* inpu
  * Adds one operation. `args` and `attrs` have as many entries as the operation's row names. An
  * absent operand is NULL. An absent attribute is ATTR_NONE and gets the row's default. Axes may be
  * negative; ATTR_NONE for the axes of a reduction means all axes. Returns NULL with err set if the
- * operation's rule refuses the operands: shapes do not broadcast, an axis does not exist, or an
- * operand has integers and the operation takes floats.
+ * operation's rule refuses the operands: shapes do not broadcast, an axis does not exist, or the
+ * operation takes floats and an operand has integers.
  */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
@@ -110,7 +112,7 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
                       const struct dim *const *shape, const struct value *v);
 /* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size
  * 1 are allowed. No output may store floats as integers. Every size must have a text, and every
- * value must come after its operands. -1 with err set: what is wrong, and where. */
+ * value must come after its operands. Returns -1 if something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
 /* How often each value is used, by other values or as an output: one count per id. Only values that

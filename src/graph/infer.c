@@ -1,5 +1,6 @@
 /*
- * infer.c - the rules that infer dtypes and shapes; the last column of ops.def names a row's rule.
+ * infer.c - the rules that infer dtypes and shapes. The last column of ops.def names the rule of
+ * each operation.
  */
 #include "graph/infer.h"
 
@@ -42,7 +43,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one is signed, one is not: take a signed dtype that holds both */
+    if (na == nb) /* one is signed, the other is not: takes a signed dtype that holds both */
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -50,7 +51,8 @@ static enum dtype wider(enum dtype a, enum dtype b)
     return large;
 }
 
-/* The dtype to which PyTorch promotes two dtypes; DT_NONE: there is no operand. */
+/* The dtype to which PyTorch promotes two dtypes. DT_NONE stands for an operand that does not
+ * exist. */
 static enum dtype promoted(enum dtype a, enum dtype b)
 {
     if (a == DT_NONE || b == DT_NONE)
@@ -59,8 +61,8 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* The common dtype of strong operands (`first`) and of weaker ones (`second`), which count only if
- * their kind is higher: bool, integer, float. */
+/* The common dtype of strong operands (`first`) and weaker operands (`second`). The weaker ones
+ * count only if their kind is higher in the order bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
@@ -80,7 +82,8 @@ static void promote_args(struct infer *x, uint32_t from)
             *of = promoted(*of, a->dtype);
     }
     v->weak = with_axes == DT_NONE && without == DT_NONE;
-    if (!v->weak && weak != DT_NONE && weak != DT_BOOL) /* its kind's default dtype */
+    /* Beside a tensor, a Python number counts as the default dtype of its kind. */
+    if (!v->weak && weak != DT_NONE && weak != DT_BOOL)
         weak = dtype_is_float(weak) ? DT_F32 : DT_I64;
     v->dtype = giving_way(with_axes, giving_way(without, weak));
 }
@@ -174,8 +177,8 @@ static int fix_axes(const struct infer *x, struct attr *a, uint32_t rank, bool o
     for (size_t i = 0; i < a->n; i++) {
         int64_t axis = a->ints[i] + (a->ints[i] < 0 ? (int64_t)rank : 0);
         if (axis < 0 || axis >= (int64_t)rank)
-            return err_set(x->err, ERR_INPUT, "%s: there is no axis %lld among %u", name_of(x),
-                           (long long)a->ints[i], rank);
+            return err_set(x->err, ERR_INPUT, "%s: a tensor of rank %u has no axis %lld",
+                           name_of(x), rank, (long long)a->ints[i]);
         a->ints[i] = axis;
     }
     for (size_t i = 0; i < a->n; i++)
@@ -416,7 +419,8 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* Checks a list with an entry for each spatial axis; if it was left out, all entries are `usual`.
+/* Checks that a list has one entry for each spatial axis. If the list was left out, fills it with
+ * `usual`.
  */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)

@@ -1,5 +1,5 @@
 /*
- * infer.h - the dtype and shape of a value, from its operation, operands and attributes.
+ * infer.h - finds the dtype and shape of a value from its operation, operands and attributes.
  *
  * graph_add() calls it once the value has its operands and attributes. It sets dtype, weak, rank
  * and shape, and brings the attributes into one form: axes count from 0, the axes of a reduction

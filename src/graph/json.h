@@ -6,9 +6,9 @@
  *     if (graph_from_json(&again, j, err) < 0) ...     "/values/3/attrs/dim: ..."
  *     graph_release(&again);
  *
- * Reading trusts nothing. Every list and text has a limit, every value is made again by
- * graph_add(), and the dtype and shape that the file declares must be those that Hone infers.
- * Every error begins with the JSON pointer of the entry that is wrong.
+ * Reading trusts nothing. Every list and text has a limit. graph_add() makes every value again, and
+ * infers its dtype and shape, which must equal those that the file declares. Every error begins
+ * with the JSON pointer of the entry that is wrong.
  */
 #ifndef GRAPH_JSON_H
 #define GRAPH_JSON_H
@@ -25,10 +25,11 @@
 #define GRAPH_JSON_MAX_OUTPUTS 1024
 #define GRAPH_JSON_MAX_GUARDS 256
 #define GRAPH_JSON_MAX_NAME 64
-#define GRAPH_JSON_MAX_SIZE (INT64_C(1) << 40) /* of a constant axis */
+#define GRAPH_JSON_MAX_SIZE (INT64_C(1) << 40) /* largest size of a constant axis */
 #define GRAPH_JSON_MAX_EXPR 1024               /* characters of a size or a guard */
 
-/* A new reference. Holds every input and scalar, and the values that an output needs. */
+/* Returns a new reference. The JSON has every input and scalar, and the values that an output
+ * needs. */
 json_t *graph_to_json(const struct graph *g);
 /* Initialises g. After -1 there is nothing to release. */
 int graph_from_json(struct graph *g, const json_t *j, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * json_read.c - graphs from JSON.
+ * json_read.c - reads a graph from JSON.
  *
  * `path` holds the JSON pointer of the entry being read, and every error message begins with it.
  * The keys that an object may have are listed next to the function that reads it.
@@ -50,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const ch
     return -1;
 }
 
-/* Puts the path in front of an error that another room has set. */
+/* Puts the path in front of an error that a function of another file has set. */
 static int fail_here(struct reader *r)
 {
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
@@ -83,7 +83,8 @@ static void step_out(struct reader *r, size_t before)
         r->path.buf[before] = '\0';
 }
 
-/* How an error quotes a text from the file: short, and plain ASCII. Valid until the next call. */
+/* Shortens a text of the file, in plain ASCII, so that an error can quote it. Valid until the next
+ * call. */
 static const char *quoted(struct reader *r, const char *s)
 {
     char *to = r->quote;
@@ -136,7 +137,7 @@ static int read_text(struct reader *r, const json_t *j, size_t max, const char *
     return 0;
 }
 
-/* A C identifier: the reference and the kernels use the name as it is. */
+/* Reads a C identifier, because the reference and the kernels use the name as it is. */
 static int read_name(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME, out) < 0)
@@ -145,7 +146,7 @@ static int read_name(struct reader *r, const json_t *j, const char **out)
     bool ok = isalpha((unsigned char)*s) || *s == '_';
     for (; ok && *s; s++)
         ok = isalnum((unsigned char)*s) || *s == '_';
-    return ok ? 0 : fail(r, "'%s' is no name: letters, digits and _", quoted(r, *out));
+    return ok ? 0 : fail(r, "'%s' is not a name: letters, digits and _", quoted(r, *out));
 }
 
 static int read_dtype(struct reader *r, const json_t *j, enum dtype *out)
@@ -154,7 +155,7 @@ static int read_dtype(struct reader *r, const json_t *j, enum dtype *out)
     if (read_text(r, j, GRAPH_JSON_MAX_NAME, &s) < 0)
         return -1;
     *out = dtype_from_name(s);
-    return *out == DT_NONE ? fail(r, "'%s' is no dtype", quoted(r, s)) : 0;
+    return *out == DT_NONE ? fail(r, "'%s' is not a dtype", quoted(r, s)) : 0;
 }
 
 static int read_int(struct reader *r, const json_t *j, int64_t *out)
@@ -165,7 +166,7 @@ static int read_int(struct reader *r, const json_t *j, int64_t *out)
     return 0;
 }
 
-/* An expression over the axes, or an integer. */
+/* Reads an expression over the axes, or an integer. */
 static int read_dim(struct reader *r, const json_t *j, const struct dim **out)
 {
     const char *s;
@@ -239,7 +240,7 @@ static int read_constant(struct reader *r, const json_t *j, int64_t *out)
                                                     : fail(r, "a constant axis of %" PRId64, *out);
 }
 
-/* "R", or {"name": "C", "value": 128} for an axis that has one size everywhere. */
+/* Reads "R", or {"name": "C", "value": 128} for an axis with a constant size. */
 static int read_axis(struct reader *r, const json_t *j)
 {
     static const char *const keys[] = {"name", "value"};
@@ -351,7 +352,7 @@ static int read_number(struct reader *r, const json_t *j, const struct value **o
     if (json_is_integer(j)) {
         int64_t i = json_integer_value(j), limit = INT64_C(1) << 53;
         if (i < -limit || i > limit)
-            return fail(r, "%" PRId64 " lies beyond 2^53", i);
+            return fail(r, "%" PRId64 " is beyond 2^53", i);
         *out = graph_integer(r->g, i);
         return 0;
     }
@@ -385,7 +386,7 @@ static int read_named(struct reader *r, const json_t *j, const struct value **ou
                      : fail(r, "no input or scalar is called '%s'", quoted(r, s));
 }
 
-/* A name, a number, {"number": "inf"}, {"size": "2*D"}. */
+/* Reads a name, a number, {"number": "inf"} or {"size": "2*D"}. */
 static int read_operand(struct reader *r, const json_t *j, const struct value **out)
 {
     static const char *const number[] = {"number"}, *const size[] = {"size"};
@@ -508,11 +509,11 @@ static int read_op(struct reader *r, const json_t *j, enum graph_op *out)
     if (*out == OP_COUNT)
         return fail(r, "there is no operation '%s'", quoted(r, s));
     if (op_row(*out)->kind == OPK_LEAF)
-        return fail(r, "'%s' is no operation on values", s);
+        return fail(r, "'%s' is not an operation on values", s);
     return 0;
 }
 
-/* "%" and a name or a number, new among the values. */
+/* Reads "%" and a name or a number, which no earlier value may have. */
 static int read_id(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME + 1, out) < 0)
@@ -522,7 +523,7 @@ static int read_id(struct reader *r, const json_t *j, const char **out)
     for (s++; ok && *s; s++)
         ok = isalnum((unsigned char)*s) || *s == '_';
     if (!ok)
-        return fail(r, "'%s' is no id: %% and letters, digits and _", quoted(r, *out));
+        return fail(r, "'%s' is not an id: %% and letters, digits and _", quoted(r, *out));
     if (json_object_get(r->ids, *out))
         return fail(r, "a second value is called '%s'", *out);
     return 0;

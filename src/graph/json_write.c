@@ -1,4 +1,4 @@
-/* json_write.c - graphs as JSON. */
+/* json_write.c - writes a graph as JSON. */
 #include "graph/json.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static json_t *number_json(const struct value *v)
     return json_is_string(j) ? json_pack("{s:o}", "number", j) : j;
 }
 
-/* How other values refer to a value as their operand. */
+/* Writes v as the operand of another value. */
 static json_t *operand_json(const struct value *v, const uint32_t *numbers)
 {
     if (!v)
@@ -120,7 +120,7 @@ static json_t *axes_json(const struct graph *g)
     return axes;
 }
 
-/* The guards, and for each axis that is defined by other axes its definition: "OH == (H+1)/2". */
+/* The guards, and the definition of each axis that is computed from other axes: "OH == (H+1)/2". */
 static json_t *guards_json(const struct graph *g)
 {
     json_t *guards = json_array();

@@ -1,5 +1,6 @@
 /*
- * ops.c - questions about the rows of ops.def: names, operands, attributes and their defaults.
+ * ops.c - answers questions about the rows of ops.def: names, operands, attributes and their
+ * defaults.
  */
 #include "graph/ops.h"
 
@@ -22,7 +23,7 @@ struct params {
 };
 
 static struct params all[OP_COUNT];
-static char names[16 << 10]; /* of operands and attributes */
+static char names[16 << 10]; /* the names of all operands and attributes */
 static size_t names_used;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -1,8 +1,8 @@
 /*
  * ops.h - the table of operations, and one value: an operation on earlier values.
  *
- * ops.def has a row for each operation; ops.c answers questions about rows and attributes. Values
- * are made by graph_add() (graph.h), which gives each the dtype and shape that infer.h finds.
+ * ops.def has a row for each operation; ops.c answers questions about rows and attributes.
+ * graph_add() (graph.h) makes values and gives each the dtype and shape that infer.h finds.
  */
 #ifndef GRAPH_OPS_H
 #define GRAPH_OPS_H
@@ -28,7 +28,8 @@ enum graph_op {
 /* The kind of an operation, for code that classifies, costs, matches or compiles graphs. */
 enum op_kind {
     OPK_LEAF,        /* input, scalar, number, size */
-    OPK_ELEMENTWISE, /* each element from the elements at its own (broadcast) place */
+    OPK_ELEMENTWISE, /* computes each element from the elements at the same place of the broadcast
+                        operands */
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
     OPK_SOFTMAX,     /* along one axis, keeps the shape */
     OPK_SCAN,        /* along one axis, keeps the shape */
@@ -69,7 +70,7 @@ struct value {
     uint32_t id, hash;
     enum graph_op op;
     enum dtype dtype;
-    bool weak; /* a Python number: it takes the dtype of the tensor that it meets */
+    bool weak; /* a Python number, which takes the dtype of the tensor that it is combined with */
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;                   /* as many as the operation's row names */
@@ -86,10 +87,11 @@ struct value {
 struct op_row {
     const char *name; /* "softmax" */
     enum op_kind kind;
-    const char *args;  /* "input other?": names of the operands; "?" may be absent */
+    const char *args;  /* "input other?": names of the operands; one with "?" may be absent */
     const char *attrs; /* "dim:axes keepdim:bool=false" */
-    const char *real;  /* one element, computed in double: "exp($0)"; "" if the kind says how */
-    unsigned flops;    /* see the top of ops.def; cost.c multiplies it by elements */
+    const char *real;  /* how to compute one element in double: "exp($0)"; "" if the kind of
+                          operation says how */
+    unsigned flops;    /* see the top of ops.def; cost.c multiplies them by a number of elements */
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
@@ -111,11 +113,11 @@ const struct attr *value_attr(const struct value *v, const char *name);
 bool value_flag(const struct value *v, const char *name); /* a bool attribute */
 bool value_is_number(const struct value *v, double *out); /* OP_NUMBER or a negated one */
 bool value_same_shape(const struct value *a, const struct value *b);
-/* a broadcasts to the shape of v: does that repeat elements of a? */
+/* When a is broadcast to the shape of v, is any element of a repeated? */
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 
-/* Attributes ready to pass on. */
+/* Make attributes to pass to graph_add(). */
 struct attr attr_none(void);
 struct attr attr_bool(bool v);
 struct attr attr_int(int64_t v);

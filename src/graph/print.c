@@ -80,7 +80,7 @@ static void print_ints(struct strbuf *out, const struct attr *a)
     strbuf_addc(out, ']');
 }
 
-/* A single axis has no brackets, and the last axis is written -1. */
+/* Prints a single axis without brackets, and the last axis as -1. */
 static void print_axes(struct strbuf *out, const struct value *v, const struct attr *a)
 {
     uint32_t rank = v->nargs && v->args[0] ? v->args[0]->rank : 0;
@@ -133,8 +133,8 @@ static void print_attr(struct strbuf *out, const struct value *v, const char *na
     }
 }
 
-/* Attributes that conv fills in where they are left out: stride and dilation 1, no padding, one
- * group. */
+/* Does the attribute of a conv have the value that it gets if it is left out: stride and dilation
+ * 1, no padding, one group? */
 static bool is_usual_conv(const char *name, const struct attr *a)
 {
     bool pads = str_eq(name, "before") || str_eq(name, "after");

@@ -10,14 +10,14 @@
  * Every constant axis, input and scalar has a line, then every value that an output needs, in
  * order, then every output. Numbers and sizes are written where they are used. An attribute is left
  * out if it has its default, or if the type of the result shows it: the dtype of a cast, the shape
- * of a reshape. A reduction without "dim" is over all axes. An operand that follows an
- * absent one is written with its name.
+ * of a reshape. A reduction without "dim" is over all axes. An operand that follows an absent
+ * operand is written with its name.
  *
- * On the right of "=" a name always means the input or scalar, even if an output of the same name
- * replaces that input.
+ * On the right of "=" a name always means the input or scalar, even if an output with the same name
+ * overwrites that input.
  *
- * An output is written as one line with its operation if nothing else uses the value and the value
- * has the declared type. Otherwise the line names the value: "y: float16[R, C] = %3".
+ * The line of an output shows the operation itself if nothing else uses the output's value and the
+ * value has the declared type. Otherwise the line names the value: "y: float16[R, C] = %3".
  */
 #ifndef GRAPH_PRINT_H
 #define GRAPH_PRINT_H
@@ -35,8 +35,9 @@ void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
 void graph_print_number(struct strbuf *out, const struct value *v);
 
 /*
- * Numbers of the values that the text and the JSON write as "%1", "%2", ...: computed values that
- * an output needs, counted in order from 1. One entry for each id; 0: the value has no number.
+ * The text and the JSON call a value "%1", "%2", ... if it is computed and an output needs it.
+ * Returns these numbers, counted in order from 1: one entry for each id, 0 if the value has no
+ * number.
  */
 const uint32_t *graph_numbers(const struct graph *g, struct arena *a);
 

@@ -2,16 +2,16 @@
  * compare_core.h - compares one output element with the truth, in the common subset of C17 and
  * C++17.
  *
- * gcc compiles it into hone-worker, and NVRTC compiles it into Hone's device code, so both treat an
- * element alike.
+ * gcc compiles this file into hone-worker, and NVRTC compiles it into Hone's device code. So both
+ * give the same result for an element.
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the error of an ideal implementation
  *
- * A NaN matches only a NaN truth. An infinity must be equal to the truth, unless the truth, or a
- * value within its tolerance, overflows the dtype. A magnitude of -1 means that the oracle did not
- * compute the element; such an element is skipped.
+ * A NaN matches only a NaN truth. An infinity is right if the truth is the same infinity, or if the
+ * truth or a value within its tolerance overflows the dtype. A magnitude of -1 means that the
+ * oracle did not compute the element; such an element is skipped.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
@@ -28,15 +28,16 @@
 #define COMPARE_FN static inline __attribute__((unused))
 #endif
 
-/* Values in place of a magnitude, for elements without a truth. */
+/* These values take the place of a magnitude for elements without a truth. */
 #define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
 #define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any written value is right */
 
 struct compare_rule {
     double rtol, atol, acc_eps;
-    uint64_t poison;   /* pattern of job/poison.h */
-    uint32_t dtype;    /* enum dtype */
-    uint32_t poisoned; /* 0: an in-place tensor, which held data before the call */
+    uint64_t poison; /* pattern of job/poison.h */
+    uint32_t dtype;  /* enum dtype */
+    /* whether the output held poison before the call; in-place tensors held data */
+    uint32_t poisoned;
 };
 
 struct compare_elem {
@@ -70,7 +71,7 @@ COMPARE_FN uint64_t compare_to_bits(double d)
     return x.u;
 }
 
-/* 2^e for normal results. */
+/* Returns 2^e, if that is a normal number. */
 COMPARE_FN double compare_exp2(int e)
 {
     return compare_from_bits((uint64_t)(e + 1023) << 52);
@@ -184,7 +185,8 @@ COMPARE_FN double compare_decode(uint32_t dtype, uint64_t bits)
     }
 }
 
-/* Distance between neighbours of the dtype around v (finite); 1 for integers. */
+/* Returns the distance between neighbouring values of the dtype around v, which is finite; 1 for
+ * integers. */
 COMPARE_FN double compare_ulp(struct compare_type t, double v)
 {
     if (!t.mant)
@@ -203,8 +205,8 @@ COMPARE_FN int compare_overflows(struct compare_type t, double v)
     return t.overflow > 0 && compare_abs(v) >= t.overflow;
 }
 
-/* Returns |got - want| / allowed for one element. Infinite if NaN or infinity makes a distance
- * meaningless. */
+/* Returns |got - want| / allowed for one element. Returns infinity if a NaN or an infinity makes
+ * the distance meaningless. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {
@@ -213,11 +215,11 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
     if (compare_is_inf(want))
         return got == want ? 0 : compare_inf();
     int over = compare_overflows(t, want < 0 ? want - slack : want + slack);
-    if (compare_is_nan(got)) /* float8_e4m3fn has no infinity: overflow is NaN */
+    if (compare_is_nan(got)) /* float8_e4m3fn has no infinity, so an overflow becomes NaN */
         return over && t.mant == 3 ? 0 : compare_inf();
     if (compare_is_inf(got))
         return over && (got < 0) == (want < 0) ? 0 : compare_inf();
-    /* If the truth overflows, conversions to narrow types may saturate. So the largest value is
+    /* If the truth overflows, a conversion to a narrow type may saturate. So the largest value is
      * right too. */
     if (t.mant && t.mant <= 3 && compare_overflows(t, want) && (got < 0) == (want < 0) &&
         compare_overflows(t, got + (got < 0 ? -1 : 1) * compare_ulp(t, got) / 2))
@@ -225,15 +227,16 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
     return compare_abs(got - want) / allowed;
 }
 
-/* Whether no arithmetic of this type produces the poison's bits. If so, poison proves that the
+/* Whether arithmetic of this type never produces the poison's bits. If so, poison proves that the
  * kernel did not write the element. */
 COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-/* Whether the element cannot be judged: the oracle does not compute it, or its unit is not in the
- * sample and it does not provably hold poison. */
+/* Whether we cannot compare the element. Either the oracle does not compute it, or its unit is not
+ * in the sample. An element of a unit outside the sample is compared all the same if it provably
+ * holds poison. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {

@@ -11,7 +11,8 @@ bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
            b->bytes <= EDGES_MAX_BYTES && !(b->file && *b->file);
 }
 
-/* One row along a dimension: n elements, `step` bytes apart. */
+/* Exchanges the largest and the last element of a row along one dimension. The row has n elements,
+ * `step` bytes apart. */
 static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
 {
     size_t size = dtype_bytes(t), best = n - 1;
@@ -34,7 +35,8 @@ void edges_apply(const struct job_buffer *b, void *data)
         elems *= (uint64_t)b->dims[d];
     if (elems != b->elems || !elems)
         return;
-    /* The innermost dimension comes first: a later one that the task reduces has the last word. */
+    /* We begin with the innermost dimension. A later dimension may undo the work of an earlier one,
+     * so the outermost dimension that the task reduces is always right. */
     for (uint32_t d = b->rank; d-- > 0; inner *= (uint64_t)b->dims[d]) {
         uint64_t n = (uint64_t)b->dims[d];
         if (!(b->edge_dims >> d & 1) || n < 2)

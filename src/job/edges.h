@@ -1,10 +1,10 @@
 /*
- * edges.h - data in which the last element of a row matters.
+ * edges.h - rearranges data so that the last element of a row matters.
  *
- * A kernel that loses the last row of 129 gives the right maximum almost always: the lost element
- * is the largest of its column once in 129. So in a call with JOB_CALL_EDGES the largest value of
- * each row, or of each column that the task reduces, changes places with the last one. The values
- * stay those that the generator drew.
+ * A kernel that loses the last of 129 rows still gives the right maximum of a column almost always,
+ * because the lost element is the largest of its column only once in 129. So in a call with
+ * JOB_CALL_EDGES the largest value of each row or column that the task reduces changes places with
+ * the last one. The values are still those that the generator drew.
  */
 #ifndef JOB_EDGES_H
 #define JOB_EDGES_H

@@ -1,6 +1,7 @@
 /*
- * gen.c - runs gen_core.h over ranges of elements, in chunks. It makes all random words of a chunk
- * first, then runs one loop for each kind of value. So the compiler can vectorise both steps.
+ * gen.c - runs gen_core.h over ranges of elements, in chunks. For each chunk, first makes all
+ * random words, then turns them into values in one loop for the kind of value. So the compiler can
+ * vectorise both steps.
  */
 #include "job/gen.h"
 
@@ -19,8 +20,8 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
 #define CHUNK_BLOCKS 64
 #define CHUNK (4 * CHUNK_BLOCKS)
 
-/* Makes the words of elements 4*block .. 4*block + CHUNK - 1. Same result as gen_words, but it
- * applies each round to all blocks before the next round. */
+/* Makes the words of elements 4*block .. 4*block + CHUNK - 1. The result is that of gen_words(),
+ * but here each round of the generator runs on all blocks before the next round. */
 static void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, uint32_t *w)
 {
     uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
@@ -46,7 +47,7 @@ static void store_bits(void *dst, size_t bytes, uint64_t v)
     memcpy(dst, &v, bytes); /* little-endian, like every GPU */
 }
 
-/* Float values before they are rounded to the dtype. */
+/* Computes the float values, before they are rounded to the dtype. */
 static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
 {
     double a = p->spec.a, k = p->k;

@@ -9,9 +9,9 @@
  *      so w * k is exact and only the addition rounds: a fused multiply-add gives the same result.
  *   3. Doubles become narrower types by integer arithmetic (gen_round), one rounding, to even.
  *
- * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It takes word i % 4
- * of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 is the data; later
- * draws are the values of perturbed elements.
+ * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It comes from word i
+ * % 4 of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 is the data;
+ * later draws are the values of perturbed elements.
  */
 #ifndef JOB_GEN_CORE_H
 #define JOB_GEN_CORE_H
@@ -42,22 +42,23 @@ enum gen_special {
 };
 
 struct gen_spec {
-    uint8_t dist;       /* enum gen_dist */
-    uint8_t special[2]; /* enum gen_special, on about 1 of every[i] elements, at random */
-    uint32_t every[2];  /* 0 = never */
+    uint8_t dist; /* enum gen_dist */
+    /* enum gen_special, about one of every[i] elements is special[i], at random */
+    uint8_t special[2];
+    uint32_t every[2]; /* 0 = never */
     double a, b;
     uint64_t n; /* elements of the tensor, for CSR and PERM */
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
 
-/* A spec, with everything precomputed that does not depend on the element. */
+/* A spec, and the values computed from it that do not depend on the element. */
 struct gen_plan {
     struct gen_spec spec;
     int type;
     uint64_t seed;
     uint32_t stream;
-    double k;      /* NORMAL, UNIFORM: value per step of the word */
+    double k;      /* NORMAL, UNIFORM: the change of the value for one step of the word */
     uint64_t span; /* INT: how many integers */
     uint64_t key;  /* CSR, PERM */
 };
@@ -92,7 +93,7 @@ GEN_FN int32_t gen_bell(uint32_t x)
     return (int32_t)((s << 21) + low - (1020u << 21) - (1u << 20));
 }
 
-/* Uniform in 0..span-1, span <= 2^53. */
+/* Returns a uniform integer in 0..span-1. span is at most 2^53. */
 GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
 {
     uint64_t hi = span >> 32, lo = span & 0xffffffffu;
@@ -100,18 +101,18 @@ GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
     return hi ? v + (gen_mix32(x) * hi >> 32) : v;
 }
 
-/* floor(i * total / rows) without overflow for i <= rows <= 2^32. */
+/* Returns floor(i * total / rows) without overflow, for i <= rows <= 2^32. */
 GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
 {
     return i * (total / rows) + i * (total % rows) / rows;
 }
 
 /*
- * Row pointers. Rows form groups of 16 and supergroups of 256. The bounds of groups and supergroups
- * are even shares of the total. In 1 of 16 supergroups one row holds everything (256 times the
- * mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8 groups every
- * second row is empty. In all other groups each bound moves by a random amount towards the next
- * even share, so that rows have 0 to twice the mean.
+ * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
+ * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
+ * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
+ * groups every second row is empty. In all other groups each row pointer moves by a random amount
+ * from its even share towards the next one, so that rows hold 0 to twice the mean.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {
@@ -136,7 +137,8 @@ GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
     return lo + gen_mix64(p->key ^ gen_mix64(i)) % (step + 1);
 }
 
-/* A permutation of 0..n-1: a Feistel network over the next even power of two, cycle-walked. */
+/* Returns element i of a permutation of 0..n-1. A Feistel network permutes the numbers below the
+ * next even power of two; we apply it again until the result is below n. */
 GEN_FN uint64_t gen_perm(const struct gen_plan *p, uint64_t i)
 {
     uint64_t n = p->spec.n;
@@ -222,7 +224,7 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
     }
 }
 
-/* Element i, specials included. */
+/* Returns element i, which may be a special value. */
 GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
 {
     struct gen_block b = gen_words(p->seed, p->stream, 0, i / 4);
@@ -264,7 +266,7 @@ GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
     return gen_mix64(word ^ gen_mix64(index + 0x632be59bd9b4e019u));
 }
 
-/* Loads the word at p, `left` bytes before the end; p need not be aligned. */
+/* Loads the word at p, which is `left` bytes before the end. p need not be aligned. */
 GEN_FN uint64_t gen_hash_load(const unsigned char *p, uint64_t left)
 {
     uint64_t w = 0;

@@ -157,7 +157,8 @@ static void put_case(struct strbuf *o, const struct job_case *c)
     wire_put_f64(o, c->min_bytes);
 }
 
-/* The GPU's numbers as two tables, so that writer and reader cannot disagree. */
+/* The writer and the reader both use these two tables of the GPU's numbers, so they cannot
+ * disagree. */
 #define GPU_U32(g)                                                                        \
     {                                                                                     \
         &(g)->sms, &(g)->cores_per_sm, &(g)->max_threads_per_sm, &(g)->max_blocks_per_sm, \

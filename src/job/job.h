@@ -2,7 +2,7 @@
  * job.h - job.bin: all that a worker must do for one candidate, resolved to numbers.
  *
  * A job is a list of cases, each one workload at one shape. A case has buffers, programs (0 is the
- * candidate, 1.. are baselines) and calls. `hone` writes the job and `hone-worker` obeys it. The
+ * candidate, 1.. are baselines) and calls. `hone` writes the job and `hone-worker` runs it. The
  * worker evaluates no expression, reads no task and judges nothing. For one call the worker does
  * this:
  *
@@ -15,8 +15,8 @@
  *     [keep the outputs]                            -- verified calls
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
- * then loads the oracle. It regenerates the inputs of each kept call, computes the truth in double
- * and compares. So no part of the oracle is in the process while the candidate can run.
+ * then loads the oracle. It generates the inputs of each kept call again, computes the truth in
+ * double and compares. So no part of the oracle is in the process while the candidate can run.
  *
  * After job_read() a reader may rely on these invariants: every index is in range, every count is
  * under its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
@@ -54,8 +54,8 @@ enum job_device { JOB_EMU, JOB_CUDA };
 
 enum job_buffer_role {
     JOB_INPUT,    /* filled by `gen`; must be intact after the call */
-    JOB_OUTPUT,   /* poisoned; compared with the oracle */
-    JOB_INOUT,    /* filled by `gen`; compared with the oracle */
+    JOB_OUTPUT,   /* poisoned; compared with the truth */
+    JOB_INOUT,    /* filled by `gen`; compared with the truth */
     JOB_WORKSPACE /* poisoned, or zeroed if zero_init (zeroing is timed) */
 };
 
@@ -65,12 +65,13 @@ struct job_buffer {
     enum dtype dtype;
     uint64_t elems;
     uint64_t bytes;  /* elems * dtype size, or the workspace's bytes */
-    uint32_t align;  /* the address is a multiple of this and of no higher power of two */
+    uint32_t align;  /* the address is a multiple of this, but not of twice this */
     uint64_t offset; /* bytes added to the aligned address (offset_elems of a workload) */
     bool zero_init;  /* workspace only */
     uint32_t rank;   /* shape, to name an index in a finding */
     int64_t dims[8];
-    uint32_t edge_dims;  /* bit d: calls with JOB_CALL_EDGES rearrange dimension d, see edges.h */
+    /* bit d is set if calls with JOB_CALL_EDGES rearrange dimension d: edges.h */
+    uint32_t edge_dims;
     struct gen_spec gen; /* inputs */
     uint32_t stream;     /* RNG stream of this buffer */
     const char *file;    /* a file in the bundle with its contents (zeros after its end), instead of
@@ -132,9 +133,9 @@ struct job_program {
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
-    JOB_CALL_VERIFY = 2,       /* keep outputs, compare with the oracle */
-    JOB_CALL_REPEAT = 4,       /* same data as the call before: outputs must be bit-identical */
-    JOB_CALL_COUNT = 8,        /* collect counters */
+    JOB_CALL_VERIFY = 2, /* keep the outputs and compare them with the truth */
+    JOB_CALL_REPEAT = 4, /* same data as the previous call: the outputs must be bit-identical */
+    JOB_CALL_COUNT = 8,  /* collect counters */
     JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that it sees state
                                   that earlier calls left behind, as it would for a user */
     JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only these launches */
@@ -153,9 +154,9 @@ struct job_call {
 };
 
 /*
- * Timing beyond the listed calls. After a case's own calls the worker goes on with rounds of A B B
- * A ... over all programs, with fresh seeds derived from `seed`. It stops when every program has
- * min_calls and the 95% interval of each median is under target_rel, or when max_calls or
+ * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
+ * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
+ * has min_calls and the 95% interval of each median is under target_rel, or when max_calls or
  * limits.measure_ns is reached. It verifies `verify` of these candidate calls, drawn at random.
  */
 struct job_timing {
@@ -188,7 +189,7 @@ struct job_case {
     uint32_t nscalars;
     double *scalars;    /* in the task's order: the oracle's SC() */
     uint64_t max_units; /* verify at most this many units of the last phase; 0 = all */
-    /* physics: work that no implementation can avoid */
+    /* for the floor: the work that no implementation can avoid */
     double flops, min_bytes;
 };
 
@@ -203,18 +204,19 @@ struct job_module {
     const char *source; /* file with the source text, for findings; "" if none */
 };
 
-/* On the emulator the limits count CPU time, so that a verdict does not depend on what else the
- * machine does. Limits of wall time are this many times longer there. */
+/* On the emulator the limits count CPU time, so that a verdict does not depend on the load of the
+ * machine. Limits of wall time are this many times longer on the emulator. */
 #define JOB_EMU_PATIENCE 10u
 
 struct job_limits {
     uint64_t wall_ns;    /* whole job */
     uint64_t call_ns;    /* one call; a candidate that takes longer hangs. On the emulator: CPU time
                             of one launch */
-    uint64_t measure_ns; /* budget of adaptive timing */
+    uint64_t measure_ns; /* budget of the rounds of struct job_timing */
     uint64_t device_bytes;
     uint64_t printf_bytes;
-    uint64_t emu_steps; /* warp instructions per launch; 0 = by call_ns alone */
+    /* the most warp instructions of a launch; 0 = only call_ns limits a launch */
+    uint64_t emu_steps;
 };
 
 /* The GPU that the emulator's cost model models; from gpus/NAME.json. */
@@ -231,9 +233,10 @@ struct job {
     enum job_device device;
     int32_t ordinal;
     bool sanitize;
-    bool annotate;             /* per source line counters */
-    uint64_t nonce;            /* copied to the result, to show which run of the job it answers */
-    uint64_t seed;             /* interleaving, sampling; data seeds are per call */
+    bool annotate;  /* make counters for each source line */
+    uint64_t nonce; /* copied to the result, to show which run of the job it answers */
+    /* for the order of warps and for samples; each call has its own seed for data */
+    uint64_t seed;
     uint32_t nthreads;         /* emulator host threads; 0 = all */
     uint32_t timing_processes; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only
                                   this one */

@@ -27,7 +27,7 @@
 enum lazy_kind {
     LAZY_DATA,   /* data that gen_fill makes from the buffer's spec and the seed */
     LAZY_POISON, /* poison (job/poison.h), with a pattern for each piece */
-    LAZY_DOUBLE  /* one double everywhere; the seed holds its bits */
+    LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
 };
 
 enum lazy_state { LAZY_UNTOUCHED, LAZY_IN_THE_MAKING, LAZY_THERE };

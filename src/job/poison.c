@@ -4,8 +4,8 @@
 
 #include "base/util.h"
 
-/* The two usual sizes, with stores of a constant size: three times as fast. Returns how many
- * elements it filled. */
+/* Fills elements of the two usual sizes. Stores of a constant size are three times as fast. Returns
+ * how many elements it filled. */
 static uint64_t fill_whole(enum dtype t, uint64_t size, uint64_t pattern, uint64_t n, uint8_t *p)
 {
     if (size == 4)

@@ -1,6 +1,6 @@
 /*
- * poison.h - the bits that fill an output before a call. Hone recognises by them an element that
- * the kernel did not write.
+ * poison.h - the bits that fill an output before a call. An element that still holds them after the
+ * call was not written by the kernel.
  *
  * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i). For
  * floats they are a NaN whose payload no arithmetic produces. For integers they are random. A
@@ -20,7 +20,7 @@
 #define POISON_FN static inline __attribute__((unused))
 #endif
 
-/* A finaliser with full avalanche (splitmix64). */
+/* Mixes the bits of x: every bit of x changes about half of the result's bits (splitmix64). */
 POISON_FN uint64_t poison_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;

@@ -21,7 +21,7 @@ struct ref_ctx {
     int64_t in_elems[REF_MAX_TENSORS], out_elems[REF_MAX_TENSORS];
     const int64_t *axis;
     const double *scalar;
-    double *scratch; /* scratch_elems doubles and one more */
+    double *scratch; /* scratch_elems doubles, and one more for accesses out of bounds */
     int64_t scratch_elems;
     uint64_t *fault; /* REF_NO_FAULT, or the least hone_ref_fault_key() */
     void (*need)(const struct ref_ctx *ctx, int tensor, int64_t i);

@@ -2,8 +2,8 @@
  * result.c - writes result.bin, and reads it as hostile input.
  *
  * Layout: magic, version, then the structs field by field in the order of result.h. The status is
- * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can set it
- * in its last snapshot without parsing the rest.
+ * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can set
+ * the status in its last snapshot without parsing the rest.
  */
 #include "job/result.h"
 

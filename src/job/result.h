@@ -23,7 +23,7 @@
 #define RESULT_STATUS_AT 24 /* offset of the status byte: the watchdog sets it in a snapshot */
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
-#define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls, and those of adaptive timing */
+#define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls and those of the timed rounds */
 #define RESULT_MAX_EXAMPLES 64       /* bad elements reported per compare */
 
 /* How a call, and so the job, ended. */
@@ -36,7 +36,7 @@ enum result_status {
     RESULT_HANG,        /* time limit, deadlock, livelock */
     RESULT_FAULT,       /* illegal address, misaligned, trap, assert, bad instruction */
     RESULT_UNSUPPORTED, /* the emulator does not know an instruction */
-    RESULT_MACHINE      /* device lost, driver missing, worker broken: unjudged */
+    RESULT_MACHINE      /* device lost, driver missing, worker broken: not the candidate's fault */
 };
 
 enum finding_kind {
@@ -53,7 +53,7 @@ enum finding_kind {
     FIND_UNSUPPORTED,
     FIND_OTHER,
     FIND_INPUT, /* an input was written to, even with the same value */
-    FIND_NOTE,  /* allowed, but worth knowing: becomes a warning and never changes the verdict */
+    FIND_NOTE,  /* allowed, but worth knowing: it becomes a warning and never changes the verdict */
     FIND_COUNT
 };
 
@@ -83,9 +83,9 @@ struct result_counter {
 struct result_compare {
     uint32_t buffer;
     uint64_t n;         /* elements compared */
-    uint64_t bad;       /* over tolerance */
+    uint64_t bad;       /* elements outside the tolerance */
     uint64_t unwritten; /* elements that still hold poison */
-    uint64_t stale;     /* perturbed call: bad elements that are the same as before the change */
+    uint64_t stale;     /* perturbed call: bad elements with the same bits as before the change */
     double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
     double rms_ratio;   /* rms error / rms error of an ideal implementation */
     double zero_ratio;  /* the max_ratio of an all-zero output: <=1 if zeros would pass */
@@ -95,26 +95,33 @@ struct result_compare {
     uint32_t nexamples; /* examples of bad elements: sorted indices, spread over the output */
     uint64_t *example_elem;
     double *example_got, *example_want;
-    const char *pattern; /* in words, "" if none was recognised */
+    const char *pattern; /* the pattern of the bad elements in words; "" if we recognised none */
 };
 
+/* The judge finds nothing wrong with an output of which this share is written. */
+#define RESULT_WRITTEN_BY_ALL 0.9985
+
 struct result_call {
-    uint32_t program, flags; /* those of the job's call, or of a call of adaptive timing */
+    uint32_t program, flags; /* those of the job's call, or of a call of the timed rounds */
     enum result_status status;
     double time_ns;                /* <0 = none */
     double time_lo_ns, time_hi_ns; /* modelled times: the interval to expect on the GPU */
     bool time_is_model;
     bool inputs_intact, guards_intact;
-    bool globals_intact;   /* the module's __device__ variables are as they were at load */
-    bool repeat_equal;     /* REPEAT calls: outputs bit-identical to those of the call before */
-    double most_written;   /* SAMPLE calls: upper bound of the share of an output that all blocks,
-                            * run or not, would write */
-    struct {               /* SAMPLE calls: how much was seen */
-        uint64_t blocks;   /* of all launches */
-        uint64_t ran;      /* so many of them ran */
-        uint64_t verified; /* so many of those wrote an element that was compared with the truth */
-        double unseen;     /* the largest share of an output that no block which ran wrote; 1 if
-                            * its results may depend on blocks that did not run */
+    bool globals_intact; /* the module's __device__ variables are as they were at load */
+    bool repeat_equal; /* REPEAT calls: the outputs are bit-identical to those of the previous call
+                        */
+    /* BLOCK_SAMPLE calls: upper bound on the share of an output that all blocks, run or not,
+     * would write */
+    double most_written;
+    struct {             /* BLOCK_SAMPLE calls: how much we saw */
+        uint64_t blocks; /* blocks of all launches */
+        uint64_t ran;    /* how many of these ran */
+        /* how many of those that ran wrote an element that we compared with the truth */
+        uint64_t verified;
+        /* the largest share of an output that the blocks which ran did not write; 1 if the results
+         * may depend on blocks that did not run */
+        double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
     uint32_t ncompares;
@@ -122,7 +129,7 @@ struct result_call {
 };
 
 struct result_case {
-    uint32_t ncalls; /* the job's calls in order, then those of adaptive timing */
+    uint32_t ncalls; /* the job's calls in order, then those of the timed rounds */
     struct result_call *calls;
 };
 

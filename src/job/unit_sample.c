@@ -21,12 +21,12 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
     }
 }
 
-/* The columns are cut into nblocks blocks, and the blocks into `parts` parts. A row has one run in
- * each part. */
+/* The columns are divided into nblocks blocks, and the blocks into `parts` parts. A row has one run
+ * in each part. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;
-    uint32_t *order; /* of the blocks of a part: consecutive rows take different ones */
+    uint32_t *order; /* the order in which rows take the blocks of a part */
     uint32_t norder;
 };
 
@@ -59,7 +59,8 @@ static void draw_rows(uint64_t rows, struct columns *c, uint64_t seed, struct un
     free(c->order);
 }
 
-/* Units without columns: cuts them into stretches and puts a run at a random place in each. */
+/* For units without columns: cuts the units into stretches and puts a run at a random place in
+ * each. */
 static void draw_line(uint64_t units, uint64_t max, uint64_t seed, struct unit_sample *out)
 {
     out->n = (uint32_t)MIN(max, (uint64_t)UNIT_SAMPLE_MAX_RUNS);
@@ -138,8 +139,8 @@ double unit_sample_hits(uint64_t all, uint64_t seen, double bad)
     return -expm1(log_miss);
 }
 
-/* The probability to find an error in `share` of the cells, if units are cut into cells of
- * height * width. */
+/* Cuts the units into cells of height * width. Returns the probability to find an error in `share`
+ * of the cells. */
 static double finds_cells(const struct unit_sample *s, uint64_t rows, uint64_t columns,
                           uint64_t height, uint64_t width, double share)
 {

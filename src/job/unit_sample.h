@@ -4,16 +4,18 @@
  * The units of the last phase lie in rows and columns, as the elements of the largest output do.
  * The sample consists of short runs of adjacent units of a row:
  *
- * - Every row has the same number of runs, at least one. If there are more rows than runs, the rows
- *   are cut into as many bands as there are runs, and each band has one run, in a random row.
- * - The columns are cut into blocks. Runs of consecutive rows lie in different blocks, in random
- *   order, until every block had its turn. So every block of columns has a run too.
+ * - Every row has the same number of runs, at least one. If there are more rows than runs, we cut
+ *   the rows into as many bands as there are runs, and each band has one run, in a random row.
+ * - The columns are cut into blocks. The runs in neighbouring rows lie in different blocks of
+ *   columns: the rows take the blocks in random order until every block had its turn. So every
+ *   block of columns has a run too, if there are enough runs.
  * - The place of a run in its block is random.
  *
- * So a kernel that leaves out or spoils rows is found out for certain if every row has a run, and
- * so is one that spoils whole blocks of columns. The sample holds the first and the last units,
- * because kernels often go wrong at the edges. It holds no unit twice. The truth on the CPU and the
- * truth on the device use the same sample. No kernel can know it: the seed is the job's.
+ * So if every row has a run, we certainly find a kernel that leaves out or spoils a row, and if
+ * every block of columns has a run, also one that spoils a whole block of columns. The sample holds
+ * the first and the last units, because kernels often go wrong at the edges. It holds no unit
+ * twice. The truth on the CPU and the truth on the device use the same sample. No kernel can know
+ * the sample, because its seed comes from the job.
  */
 #ifndef JOB_UNIT_SAMPLE_H
 #define JOB_UNIT_SAMPLE_H
@@ -33,7 +35,7 @@ struct unit_sample {
     uint64_t start[UNIT_SAMPLE_MAX_RUNS];
 };
 
-/* Draws at most max units of rows * columns in all; max 0 = all units. */
+/* Draws at most `max` of the rows * columns units. If max is 0, takes all units. */
 void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t seed,
                       struct unit_sample *out);
 
@@ -44,14 +46,15 @@ void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t see
 /* Whether the case leaves out some units. */
 bool unit_sample_is_partial(const struct job_case *c);
 
-/* Rows and columns of the units of the last phase. */
+/* Finds in how many rows and columns the units of the last phase lie. */
 void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
-/* The probability that the sample of this seed finds an error in `share` of the rows, of the blocks
- * of UNIT_SAMPLE_TILE columns, or of the square tiles, wherever they lie: the least of the three.
- * 1 if the case leaves out nothing. */
+/* Returns the probability that the sample of this seed finds an error, wherever it lies. We compute
+ * it for an error in `share` of the rows, of the blocks of UNIT_SAMPLE_TILE columns, and of the
+ * square tiles, and return the least of the three. Returns 1 if the case leaves out nothing. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
-/* The probability that at least one of `bad` things is among `seen` of `all`, drawn at random. */
+/* Returns the probability that at least one of `bad` things is among `seen` things that are drawn
+ * at random from `all`. */
 double unit_sample_hits(uint64_t all, uint64_t seen, double bad);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * wire.h - reads and writes little-endian bytes within bounds, for job.bin and result.bin.
  *
- * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap, it
- * sets `bad` to the name of the field and returns zeros from then on. Check `bad` once, at the end:
+ * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap, the
+ * reader sets `bad` to the name of the field and returns zeros from then on. Check `bad` once, at
+ * the end:
  *
  *     struct wire_reader r = wire_reader_of(data, len);
  *     uint32_t n = wire_get_count(&r, JOB_MAX_BUFFERS, "buffers");
@@ -34,11 +35,11 @@ double wire_get_f64(struct wire_reader *r, const char *what);
 /* Reads a u32 that must be <= max. */
 uint32_t wire_get_count(struct wire_reader *r, uint32_t max, const char *what);
 /* Reads a count of elements that take at least min_bytes each. The count is bad if the remaining
- * bytes cannot hold so many, so a short input cannot ask for a large allocation. */
+ * bytes cannot hold that many elements, so a short input cannot ask for a large allocation. */
 uint32_t wire_get_array(struct wire_reader *r, uint32_t max, size_t min_bytes, const char *what);
 uint8_t wire_get_enum(struct wire_reader *r, uint8_t count, const char *what); /* 0..count-1 */
 bool wire_get_bool(struct wire_reader *r, const char *what);
-/* Sets `bad` to `what` unless ok; the first `bad` stays. */
+/* Sets `bad` to `what`, unless `ok` is true or `bad` is set already. */
 void wire_require(struct wire_reader *r, bool ok, const char *what);
 /* Reads length-prefixed bytes into the arena and adds a NUL. */
 char *wire_get_str(struct wire_reader *r, struct arena *a, uint32_t max, const char *what);

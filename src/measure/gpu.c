@@ -135,7 +135,8 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, dou
         rate = 2 * g->fp64_tflops; /* tensor cores double the rate */
         break;
     case DT_F32:
-        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops); /* for split products */
+        /* A float32 product can be split into TF32 or f16 products. */
+        rate = MAX(g->tf32_tensor_tflops, g->f16_tensor_tflops);
         break;
     case DT_F8E4M3:
     case DT_F8E5M2:
@@ -149,7 +150,7 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, dou
         rate = g->f16_tensor_tflops;
     }
     double math = rate > 0 ? flops / rate / 1e3 : 0;
-    /* Data that fits the L2 may never reach DRAM: then the L2 is the limit. */
+    /* Data that fits the L2 may never reach DRAM, so then the L2 is the limit. */
     bool fits = min_bytes <= g->l2_bytes;
     double gbps = fits ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
     double bytes = fits ? min_bytes : min_bytes - fmin(written, g->l2_bytes);

@@ -1,6 +1,6 @@
 /*
  * gpu.h - reads data sheets of GPUs (gpus/NAME.json). The cost model and the physical floor are
- * computed from them.
+ * computed from data sheets.
  *
  *     struct job_gpu g;
  *     if (gpu_load("h200", &g, NULL, &arena, err) < 0) ...
@@ -21,7 +21,7 @@ const char *gpu_for_device(const char *device_name, struct arena *a);
 /* The least time that any implementation needs: unavoidable bytes at peak bandwidth, or
  * unavoidable arithmetic on the fastest unit for operands of this type. Written bytes may stay
  * in the L2 and reach DRAM after the kernel's end. So if the data does not fit the L2, the floor
- * leaves out the `written` bytes, up to the size of the L2. With `written` 0 it counts all
+ * leaves out the `written` bytes, up to the size of the L2. If `written` is 0, the floor counts all
  * bytes. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);

@@ -11,7 +11,7 @@ struct series {
     double *ns;
     size_t n;
     bool is_model;
-    double lo_ns, hi_ns; /* is_model: the interval to expect */
+    double lo_ns, hi_ns; /* for a modelled time: the interval in which to expect a measured one */
 };
 
 static struct series collect(const struct result_case *rc, uint32_t program)
@@ -97,8 +97,8 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
         .roofline_pct = roofline_pct(in, jc, sum.median),
     };
     if (p && cand->n && s->n < 3) {
-        /* This baseline is too slow to be called often: compare it with all calls of the
-         * candidate. */
+        /* This baseline is so slow that it has fewer than 3 calls. We compare them with all calls
+         * of the candidate, without pairs. */
         struct stats ours = stats_summary(cand->ns, cand->n, in->job->seed);
         t->ratio = ours.median > 0 ? sum.median / ours.median : 0;
         t->ratio_lo = ours.hi > 0 ? sum.median / ours.hi : 0;
@@ -166,8 +166,8 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The cost model may be optimistic. A kernel that leaves out work is far below this share of the
- * floor. */
+/* The cost model may be optimistic, so a modelled time may be below the floor by this factor. A
+ * kernel that leaves out work is far below that. */
 static const double model_slack = 0.8;
 
 static double written(const struct job_case *jc)
@@ -184,7 +184,7 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         if (!str_starts(jc->name, "time:"))
-            continue; /* the short timings of smoke cases (add_rehearsal) are too short */
+            continue; /* the timings of smoke cases (add_rehearsal) are too short for this test */
         struct series s = collect(&in->result->cases[c], 0);
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);
@@ -212,15 +212,28 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* The most arithmetic that the counted instructions could have done. It takes each instruction for
- * a multiply-add, and each one on halves for a packed multiply-add. */
+/* The most arithmetic that the counted instructions could have done. It counts each instruction as
+ * a multiply-add, and each instruction on halves as a packed multiply-add. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
            2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
 }
 
-/* A kernel must touch every byte that the task reads or writes at least once. The limit is below 1
+/* True if all of the candidate's calls of the case ran to their end. The counters of a call that
+ * was cut off miss a part of its work. */
+static bool all_calls_ended(const struct measure_input *in, uint32_t c)
+{
+    const struct result_case *rc = &in->result->cases[c];
+    if (in->result->status != RESULT_OK && in->result->where_case == c)
+        return false; /* the call that ended the job may be missing from the list */
+    for (uint32_t k = 0; k < rc->ncalls; k++)
+        if (!rc->calls[k].program && rc->calls[k].status != RESULT_OK)
+            return false;
+    return rc->ncalls > 0;
+}
+
+/* A kernel must touch every byte that the task reads or writes at least once. `enough` is below 1,
  * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
  * whole. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
@@ -231,7 +244,8 @@ int measure_skipped_work(const struct measure_input *in, double *share, bool *ar
         double needed = jc->min_bytes;
         for (uint32_t i = 0; i < jc->nbuffers; i++) /* an in-place tensor counts once */
             needed -= jc->buffers[i].role == JOB_INOUT ? (double)jc->buffers[i].bytes : 0;
-        if (!str_starts(jc->name, "time:") || !counter_sum(in, c, "launches"))
+        if (!str_starts(jc->name, "time:") || !counter_sum(in, c, "launches") ||
+            !all_calls_ended(in, c))
             continue;
         *share = counter_sum(in, c, "dram_bytes") / needed;
         *arithmetic = false;

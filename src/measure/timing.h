@@ -1,10 +1,10 @@
 /*
  * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
- * Every case with timing gets one verdict_time per program. A ratio is baseline / candidate, over
- * calls paired in the order in which they were interleaved, so that drift cancels.
- * measure_below_floor reports a candidate that is faster than physics allows; the caller decides
- * which verdict follows.
+ * Every case with timing gets one verdict_time per program. A ratio is the baseline's time over the
+ * candidate's. Calls of both alternate and are compared in pairs, so that slow changes of the
+ * machine cancel out. measure_below_floor reports a candidate that is faster than physics allows;
+ * the caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -25,7 +25,8 @@ struct measure_input {
     const struct result *result;
     const char *const *shapes;       /* one text per case */
     const struct ceilings *ceilings; /* NULL = use the data sheet */
-    enum dtype operand;   /* dtype of the task's first input: it decides which unit could compute */
+    /* Dtype of the task's first input; it decides which unit of the GPU could compute. */
+    enum dtype operand;
     bool allow_tf32;      /* float32 products may use TF32 */
     const bool *left_out; /* one per program: a baseline that is wrong has no times; NULL = none */
     double least_arithmetic; /* share of the flops that every algorithm needs; 0 = unknown */
@@ -39,7 +40,8 @@ void measure_times(struct verdict *v, const struct measure_input *in);
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, where not every timed call can be verified. Returns the case in which the
  * candidate touched far less memory or did far less arithmetic than the task needs, or -1.
- * *share is the part that it did. */
+ * *share is the share of the memory or the arithmetic that the candidate did. Cases with a call
+ * that was cut off do not count. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

@@ -37,7 +37,8 @@ struct plan_arg {
 struct plan_launch {
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
-    struct expr *smem, *when;                     /* NULL = 0 and always */
+    /* NULL means 0 bytes, and a launch that always runs. */
+    struct expr *smem, *when;
     bool cooperative;
     VEC(struct plan_arg) args;
 };
@@ -56,7 +57,7 @@ struct plan_map {
     uint32_t rank;                /* dimensions of the box */
     struct expr *box[5];          /* innermost dimension first, as in all lists here */
     struct expr *dims[5];         /* all NULL = the tensor's shape, reversed */
-    struct expr *strides[5];      /* bytes, [1..rank-1]; all NULL = contiguous */
+    struct expr *strides[5];      /* in bytes, entries 1 to rank-1; all NULL = contiguous */
     struct expr *elem_strides[5]; /* NULL = 1 */
     bool has_dims, has_strides;
     uint8_t swizzle, l2promo;
@@ -65,8 +66,10 @@ struct plan_map {
 
 struct plan {
     struct arena arena;
-    const struct task *task; /* NULL: only kernel names are checked */
-    char *text; /* the source with blanks before the plan, so that problems have the right place */
+    const struct task *task; /* if NULL, the parser does not check names of tensors and axes */
+    /* The source up to the plan's end, with blanks before the plan, so that problems show the
+     * right place. */
+    char *text;
     size_t len;
     const json_t *doc; /* valid while parsing */
     VEC(struct plan_launch) launches;
@@ -84,7 +87,7 @@ bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
-/* A number as text for an error message. For a held-out shape the number is not shown. */
+/* A number as text for an error message. The text hides the numbers of a held-out shape. */
 struct shown {
     char text[24];
 };

@@ -158,8 +158,8 @@ bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out)
     return true;
 }
 
-/* Checks a constant at once, where its place is known. Other expressions are checked for each
- * shape. */
+/* Checks a constant now, because its line and column are known here. Other expressions are checked
+ * when the plan is resolved at a shape. */
 static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
@@ -177,7 +177,7 @@ static void check_const(const struct plan *p, const struct json_node *n, const s
                       (long long)hi);
 }
 
-/* Parses an array of one to three expressions, or a single one. */
+/* Parses an array of one to three expressions, or a single expression. */
 static void parse_dims(struct plan *p, const struct json_node *n, const char *what,
                        struct expr *out[3], const int64_t most[3])
 {
@@ -354,8 +354,7 @@ static void parse_workspaces(struct plan *p, const struct json_node *root)
     }
 }
 
-/* ---- the whole plan
- * -------------------------------------------------------------------------------- */
+/* ---- the whole plan -------------------------------------------------------------------------- */
 
 static bool reaches(const struct plan *p, size_t tensor)
 {

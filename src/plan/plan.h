@@ -2,11 +2,12 @@
  * plan.h - parses the plan in a candidate's first comment and checks it against the kernels.
  *
  *     struct plan *p = plan_parse(source, len, task, &problems);  task may be NULL
- *     plan_check_signature(p, sigs, &problems);         after compiling
+ *     plan_check_signature(p, sigs, &problems);         when the candidate is compiled
  *     plan_resolve(p, sigs, &shape, &c, &program, &arena, err);   per workload, for job.bin
  *
  * plan_parse reports ALL problems with line and column in the candidate's file. docs/plan.md
- * describes the language. A plan that fails to resolve is a `plan_error` verdict, never a crash.
+ * describes the language. If a plan cannot be resolved, the candidate gets the verdict
+ * `plan_error`.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -35,9 +36,9 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
 /* Resolves this plan to a program of case `c`. It calls plan_fill_case() if the case has no buffers
- * yet. It appends a workspace to the case's buffers if a launch that runs uses it. The kernel's
- * signature decides the size of a number. An error names the launch, the argument and the expected
- * value. It does not name the axes of a held-out shape. */
+ * yet. It appends to the case's buffers each workspace that a launch of this shape uses. The
+ * kernel's signature decides how many bytes an argument that is a number has. An error names the
+ * launch, the argument and the expected value. It does not name the axes of a held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

@@ -92,8 +92,7 @@ static int resolve_dims(const struct plan_launch *l, const struct shape *s, stru
     return 0;
 }
 
-/* ---- buffers and maps that launches use
- * -------------------------------------------------------- */
+/* ---- buffers and maps that launches use ------------------------------------------------------ */
 
 static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct err *err)
 {

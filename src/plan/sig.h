@@ -16,7 +16,7 @@
 
 enum sig_kind {
     SIG_POINTER,
-    SIG_INT,   /* signed or unsigned, see is_signed */
+    SIG_INT,   /* is_signed tells signed from unsigned */
     SIG_FLOAT, /* float, double */
     SIG_BOOL,
     SIG_STRUCT /* by value: a tensor map is 128 bytes, 64-aligned */

@@ -67,7 +67,7 @@ static void bad_arg(const struct place *at, const char *fmt, ...)
     strbuf_release(&sb);
 }
 
-/* Returns why the tensor cannot be read through this pointer, or NULL if it can. */
+/* Returns why a kernel cannot read the tensor through this pointer, or NULL if it can. */
 static const char *element_clash(enum dtype tensor, const struct sig_param *s)
 {
     size_t bytes = dtype_bytes(tensor);

@@ -21,7 +21,8 @@ static const char *placeholder(const struct playbook *pb, const struct pb_bindin
     return bound_text(b, key, len);
 }
 
-/* "part:NAME" stands for playbooks/parts/NAME.cu, which several templates share. */
+/* If the key is "part:NAME", returns the text of playbooks/parts/NAME.cu, which several templates
+ * share. */
 static const char *shared_part(const char *key, size_t len)
 {
     char path[96];
@@ -32,8 +33,8 @@ static const char *shared_part(const char *key, size_t len)
     return a ? a->data : NULL;
 }
 
-/* The text of a placeholder may hold placeholders itself, one level deep. A shared part does not
- * count as a level: it is treated like the template's own text. */
+/* The text of a placeholder may contain placeholders too, but their texts may not. A shared part
+ * does not count as a level, because it is treated like text of the template. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)

@@ -1,4 +1,4 @@
-/* fit.c - does a playbook fit a task, and what do its placeholders stand for there? */
+/* fit.c - decides whether a playbook fits a task, and finds the text of each placeholder. */
 #include <string.h>
 
 #include "base/util.h"
@@ -8,7 +8,8 @@
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-/* The op that has the task's name, else the one named like its op_type, else the op "*". */
+/* Finds the op with the task's name, else the op with the task's op_type as its name, else the op
+ * "*". */
 static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *task)
 {
     const struct pb_op *op = op_called(pb, facts_text(task, "name"));
@@ -45,7 +46,7 @@ static const struct pb_op *op_by_name(const struct playbook *pb, const struct me
     else if (!known)
         say_forms(pb, torch, why);
     else if (forms && torch)
-        strbuf_addf(why, "the task's PyTorch expression is no form of '%s' that it knows",
+        strbuf_addf(why, "the task's PyTorch expression is not a form of '%s' that it knows",
                     known->name);
     else
         return known;
@@ -75,7 +76,7 @@ static const struct pb_op *find_op(struct match *x)
         return op_by_way(way, x);
     op = op_by_name(x->pb, x->m, x->why);
     bool elementwise = way && way->find == match_elementwise;
-    /* Without an expression nothing says how several inputs make one value. */
+    /* Without an expression we do not know how the task combines several inputs into one value. */
     if (op && way && (op == any || (!elementwise && x->m->inputs > MAX(op->sig->n, 2u) - 1))) {
         strbuf_adds(x->why, elementwise ? "it does not know the operation, and the task has no "
                                           "PyTorch expression"
@@ -120,8 +121,9 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy of the task in which that tensor is
- * two tensors of the same name, an input and an output; else NULL. A new reference. */
+/* If the task's only output is also an input, returns a copy of the task in which two tensors of
+ * the same name, an input and an output, replace that tensor. The copy is a new reference.
+ * Otherwise returns NULL. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");

@@ -1,8 +1,8 @@
 /*
- * playbook.h - a playbook's kernel for a task.
+ * playbook.h - writes a playbook's kernel for a task.
  *
- * A playbook serves a task of any name, with any names for its tensors and axes, as long as what
- * the task computes, its shapes and its dtypes fit:
+ * Names do not matter: a playbook serves every task whose computation, shapes and dtypes fit,
+ * whatever the task, its tensors and its axes are called.
  *
  *     struct playbook_shelf *s;
  *     playbooks_open(&s, NULL, err);                     the built-in ones

@@ -69,7 +69,7 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
             out[n++] = prof_kernel_unknown(c->kernel, ncu ? "ncu" : "model");
         take(&out[i], c);
     }
-    /* Counters without a time cannot tell where time goes. */
+    /* We drop kernels without a time, because their counters cannot tell where time goes. */
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (out[i].time_ns > 0)
@@ -85,8 +85,8 @@ struct share {
     const char *what;
 };
 
-/* A unit limits the kernel if it reaches this share of its peak. If no unit does, none of them is
- * the limit. The share is lower for the L2, since no access pattern reaches its peak. */
+/* A unit limits the kernel if it reaches this share of its peak. If no unit does, latency is the
+ * limit. The share is lower for the L2, since no access pattern reaches its peak. */
 static const double busy_pct = 60, busy_l2_pct = 50;
 
 static double busy_at(const struct share *s)
@@ -94,8 +94,8 @@ static double busy_at(const struct share *s)
     return s->bound == BOUND_L2 ? busy_l2_pct : busy_pct;
 }
 
-/* The busiest unit. All data from DRAM passes through the L2. So if DRAM is busy, the L2 is not
- * the limit, however busy it is. */
+/* Finds the busiest unit. All data from DRAM passes through the L2. So if DRAM is busy, the L2 does
+ * not count as the limit, however busy it is. */
 static struct share busiest(const struct prof_kernel *k)
 {
     bool dram = k->dram_pct >= busy_pct;
@@ -128,8 +128,8 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    /* The cost model counts the cost of a launch, the time of the busiest unit in full and the
-     * times of the other units in part. So the busiest unit is the limit even at a low share of its
+    /* A modelled time is the cost of a launch, the whole time of the busiest unit, and a part of
+     * the times of the other units. So the busiest unit is the limit even at a low share of its
      * peak, unless latency takes longer. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)

@@ -1,6 +1,7 @@
 /*
- * metrics.h - which counter fills which field: ncu's names (they contain "__") and the emulator's.
- * A field may have several names, since each GPU has only some of them; the largest value counts.
+ * metrics.h - which counter fills which field of struct prof_kernel. Names with "__" are ncu's,
+ * others the emulator's. A field may have several names, since each GPU has only some of them; the
+ * largest value counts.
  */
 #ifndef PROF_METRICS_H
 #define PROF_METRICS_H
@@ -10,7 +11,7 @@
 
 struct prof_metric {
     const char *name;
-    int field; /* offset in struct prof_kernel, or -1: kept only as evidence */
+    int field; /* offset in struct prof_kernel, or -1 if the value is only kept as evidence */
 };
 
 extern const struct prof_metric prof_metrics[];
@@ -18,7 +19,8 @@ extern const size_t prof_nmetrics;
 
 bool prof_is_metric(const char *name); /* one of the ncu metrics that Hone asks for */
 
-/* The factor to the base unit (ns, bytes, percent). 0 = unknown unit. */
+/* The factor that converts a value to its base unit (ns, bytes, percent); 0 if the unit is
+ * unknown. */
 double prof_unit_factor(const char *unit);
 
 #endif

@@ -4,7 +4,7 @@
  * Lines of ncu itself (==PROF== ...) and of the profiled program may come before the header. The
  * header is the first line with the column "Kernel Name". The line after it has the units. Every
  * column whose name looks like a metric is kept, with its unit as printed. With --print-units base,
- * ncu prints ns, byte and % whatever the size.
+ * ncu always prints ns, byte and %, however large the value is.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ size_t ncu_launches(const struct ncu_table *t)
     return t->nrows;
 }
 
-/* For a mangled name, ncu prints the parameters too: "softmax(const float *, ...)". */
+/* Cuts the parameters, which ncu prints for a mangled name: "softmax(const float *, ...)". */
 const char *ncu_kernel(const struct ncu_table *t, size_t launch)
 {
     return t->rows[launch].cell[t->name];
@@ -207,7 +207,7 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
         for (size_t k = i; k < first + n; k++)
             launches += str_eq(ncu_kernel(t, k), kernel);
         put(v, workload, kernel, "launches", "1", launches);
-        for (int c = 0; c < t->header.n; c++) { /* ncu also prints parts of a metric: skip them */
+        for (int c = 0; c < t->header.n; c++) { /* skips parts of a metric, which ncu prints too */
             double x = prof_is_metric(t->header.cell[c]) ? merged(t, first, n, kernel, c) : NAN;
             if (!isnan(x))
                 put(v, workload, kernel, t->header.cell[c], c < t->units.n ? t->units.cell[c] : "",

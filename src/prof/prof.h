@@ -1,9 +1,9 @@
 /*
- * prof.h - names what bounds a kernel, with the numbers that show it.
+ * prof.h - names the resource that limits a kernel, with the numbers that show it.
  *
- * Counters come from Nsight Compute (ncu) where it is permitted, else from the emulator. The
- * verdict keeps both kinds (name, unit, value, per kernel and workload). Here they become shares of
- * what the device can do. An unknown share is NaN.
+ * Counters come from Nsight Compute (ncu) if it may run, else from the emulator. The verdict keeps
+ * both kinds (name, unit and value, per kernel and workload). The functions below turn them into
+ * shares of the device's peak. An unknown share is NaN.
  *
  *     struct ncu_table *t;
  *     if (ncu_read(&t, csv, len, &arena, err) < 0) ...
@@ -38,21 +38,24 @@ struct prof_kernel {
     const char *name;
     const char *source; /* "ncu" or "model" */
     double launches;
-    double time_ns;                                             /* of all its launches */
-    double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct; /* of peak, elapsed */
-    double fma_pct, alu_pct, sfu_pct, fp64_pct;                 /* arithmetic pipes */
-    double latency_pct;                                         /* model: waiting alone */
-    double occupancy_pct;                                       /* achieved */
-    double registers, smem_bytes;                               /* per thread, per block */
-    double dram_bytes, bank_conflicts;                          /* absolute */
+    double time_ns; /* of all launches of the kernel */
+    /* Percent of the peak, over the kernel's whole time. */
+    double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
+    double fma_pct, alu_pct, sfu_pct, fp64_pct; /* arithmetic pipes */
+    /* Model: share of the time in which only latency counts. */
+    double latency_pct;
+    double occupancy_pct;              /* achieved */
+    double registers, smem_bytes;      /* per thread, per block */
+    double dram_bytes, bank_conflicts; /* absolute */
     double l2_hit_pct;
-    double stall_memory, stall_shared, stall_barrier, stall_math; /* warps waiting per issue */
+    /* Warps that wait, per issued instruction. */
+    double stall_memory, stall_shared, stall_barrier, stall_math;
 };
 
 /* ---- Nsight Compute ---- */
 
-/* The metrics to ask for, comma-separated, for ncu --metrics. ncu prints "n/a" for one that the
- * GPU does not have. */
+/* The metrics to ask for, comma-separated, for ncu --metrics. ncu prints "n/a" for a metric that
+ * the GPU does not have. */
 const char *ncu_metrics(struct arena *a);
 
 /* A table of ncu --csv --page raw: a header of metric names, a row of units, a row per launch. */
@@ -78,8 +81,8 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
 
 const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* Writes a line for each timed workload with counters. If there is only one, the line does not name
- * it. */
+/* Writes a line for each timed workload with counters. If there is only one such workload, the line
+ * does not name it. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

@@ -11,8 +11,8 @@
 struct line {
     const char *text;
     size_t len;
-    int weight;     /* how important it is: the lightest lines are left out first */
-    unsigned again; /* how many more lines like it follow */
+    int weight;     /* how important the line is; lines of the least weight are left out first */
+    unsigned again; /* how many further lines differ from it only in digits */
     bool gone;
 };
 

@@ -69,7 +69,7 @@ char *prompt_file(const char *name, struct err *err)
 
 struct rendering {
     struct prompt *p;
-    struct strbuf *out; /* stable, then turn */
+    struct strbuf *out; /* first `stable`, after the turn marker `turn` */
     const struct prompt_slot *slots;
     size_t n;
     bool *used;
@@ -132,15 +132,16 @@ static int include(struct rendering *r, const char *name, int depth, struct err 
     if (!text)
         return -1;
     size_t n = strlen(text);
-    while (n && text[n - 1] == '\n') /* the line with {{>part}} has its own newline */
+    /* Drops the part's last newlines, because the line with {{>part}} ends with one. */
+    while (n && text[n - 1] == '\n')
         n--;
     int rc = render(r, name, text, n, depth + 1, err);
     free(text);
     return rc;
 }
 
-/* Handles the {{...}} at `p`. Sets *next to the text after it; for a {{#slot}}, to the text after
- * its {{/slot}}. */
+/* Handles the {{...}} at `p`. Sets *next to the text after the {{...}}, or, for a {{#slot}}, to the
+ * text after its {{/slot}}. */
 static int directive(struct rendering *r, const char *p, const char *end, const char **next,
                      int depth, struct err *err)
 {
@@ -166,7 +167,7 @@ static int directive(struct rendering *r, const char *p, const char *end, const 
     return s->text[0] ? render(r, r->name, body, (size_t)(stop - body), depth, err) : 0;
 }
 
-/* True if the line at p is a one-line comment; *turn if it is the turn marker. */
+/* True if the line at p is a one-line comment. Sets *turn if the comment is the turn marker. */
 static bool is_comment(const char *p, const char *end, const char **next, bool *turn)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));

@@ -1,6 +1,6 @@
 /*
- * prompt.h - makes prompts from template files. It checks that every slot is filled, and counts
- * the tokens of each.
+ * prompt.h - makes prompts from template files. It checks that every slot is filled, and counts the
+ * tokens of each slot.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -14,7 +14,7 @@
  *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
  *     <!-- turn -->             on a line of its own: the end of the stable part
  * Other one-line comments are for readers and are dropped. A slot without a value is an error, and
- * so is a value without a slot: no author gets a half-filled prompt. Files in the directory
+ * so is a value without a slot. So no author gets a half-filled prompt. Files in the directory
  * $HONE_PROMPTS replace the built-in ones.
  *
  * A slot with more than max_tokens is folded (fold.h), never cut in the middle of a line.
@@ -36,7 +36,7 @@
 struct prompt_slot {
     const char *name;
     const char *text;    /* "" is a value, NULL is none */
-    uint32_t max_tokens; /* 0 = no limit of its own */
+    uint32_t max_tokens; /* 0 = no limit for this slot */
 };
 
 struct prompt_section {
@@ -54,7 +54,8 @@ struct prompt {
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);
-/* The text of prompts/NAME.md before any part is included; NULL with an error if absent. */
+/* Returns the text of prompts/NAME.md before any part is included. If there is no such file,
+ * returns NULL with err set. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
 

@@ -5,8 +5,8 @@
  *  1. a held-out shape, or anything measured at one, except that the candidate failed there;
  *  2. the oracle's source;
  *  3. a counter or a bottleneck while `profile` is false.
- * All that an author learns about a task or a verdict comes from these functions, so they alone
- * must keep the invariants.
+ * Authors learn about tasks and verdicts only from these functions, so only these functions must
+ * keep the invariants.
  */
 #ifndef PROMPT_SAY_H
 #define PROMPT_SAY_H
@@ -22,7 +22,7 @@ void say_task(const struct task *t, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
 struct say_verdict {
-    bool profile;               /* may tell counters and the bottleneck */
+    bool profile;               /* whether the author may learn counters and the bottleneck */
     const struct verdict *best; /* v's time is compared with best's time; NULL = none */
     const struct verdict *parent;
     const struct verdict *with_torch; /* the verdict that holds PyTorch's times; NULL = none */

@@ -12,8 +12,8 @@ static void say_shape(const struct task_tensor *x, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
-/* Names the special values that a kernel must handle. It keeps the distribution of all other values
- * from the author: a kernel that depends on that is wrong. */
+/* Names the special values that a kernel must handle. The author does not learn how the other
+ * values are distributed, because a kernel that depends on the distribution is wrong. */
 static void say_special(const struct task_tensor *x, struct strbuf *out)
 {
     static const char *const names[GEN_SPECIAL_COUNT] = {

@@ -153,7 +153,7 @@ static bool was_timed_with(const struct verdict *v, const struct verdict_time *t
     return false;
 }
 
-/* Adds PyTorch's times, which were measured once, together with another candidate. */
+/* Adds PyTorch's times. They were measured once, in the same job as another candidate. */
 static void say_torch_time(const struct verdict *v, const struct say_verdict *o,
                            const char *workload, struct strbuf *out)
 {
@@ -207,7 +207,8 @@ static bool is_static(const struct verdict_counter *c)
 }
 
 /* If a kernel was counted at several workloads, the author gets only the counters of the last
- * workload, which is a timed one. Readers would take counters of two shapes for one measurement. */
+ * workload, which is a timed one. Otherwise an author would take counters of two shapes for one
+ * measurement. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))

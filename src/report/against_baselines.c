@@ -44,7 +44,8 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
         (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
 }
 
-/* Uses the verdict for the comparison if it holds PyTorch's times and there is none yet. */
+/* Uses the verdict `r` for the comparison, if it has PyTorch's times and no earlier verdict is
+ * used. */
 static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))
@@ -52,7 +53,7 @@ static void take(struct run_summary *m, struct store *s, const struct verdict_re
     vec_each (struct verdict_time, t, &m->with_torch.times)
         m->has_with_torch |= baseline_is_torch(t->who);
     vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
-        m->has_with_torch |= baseline_is_torch(b->who); /* wrong: it has no times */
+        m->has_with_torch |= baseline_is_torch(b->who); /* a baseline that is wrong has no times */
     if (!m->has_with_torch)
         verdict_release(&m->with_torch);
 }
@@ -62,7 +63,7 @@ static bool gives_ratio(const struct verdict_baseline *b)
     return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
 }
 
-/* Notes what the best kernel's own verdict says about its time and its baselines. */
+/* Copies from the best kernel's own verdict what it says about its time and its baselines. */
 static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
 {
     struct verdict v;
@@ -85,7 +86,7 @@ int against_baselines_load(struct run_summary *m, struct store *s, struct err *e
     const struct verdict_rec *own = NULL, *again = NULL;
     int rc = store_verdict_list(s, m->run.id, &list, &m->arena, err);
     vec_each (struct verdict_rec, r, &list) {
-        uint64_t node = r->index - STORE_CONFIRM; /* only used if it is a confirmation */
+        uint64_t node = r->index - STORE_CONFIRM; /* only meaningful if r is a confirmation */
         if (m->best && (int64_t)r->index == m->best->verdict)
             own = r;
         if (r->index < STORE_CONFIRM || node >= m->nodes.n)
@@ -147,7 +148,7 @@ static const struct verdict_time *row_of(const struct verdict *v, const char *wo
     return NULL;
 }
 
-/* True for the first times of each baseline: the table gets a column for it. */
+/* True if t is the first time of its baseline, for which the table then gets a column. */
 static bool is_column(const struct verdict *v, const struct verdict_time *t)
 {
     for (const struct verdict_time *b = v->times.items; b < t; b++)

@@ -8,7 +8,8 @@
 #include "source/dialect.h"
 #include "sys/file.h"
 
-/* Adds an author's words as one line of plain text: they must not make columns, tags or code. */
+/* Adds an author's words as one line of plain text, in which nothing can make columns, tags or
+ * code. */
 static void cell(const char *t, struct strbuf *out)
 {
     for (; *t; t++) {

@@ -43,7 +43,7 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
     return NULL;
 }
 
-/* True if a chain of repairs leads from this node to one that passes. In the list, children come
+/* True if a chain of repairs leads from this node to a node that passes. In the list, children come
  * after their parents. */
 static bool repaired(const struct run_summary *m, const struct node_rec *of)
 {

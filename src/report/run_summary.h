@@ -1,6 +1,6 @@
 /*
- * run_summary.h - the numbers of one run, computed from the store alone: for the end of `hone
- * optimize`, `hone show`, the report and comparisons of strategies.
+ * run_summary.h - the numbers of one run, computed only from the store. The end of `hone optimize`,
+ * `hone show`, the report and comparisons of strategies use them.
  */
 #ifndef REPORT_RUN_SUMMARY_H
 #define REPORT_RUN_SUMMARY_H
@@ -15,7 +15,8 @@
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
-    double geomean; /* of parent's time / own time, where both passed; 0 = none */
+    /* Geometric mean of parent's time / own time over nodes where both passed; 0 = none. */
+    double geomean;
 };
 
 /* A kernel that passed and then failed its confirmation (confirm.h). */
@@ -37,38 +38,41 @@ struct run_summary {
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
-    const char *task_sha;  /* hash of the task that the run was begun with; "" = unknown */
-    unsigned timed_shapes; /* of the best kernel: its time is their geometric mean; 0 = unknown */
-    const char *speedup_over;              /* the baseline of its speed-up; "" = unknown */
-    VEC(struct verdict_baseline) no_ratio; /* its baselines that are wrong or failed */
+    const char *task_sha; /* hash of the task that the run was begun with; "" = unknown */
+    /* How many shapes the best kernel's time is the geometric mean of; 0 = unknown. */
+    unsigned timed_shapes;
+    /* The baseline of the best kernel's speed-up; "" = unknown. */
+    const char *speedup_over;
+    /* The best kernel's baselines that are wrong or failed. */
+    VEC(struct verdict_baseline) no_ratio;
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
     bool has_with_torch, confirmed; /* confirmed: `with_torch` is the confirmation */
-    struct verdict with_torch;      /* if has_with_torch: the best kernel's, with PyTorch's times */
+    /* If has_with_torch: the best kernel's verdict with PyTorch's times. */
+    struct verdict with_torch;
 };
 
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
 void run_summary_release(struct run_summary *m);
-/* Finds a candidate by its number, or "best"; NULL and an error if there is none. A run that was
- * killed may lack a number in the middle until it is resumed. */
+/* Finds a candidate by its number, or "best"; NULL and an error if there is none. The numbers of a
+ * run that was killed may have gaps until it is resumed. */
 const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
                                              struct err *err);
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
 /* These compare the best kernel with every baseline, shape by shape (against_baselines.c). They
- * give nothing if PyTorch did not run. Their users are run_summary_load, run_summary_json, the end
- * of `hone optimize`, `hone show` and the report. */
+ * give nothing if PyTorch did not run. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);
 void against_baselines_json(const struct run_summary *m, json_t *out);
 
-/* The lineage as a tree of lines, best marked. */
+/* Prints the lineage as a tree of lines, with the best kernel marked. */
 void lineage_print(const struct run_summary *m, struct strbuf *out);
 /* "12.3 us"; "-" for none. */
 void print_time(double ns, bool is_model, struct strbuf *out);
-/* Prints a time of a verdict; a modelled one with the error to expect. */
+/* Prints a time of a verdict. A modelled time is printed with the error to expect. */
 void print_verdict_time(const struct verdict_time *t, struct strbuf *out);
 
 #endif

@@ -41,24 +41,25 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* Adds a line about the workloads whose outputs were verified in this way: "whole", "sample",
+/* Adds a line about the workloads that were verified in the way `how`: "whole", "sample" or
  * "none". */
 static void add_verified(struct strbuf *sb, const struct verdict *v, const char *how)
 {
     size_t n = 0, ok = 0;
     struct strbuf names = STRBUF_INIT(4096);
-    bool sample = str_eq(how, "sample"), none = str_eq(how, "none");
+    bool sample = str_eq(how, "sample"), none = str_eq(how, "none"), timed = true;
     vec_each (struct verdict_workload, w, &v->workloads) {
         if (!str_eq(w->verified, how) || str_eq(w->note, VERDICT_DID_NOT_RUN))
             continue;
         n++;
         ok += w->ok;
+        timed = timed && w->ok && str_eq(w->role, "time");
         strbuf_addf(&names, "%s%s", names.len ? ", " : "", w->name);
         if (sample)
             strbuf_addf(&names, " %.2g%%", w->verified_pct);
     }
     if (n && none)
-        strbuf_addf(sb, "not verified, only timed: %s\n", names.buf);
+        strbuf_addf(sb, "not verified%s: %s\n", timed ? ", only timed" : "", names.buf);
     else if (n && sample)
         strbuf_addf(sb, "verified by sample: %zu of %zu workloads right (%s of the output)\n", ok,
                     n, names.buf);
@@ -133,7 +134,7 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     vec_each (const char *, w, &v->warnings)
         strbuf_addf(sb, "warning: %s\n", *w);
     strbuf_addc(sb, '\n');
-    if (*v->device) /* "": the evaluation ended before it ran on a device */
+    if (*v->device) /* "" if the evaluation ended before it ran on a device */
         strbuf_addf(sb, "device %s; ", v->device);
     strbuf_addf(sb, "%s; %s; seed %llu", v->compiler, v->arch, (unsigned long long)v->seed);
     if (*v->task_sha)

@@ -1,7 +1,8 @@
 /*
- * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. As many run at
- * once as there are slots; the others wait. A worker past its wall limit is killed with all
- * processes it started. A bundle for a GPU waits until no other process measures there.
+ * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. At most as many
+ * bundles run at once as there are slots; the others wait. If a worker exceeds its limit of wall
+ * time, local.c kills it with all processes it started. A bundle for a GPU waits until no other
+ * process measures on that GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "sys/proc.h"
 
 #define TRY_LOCK_NS 20000000u
-/* The worker stops itself at its limit, and can then report more than we could. So we wait this
+/* The worker stops itself at its limit and then writes what it has found so far. So we wait this
  * much longer before we kill it. */
 #define GRACE_NS 10000000000u
 
@@ -34,7 +35,7 @@ struct local {
     struct loop *loop;
     struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
-    int gpu;  /* -1 = none: bundles for the emulator */
+    int gpu;  /* -1 = none, for bundles that run on the emulator */
     int lock; /* lock of the GPU, held while a bundle runs there */
     struct strbuf worker;
 };
@@ -137,7 +138,8 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     if (start_waiting(l, err) < 0) {
         for (tail = &l->runs; *tail && *tail != r;)
             tail = &(*tail)->next;
-        if (*tail && r->state == WAITING) { /* submit failed: nobody will wait for it */
+        /* The submission failed, so nobody will wait for this bundle. */
+        if (*tail && r->state == WAITING) {
             *tail = r->next;
             run_free(r);
         }
@@ -187,7 +189,7 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
         uint64_t now = now_ns();
         if (!l->runs || now >= until)
             return 0;
-        bool queued = !l->running; /* all runs wait for the GPU */
+        bool queued = !l->running; /* true if all bundles wait for the GPU */
         if (loop_step(l->loop, queued ? MIN(until - now, TRY_LOCK_NS) : until - now, err) < 0 ||
             (queued && start_waiting(l, err) < 0))
             return -1;

@@ -41,8 +41,8 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
 
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out)
 {
-    /* The worker words each progress message as its last one, in case it is killed: drop that
-     * beginning. */
+    /* The worker begins each progress message with these words, in case it is killed and the
+     * message is its last. We drop them. */
     static const char lead[] = "did not finish: ";
     char *path = s->ops->progress_path(s, ticket);
     struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);

@@ -7,8 +7,8 @@
  *     while ((rc = sched_wait(s, timeout_ns, &done, err)) == 0) ...
  *
  * A bundle is a directory with job.bin in it. The result appears as result.bin in the same
- * directory; a spool copies it back there. `done` says how the worker ended. The caller reads and
- * judges the facts. Each place is one const vtable.
+ * directory; a spool copies it back into that directory. `done` says how the worker ended. The
+ * caller reads and judges the facts. Each kind of scheduler is one const vtable.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -48,12 +48,13 @@ struct sched {
     unsigned outstanding;
 };
 
-/* `on` is "local" or "spool:DIR". `slots`: how many bundles run at once (local); 0 = one per
- * core. `gpu`: the GPU they run on, which one process at a time may use; -1 = none. */
+/* `on` is "local" or "spool:DIR". `slots` is how many bundles run at once, for "local" only; 0 =
+ * one per core. `gpu` is the GPU that the bundles run on; only one process at a time may use it. -1
+ * = none. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
 void sched_close(struct sched *s);
-/* `under`: a program with its options that starts the worker (a profiler); NULL = none. Local
- * only. */
+/* `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.
+ * It works for "local" only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);

@@ -6,7 +6,7 @@
  *     DIR/claimed/ID.W ─rename─> DIR/done/ID     result.bin is there
  *
  * Invariants:
- *   1. Every step is one rename(2): a bundle is in exactly one place, and complete.
+ *   1. Every step is one rename(2). So a bundle is always in exactly one place, and complete.
  *   2. done/ID is created once. A second result for the same bundle is dropped.
  *   3. If a worker stops touching `alive`, another worker moves its bundle back to todo.
  *   4. A result is accepted only if it repeats its job's nonce (the caller checks that).
@@ -73,7 +73,7 @@ static int copy_tree(const char *from, const char *to, struct err *err)
 static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wall_ns,
                         const char *const *under, uint64_t ticket, struct err *err)
 {
-    (void)wall_ns; /* the job itself holds the worker's limits */
+    (void)wall_ns; /* the job itself has the worker's limits */
     if (under)
         return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
     struct spool *s = (struct spool *)sched;

@@ -5,7 +5,8 @@
 #include "base/util.h"
 #include "source/token.h"
 
-/* True if a list holds the word; a trailing '*' in the list matches any ending. */
+/* True if the word is in the list. An entry that ends in '*' matches every word that begins like
+ * it. */
 static bool in_list(const char *word, const char *const *list)
 {
     for (; *list; list++) {
@@ -16,7 +17,8 @@ static bool in_list(const char *word, const char *const *list)
     return false;
 }
 
-/* True for the tokens of `#include <cute/` or `#include <cutlass/`. Reads on from the `#`. */
+/* True if the tokens after a `#`, which has been read, are `include <cute/` or `include
+ * <cutlass/`. */
 static bool includes_cute(struct token_reader *r)
 {
     struct token word = token_next(r);

@@ -3,7 +3,8 @@
  *
  * It looks at the source without comments and strings. In the cute dialect a kernel must use
  * tensors with CuTe layouts for the data that it reads and writes. It must move data or compute
- * through copy, MMA or partitioning of such tensors. Raw pointer arithmetic alone is rejected.
+ * through copy, MMA or partitioning of such tensors. A kernel that only does raw pointer arithmetic
+ * is not in the dialect.
  */
 #ifndef SOURCE_DIALECT_H
 #define SOURCE_DIALECT_H

@@ -11,7 +11,7 @@ static void fault(const struct token_reader *r, size_t pos, const char *kind, co
         r->on_fault(r->arg, pos, kind, message);
 }
 
-/* Length of the splices at pos. */
+/* Length of the line splices (a backslash and a newline) at pos. */
 static size_t splice_at(const struct token_reader *r, size_t pos)
 {
     size_t p = pos;
@@ -114,7 +114,8 @@ static void lex_raw_string(struct token_reader *r, struct token *t)
     }
     if (r->in_directive)
         fault(r, t->start, "forbidden directive", "a raw string inside a directive");
-    /* In a skipped #if, a compiler that does not know raw strings would obey these directives. */
+    /* Inside an #if that is skipped, a compiler that does not know raw strings would act on the
+     * directives in this one. */
     for (const char *p = body; p < end; p++) {
         if (*p != '\n')
             continue;

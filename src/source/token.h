@@ -3,7 +3,7 @@
  *
  * The reader joins lines that end in a backslash, and skips blanks and comments. It knows strings,
  * raw strings, characters and numbers, so a comment mark inside a string starts no comment. It does
- * not expand macros. The source is untrusted: whatever it holds, the reader ends at its last byte.
+ * not expand macros. The source is untrusted: whatever it holds, the reader stops at its last byte.
  */
 #ifndef SOURCE_TOKEN_H
 #define SOURCE_TOKEN_H
@@ -20,8 +20,8 @@ struct token {
     size_t len;     /* before the cut */
 };
 
-/* `pos` is the offset of the current character. A raw string keeps its backslash-newlines, so the
- * reader takes its bytes directly. */
+/* `pos` is the offset of the current character. Backslash-newlines belong to the text of a raw
+ * string, so the reader copies a raw string byte by byte. */
 struct token_reader {
     const char *src;
     size_t len, pos;
@@ -38,7 +38,7 @@ struct token token_next(struct token_reader *r);
 char token_peek(struct token_reader *r); /* 0 at the end */
 char token_take(struct token_reader *r);
 bool token_at_end(struct token_reader *r);
-void token_skip_blanks(struct token_reader *r); /* and comments; stops at a newline */
+void token_skip_blanks(struct token_reader *r); /* skips comments too; stops at a newline */
 bool token_is_word_char(char c);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * sql.h - the few SQLite calls that the store needs: one statement, bound and read by position.
+ * sql.h - the few SQLite calls that the store needs. A statement's parameters are bound in order,
+ * and its columns are read by number.
  *
  *     struct stmt q = sql_begin(s, "SELECT name FROM run WHERE id = ?", err);
  *     sql_int(&q, run);
@@ -49,8 +50,8 @@ bool sql_row(struct stmt *q);
 int sql_end(struct stmt *q);   /* call it after the last row */
 int sql_write(struct stmt *q); /* runs a statement without rows, and calls the test hook */
 
-/* Whatever the file holds, these return finite numbers (else 0) and valid UTF-8 (bad bytes become
- * '?'), so that JSON can hold both. */
+/* Whatever the file holds, these functions return values that JSON can hold: finite numbers (others
+ * become 0) and valid UTF-8 (bad bytes become '?'). */
 int64_t sql_get_int(struct stmt *q, int col);
 double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */

@@ -18,7 +18,8 @@ enum { BUSY_MS = 30000 }; /* how long to wait for another process */
 
 _Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
 
-/* Reads the file's schema version. Accepts only an empty file or a store with a table of runs. */
+/* Reads the file's schema version. Accepts only an empty file or a database that has a table of
+ * runs. */
 static int read_schema(struct store *s, struct err *err)
 {
     int64_t v = 0, entries = 0, runs = 0;
@@ -97,7 +98,8 @@ static int open_db(struct store *s, const char *dir, bool *writable)
     bool exists = true;
     *writable = access(dir, W_OK) == 0;
     if (access(s->path, W_OK) < 0) {
-        exists = errno != ENOENT; /* test this once: another process may be creating the file */
+        /* Tested only once, because another process may be creating the file. */
+        exists = errno != ENOENT;
         *writable &= !exists;
     }
     if (!*writable && exists)
@@ -136,7 +138,8 @@ int store_open(struct store **out, const char *path, struct err *err)
         goto fail;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    /* First make sure that the file is a store. Then change only what is out of date. */
+    /* We first make sure that the file is a store, then change only settings that are out of
+     * date. */
     if (sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err) < 0 ||
         in_transaction(s, "BEGIN", read_schema, err) < 0 || (writable && use_wal(s, err) < 0) ||
         sql_exec(s, "PRAGMA synchronous = FULL", err) < 0 ||
@@ -364,7 +367,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
             *out = r;
         snprintf(number, sizeof number, "%lld", (long long)out->id);
         if (str_eq(out->name, which) || str_eq(number, which))
-            found = 1; /* an exact name or number wins over longer names that begin with it */
+            found = 1; /* an exact name or number is preferred to longer names that begin with it */
     }
     if (sql_end(&q) < 0)
         return -1;

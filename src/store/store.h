@@ -6,7 +6,7 @@
  *     int64_t run;
  *     store_run_create(s, "softmax", "refine", config_json, &run, err);
  *     store_call_begin(s, run, &call, err);     before the author is asked
- *     store_call_end(s, run, &call, err);       before anything is done with the reply
+ *     store_call_end(s, run, &call, err);       before Hone uses the reply
  *
  * Invariants:
  *  1. A record is written before the next step begins. Each write is one synced transaction.
@@ -66,7 +66,7 @@ VEC_DECL(run_rec_vec, struct run_rec);
 /* Creates a run with a new name TASK-STRATEGY-xxxx. */
 int store_run_create(struct store *s, const char *task, const char *strategy, const char *config,
                      const char *source, int64_t *id, struct err *err);
-/* Gives the run another configuration from here on: more steps, another budget. */
+/* Replaces the run's configuration, for example to allow more steps or another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
 /* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
@@ -103,7 +103,7 @@ VEC_DECL(call_rec_vec, struct call_rec);
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
-/* Set ended = false if the call failed but its author can be asked again: a resumed run then asks
+/* If the call failed but the author can be asked again, set ended = false. A resumed run then asks
  * again. */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 /* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
@@ -159,7 +159,7 @@ int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, stru
 struct idea_rec {
     uint64_t index;
     int64_t node;     /* the node that tried it, -1 = none yet */
-    const char *kind; /* the kind of move, for the summary */
+    const char *kind; /* the kind of move, as the run's summary counts it */
     const char *text;
     const char *outcome; /* "gain", "regression", "failed", "no change", "" */
     double gain;         /* parent's time / this node's time; 0 = none */

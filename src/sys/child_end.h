@@ -1,5 +1,5 @@
 /*
- * child_end.h - how a child process ended; for proc.h and for its supervisor.
+ * child_end.h - how a child process ended, for proc.h and for supervise.h.
  */
 #ifndef SYS_CHILD_END_H
 #define SYS_CHILD_END_H

@@ -1,6 +1,6 @@
 /*
- * dl.h - loads libraries at run time. If a library is missing, Hone still runs and says which
- * function is off.
+ * dl.h - loads libraries at run time. If a library is missing, Hone still runs, and the error says
+ * what does not work without it.
  *
  *     static const char *const names[] = {"libcurl.so.4", "libcurl.so", NULL};
  *     struct dl_symbol syms[] = {{"curl_easy_init", &f.easy_init}, ..., {NULL, NULL}};
@@ -13,14 +13,13 @@
 #include "base/err.h"
 
 struct dl_symbol {
-    const char *name; /* a leading '?' makes it optional: if the library lacks it, the pointer
-                         becomes NULL */
+    const char *name; /* a leading '?' makes the symbol optional: if the library lacks it, the
+                         pointer becomes NULL */
     void *where;      /* the address of a function pointer */
 };
 
 /* Loads the first library of names (NULL-terminated) that has all symbols. On failure err (ERR_ENV)
- * names the missing library, the function that is off without it, and the Debian package that has
- * it. */
+ * names the missing library, what does not work without it, and its Debian package. */
 int dl_load(void **handle, const char *const *names, const struct dl_symbol *syms,
             const char *purpose, const char *package, struct err *err);
 void dl_close(void *handle);

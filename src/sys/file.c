@@ -39,7 +39,7 @@ static int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out
 
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
 {
-    /* O_NONBLOCK, so that a FIFO in a task's directory cannot make us hang. */
+    /* O_NONBLOCK keeps open() from waiting for a writer if a task's directory contains a FIFO. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return err_errno(err, "cannot open '%s'", path);
@@ -253,8 +253,8 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* Whether a killed process left this temporary directory behind. If so, it belongs to this user, no
- * process holds its lock, and it is so old that its owner has had time to lock it. */
+/* Whether a killed process left this temporary directory behind: the directory belongs to this
+ * user, no process holds its lock, and it is so old that its owner has had time to lock it. */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -16,12 +16,12 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* Appends the file's bytes to out, whose own cap also applies. A directory, a device or a file of
+/* Appends the file's bytes to out. The cap of out also applies. A directory, a device or a file of
  * more than max bytes is an error. */
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err);
 
-/* Writes a temporary file in the same directory, syncs it and renames it. So the whole file
- * appears, or nothing does. */
+/* Writes a temporary file in the same directory, syncs it and renames it to `path`. So readers see
+ * the whole new file, or the state before. */
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* Like file_write, with a mode (0755, 0600). */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
@@ -31,8 +31,9 @@ bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 bool file_is_executable(const char *path); /* a regular file that this user may run */
 
-int dir_make(const char *path, struct err *err); /* makes its parents too; no error if it exists */
-/* Removes a tree. Does not follow symbolic links. No error if it does not exist. */
+int dir_make(const char *path,
+             struct err *err); /* makes its parents too; an existing directory is no error */
+/* Removes a tree. Does not follow symbolic links. A tree that does not exist is no error. */
 int dir_remove(const char *path, struct err *err);
 /* Lists the names in a directory except "." and "..", sorted. Free them with name_vec_release. */
 VEC_DECL(name_vec, char *);

@@ -6,7 +6,8 @@
 #include "base/util.h"
 #include "sys/dl.h"
 
-/* The part of the driver API that is used here, so that building Hone needs no CUDA header. */
+/* We declare the part of the driver API that this file uses, so that building Hone needs no CUDA
+ * header. */
 enum { CU_ATTR_SMS = 16, CU_ATTR_MAJOR = 75, CU_ATTR_MINOR = 76 };
 enum { CU_NO_DEVICE = 100, CU_STUB = 34 };
 
@@ -105,7 +106,7 @@ int gpu_probe(struct gpu_probe *out, struct err *err)
     } else {
         init_error(&d, code, err);
     }
-    /* libcuda keeps threads and cannot be unloaded safely once it is initialised. */
+    /* Once initialised, libcuda has threads and cannot be unloaded safely. */
     if (code != 0)
         dl_close(h);
     return code == 0 ? 0 : -1;

@@ -29,8 +29,8 @@ struct gpu_probe {
     } gpus[GPU_PROBE_MAX];
 };
 
-/* Returns 0 on success. n is then 0 if CUDA_VISIBLE_DEVICES hides all GPUs. Returns -1 with the
- * reason if no GPU can be used. */
+/* Returns 0 on success; out->n is 0 if CUDA_VISIBLE_DEVICES hides all GPUs. Returns -1 with the
+ * reason if Hone cannot use any GPU. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
 /* The architecture to compile for: 90 gives "sm_90a", 89 gives "sm_89". */

@@ -155,7 +155,7 @@ int http_open(struct http **out, struct err *err)
     *out = h;
     return 0;
 fail:
-    free(h); /* the library stays loaded: curl keeps state in its own threads */
+    free(h); /* libcurl stays loaded, because it may have threads of its own */
     return -1;
 }
 
@@ -309,7 +309,7 @@ static void finish_curl(struct http_transfer *t, int code)
             snprintf(msg, sizeof msg, "the answer is larger than %zu bytes", t->max_bytes);
             finish(t, HTTP_TOO_BIG, msg);
         } else {
-            /* curl reports a broken gzip stream through the writer on some versions */
+            /* Some versions of libcurl report a broken gzip stream as a write error. */
             finish(t, HTTP_BAD_ENCODING, text);
         }
         return;

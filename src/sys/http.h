@@ -2,7 +2,7 @@
  * http.h - HTTP requests, several at once, with a limit on everything that a server controls.
  *
  *     struct http *h;
- *     if (http_open(&h, err) < 0) ...                     loads libcurl, at run time
+ *     if (http_open(&h, err) < 0) ...                     loads libcurl at run time
  *     struct http_transfer *t;
  *     http_start(h, &(struct http_request){.url = url, .body = json, .body_len = n}, &t, err);
  *     while (!http_done(t)) {
@@ -11,9 +11,9 @@
  *     }
  *     http_transfer_free(t);
  *
- * Hone does not link libcurl. On a machine without it, http_open fails with an ERR_ENV that says
- * so. This file writes no header and no body to a log, so a key in a header stays secret. It does
- * not follow redirects: a key must not go to a server that its owner did not name.
+ * Hone does not link libcurl. On a machine without libcurl, http_open fails with an ERR_ENV that
+ * says so. http.c logs no headers and no bodies, so an API key in a header stays secret. It does
+ * not follow redirects, because the key must not go to a server that the user did not name.
  */
 #ifndef SYS_HTTP_H
 #define SYS_HTTP_H
@@ -42,7 +42,7 @@ struct http_request {
 enum http_outcome {
     HTTP_RUNNING,
     HTTP_COMPLETE, /* a complete answer arrived, with any status */
-    HTTP_CONNECT,  /* no connection: name, route, refused, TLS */
+    HTTP_CONNECT,  /* no connection: unknown name, no route, refused, or TLS failed */
     HTTP_BROKEN,   /* the connection ended in the middle of the answer */
     HTTP_STALLED,
     HTTP_TIMEOUT,

@@ -9,10 +9,12 @@
 #include "base/util.h"
 
 enum { GRACE_S = 10 };
-#define SAME_NS 250000000ull /* timeout(1) signals a process, then its whole group */
+/* Signals this close together count as one, because timeout(1) signals a process and then its
+ * whole group. */
+#define SAME_NS 250000000ull
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-/* Process-wide, because signals are. */
+/* Static, because signals concern the whole process. */
 static volatile sig_atomic_t seen;
 static uint64_t first_ns; /* time of the first signal; written once, before `seen` */
 static int wake_fd = -1;
@@ -28,7 +30,7 @@ static void on_signal(int sig)
         seen = 1;
         alarm(GRACE_S);
         if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0)
-            errno = 0; /* if the counter is full, the reader wakes anyway */
+            errno = 0; /* a full counter makes the descriptor readable all the same */
     }
     errno = saved;
 }

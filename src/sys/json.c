@@ -9,8 +9,8 @@
 #include "sys/file.h"
 
 /*
- * jansson recurses, and its own depth limit is fixed and high. So we count the nesting first: we
- * look only at brackets outside of strings. jansson reports all other errors.
+ * jansson recurses, and its own depth limit is fixed and high. So this function first counts how
+ * deep brackets outside of strings are nested. jansson reports all other errors.
  */
 static int check_text(const char *text, size_t len, const char *name, unsigned max, struct err *err)
 {
@@ -84,7 +84,7 @@ json_t *json_read_file(const char *path, const struct json_caps *caps, struct er
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* A scanner over text that is valid JSON. It never reads past `end` even if the text is not. */
+/* A scanner over valid JSON. It never reads past `end`, even if the text is not valid. */
 struct scan {
     const char *p, *end;
 };
@@ -151,7 +151,8 @@ static const char *pointer_step(const char *pointer, char *buf, size_t size)
     return p;
 }
 
-/* Whether the string at s (a quote) equals key. jansson decodes keys with escapes. */
+/* Whether the string at `at`, which begins with a quote, equals key. jansson decodes keys with
+ * escapes. */
 static bool key_is(const struct scan *at, const char *key)
 {
     struct scan s = *at;
@@ -165,7 +166,8 @@ static bool key_is(const struct scan *at, const char *key)
     return same;
 }
 
-/* Moves s to the member or element that `step` names. *key is the place of its key. */
+/* Moves s to the member or element that `step` names. Sets *key to the place of the member's
+ * key. */
 static bool descend(struct scan *s, const char *step, const char **key)
 {
     skip_space(s);

@@ -34,14 +34,14 @@ json_t *json_read_text(const char *text, size_t len, const char *name, const str
                        struct err *err);
 json_t *json_read_file(const char *path, const struct json_caps *caps, struct err *err);
 
-/* The place of a value, for errors about its meaning; jansson does not keep it. Lines and columns
- * count from 1. */
+/* The place of a value in its text, for errors about what the value means. jansson does not keep
+ * places. Lines and columns count from 1. */
 struct json_place {
     unsigned line, column;
 };
-/* Finds the value that a JSON pointer names ("/inputs/x/shape/0", "~1" is '/', "~0" is '~'), or
- * with at_key the key in front of it. The text must be valid JSON. Returns false if there is no
- * such value. */
+/* Finds the value that a JSON pointer names, or, with at_key, the key in front of the value. In a
+ * pointer such as "/inputs/x/shape/0", "~1" stands for '/' and "~0" for '~'. The text must be valid
+ * JSON. Returns false if there is no such value. */
 bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
                      struct json_place *out);
 

@@ -56,7 +56,7 @@ void loop_unwatch(struct loop *l, int fd)
         w->fd = -1;
 }
 
-/* Drops removed watches; indices change only here. */
+/* Drops removed watches. Only this function changes the indices of watches. */
 static void sweep(struct loop *l)
 {
     size_t n = 0;

@@ -1,5 +1,6 @@
 /*
- * loop.h - the one poll loop, over file descriptors; child processes join through proc.h.
+ * loop.h - the only poll loop of Hone. It waits for file descriptors; proc.h adds those of child
+ * processes.
  *
  *     struct loop *l = loop_new();
  *     loop_watch(l, fd, POLLIN, on_readable, ctx);

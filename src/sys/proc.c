@@ -1,5 +1,5 @@
 /*
- * proc.c - Hone's side of a child process: its pipes, its watches in the loop, how it ended.
+ * proc.c - Hone's side of a child process: its pipes, its watches in the loop, and how it ended.
  *
  *     idle --child_start--> running --ENDED or socket closed--> ended --child_release--> idle
  */
@@ -263,7 +263,8 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
         return err_set(err, ERR_ENV, "no program '%s' %s", c->argv[0],
                        strchr(c->argv[0], '/') ? "there" : "on PATH");
     }
-    /* A child that closes its standard input early must not kill Hone. */
+    /* We ignore SIGPIPE, so that a child that closes its standard input early does not kill
+     * Hone. */
     struct sigaction sa;
     if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL)
         signal(SIGPIPE, SIG_IGN);

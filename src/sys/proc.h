@@ -5,19 +5,19 @@
  *     struct child_process c = CHILD_INIT;
  *     c.argv = argv;
  *     c.limit_ns = 10 * SEC;
- *     if (child_run(&c, err) < 0) ...                 could not be run at all
+ *     if (child_run(&c, err) < 0) ...                 the program did not start
  *     if (c.end == CHILD_EXITED && c.code == 0) use(c.out.buf);
  *     child_release(&c);
  *
- * A small supervisor, forked from Hone, runs between Hone and the program. It
+ * A small process, the supervisor, runs between Hone and the program. Hone forks it. It
  *   1. reaps all descendants of the program, also daemons, and leaves none alive;
  *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
  *      and when Hone itself dies, even by SIGKILL (it notices that Hone's end of a socket closes);
  *   3. reports once how the program ended.
- * The supervisor measures memory (resident anonymous and shared pages of all descendants, every 20
- * ms). It does not limit the address space, because CUDA and the sanitizers reserve terabytes that
- * they never touch. Hone reads output beyond the cap and drops it, so a program that prints much
- * neither fills memory nor hangs.
+ * Every 20 ms the supervisor measures the memory of all descendants (resident anonymous and shared
+ * pages). It does not limit the address space, because CUDA and the sanitizers reserve terabytes
+ * that they never touch. Hone reads output beyond the cap and drops it, so a program that prints
+ * much neither fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
 #define SYS_PROC_H
@@ -49,7 +49,7 @@ struct child_process {
     uint64_t limit_bytes;      /* memory of all descendants; 0 = none */
     uint64_t limit_file_bytes; /* size of a file it writes; 0 = none */
     bool no_aslr;
-    /* called from the loop when the program has ended and its output is complete */
+    /* loop_step() calls it when the program has ended and its output is complete */
     void (*on_end)(struct child_process *c, void *ctx);
     void *ctx;
 
@@ -76,7 +76,7 @@ struct child_process {
     }
 
 /* Starts the program in a loop. loop_step calls on_end later; child_start never does. Returns -1
- * with the reason if it did not start (no such program, no resources). */
+ * with the reason if the program did not start (no such program, no resources). */
 int child_start(struct child_process *c, struct loop *l, struct err *err);
 /* Starts the program and waits for its end. Also returns -1 if the user interrupts. */
 int child_run(struct child_process *c, struct err *err);

@@ -1,13 +1,15 @@
 /*
- * supervise.c - runs a program and ends with it: no descendant of the program outlives this
- * process.
+ * supervise.c - the process that runs a program, and ends with it. No descendant of the program
+ * outlives this process.
  *
  * Invariants:
- *   1. After STARTED, the supervisor sends exactly one ENDED, after every descendant that it can
- *      kill is gone.
- *   2. The supervisor kills a process by number only while nobody can have reaped it: its own
- *      children, and the program's group before it has waited for the leader.
- *   3. No allocation, no stdio, no locks: Hone may have been multi-threaded when it forked.
+ *   1. After STARTED, the supervisor sends ENDED exactly once, when every descendant that it can
+ *   kill is gone.
+ *   2. The supervisor kills a process by number only while nobody can have reaped that process. So
+ *   it kills only its own children, and the program's group before it has waited for the group's
+ *   leader.
+ *   3. The supervisor uses no allocation, no stdio and no locks, because Hone may have had several
+ *   threads when it forked.
  */
 #include "sys/supervise.h"
 
@@ -298,8 +300,8 @@ static void end_all(struct supervisor *v)
     v->report.end = WIFSIGNALED(status) ? CHILD_SIGNALED : CHILD_EXITED;
     v->report.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 
-    /* A grandchild becomes our child only when its parent dies, so this takes one round per
-     * generation. */
+    /* A grandchild becomes our child only when its parent dies. So the loop needs one round for
+     * each generation. */
     pid_t r;
     do {
         v->pids.n = 0;
@@ -319,8 +321,8 @@ static void end_all(struct supervisor *v)
         v->report.peak_bytes = (uint64_t)ru.ru_maxrss << 10;
 }
 
-/* Begins to end the program for this reason, with SIGTERM first if `polite` and a grace time is
- * set. Returns true if it must be killed now. */
+/* Begins to end the program for the reason `why`. Sends SIGTERM first if `polite` and if a grace
+ * time is set. Returns true if the caller must kill the program now. */
 static bool begin_end(struct supervisor *v, enum child_end why, bool polite)
 {
     if (v->why == CHILD_RUNNING)
@@ -404,7 +406,7 @@ static void drop_descriptors(struct super_spec *s)
 
 _Noreturn void supervise(const struct super_spec *spec)
 {
-    /* Static, because it is large for the stack of a small thread; this process has only one
+    /* Static, because it is too large for the stack of a small thread. This process has only one
      * thread. */
     static struct supervisor v;
     struct super_spec s = *spec;

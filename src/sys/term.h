@@ -5,7 +5,7 @@
  *     struct progress p;
  *     progress_init(&p, stderr);
  *     progress_show(&p, "compiled %d/%d", i, n);     at most ten times a second
- *     progress_say(&p, "kernel 3 fails to compile"); a line that stays, above the progress line
+ *     progress_say(&p, "kernel 3 fails to compile"); a line that stays above the progress line
  *     progress_end(&p);
  *
  * If stderr is not a terminal, progress is a plain line, at most one every ten seconds.
@@ -28,8 +28,8 @@ void progress_show(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p); /* clears the line */
 
-/* Makes a line safe to show, in place: control characters become '?'. Cuts it to `width` columns,
- * with "..." in place of the rest. Keeps UTF-8 characters whole. */
+/* Makes a line safe to show, in place: control characters become '?'. If the line is longer than
+ * `width` columns, replaces the end by "...". Keeps UTF-8 characters whole. */
 void term_clean(char *s, unsigned width);
 
 #endif

@@ -21,8 +21,8 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* Looks in .deps of the directories above the binary: bin/hone and build/release/t/NAME both belong
- * to a source tree. */
+/* Looks in .deps of each directory above the binary, because bin/hone and build/release/t/NAME lie
+ * at different depths of a source tree. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)
 {
     struct strbuf self = STRBUF_INIT(4096);

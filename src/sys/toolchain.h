@@ -6,8 +6,8 @@
  *     if (!*tc.nvrtc_lib) ...           "" = not found
  *     toolchain_release(&tc);
  *
- * It looks in this order: the environment (HONE_CUDA_HOME, HONE_CUTLASS_HOME, HONE_NVRTC and
- * HONE_NVCC, HONE_CUOBJDUMP, ... for single tools); .deps/ (which tools/setup fills) above the
+ * It looks in this order: the environment (HONE_CUDA_HOME, HONE_CUTLASS_HOME and HONE_NVRTC, and
+ * for single tools HONE_NVCC, HONE_CUOBJDUMP, ...); .deps/ (which tools/setup fills) above the
  * running binary, then in the current directory; share/hone/ of the prefix Hone is installed in;
  * CUDA_HOME and CUDA_PATH; PATH; the usual places (/usr/local/cuda, /opt/cuda, /usr). It loads no
  * library.

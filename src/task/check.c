@@ -27,8 +27,8 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                       TASK_SMOKE_ELEMS);
 }
 
-/* Checks `bytes`, the least traffic that the task declares. If it were too high, the judge would
- * say of an honest kernel that it is faster than possible. */
+/* Checks `bytes`, the least traffic that the task declares. If `bytes` were too high, Hone would
+ * call an honest kernel faster than possible. */
 static void check_bytes(const struct shape *s, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -68,7 +68,8 @@ static void check_duplicates(const struct task *t, struct task_check_result *r)
             }
 }
 
-/* If every shape stands in task.json, an author can write a kernel for just these shapes. */
+/* Checks that some held-out shapes are drawn from a range. If task.json listed every shape, an
+ * author could write a kernel for just these shapes. */
 static void check_heldout_varies(const struct task *t, struct task_check_result *r)
 {
     const struct task_workload *one = NULL;
@@ -139,7 +140,7 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Hone checks an access only if it goes through the macros. */
+/* Hone can check only accesses that go through the macros. */
 static void check_macros(const struct task *t, struct task_check_result *r)
 {
     unsigned line = 1;

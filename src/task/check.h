@@ -4,12 +4,13 @@
  *     struct task_check_result r = TASK_CHECK_RESULT_INIT;
  *     task_check(t, &r);
  *     if (r.problems.n) ...      must be fixed
- *     r.notes                    checks that were not made, and why
+ *     r.notes                    checks that were left out, and why
  *     task_check_result_release(&r);
  *
- * It checks that there is a workload of every role, that no two are the same, that smoke workloads
- * are small, and that the declared bytes are possible. It checks that reference.c compiles as C17
- * and as C++17 without warnings, and runs it (task/check_oracle.h). docs/task.md lists the checks.
+ * It checks that there is a workload of every role, that no two workloads are the same, that smoke
+ * workloads are small, and that the declared bytes are possible. It also checks that reference.c
+ * compiles as C17 and as C++17 without warnings, and runs it (task/check_oracle.h). docs/task.md
+ * lists the checks.
  */
 #ifndef TASK_CHECK_H
 #define TASK_CHECK_H

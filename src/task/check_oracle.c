@@ -10,13 +10,14 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* A shape that needs more operations than this would take the checks too long. */
+/* The checks skip a shape that needs more operations, because they would take too long. */
 static const double MAX_OPS = 5e8;
-static const double MIN_SHARE = 0.25; /* of the elements that are not 0 must refuse a 0 */
-enum { DRAWS = 3 };                   /* shapes of each held-out workload */
+static const double MIN_SHARE =
+    0.25;           /* for this share of the nonzero elements, the tolerance must refuse a 0 */
+enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 
-/* Answers that a task must not let pass. An output needs one element, at any shape, at which the
- * tolerance refuses the answer. */
+/* Wrong answers that a task must not accept. For each output and each wrong answer, the tolerance
+ * must refuse the answer in at least one element of at least one shape. */
 enum wrong { WRONG_ZEROS, WRONG_SHIFTED, WRONG_OTHER_DATA, WRONG_COUNT };
 
 static const char *const wrong_text[WRONG_COUNT] = {
@@ -86,7 +87,7 @@ static bool refuses(const struct task_tensor *t, double got, double want, double
     return !(check_ratio(t, got, want, mag) <= 1);
 }
 
-/* Notes which wrong answers the tolerance refuses. `other` holds the truth of other data, or is
+/* Notes which wrong answers the tolerance refuses. `other` holds the truth for other inputs, or is
  * NULL. */
 static void try_wrong_answers(struct oracle_check *c, const struct oracle_trial *x,
                               const struct oracle_trial *other, size_t i)
@@ -125,9 +126,10 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* The watched run `x` was compiled as C++ and ran in order. Runs the object of an evaluation, which
- * is compiled as C, in another order. If the results differ, a run in order says which of the two
- * is the reason. */
+/* Compares the watched run `x` with a run of the shared object that evaluations use. `x` was
+ * compiled as C++ and its units ran in order; the other is compiled as C and its units run
+ * shuffled. If the results differ, a third run, C in order, tells which of the two is the
+ * reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {
@@ -197,7 +199,7 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* An estimate from below: an oracle may do more work than the task asks for. */
+/* A lower bound on the work of the oracle, which may do more than the task asks for. */
 static double operations(const struct shape *s)
 {
     const struct task *t = s->task;
@@ -242,7 +244,7 @@ static void check_wrong_answers(const struct oracle_check *c)
             }
 }
 
-/* A magnitude that is far too large leaves almost every element unjudged. */
+/* Magnitudes that are far too large would let almost every wrong element pass. */
 static void check_share(const struct oracle_check *c)
 {
     for (size_t i = 0; i < c->t->tensors.n; i++)
@@ -284,7 +286,8 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
     for (size_t w = 0; w < t->workloads.n && r->problems.n == before && !interrupted(); w++)
         if (t->workloads.items[w].role != ROLE_TIME)
             check_workload(c, &t->workloads.items[w]);
-    /* The oracle does not see addresses: workloads that only displace them tell nothing. */
+    /* The oracle does not see the addresses of tensors, so workloads that displace addresses tell
+     * nothing about it. */
     for (size_t w = 0; w < t->regimes.n && r->problems.n == before && !interrupted(); w++)
         if (!t->regimes.items[w].offsets)
             check_workload(c, &t->regimes.items[w]);

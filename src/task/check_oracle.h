@@ -1,8 +1,9 @@
 /*
  * check_oracle.h - the part of task_check() that builds and runs reference.c.
  *
- * It runs the oracle at every smoke and check workload and at some shapes of every held-out one. It
- * reports undefined behaviour, accesses out of bounds, accesses that depend on the order of units
+ * It runs the oracle at every smoke and check workload, at the regimes (task/regimes.h) and at some
+ * shapes of every held-out workload. It skips shapes that would take too long. It reports undefined
+ * behaviour, accesses out of bounds, accesses that depend on the order of units
  * (task/oracle_watch.h), elements that no unit writes, wrong magnitudes, results that depend on the
  * language (C or C++) or on the order of units, and outputs for which a wrong answer would pass.
  */
@@ -11,7 +12,7 @@
 
 #include "task/check_result.h"
 
-/* `dir` is a folder for the objects. */
+/* Puts the compiled shared objects into `dir`. */
 void check_oracle(const struct task *t, const char *dir, struct task_check_result *r);
 
 #endif

@@ -2,10 +2,10 @@
  * hone_ref.h - the only header that a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17 and computes one *unit* per call, in
- * double. Hone puts a prelude in front of it (oracle_source in task/oracle.h): the enumerators HT_x
- * (tensors), HD_x (their dtypes), HA_N (axes), HS_eps (scalars) of the task. cc compiles the text
- * into a shared object for the CPU; NVRTC compiles the same text into device code (one thread per
- * unit).
+ * double. In front of it Hone puts a prelude with the task's enumerators (oracle_source in
+ * task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes), HS_eps (scalars). cc compiles
+ * the text into a shared object for the CPU; NVRTC compiles the same text into device code (one
+ * thread per unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -22,10 +22,10 @@
  *
  * OUT_MAG(y, i, value, magnitude) also says how large the terms of the sum were (for a dot product:
  * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
- * as the magnitude. OUT_ADD(y, i, dv, dm) adds to the value that the same unit stored before. It is
- * for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i) and
- * OUT_MAGNITUDE(y, i) read such a value and its magnitude. IN always reads the ORIGINAL
- * input, even if the task updates the tensor in place.
+ * as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit stored before,
+ * and dm to its magnitude. It is for units that fill many elements in one pass over their inputs.
+ * OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read such a value and its magnitude. IN always reads the
+ * ORIGINAL input, even if the task updates the tensor in place.
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
@@ -73,13 +73,13 @@ struct hone_ref_ctx {
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
     int64_t scratch_elems;
-    uint64_t *fault; /* hone_ref_fault_key() of an access out of bounds; all ones = none */
-    /* CPU only: if not NULL, fills element i of a tensor (or -1: of the scratch) before it is
-     * read */
+    /* The hone_ref_fault_key() of an access out of bounds; all bits 1 = there was none. */
+    uint64_t *fault;
+    /* CPU only: if not NULL, called before a read. It fills element i of the tensor, or of the
+     * scratch if `tensor` is -1 */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
-    /* CPU only, called if HONE_REF_CHECKED is defined: tells of an access to an output, or
-     * (tensor -1) to the scratch. `kind` is one of HONE_REF_READ, HONE_REF_WRITE and
-     * HONE_REF_CHANGE. */
+    /* CPU only: if HONE_REF_CHECKED is defined, called for each access to an output or, if `tensor`
+     * is -1, to the scratch. `kind` is one of HONE_REF_READ, HONE_REF_WRITE and HONE_REF_CHANGE. */
     void (*watch)(const struct hone_ref_ctx *hone, int kind, int tensor, int64_t i, int line);
 };
 
@@ -89,7 +89,7 @@ enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
 
 /* Line, tensor and index in one number: 20 bits of the line, 12 of the tensor plus one (0 is the
  * scratch), and the index plus 2^31, limited to 32 bits. If several accesses are out of bounds, the
- * least number stays, whatever the order of the units. job/ref_ctx.h reads it. */
+ * least number is kept, so the order of the units does not matter. job/ref_ctx.h decodes it. */
 HONE_FN uint64_t hone_ref_fault_key(int tensor, int64_t i, int line)
 {
     const int64_t most = ((int64_t)1 << 31) - 1;
@@ -117,7 +117,7 @@ hone_ref_outside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int lin
 }
 #endif
 
-/* Whether element i is one of n. If not, notes the access, which the caller then leaves out. */
+/* Whether 0 <= i < n. If not, records the access, and the caller leaves the access out. */
 HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int64_t n,
                             int line)
 {
@@ -224,7 +224,7 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
     } while (0)
 #define OUT_VALUE(t, i) (*hone_ref_written(hone, hone->out_value[HT_##t], HT_##t, (i), __LINE__))
 #define OUT_MAGNITUDE(t, i) (*hone_ref_written(hone, hone->out_mag[HT_##t], HT_##t, (i), __LINE__))
-#ifndef HONE_REF_CHECKED /* hone_ref_checked.h has another */
+#ifndef HONE_REF_CHECKED /* hone_ref_checked.h defines SCRATCH itself */
 #define SCRATCH(i) (*hone_ref_scratch(hone, (i), __LINE__))
 #endif
 

@@ -2,7 +2,7 @@
  * hone_ref_checked.h - follows hone_ref.h in the text that `hone task check` compiles.
  *
  * The text is compiled as C++ with -DHONE_REF_CHECKED. SCRATCH(i) is an object that tells reads
- * from writes, and undefined behaviour that -fsanitize finds is reported with its line.
+ * from writes. The functions below report undefined behaviour that -fsanitize finds, with its line.
  * task/oracle_trial.c sets hone_ref_undefined before it runs a unit.
  */
 #ifndef HONE_REF_CHECKED_H
@@ -73,7 +73,7 @@ class hone_ref_slot
         *this = was - 1;
         return was;
     }
-    /* Through an address Hone could not see the accesses. */
+    /* Hone could not see accesses through a pointer. */
     void operator&() const = delete;
 };
 #define SCRATCH(i) (hone_ref_slot(hone, (i), __LINE__))
@@ -82,8 +82,8 @@ extern "C" {
 
 void (*hone_ref_undefined)(const char *what, const char *file, int line);
 
-/* The compiler describes each place by a struct that begins with these members. The handlers take
- * more arguments, which we do not need. */
+/* The compiler describes each place in the source by a struct that begins with these members. It
+ * also passes the handlers further arguments, which we do not need. */
 struct hone_ref_place {
     const char *file;
     uint32_t line, column;

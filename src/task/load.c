@@ -94,7 +94,8 @@ static const char *kind_of_name(const struct task *t, const char *name)
     return task_tensor_index(t, name) >= 0 ? "a tensor" : NULL;
 }
 
-/* Axes, scalars and tensors share one namespace, because plans refer to them by name alone. */
+/* Axes, scalars and tensors share one namespace, because plans refer to all of them just by
+ * name. */
 static bool name_is_free(struct loader *l, const struct json_node *n, const char *name)
 {
     const char *kind = kind_of_name(l->t, name);
@@ -150,7 +151,7 @@ static bool load_dtype(const struct json_node *obj, enum dtype *out)
     const char *name;
     if (!json_node_need(obj, "dtype", &n) || !json_node_str(&n, 64, &name))
         return false;
-    if (str_eq(name, "float8_e4m3")) /* another name of it in FlashInfer-Bench */
+    if (str_eq(name, "float8_e4m3")) /* FlashInfer-Bench's name for float8_e4m3fn */
         name = "float8_e4m3fn";
     *out = dtype_from_name(name);
     if (*out != DT_NONE)
@@ -183,12 +184,12 @@ static void load_scalar(struct loader *l, const struct json_node *n, const char 
     bool ok = load_dtype(n, &dtype);
     if (!json_node_need(n, "value", &c) || !json_node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
         return;
-    /* Rounds the value to its dtype: kernel and oracle must get the same value. */
+    /* Rounds the value to its dtype, so that kernel and oracle get the same value. */
     uint64_t bits = 0;
     dtype_store(dtype, &bits, value);
     double held = dtype_load(dtype, &bits);
     if (!isfinite(held) || (held != value && !dtype_is_float(dtype))) {
-        json_node_bad(&c, "%g is no %s", value, dtype_name(dtype));
+        json_node_bad(&c, "%g does not fit %s", value, dtype_name(dtype));
         return;
     }
     add_scalar(l, name, dtype, held, true);
@@ -223,7 +224,8 @@ static bool load_shape(struct loader *l, const struct json_node *n, struct task_
     return ok;
 }
 
-/* A tensor updated in place is declared twice; both declarations must agree. */
+/* A tensor that is updated in place is declared as an input and as an output. Both declarations
+ * must agree. */
 static void load_in_place(const struct json_node *n, struct task_tensor *was,
                           const struct task_tensor *t)
 {
@@ -326,7 +328,7 @@ static void load_constraints(struct loader *l)
     }
 }
 
-/* Hone's tasks must have the key; FlashInfer-Bench definitions need not. */
+/* Reads a key that Hone's tasks must have and FlashInfer-Bench definitions need not have. */
 static bool hone_key(struct loader *l, const char *key, struct json_node *out)
 {
     return l->t->is_definition ? json_node_get(&l->root, key, out)
@@ -482,6 +484,7 @@ static void load_document(struct loader *l)
         "graph",
         "baselines",
         "flags",
+        "origin", /* export/origin.h reads it */
         "tags",
         /* keys of FlashInfer-Bench */
         "reference",
@@ -502,11 +505,11 @@ static void load_document(struct loader *l)
     if (!load_axes(l))
         return; /* everything else refers to axes */
     load_scalars(l);
-    load_names(l); /* first for the shapes */
+    load_names(l); /* the axes, which the shapes use */
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
     l->t->names.n = 0;
-    load_names(l); /* then with the scalars among a definition's inputs */
+    load_names(l); /* again, now with the scalars that a definition lists among its inputs */
     load_constraints(l);
     if (hone_key(l, "flops", &n))
         load_expr(l, &n, &l->t->flops);

@@ -12,7 +12,7 @@ static const char *const dist_names[GEN_DIST_COUNT] = {
     [GEN_ZERO] = "zeros",    [GEN_DENORMAL] = "denormal", [GEN_CSR] = "csr", [GEN_PERM] = "perm",
 };
 
-/* The keys each distribution takes for its a and b; NULL = none. */
+/* For each distribution, the keys that set the numbers a and b of its gen_spec; NULL = none. */
 static const struct {
     const char *a, *b;
 } dist_keys[GEN_DIST_COUNT] = {

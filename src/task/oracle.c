@@ -2,8 +2,8 @@
  * oracle.c - see oracle.h.
  *
  * A phase is a function `void fn(const struct hone_ref_ctx *, int64_t first, int64_t count)` of the
- * shared object. The threads of oracle_run take blocks of units from a common counter and wait for
- * each other between phases. The result of a unit does not depend on the thread that runs it.
+ * shared object. The threads of oracle_run take blocks of units from a common counter. Between two
+ * phases they wait for each other. The result of a unit does not depend on the thread that runs it.
  */
 #include "task/oracle.h"
 
@@ -128,8 +128,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* The compiler's own temporary files lie beside the source: if an interrupt ends the compiler, they
- * go with that directory. */
+/* The compiler puts its temporary files beside the source. If an interrupt ends the compiler, the
+ * files vanish when Hone removes that directory. */
 static int run_compiler(const char *const *argv, const char *c_path, const char *name,
                         struct err *err)
 {
@@ -173,8 +173,8 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
     return run_compiler(argv, c_path, name, err);
 }
 
-/* Compiles and links in two steps, because hone_ref_checked.h takes the place of the compiler's
- * library for -fsanitize. */
+/* Compiles with -fsanitize but links without it, because hone_ref_checked.h replaces the compiler's
+ * sanitizer library. */
 static int compile_checked(const char *c_path, const char *so_path, const char *name,
                            struct err *err)
 {
@@ -182,7 +182,7 @@ static int compile_checked(const char *c_path, const char *so_path, const char *
     char *object = xasprintf("%s.o", c_path);
     const char *compile[] = {
         cxx,
-        "-std=gnu++14", /* whose <math.h> compiles much faster than that of C++17 */
+        "-std=gnu++14", /* not C++17, whose <math.h> takes much longer to compile */
         "-x",
         "c++",
         "-w",

@@ -25,8 +25,8 @@ int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
  * file size. err holds the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
-/* The same for checks (task/oracle_trial.h), by the C++ compiler, $CXX or c++. The object tells its
- * caller of every access to outputs and scratch, and of undefined behaviour. */
+/* Builds the object for checks (task/oracle_trial.h) with the C++ compiler, $CXX or c++. This
+ * object tells its caller of every access to outputs and scratch, and of undefined behaviour. */
 int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
 
 /* Runs all phases at this shape on `threads` threads (0 = one per core). `inputs` has one pointer
@@ -36,7 +36,7 @@ int oracle_build_checked(const struct task *t, const char *so_path, struct err *
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 
-/* ---- parts of a run, for task/oracle_check.c ------------------------------------------------- */
+/* ---- parts of a run, for task/oracle_trial.c ------------------------------------------------- */
 
 struct oracle_ctx {
     struct ref_ctx ref;
@@ -45,11 +45,12 @@ struct oracle_ctx {
     uint64_t fault;
 };
 
-/* The caller releases x, also after an error. The scratch holds nothing yet. */
+/* The caller releases x, also after an error. The scratch is not initialised. */
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
-/* Looks up a phase in a shared object that is open, and how many units it has at this shape. */
+/* Finds the function of a phase in an open shared object, and computes how many units the phase has
+ * at this shape. */
 int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
                  struct err *err);
 

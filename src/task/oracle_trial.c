@@ -77,16 +77,17 @@ void oracle_trial_release(struct oracle_trial *x)
     *x = (struct oracle_trial){.shape = NULL};
 }
 
-/* ---- in the process -------------------------------------------------------------------------- */
+/* ---- in the child process -------------------------------------------------------------------- */
 
-/* The process's report, in memory that it shares with us. */
+/* Messages from the child process, in memory that it shares with us. */
 struct report {
     char text[1800];
     volatile int64_t phase, unit; /* the unit that runs; phase -1 = none */
 };
 
 struct child {
-    struct oracle_ctx x; /* first: watch() gets a pointer to its ref and casts */
+    struct oracle_ctx x; /* must be the first member, because watch() casts a pointer to its `ref`
+                            to struct child */
     struct oracle_watch watch;
     struct report *report;
 };
@@ -104,7 +105,8 @@ static void watch(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, in
     oracle_watch_access(&c->watch, kind, tensor, i, line);
 }
 
-static struct report *undefined_to; /* a handler of the compiler's checks gets no context */
+static struct report
+    *undefined_to; /* a static, because the handlers of the compiler's checks get no context */
 
 static void on_undefined(const char *what, const char *file, int line)
 {
@@ -114,7 +116,7 @@ static void on_undefined(const char *what, const char *file, int line)
     give_up(undefined_to, text);
 }
 
-/* Number k in an order that visits all n units: steps of about 0.618 * n. */
+/* Returns unit number k of an order that visits all n units in steps of about 0.618 * n. */
 static int64_t shuffled(int64_t k, int64_t n)
 {
     int64_t step = MAX((int64_t)(0.6180339887 * (double)n), 1);
@@ -168,7 +170,8 @@ static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mod
         *noise = x->noise_seed;
     if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
         return -1;
-    /* Scratch that no unit writes differs between the modes, and so do results made from it. */
+    /* Unwritten scratch holds different numbers in the shuffled mode, so results that depend on it
+     * differ between the modes. */
     for (int64_t i = 0; i <= c.x.ref.scratch_elems; i++)
         c.x.ref.scratch[i] = mode == ORACLE_SHUFFLED ? 1e30 : -12345.678;
     if (mode == ORACLE_WATCHED) {
@@ -203,12 +206,12 @@ static void set_limits(const struct shape *s)
     limit(RLIMIT_CPU, seconds, seconds + 1); /* SIGXCPU */
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_FSIZE, 0, 0);
-#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
+#ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes */
     limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
 #endif
 }
 
-/* ---- here ------------------------------------------------------------------------------------ */
+/* ---- in Hone --------------------------------------------------------------------------------- */
 
 static int describe_signal(const struct shape *s, const struct report *r, int sig, struct err *err)
 {

@@ -12,8 +12,8 @@
  *  1. two units write one element of an output, in one phase or in two;
  *  2. a unit adds to or reads an element of an output that it did not store itself;
  *  3. a unit reads scratch that no unit has written;
- *  4. two units of one phase use one slot of the scratch, and one of them writes it.
- * For each error it calls on_error with the line of reference.c, the units and the element.
+ *  4. two units of one phase use the same slot of the scratch, and at least one of them writes it.
+ *  For each error it calls on_error with the line of reference.c, the units and the element.
  */
 #ifndef TASK_ORACLE_WATCH_H
 #define TASK_ORACLE_WATCH_H
@@ -26,7 +26,7 @@
 /* Who used an element last. The phase counts from 1; 0 = nobody. */
 struct oracle_user {
     uint16_t phase;
-    bool several; /* more than one unit of the phase */
+    bool several; /* more than one unit of that phase used it */
     int64_t unit;
 };
 

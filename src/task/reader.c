@@ -41,7 +41,8 @@ void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t 
     va_end(ap);
 }
 
-/* Reports a problem of the whole file. err's message already names the place if it knows one. */
+/* Reports err as a problem of the whole file. If the place is known, err's message already names
+ * it. */
 static void problem_from_err(struct problem_log *r, const struct err *err)
 {
     r->n++;

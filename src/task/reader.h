@@ -22,7 +22,8 @@
 #include "base/expr.h"
 #include "task/task.h"
 
-#define PROBLEMS_MAX 100 /* problems of one file; after that one line says that there are more */
+#define PROBLEMS_MAX \
+    100 /* problems shown for one file; one further line then says that there are more */
 
 struct problem_log {
     const char *file; /* printed before line:column */
@@ -32,8 +33,8 @@ struct problem_log {
     size_t n; /* reported so far */
 };
 
-/* Reports a problem with the value (or, with at_key, the key) that a JSON pointer names. The place
- * is `within` columns after its beginning. */
+/* Reports a problem with the value (or, with at_key, the key) that a JSON pointer names. The
+ * problem's place is `within` columns after the beginning of that value or key. */
 void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t within,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -57,7 +58,8 @@ void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
 /* Returns the place of the value; zeros if it cannot be found. */
 struct task_place json_node_place(const struct json_node *n);
 
-/* Return a child. json_node_need reports a missing member, json_node_get does not. null is a value.
+/* Return a child. json_node_need reports a missing member, json_node_get does not. A member whose
+ * value is null is not missing.
  */
 bool json_node_get(const struct json_node *obj, const char *key, struct json_node *out);
 bool json_node_need(const struct json_node *obj, const char *key, struct json_node *out);

@@ -4,7 +4,8 @@
  * A kernel often has several paths: a vectorised one and a plain one, one for the last partial
  * block, one for a single row. A path that no workload takes is a path that nobody checked. The
  * rule places sizes just below, at and above a warp, a tile, a block and a block of vectors, and
- * addresses that only the element size aligns. docs/regimes.md has the whole rule.
+ * displaces addresses until they are multiples of the element size only. docs/regimes.md has the
+ * whole rule.
  *
  * The rule depends on the task alone, never on a seed: every evaluation runs the same workloads.
  */

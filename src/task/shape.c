@@ -1,5 +1,6 @@
 /*
- * shape.c - resolves one workload to one shape: draws held-out axes; sizes, alignment, generators.
+ * shape.c - resolves one workload to one shape: draws held-out axes, then computes sizes, alignment
+ * and generators.
  */
 #include <math.h>
 #include <string.h>
@@ -151,7 +152,8 @@ uint32_t shape_align(const struct shape *s, size_t i)
     return (uint32_t)MAX(align, bytes);
 }
 
-/* The largest integer up to which a dtype is exact, for indices and row pointers. */
+/* The largest integer that an integer dtype may hold; 2^53 for 64-bit types, because generators get
+ * their bounds as doubles. */
 static double int_limit(enum dtype t)
 {
     switch (t) {

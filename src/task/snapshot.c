@@ -87,7 +87,8 @@ struct task *task_from_snapshot(const char *text, size_t len, const char *name,
     struct task *t =
         task_parse(parts[TASK_JSON].data, parts[TASK_JSON].len, file, reference, problems);
     if (t) {
-        t->dir = arena_strdup(&t->arena, name); /* not built in: its oracle must be compiled */
+        /* Not "", so that it is no built-in task and its oracle is compiled. */
+        t->dir = arena_strdup(&t->arena, name);
         t->is_copy = true;
         t->naive_cu = naive->data ? arena_strndup(&t->arena, naive->data, naive->len) : NULL;
     }

@@ -2,12 +2,13 @@
  * snapshot.h - everything that defines a task as one text, and the hash that names it.
  *
  * A snapshot holds task.json (without white space between its values), reference.c and naive.cu.
- * A reference.c may include only hone_ref.h and a naive.cu no file of the user, so no other file
- * defines the task. The hash is the SHA-256 of the snapshot. It does not depend on paths, dates or
- * the layout of task.json; it changes if any value, an order or a byte of source changes.
+ * reference.c may include only hone_ref.h, and naive.cu may include no file of the user. So no
+ * other file defines the task. The hash is the SHA-256 of the snapshot. It does not depend on
+ * paths, dates or the layout of task.json; it changes if a value in task.json, the order of its
+ * keys or a byte of source changes.
  *
  *     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);
- *     task_snapshot(t, &was);                                   keep it: a run does
+ *     task_snapshot(t, &was);                                   a run keeps it in the store
  *     struct task *t = task_from_snapshot(was.buf, was.len, "run 'x'", &problems);
  */
 #ifndef TASK_SNAPSHOT_H

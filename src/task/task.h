@@ -34,7 +34,7 @@
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
 #define TASK_DEFAULT_ALIGN 256
-#define TASK_SMOKE_ELEMS 65536 /* of each tensor of a smoke workload */
+#define TASK_SMOKE_ELEMS 65536 /* cap on the elements of each tensor of a smoke workload */
 
 enum task_class {
     CLASS_NONE,
@@ -75,7 +75,8 @@ struct task_scalar {
     const char *name;
     enum dtype dtype;
     double value;   /* rounded to the dtype */
-    bool has_value; /* a FlashInfer definition gives its scalars no value; value is then 1 */
+    bool has_value; /* false for the scalars of a FlashInfer definition, which have no value;
+                       `value` is then 1 */
 };
 
 /* A list of numbers. Each workload uses one of them, see shape_init(). */
@@ -90,9 +91,9 @@ struct task_tensor {
     uint32_t rank;
     struct expr *shape[8];             /* over axes */
     bool is_input, is_output;          /* both: updated in place */
-    struct gen_spec init;              /* inputs; a and b may depend on axes: */
-    struct expr *init_a, *init_b;      /* NULL = the constants in init */
-    struct task_choice pick_a, pick_b; /* n > 0: one of these instead */
+    struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
+    struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
+    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
     double rtol, atol, budget;         /* outputs; with sigmas they follow from it: */
     double sigmas;           /* the oracle gives sigma, not a magnitude; 0 = it does not */
     const char *why;         /* the task's reason for the tolerance */
@@ -142,13 +143,14 @@ struct task {
     struct task_place workloads_place;
     VEC(struct task_workload) regimes; /* smoke workloads that Hone adds by rule: regimes.h */
     VEC(const char *) uncovered;       /* regimes that have no workload, and why */
-    uint32_t align; /* every address is a multiple of this; 0 = of the element's size only */
+    /* The address of every tensor is a multiple of this; 0 = only of the element's size. */
+    uint32_t align;
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* the text of each constraint */
     VEC(struct expr *) constraint_exprs; /* those in our expression language */
-    VEC(const char *) unchecked;         /* the others: a definition's Python, kept as text */
-    struct expr *scratch;                /* NULL = none */
+    VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
+    struct expr *scratch;        /* NULL = none */
     struct expr *flops, *bytes;
     enum dtype compute; /* declared compute precision; DT_F32 by default */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
@@ -159,7 +161,8 @@ struct task {
     const char *text;        /* task.json without white space, in the order of its keys */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
     const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
-    bool is_copy; /* from a snapshot: it has its own naive_cu or none, never the built-in kernel */
+    bool is_copy; /* loaded from a snapshot; its baseline "naive" is naive_cu or absent, never the
+                     built-in kernel */
     const char *reference_py;
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
@@ -187,33 +190,33 @@ struct task *task_find(const char *name_or_path, struct problem_vec *problems);
  * the task's directory as it was when the task was loaded, or the built-in kernel with the task's
  * name. Returns NULL if there is none. */
 const char *task_naive_source(const struct task *t);
-/* The same as task_naive_source, for callers that need an error and a copy. */
+/* Like task_naive_source, but copies the source to out, and sets err if there is none. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
 /* Puts the sorted names of the built-in tasks in the arena; returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
-/* Whether it is a PyTorch baseline, which runs in a process of its own. */
+/* Whether the name is that of a PyTorch baseline. Such a baseline runs in the sidecar. */
 bool baseline_is_torch(const char *name);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 /* The workload's number: the task's own workloads first, then its regimes. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
-/* Resolves a workload. Held-out ranges are drawn from `seed` so that the constraints hold. Half of
- * the draws are edges: least, largest, odd, next to a multiple of 32. */
+/* Resolves a workload. Draws a value for each range with `seed`, until the constraints hold. Half
+ * of the draws are edges: least, largest, odd, next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
-/* Evaluates an expression over the task's names. Returns -1 with err set if it has no value or a
- * negative one. */
+/* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
+ * value or a negative value. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
 /* The extents of tensor i. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
 /* The alignment of tensor i's address in this workload, in bytes. The address is not a multiple of
  * any higher power of two. */
 uint32_t shape_align(const struct shape *s, size_t i);
-/* The bytes that a workload with an offset for each tensor adds to an address that is aligned as
- * the workload says; else 0. */
+/* If the workload gives each tensor its own offset, returns the offset of tensor i in bytes; else
+ * 0. The offset is added to an address with the workload's alignment. */
 uint64_t shape_offset(const struct shape *s, size_t i);
 /* The generator of input i at this shape. Evaluates and checks its expressions. From each list of
  * numbers it takes entry `turn`, modulo the list's length. */

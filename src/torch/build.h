@@ -1,9 +1,9 @@
 /*
- * build.h - builders: each makes the value, or the object, that one function of PyTorch returns.
+ * build.h - builders. Each makes the value, or the object, that a function of PyTorch returns.
  *
- * functions.c names them. `arg` holds one object for each parameter of the function's row, in
- * order, with defaults filled in. `op` is the row's operation, for builders that serve several
- * functions. A builder that refuses returns NULL or false, with the reason in build.err.
+ * The rows of functions.c name their builders. `arg` holds one object for each parameter of the
+ * row, in order, with defaults filled in. `op` is the row's operation, for builders that serve
+ * several functions. A builder that refuses returns NULL or false, with the reason in build.err.
  */
 #ifndef TORCH_BUILD_H
 #define TORCH_BUILD_H
@@ -16,7 +16,7 @@
     bool name(struct build *b, const struct object *arg, struct object *out)
 
 /* build_values.c: elementwise functions */
-VALUE_BUILDER(build_elementwise); /* all operands in order */
+VALUE_BUILDER(build_elementwise); /* passes all arguments on as operands */
 VALUE_BUILDER(build_scaled);      /* add and sub, with alpha */
 VALUE_BUILDER(build_div);
 VALUE_BUILDER(build_addc); /* addcmul, addcdiv */
@@ -63,7 +63,7 @@ VALUE_BUILDER(build_cross_entropy);
 VALUE_BUILDER(build_triplet);
 
 /* build_product.c: products, convolutions, attention, indices */
-VALUE_BUILDER(build_matmul); /* does not use op; the builders below check ranks */
+VALUE_BUILDER(build_matmul); /* takes tensors of any rank; the builders below check ranks */
 VALUE_BUILDER(build_mm);
 VALUE_BUILDER(build_bmm);
 VALUE_BUILDER(build_mv);
@@ -94,7 +94,7 @@ VALUE_BUILDER(build_expand_as);
 VALUE_BUILDER(build_permute);
 VALUE_BUILDER(build_transpose);
 VALUE_BUILDER(build_t);
-VALUE_BUILDER(build_mt); /* the last two axes */
+VALUE_BUILDER(build_mt); /* swaps the last two axes */
 VALUE_BUILDER(build_movedim);
 VALUE_BUILDER(build_narrow);
 VALUE_BUILDER(build_select);
@@ -108,7 +108,8 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* The tensor under casts to a wider integer: as an index it names the same rows. */
+/* Removes casts to a wider integer, because as an index the tensor without them names the same
+ * rows. */
 const struct value *index_source(const struct value *v);
 
 #endif

@@ -60,7 +60,8 @@ VALUE_BUILDER(build_rms_norm)
     return args[2] ? make_op(b, OP_RMS_NORM, args, "axes", &axes, NO_MORE) : NULL;
 }
 
-/* A vector with a value for each channel, reshaped to `rank` axes; the channel is the second. */
+/* A vector with a value for each channel, reshaped to `rank` axes, of which the second is the
+ * channel. */
 static const struct value *by_channel(struct build *b, const struct object *o, const char *name,
                                       uint32_t rank)
 {

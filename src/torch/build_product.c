@@ -77,7 +77,7 @@ VALUE_BUILDER(build_linear)
 
 enum { MAX_LABELS = 16 };
 
-/* Labels of one operand, or some of them. */
+/* The labels of one operand of einsum, or some of them. */
 struct labels {
     char s[MAX_LABELS + 1];
     size_t n;
@@ -103,7 +103,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* The labels of `of`, in its order, that are in p if `in_p` (else not in p) and likewise in q. */
+/* Chooses labels of `of`, in their order: those that are in p (if `in_p`) or not in p (else), and
+ * likewise for q. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -133,7 +134,7 @@ static const struct value *in_order(struct build *b, const struct value *v,
     return v ? permute_to(b, v, axes) : NULL;
 }
 
-/* Sums over the labels that `keep` lacks; *l becomes the remaining labels. */
+/* Sums v over the labels that `keep` lacks. *l becomes the labels that remain. */
 static const struct value *sum_others(struct build *b, const struct value *v, struct labels *l,
                                       const struct labels *keep)
 {
@@ -162,7 +163,7 @@ static size_t label_sizes(const struct value *v, const struct labels *has,
     return some->n;
 }
 
-/* Checks that a label of both operands has the same size in both. */
+/* Checks that each label that both operands have has the same size in both. */
 static bool same_labels(struct build *b, const struct value *a, const struct labels *la,
                         const struct value *c, const struct labels *lc)
 {
@@ -177,8 +178,8 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts two operands with a matmul. A label is a batch label, a label of only one operand, or
- * one that is summed over. */
+/* Contracts two operands with a matmul. Each label is a batch label, a label that only one operand
+ * has, or a label that is summed over. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -195,7 +196,7 @@ static const struct value *contracted(struct build *b, const struct value *a, st
     if (!a || !c)
         return NULL;
     const struct value *p;
-    if (!m.n && !n.n) { /* nothing but a sum of products */
+    if (!m.n && !n.n) { /* only a sum of products remains */
         p = op2(b, OP_MUL, a, c);
         return in_order(b, sum_others(b, p, &oa, &batch), &batch, out);
     }
@@ -291,8 +292,8 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* The padding before and after each spatial axis. If the padding of 'same' is odd, the extra
- * element comes after. */
+/* The padding before and after each spatial axis. If padding='same' needs an odd number of
+ * elements, the extra element comes after. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
                        const struct dim **before, const struct dim **after)

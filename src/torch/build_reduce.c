@@ -15,7 +15,7 @@ static const struct value *reduced(struct build *b, enum graph_op op, const stru
     return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
-/* The input, cast to the dtype that the dtype argument asks for. */
+/* The input, cast to the dtype of the dtype argument. */
 static const struct value *input_as(struct build *b, const struct object *input,
                                     const struct object *dtype)
 {
@@ -64,7 +64,8 @@ VALUE_BUILDER(build_along)
     return along(b, op, input_as(b, &arg[0], &arg[2]), &arg[1]);
 }
 
-/* var and std: input dim unbiased keepdim correction; the axes may be left out before `unbiased`.
+/* var and std. Parameters: input dim unbiased keepdim correction. `dim` may be left out before
+ * `unbiased`.
  */
 VALUE_BUILDER(build_spread)
 {
@@ -126,7 +127,8 @@ VALUE_BUILDER(build_vector_norm)
     return build_norm(b, op, arg);
 }
 
-/* With an order, and two axes or a matrix, linalg.norm is a norm of matrices: not supported. */
+/* If linalg.norm has an order, and two axes or a matrix, it is a norm of matrices, which is not
+ * supported. */
 VALUE_BUILDER(build_linalg_norm)
 {
     const struct value *a = need_tensor(b, &arg[0], "A");
@@ -147,7 +149,7 @@ VALUE_BUILDER(build_count_nonzero)
     return a ? reduced(b, OP_SUM, op2(b, OP_NE, a, graph_integer(b->g, 0)), &arg[1], &keep) : NULL;
 }
 
-/* Pooling to one value for each of the last axes. */
+/* Pools all elements along the last axes to one value. */
 static const struct value *pooled(struct build *b, enum graph_op op, const struct object *arg,
                                   size_t axes)
 {

@@ -15,7 +15,7 @@ VALUE_BUILDER(build_elementwise)
     return make_op(b, op, args, NO_MORE);
 }
 
-/* factor * v; v itself where the factor is 1. */
+/* Returns factor * v, or v itself if the factor is 1. */
 static const struct value *scaled(struct build *b, const struct object *factor,
                                   const struct value *v)
 {
@@ -115,7 +115,8 @@ VALUE_BUILDER(build_type)
     return a && need_dtype(b, &arg[1], "dtype", &t) ? cast_to(b, a, t) : NULL;
 }
 
-/* A dtype or a tensor gives the dtype; devices, strings and flags change nothing. */
+/* An argument that is a dtype or a tensor gives the result's dtype. Devices, strings and flags
+ * change nothing. */
 VALUE_BUILDER(build_to)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -158,7 +159,7 @@ static const struct value *difference_loss(struct build *b, enum graph_op op,
     const struct value *a = need_tensor(b, &arg[0], "input"),
                        *c = need_tensor(b, &arg[1], "target");
     if (!obj_is_none(&arg[2]) || !obj_is_none(&arg[3]))
-        return refuse_value(b, "size_average and reduce are gone from PyTorch; use reduction=");
+        return refuse_value(b, "PyTorch has removed size_average and reduce; use reduction=");
     const struct value *d = a && c ? op1(b, op, op2(b, OP_SUB, a, c)) : NULL;
     if (!d || obj_is_text(&arg[4], "none"))
         return d;

@@ -259,8 +259,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Does low <= high hold for all values of the names from 1 on? The answer comes from trying many
- * values; it is not a proof. */
+/* Does low <= high hold if every name has a value of at least 1? The function tries many values;
+ * that is not a proof. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -281,7 +281,8 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
             values[i] = MAX(values[i], 1);
         }
         bool known = dim_eval(low, values, &l) && dim_eval(high, values, &h);
-        if (known ? l > h : round < SAMPLES) /* products of large values may overflow */
+        /* The last rounds may overflow, because their values are large. */
+        if (known ? l > h : round < SAMPLES)
             return false;
     }
     return true;
@@ -324,7 +325,7 @@ static const struct value *sliced(struct build *b, const struct value *a, uint32
     return slice_of(b, a, axis, from, n, step);
 }
 
-/* The slice of the one element at index `at`, which counts from the end if it is negative. */
+/* Makes a slice of one element, at index `at`. A negative index counts from the end. */
 static const struct value *one_of(struct build *b, const struct value *a, uint32_t axis,
                                   const struct dim *at)
 {

@@ -6,7 +6,7 @@
 #include "torch/functions.h"
 
 struct walk {
-    const struct tree **order; /* a node comes after its parts */
+    const struct tree **order; /* all nodes; each comes after its parts */
     size_t n;
     bool *seen;
     uint8_t *ways; /* how many paths lead from the root to each node; 2 means 2 or more */

@@ -1,5 +1,5 @@
 /*
- * changes.h - checks that changes in place can be treated as new values.
+ * changes.h - checks whether changes in place, such as x.add_(1), can be treated as new values.
  *
  * The result of x.add_(1) is x + 1, but the call also changes x for every later read of x. So a
  * tensor that is changed in place must be read nowhere else in the expression.
@@ -12,7 +12,8 @@
 /* Returns -1 if a changed tensor is read elsewhere; err then names the column. */
 int changes_check(const struct tree *root, struct arena *mem, struct err *err);
 
-/* Is it a module: "torch", "F", "math" and so on, perhaps followed by ".nn", ".functional", ...? */
+/* Does t name a module: "torch", "F", "math" and so on, perhaps followed by ".nn", ".functional",
+ * ...? */
 bool tree_is_module(const struct tree *t);
 
 #endif

@@ -21,10 +21,10 @@
 #define DRAWS 2 /* shapes of each held-out workload */
 #define MAX_FLOPS 500000000
 
-/* Two computations in double of one value may differ by this, times the magnitude. */
+/* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
-/* A result that PyTorch computes in the task's own dtypes may exceed the tolerance by this factor:
- * PyTorch rounds after every operation. */
+/* PyTorch rounds after every operation. So a result that it computes in the task's own dtypes may
+ * exceed the tolerance by this factor. */
 static const double NARROW_SLACK = 64;
 static const double DERIVED_SLACK = 1e-3;
 
@@ -95,7 +95,7 @@ static void check_reference(const struct expression_check *e, const struct graph
     struct err err = ERR_INIT;
     if (graph_write_reference(g, &ref, &err) < 0) {
         check_say(&e->r->notes, e->t, e->t->torch_place,
-                  "reference.c was not held against \"torch\": %s", err.msg);
+                  "reference.c was not compared with \"torch\": %s", err.msg);
         return;
     }
     char *so = xasprintf("%s/graph.so", e->dir);
@@ -107,7 +107,7 @@ static void check_reference(const struct expression_check *e, const struct graph
             rc = compare_at(e, &copy, so, &e->t->workloads.items[i], &err);
     if (rc < 0)
         check_say(&e->r->notes, e->t, e->t->torch_place,
-                  "reference.c was not held against \"torch\": %s", err.msg);
+                  "reference.c was not compared with \"torch\": %s", err.msg);
     generated_task_release(&copy);
     free(so);
     arena_release(&a);
@@ -129,14 +129,14 @@ static void start_python(struct torch_check *c)
                        START_NS, &err);
     if (!c->version)
         c->why_not = xstrdup(err.msg);
-    /* A python3 without PyTorch still answers, and checks the syntax. */
+    /* We keep a python3 without PyTorch, because it can still check the syntax. */
     if (!c->version && err.kind != ERR_INPUT) {
         python_stop(c->python);
         c->python = NULL;
     }
 }
 
-/* After a request without an answer the process is of no more use. */
+/* Stops the process if it did not answer a request, because it is then of no more use. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
@@ -145,7 +145,7 @@ static void lose_python(struct torch_check *c, const struct err *err)
     c->python = NULL;
     free(c->version);
     c->version = NULL;
-    c->tried = false; /* the next task starts another */
+    c->tried = false; /* the next task starts another process */
 }
 
 static int tell(const struct expression_check *e, json_t *request, struct err *err)
@@ -191,7 +191,7 @@ static char *buffer_path(const struct expression_check *e, size_t i, bool is_out
     return xasprintf("%s/%s%zu", e->dir, is_output ? "out" : "in", i);
 }
 
-/* A buffer of an in-place tensor has one file: the call reads it, then writes it. */
+/* A tensor that is updated in place has one file: the call reads it, then writes it. */
 static json_t *call_request(const struct expression_check *e, const struct oracle_trial *x,
                             bool wide, struct err *err)
 {
@@ -287,7 +287,7 @@ static bool is_missing_kernel(const struct err *err)
 }
 
 /* Runs the expression in double and compares. Then runs it in the task's own dtypes, as the
- * baseline does: PyTorch must accept them too. */
+ * baseline does, because PyTorch must accept these dtypes too. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -361,7 +361,7 @@ static bool is_python(const struct expression_check *e)
            tell(e, json_pack("{s:s, s:s}", "op", "syntax", "source", e->t->torch_src), &err) == 0;
 }
 
-/* Reads the graph, which the caller releases if the result is true. */
+/* Reads the graph. If the result is true, the caller releases the graph. */
 static bool read_graph(const struct expression_check *e, struct graph *g)
 {
     struct arena a = ARENA_INIT;

@@ -6,12 +6,11 @@
  *     if (c.why_not) ...                              PyTorch ran nothing, and why
  *     torch_check_release(&c);
  *
- *  1. It reads the expression into a graph. An expression that is wrong is a problem. If Hone only
- *     does not know a function, that is a note.
- *  2. It writes the reference of the graph and holds the task's oracle against it.
+ *  1. It reads the expression into a graph. An expression that is wrong is a problem. An expression
+ *  with a function that Hone does not know is only a note.
+ *  2. It writes the reference of the graph and compares the task's oracle with it.
  *  3. If there is a python3 with PyTorch, it runs the expression at the smoke shapes on the CPU and
- *     holds the result against the oracle.
- * The caller has made sure that the task's oracle is right by task_check().
+ *  compares the result with the oracle. The caller has checked the task's oracle with task_check().
  */
 #ifndef TORCH_CHECK_H
 #define TORCH_CHECK_H

@@ -96,7 +96,7 @@ static enum graph_op operator_named(const char *op)
     BUG("no operator %s", op);
 }
 
-/* (a, b) + (c,) */
+/* Joins two tuples: (a, b) + (c,). */
 static bool joined(struct expression *x, const struct object *l, const struct object *r,
                    struct object *out)
 {
@@ -148,7 +148,7 @@ static enum dtype dtype_named(const char *name)
     return dtype_from_name(name);
 }
 
-/* torch.inf, torch.float32 */
+/* Reads a field of a module, such as torch.inf or torch.float32. */
 static bool module_field(struct expression *x, const char *name, struct object *out)
 {
     static const struct {
@@ -169,7 +169,7 @@ static bool module_field(struct expression *x, const char *name, struct object *
         }
     enum dtype t = dtype_named(name);
     if (t == DT_NONE)
-        return lacks(&x->b, "'%s' is no constant and no dtype that Hone knows", name);
+        return lacks(&x->b, "'%s' is neither a constant nor a dtype that Hone knows", name);
     *out = (struct object){.kind = OBJ_DTYPE, .dtype = t};
     return true;
 }
@@ -273,11 +273,11 @@ static bool subscript(struct expression *x, const struct object *of, const struc
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* A call whose arguments are objects. */
+/* A call whose arguments have been evaluated. */
 struct call {
     const char *name;
     enum function_scope scope;
-    struct argument *args; /* for a method, the first is its object */
+    struct argument *args; /* for a method, the first is the object that it is called on */
     size_t n;
     bool math; /* a function of Python's math module or of Python itself */
 };
@@ -367,7 +367,8 @@ static bool float_of(struct expression *x, const struct object *o, struct object
     return true;
 }
 
-/* Python's float, int, len, max and so on: 1 done, -1 refused, 0 if it is a function of PyTorch. */
+/* Calls Python's float, int, len, max and so on. Returns 1 if done, -1 if refused, 0 if the
+ * function is PyTorch's. */
 static int python_call(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = &c->args[0].object;
@@ -513,7 +514,8 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
            (!changes || in_place(x, &self, out));
 }
 
-/* Is it "torch", "torch.nn.functional" and so on? A name of the task hides a module of that name.
+/* Does t name a module: "torch", "torch.nn.functional" and so on? A name of the task hides a module
+ * with the same name.
  */
 static bool is_module(struct expression *x, const struct tree *t)
 {
@@ -542,7 +544,7 @@ static bool call(struct expression *x, const struct tree *t, struct object *out)
     } else if (callee->kind == TREE_NAME) {
         builtin = is_builtin(callee->text);
     } else {
-        return refuse(&x->b, "this is no function");
+        return refuse(&x->b, "this is not a function");
     }
     if (!arguments(x, t, &c))
         return false;

@@ -11,10 +11,10 @@
 struct expression {
     struct build b;
     const struct torch_names *names; /* looked up first; may be NULL */
-    bool placed;                     /* b.err names a column already */
+    bool placed;                     /* b.err already names a column */
 };
 
-/* False with x->b.err set. */
+/* On failure returns false, with x->b.err set. */
 bool expression_object(struct expression *x, struct tree *t, struct object *out);
 
 #endif

@@ -325,7 +325,7 @@ static size_t read_params(const char *s, struct param *out)
     return n;
 }
 
-/* None, True, False, 'text' or a number. */
+/* Reads a default: None, True, False, 'text' or a number. */
 static struct object default_of(struct build *b, const struct param *p)
 {
     const char *s = arena_strndup(b->mem, p->value, p->len);
@@ -366,8 +366,8 @@ static bool is_key(const struct param *p, const char *key)
     return false;
 }
 
-/* x.permute(0, 2, 1): makes one tuple of the integers from place `from` on. Returns how many
- * arguments are left. */
+/* Makes one tuple of the integers from argument number `from` on, as in x.permute(0, 2, 1). Returns
+ * how many arguments there are then. */
 static size_t gather_integers(struct build *b, struct argument *args, size_t n, size_t from)
 {
     struct object all[TORCH_MAX_PARAMS + GRAPH_MAX_RANK];

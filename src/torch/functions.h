@@ -1,6 +1,6 @@
 /*
- * functions.h - PyTorch's functions and methods that graphs can express: their names, what they
- * take, and how each is built. To add one, add a row to functions.c.
+ * functions.h - the functions and methods of PyTorch that graphs can express: their names, their
+ * parameters, and the builder of each. To add one, add a row to functions.c.
  */
 #ifndef TORCH_FUNCTIONS_H
 #define TORCH_FUNCTIONS_H
@@ -9,7 +9,7 @@
 
 #define TORCH_MAX_PARAMS 12
 
-/* Where a function is looked up. */
+/* The ways in which an expression can call a function. */
 enum function_scope {
     IN_TORCH = 1,   /* torch.name(), F.name() and so on, or name() */
     IN_METHODS = 2, /* x.name() */
@@ -23,20 +23,20 @@ struct function {
     VALUE_BUILDER((*value));
     OBJECT_BUILDER((*object)); /* either this or `value` is set */
     unsigned scopes;
-    bool many;  /* integers one by one may stand for a tuple at the second place */
+    bool many;  /* the tuple at the second place may be given as separate integers */
     bool views; /* the result may share memory with the input */
 };
 
-/* NULL if there is no function of that name. */
+/* Returns NULL if there is no function with that name. */
 const struct function *function_find(const char *name, enum function_scope scope);
 
-/* An argument of a call; its key is NULL if it is given by place. */
+/* An argument of a call. Its key is NULL if it is positional. */
 struct argument {
     const char *key;
     struct object object;
 };
 
-/* Puts each argument at its parameter's place and calls the builder. */
+/* Assigns each argument to its parameter and calls the builder. */
 bool function_call(struct build *b, const struct function *f, enum function_scope scope,
                    const struct argument *args, size_t n, struct object *out);
 

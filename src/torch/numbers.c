@@ -121,7 +121,7 @@ static int on_sizes(struct build *b, const char *op, const struct dim *a, const 
     if (divides && dim_is(c, 0))
         return by_zero(b);
     if (divides && ((a->is_number && a->value < 0) || (c->is_number && c->value < 0)))
-        return 0; /* sizes round towards zero, Python does not */
+        return 0; /* division of sizes rounds towards zero, but Python rounds down */
     if (*op == '+')
         return give(obj_int(dim_add(p, a, c)), out);
     if (*op == '-')

@@ -142,12 +142,12 @@ bool obj_is(const struct object *o, double v)
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* A size as a value. If the size is just a scalar of the task, the value is that scalar. */
+/* Makes a value from a size. If the size is just a scalar of the task, the value is that scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
     const int64_t most = INT64_C(1) << 53; /* the reference computes in double */
     if (d->is_number && (d->value < -most || d->value > most))
-        return refuse_value(b, "the number %lld lies beyond 2^53", (long long)d->value);
+        return refuse_value(b, "the number %lld is beyond 2^53", (long long)d->value);
     for (size_t i = 0; i < b->g->scalars.n && !d->is_number; i++)
         if (str_eq(b->g->scalars.items[i]->name, d->key))
             return b->g->scalars.items[i];
@@ -217,10 +217,11 @@ bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *
 {
     if (!need_whole(b, o, "dim", out))
         return false;
-    int64_t axis = *out, n = rank ? rank : 1; /* PyTorch lets a value without axes take 0 and -1 */
+    /* PyTorch accepts axis 0 and -1 for a value without axes. */
+    int64_t axis = *out, n = rank ? rank : 1;
     *out += axis < 0 ? n : 0;
     return (*out >= 0 && *out < n) ||
-           refuse(b, "there is no axis %lld among %u", (long long)axis, rank);
+           refuse(b, "a tensor of rank %u has no axis %lld", rank, (long long)axis);
 }
 
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out)

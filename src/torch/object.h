@@ -1,6 +1,6 @@
 /*
- * object.h - a Python object that an expression may hold while it is read: a tensor, a number, a
- * size, a tuple, a dtype and so on; and what the builders need to work with them.
+ * object.h - the Python objects that occur while Hone reads an expression (tensors, numbers, sizes,
+ * tuples, dtypes and so on), and functions with which the builders use them.
  *
  * A number that is known when the expression is read is OBJ_INT or OBJ_FLOAT; Hone computes with it
  * by Python's rules. OBJ_INT is a size (graph/dim.h), so x.shape[1] // 2 stays exact. A number that
@@ -32,7 +32,7 @@ enum object_kind {
     OBJ_TUPLE,   /* items, n; `pair`: values and indices */
     OBJ_SLICE,   /* items[0]:items[1]:items[2] */
     OBJ_DOTS,    /* ... */
-    OBJ_MISSING, /* a result that graphs do not have; text names it */
+    OBJ_MISSING, /* a result that graphs cannot express; `text` names it */
     OBJ_COUNT
 };
 
@@ -54,10 +54,11 @@ struct build {
     struct err err;
 };
 
-/* Stores the reason for a refusal. If there is a reason already, that one stays. */
+/* Stores the reason for a refusal. If there is a reason already, keeps the old one. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Stores the reason and is false or NULL. Inline, so that the compiler knows the result. */
+/* Stores the reason; the result is false or NULL. refused() is inline, so that the compiler knows
+ * the result. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
 /* The same for an expression that PyTorch may accept, but Hone does not know. */
@@ -81,7 +82,8 @@ struct object obj_number(struct build *b, int64_t v);
 struct object obj_float(double v);
 struct object obj_tuple(struct build *b, const struct object *items, size_t n);
 struct object obj_shape(struct build *b, const struct value *v);
-/* A value as an object; known numbers and sizes become OBJ_INT or OBJ_FLOAT. False if v is NULL. */
+/* Turns a value into an object. Known numbers and sizes become OBJ_INT or OBJ_FLOAT. Returns false
+ * if v is NULL. */
 bool obj_set(struct build *b, const struct value *v, struct object *out);
 
 /* ---- what an object is ----------------------------------------------------------------------- */
@@ -115,7 +117,7 @@ bool need_dims(struct build *b, const struct object *o, const char *name, const 
 
 /* ---- short ways to operations ---------------------------------------------------------------- */
 
-/* An operand that is NULL gives NULL, so a chain of calls needs only one test. */
+/* If an operand is NULL, the result is NULL, so a chain of calls needs only one test. */
 const struct value *op1(struct build *b, enum graph_op op, const struct value *a);
 const struct value *op2(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c);

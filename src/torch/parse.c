@@ -1,4 +1,4 @@
-/* parse.c - the parser: one precedence table, bounded in depth, nodes and length. */
+/* parse.c - the parser. It has one precedence table, and limits on depth, nodes and length. */
 #include "torch/parse.h"
 
 #include <ctype.h>
@@ -273,8 +273,8 @@ static struct tree *unary(struct parser *p)
     return t;
 }
 
-/* Python's binary operators, those that bind least first; longer tokens before shorter ones. ** and
- * the signs bind more tightly and are not here: power() and unary() read them. */
+/* Python's binary operators. Those that bind least come first; on one level, longer tokens come
+ * before shorter ones. ** and the signs bind more tightly; power() and unary() read them. */
 enum { LEVELS = 7, COMPARISONS = 0 };
 static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">", NULL},
                                               {"|", NULL},

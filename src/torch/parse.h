@@ -7,7 +7,7 @@
  *
  * `NAME := expression` binds a name: each later use of the name is the same node, so a tree may
  * hold a node in several places. A list is read as a tuple. Lambdas, comprehensions, `if`, `and`,
- * `or`, `not` and chained comparisons are refused. Patterns may use names that start with "$".
+ * `or`, `not` and chained comparisons are refused. Playbooks also use names that start with "$".
  */
 #ifndef TORCH_PARSE_H
 #define TORCH_PARSE_H
@@ -50,7 +50,8 @@ struct tree {
     const void *made; /* the result of this node, set by evaluate.c */
 };
 
-/* NULL with err set: what is wrong and at which column. The tree lives in the arena. */
+/* The tree lives in the arena. On an error returns NULL; err says what is wrong and in which
+ * column. */
 struct tree *torch_parse(struct arena *a, const char *text, struct err *err);
 
 static inline bool tree_is(const struct tree *t, enum tree_kind kind, const char *text)

@@ -97,7 +97,8 @@ static int send_line(struct python *p, const char *text, struct err *err)
     return n == (ssize_t)len ? 0 : no_answer(p, err);
 }
 
-/* Reads until a newline. The loop meanwhile keeps the program's own output from filling its pipe.
+/* Reads until a newline. Meanwhile the loop reads the program's other output, so that its pipe does
+ * not fill up.
  */
 static int read_line(struct python *p, uint64_t timeout_ns, char *reply, struct err *err)
 {

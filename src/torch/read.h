@@ -49,17 +49,18 @@ struct torch_task {
 };
 
 /* Sets up g: inputs, scalars, and the expression's values as outputs, in the order of the tensors
- * that are outputs. Several outputs need a tuple. On an error it returns -1, err says what is wrong
- * at which column, and g is released. graph_verify() compares outputs with their declared shapes.
+ * that are outputs. If there are several outputs, the expression must be a tuple. On an error it
+ * returns -1, err says what is wrong at which column, and g is released. graph_verify() compares
+ * outputs with their declared shapes.
  */
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 
-/* Reads the values of an expression over g's inputs and the names, which hide inputs. sum(), max()
- * and so on are PyTorch's functions here, with or without a module. Returns how many values there
- * are, at most `max`, or -1 with err set. */
+/* Reads the values of an expression over g's inputs and `names`. A name hides an input with the
+ * same name. sum(), max() and so on are PyTorch's functions here, with or without a module in
+ * front. Returns how many values there are, at most `max`, or -1 with err set. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
-/* One value; NULL with err set. */
+/* Reads one value. On an error returns NULL with err set. */
 const struct value *torch_read_value(struct graph *g, const char *text,
                                      const struct torch_names *names, struct err *err);
 

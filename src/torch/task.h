@@ -11,8 +11,8 @@
 #include "graph/graph.h"
 #include "task/task.h"
 
-/* Reads and verifies. The graph borrows names and sizes from the task. After -1 there is nothing to
- * release. It is an error if the task has neither key. */
+/* Reads and verifies the graph. It borrows names and sizes from the task. A task that has neither
+ * key is an error. After an error there is nothing to release. */
 int torch_read_task(struct graph *g, const struct task *t, struct err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
- * Kinds are ordered: a near miss is worth more than a miss. `unjudged` is outside the order: Hone
- * or the machine failed. Such an evaluation is tried again and never counts against a candidate.
+ * Kinds are ordered: the further a candidate got, the more its verdict is worth. `unjudged` is
+ * outside the order. It means that Hone or the machine failed, so it never counts against a
+ * candidate, and the evaluation is tried again.
  */
 #ifndef VERDICT_VERDICT_H
 #define VERDICT_VERDICT_H
@@ -34,24 +35,25 @@ enum verdict_kind {
     V_UNJUDGED
 };
 
-/* The note of a workload that was not reached because something failed before it. */
+/* The note of a workload that did not run because something failed before it. */
 #define VERDICT_DID_NOT_RUN "did not run"
 
 struct verdict_workload {
     const char *name; /* "smoke:0"; held-out shapes are recorded, but no author sees them */
     const char *role;
     const char *shape;    /* "M=256 N=512"; "" if an author must not see it */
-    bool ok;              /* nothing wrong was seen; `verified` says how much was looked at */
+    bool ok;              /* Hone saw nothing wrong; `verified` says how much it compared */
     const char *verified; /* "whole": every output element of some call was compared with the truth;
                              "sample": `verified_pct` of them; "none"; "" = an older verdict */
     double verified_pct;  /* share of the output elements that were compared, in percent */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* the mismatch in words */
-    /* If only a part was verified. Emulator: blocks of all launches, how many of them ran, and how
-     * many of those had a result compared with the truth; 0 if all blocks of every call ran. */
+    /* Set on the emulator if only some blocks ran: the number of blocks of all launches, how many
+     * of them ran, and how many of those wrote an element that was compared with the truth. All 0
+     * if all blocks of every call ran. */
     double blocks, blocks_ran, blocks_verified;
-    double unseen_pct; /* share of the outputs that no block which ran wrote */
+    double unseen_pct; /* share of the output elements that no emulated block wrote, in percent */
     double found_pct;  /* probability that an error in 1% of the blocks (on a GPU: of the rows,
                           columns or tiles) is found; 0 if nothing was verified */
 };
@@ -62,11 +64,12 @@ struct verdict_time {
     const char *who; /* "candidate", "naive", "torch", "torch.compile", "cublaslt", file */
     bool is_model;   /* false = measured */
     double median_ns, mad_ns;
-    double lo_ns, hi_ns; /* 95% interval of the median; is_model: 80% of measured kernels of this
-                            kind lay in it */
+    double lo_ns, hi_ns; /* 95% interval of the median. If is_model: the interval in which the
+                            measured times of 80% of kernels of this kind lay */
     uint32_t n;
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
-    double roofline_pct;              /* of the measured or data-sheet ceiling; 0 = unknown */
+    /* Percent of the measured or data-sheet ceiling; 0 = unknown. */
+    double roofline_pct;
 };
 
 /* A baseline of the evaluation, judged by the same rules as a candidate. Only a baseline that is
@@ -108,10 +111,11 @@ struct verdict {
     const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
     const char *detector; /* the rule that decided: "input-hash", "oob", "floor", ... */
     const char *summary;  /* one sentence */
-    const char *detail;   /* what an author needs to repair it: at most about 60 lines */
-    double score;         /* orders verdicts of one task: kind first, then error or time */
-    double time_ns;       /* geomean over time workloads; 0 = none */
-    double speedup;       /* against the baseline `speedup_over`; 0 = none */
+    /* What an author needs to repair the candidate, in at most about 60 lines. */
+    const char *detail;
+    double score;   /* orders verdicts of one task, by kind first, then by error or time */
+    double time_ns; /* geomean over time workloads; 0 = none */
+    double speedup; /* against the baseline `speedup_over`; 0 = none */
     const char *speedup_over;
     bool time_is_model;
     VEC(struct verdict_workload) workloads;
@@ -129,28 +133,28 @@ struct verdict {
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
-/* True for the held-out role and for unknown roles: an author must not learn what happened at such
- * a workload. */
+/* True for the held-out role and for unknown roles. An author must not learn what happened at
+ * workloads with such a role. */
 bool verdict_hidden(const char *role);
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 
 json_t *verdict_to_json(const struct verdict *v);
-/* Validates everything: for verdicts from stores, recordings and files. */
+/* Reads a verdict from a store, a recording or a file, and validates all of it. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 /* How much of the candidate's results was compared with the truth: "9 workloads verified whole, 2
  * by sample, 1 only timed". */
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
 /* The number of shapes whose times make up time_ns. */
 unsigned verdict_timed_shapes(const struct verdict *v);
-/* Sets in which interval, in shares of the modelled time, a measured time is to be expected.
- * Returns false if the verdict has no such interval. */
+/* Sets *lo and *hi to the interval in which a measured time is to be expected, as factors of the
+ * modelled time. Returns false if the verdict has no such interval. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
 /* Sets `score` from the kind, then from the error or the time. */
 void verdict_set_score(struct verdict *v);
 /* Replaces control characters by '?' in texts that a candidate can influence (names, source
- * lines, its output). A terminal could otherwise show another verdict. */
+ * lines, its output). Otherwise a candidate could make a terminal show another verdict. */
 void verdict_plain_text(struct verdict *v);
-/* Compares by worth: <0 if a is worse than b. */
+/* Compares two verdicts. Returns a negative number if a is worse than b. */
 int verdict_cmp(const struct verdict *a, const struct verdict *b);
 void verdict_release(struct verdict *v);
 

@@ -9,7 +9,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* F_LATER, F_LATER_F64: a string or a number that older verdicts lack; it is "" or 0 then. */
+/* F_LATER and F_LATER_F64 are a string and a number that older verdicts lack. They are then "" and
+ * 0. */
 enum field_type { F_STR, F_LATER, F_F64, F_LATER_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
@@ -106,7 +107,7 @@ static json_t *write_field(const struct field *f, const void *base)
     case F_F64:
     case F_LATER_F64:
         return json_from_double(*(const double *)p);
-    case F_U64: /* as a string, since JSON integers are signed here */
+    case F_U64: /* written as a string, since jansson's integers are signed */
         return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
     case F_I64:
         return json_integer(*(const int64_t *)p);

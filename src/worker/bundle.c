@@ -79,8 +79,8 @@ int bundle_write(const char *dir, const char *name, const void *data, size_t len
                  struct err *err)
 {
     char *path = bundle_path(dir, name);
-    /* The watchdog and the main thread may write at the same time, so each uses its own
-     * temporary. */
+    /* The watchdog and the main thread may write at the same time, so each thread has its own
+     * temporary file. */
     char *tmp = xasprintf("%s.%d.%u.tmp", path, (int)getpid(), (unsigned)gettid());
     int rc = -1;
     int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -140,7 +140,7 @@ pid_t bundle_start(const char *dir)
     pid_t parent = getpid(), pid = fork();
     if (pid != 0)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the parent dies, nothing keeps running */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the parent dies, this process dies too */
     if (getppid() != parent)
         _exit(3);
     signal(SIGINT, SIG_DFL);

@@ -4,8 +4,8 @@
  *     if (bundle_read(dir, "job.bin", JOB_MAX_BYTES, &data, &len, err) < 0) ...
  *     bundle_write(dir, "result.bin", buf, len, true, err);
  *
- * A name is one that job_read() accepted, or one of Hone's own: a plain name inside the bundle. A
- * bundle comes from elsewhere, so symbolic links are never followed.
+ * Names are plain names inside the bundle: names that job_read() accepted, or Hone's own. A bundle
+ * may come from another machine, so these functions never follow symbolic links.
  */
 #ifndef WORKER_BUNDLE_H
 #define WORKER_BUNDLE_H
@@ -19,13 +19,13 @@
 /* Sets data[len] to NUL. The caller frees data. */
 int bundle_read(const char *dir, const char *name, size_t max, char **data, size_t *len,
                 struct err *err);
-/* Writes atomically. With `durable` the file also survives a crash of the machine. */
+/* Writes atomically. If `durable`, the file also survives a crash of the machine. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
 /* Removes the bundle with all files in it. Removes links, never follows them. */
 void bundle_remove(const char *dir);
-/* Starts this program again as a worker on the bundle. The child dies when this process dies. The
- * caller waits for it. */
+/* Starts this program in a child process, as a worker on the bundle. The child dies when this
+ * process dies. The caller must wait for the child. */
 pid_t bundle_start(const char *dir);
 /* Returns "dir/name"; the caller frees it. */
 char *bundle_path(const char *dir, const char *name);

@@ -1,7 +1,7 @@
 /*
- * One call from beginning to end. The worker loads the module, allocates and fills the buffers, and
- * runs the launches. Then it checks that inputs, guard zones and __device__ variables are
- * unchanged, and keeps, hashes or dumps the outputs.
+ * Runs one call from beginning to end. The worker loads the module, allocates and fills the
+ * buffers, and runs the launches. Then it checks that inputs, guard zones and __device__ variables
+ * are unchanged, and keeps, hashes or dumps the outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -20,9 +20,8 @@
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
 /* Adds the findings and counters that the device gathered in this call to the result. Drops those
- * of a baseline, so that they are not blamed on the candidate. The device gives out its counters
- * once, so we take them after every call: counters that stayed in the device would be booked on
- * the workload of a later call. */
+ * of a baseline, so that they are not blamed on the candidate. We take the counters out of the
+ * device after every call, because counters that stayed there would be counted for a later call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -74,15 +73,15 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
-/* Whether the call runs only a sample of its blocks, for the cost model. Such a call's data is
- * generated when the device first touches it, and is not hashed. */
+/* Whether the call runs only a sample of its blocks, for the cost model. In such a call the device
+ * fills a piece of a buffer when a block first touches it, and the worker hashes no inputs. */
 static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
 }
 
-/* In a sampled call nobody compares the results of a baseline. So a baseline needs only the inputs
- * that steer it: indices and row pointers. */
+/* In a sampled call nobody compares the results of a baseline. So a baseline needs only those
+ * inputs that decide what it does, such as indices and row pointers. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
@@ -166,7 +165,7 @@ static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
         if (!x->addr[i] || !b->bytes || !needs_data(x, b))
             continue;
         if (b->role == JOB_WORKSPACE && b->zero_init)
-            continue; /* launch_all() zeroes it */
+            continue; /* launch_all() zeroes this buffer */
         if (!is_input(b)) {
             if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
                 return -1;
@@ -202,9 +201,9 @@ void unload_kernels(struct job_run *r)
 
 /*
  * Every call gets a fresh module, so that no state survives from one call to the next, unless the
- * call asks to keep state. A timed call may use the module of the call before it if Hone checks all
- * of the module's variables: then it notices a kernel that changes one. Reuse saves time: loading
- * takes longer than most kernels run.
+ * call asks to keep state. A timed call may reuse the module of the call before it if Hone checks
+ * all of the module's variables, because Hone then notices a kernel that changes one. Reuse saves
+ * time: it takes longer to load a module than to run most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -213,7 +212,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        unload_kernels(r); /* so that the next call loads each one at the same place */
+        unload_kernels(r); /* so that the next call loads each module at the same place */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -252,8 +251,8 @@ static enum result_status launch_all(struct job_run *r, struct call_ctx *x, stru
     return st;
 }
 
-/* Runs the launches, between two clock readings if the call is timed. Returns how the call
- * ended. */
+/* Runs the launches. If the call is timed, reads the clock before and after them. Returns how the
+ * call ended. */
 static enum result_status execute(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -371,8 +370,8 @@ void drop_kept_call(struct job_run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* Allocates big pages. Keeping outputs means touching hundreds of megabytes for the first time;
- * with small pages the page faults would take most of the time. */
+/* Allocates memory in big pages. Kept outputs fill hundreds of megabytes of fresh memory; with
+ * small pages the page faults would take most of the time. */
 static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;
@@ -390,12 +389,12 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         total += is_output(&x->jc->buffers[i]) ? x->jc->buffers[i].bytes : 0;
-    /* Baselines get a part of the memory: the candidate must not stay unverified because of them.
-     */
+    /* Baselines get only a part of the memory, so that there is always enough to verify the
+     * candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
-        log_warn("worker", "no memory left to keep the outputs of call %u: it stays unverified",
-                 x->k);
+        log_warn("worker",
+                 "no memory is left to keep the outputs of call %u, so it stays unverified", x->k);
         return 0;
     }
     struct kept_call *k = vec_push(&r->kept);
@@ -412,8 +411,9 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Returns the share of an output that no block which ran wrote. In an in-place tensor, elements may
- * be written and keep their value, so there the share of blocks that did not run has to do. */
+/* Returns the share of an output that the blocks which ran did not write. In an in-place tensor we
+ * cannot see this, because a written element may keep its value. There we return the share of
+ * blocks that did not run instead. */
 static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
 {
     double ran =
@@ -425,7 +425,7 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
 
 /* Keeps some of the pieces that the blocks of a sampled call wrote, if the device can list them. If
  * the results may depend on blocks that did not run, the device returns no pieces. Then we do not
- * check module variables either: a block that did not run may be the one that restores them. */
+ * check module variables either, because the block that restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 2048, MAX_INPUT_PIECES = 512 };
@@ -455,7 +455,7 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        if (role == JOB_INOUT) /* verify.c finds out how much of it has to change */
+        if (role == JOB_INOUT) /* verify.c computes how much of the tensor the call has to change */
             r->kept.items[r->kept.n - 1].most_changed[i] = w->most;
         else
             x->out.most_written = MIN(x->out.most_written, w->most);
@@ -505,7 +505,7 @@ static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
             return -1;
         if (repeat && h != r->out_hash[i]) {
             x->out.repeat_equal = false;
-            add_damage(r, x, "'%s' differs from the result of the call before on the same data",
+            add_damage(r, x, "'%s' differs from the result of the previous call on the same data",
                        b->name);
         }
         r->out_hash[i] = h;
@@ -530,15 +530,15 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* The device enforces its own limit on a call; the watchdog ends calls that ignore that limit.
- * After a failed call it stays armed until run_call() has freed the buffers, because that may hang
- * too. It is not armed while Hone fills and checks data. */
+/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit.
+ * After a failed call the watchdog stays armed until run_call() has freed the buffers, because
+ * freeing may hang too. It is not armed while Hone fills and checks data. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);
     uint64_t limit = r->job->limits.call_ns * (more ? 1 + DEVICE_VERIFY_LIMITS : 1);
     if (limit &&
-        r->job->device == JOB_EMU) /* the emulator counts CPU time: this is the machine's */
+        r->job->device == JOB_EMU) /* the emulator's limit is CPU time, this one is wall time */
         watchdog_arm(r->dog, limit * JOB_EMU_PATIENCE + GRACE_NS, RESULT_MACHINE);
     else if (limit)
         watchdog_arm(r->dog, limit + GRACE_NS, RESULT_HANG);
@@ -597,7 +597,8 @@ static void announce_call(struct job_run *r, const struct call_ctx *x)
     strbuf_release(&sb);
 }
 
-/* Before the first timed call of a job: raises the clocks and measures an empty launch. */
+/* Before the first timed call of a job, makes the GPU raise its clocks and measures an empty
+ * launch. */
 static void prepare_timing(struct job_run *r)
 {
     const struct device_ops *ops = r->dev->ops;

@@ -80,8 +80,8 @@ void compare_from_sum(const struct compare_sum *s, struct result_compare *out)
     out->pattern = "";
 }
 
-/* Stores at most RESULT_MAX_EXAMPLES wrong elements: evenly spaced among the wrong ones,
- * ascending. */
+/* Stores at most RESULT_MAX_EXAMPLES wrong elements in ascending order, evenly spaced among all
+ * wrong ones. */
 static void take_examples(const struct compare_input *in, const uint8_t *bad, uint64_t nbad,
                           struct arena *a, struct result_compare *out)
 {
@@ -126,8 +126,8 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     free(bad);
 }
 
-/* Adds a wrong element to the examples, in ascending order. It looks for no pattern: a few elements
- * are too few for one. */
+/* Adds a wrong element to the examples, in ascending order. Does not look for a pattern, because
+ * these are too few elements to show one. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
     uint32_t at = out->nexamples++;
@@ -147,7 +147,7 @@ void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, 
     struct compare_rule rule = compare_rule_of(b, 0);
     struct compare_sum sum;
     uint64_t size = dtype_bytes(b->dtype);
-    rule.poisoned = 0; /* only written elements are compared */
+    rule.poisoned = 0; /* we compare only written elements */
     compare_sum_clear(&sum);
     out->example_elem = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_elem);
     out->example_got = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_got);

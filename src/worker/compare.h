@@ -21,7 +21,8 @@
  * words. */
 void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
                     struct result_compare *out);
-/* Fills `out` from sums that a device computed: all but examples, worst values and pattern. */
+/* Fills `out` from sums that a device computed, except for the examples, worst values and
+ * pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
 /* Like compare_output(), but compares only the written elements in some pieces of an output. */

@@ -12,9 +12,9 @@
 
 struct compare_input {
     const struct job_buffer *b;
-    const void *got;          /* b->bytes */
-    const double *want, *mag; /* b->elems; mag < 0: see COMPARE_SKIPPED */
-    uint64_t poison;          /* pattern the output held before the call */
+    const void *got;          /* b->bytes bytes */
+    const double *want, *mag; /* b->elems values each; mag < 0: see COMPARE_SKIPPED */
+    uint64_t poison;          /* the pattern that the output held before the call */
 };
 
 static inline struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)
@@ -27,7 +27,7 @@ static inline struct compare_rule compare_rule_of(const struct job_buffer *b, ui
                                  .poisoned = b->role == JOB_OUTPUT};
 }
 
-/* The bits of element i, zero-extended. */
+/* Returns the bits of element i, zero-extended. */
 static inline uint64_t compare_element_bits(const void *p, uint64_t elem_bytes, uint64_t i)
 {
     uint64_t v = 0;

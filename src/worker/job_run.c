@@ -31,16 +31,22 @@ static void serialize(struct job_run *r)
 void job_run_save_progress(struct job_run *r, const char *where, bool now)
 {
     uint64_t t = now_ns();
-    if (!now && t - r->told_ns < TELL_NS)
+    bool soon = t - r->told_ns < TELL_NS;
+    if (!now && soon)
         return;
-    r->told_ns = t;
+    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So the
+     * watchdog writes the file if a call turns out to take long. */
+    bool later = soon && r->job->device == JOB_EMU && r->job->limits.wall_ns;
     const char *was = r->res.message;
     r->res.status = RESULT_NOT_RUN;
     r->res.message = where;
     serialize(r);
     r->res.status = RESULT_OK;
     r->res.message = was;
-    watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len);
+    watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len, later);
+    if (later)
+        return;
+    r->told_ns = t;
     bundle_write(r->dir, "progress.bin", r->bytes.buf, r->bytes.len, false, NULL);
 }
 
@@ -87,6 +93,58 @@ static uint32_t timed_cases_from(const struct job *j, uint32_t c)
     return n;
 }
 
+static int verify_and_drop_kept(struct job_run *r, struct err *err)
+{
+    uint64_t begin = now_ns();
+    int rc = verify_kept_calls(r, err);
+    while (r->kept.n)
+        drop_kept_call(r, r->kept.n - 1);
+    r->res.verify_ns += now_ns() - begin;
+    return rc;
+}
+
+static enum result_status verify_so_far(struct job_run *r)
+{
+    struct err err = ERR_INIT;
+    if (!r->kept.n)
+        return RESULT_OK;
+    job_run_save_progress(r,
+                          "did not finish: computing the truth; `hone task check` tries "
+                          "reference.c",
+                          true);
+    if (verify_and_drop_kept(r, &err) < 0)
+        return job_run_fail(r, RESULT_MACHINE, r->res.where_case, r->res.where_call, "%s", err.msg);
+    return RESULT_OK;
+}
+
+/* A call that failed says nothing about the candidate if Hone or the machine is to blame. The
+ * calls before it may show an error, so we verify them if that is still possible. */
+static void verify_after_failure(struct job_run *r)
+{
+    struct err err = ERR_INIT;
+    bool undecided = r->res.status == RESULT_MACHINE || r->res.status == RESULT_UNSUPPORTED;
+    uint32_t where_case = r->res.where_case, where_call = r->res.where_call;
+    if (!undecided || !r->kept.n)
+        return;
+    if (verify_and_drop_kept(r, &err) < 0)
+        log_warn("worker", "the calls before the failure were not verified: %s", err.msg);
+    r->res.where_case = where_case;
+    r->res.where_call = where_call;
+}
+
+/* True for the first case with modelled calls, which only the emulator has. */
+static bool modelling_begins(const struct job *j, uint32_t c)
+{
+    for (uint32_t i = 0; i <= c; i++)
+        for (uint32_t k = 0; k < j->cases[i].ncalls; k++)
+            if (j->cases[i].calls[k].flags & JOB_CALL_BLOCK_SAMPLE)
+                return i == c;
+    return false;
+}
+
+/* On the emulator a modelled call may run so long that the watchdog ends the process. So the calls
+ * before the first modelled one are verified before it. (An emulated kernel cannot read the
+ * truth: it lies in memory of the host.) */
 static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;
@@ -94,6 +152,8 @@ static enum result_status run_cases(struct job_run *r)
     sidecar_prepare(r);
     for (uint32_t c = 0; c < r->job->ncases && st == RESULT_OK; c++) {
         const struct job_case *jc = &r->job->cases[c];
+        if (modelling_begins(r->job, c))
+            st = verify_so_far(r);
         for (uint32_t k = 0; k < jc->ncalls && st == RESULT_OK; k++)
             st = run_call(r, c, &jc->calls[k]);
         if (st == RESULT_OK && jc->timing.max_calls) {
@@ -151,17 +211,11 @@ static void run_phases(struct job_run *r, open_device_fn open_device)
     unload_all(r);
     uint64_t t2 = now_ns();
     r->res.setup_ns = t1 - t0;
-    r->res.run_ns = t2 - t1;
-    if (st == RESULT_OK && r->kept.n) {
-        job_run_save_progress(
-            r,
-            "did not finish: computing the truth after all calls had run; `hone task check` "
-            "tries reference.c",
-            true);
-        if (verify_kept_calls(r, &err) < 0)
-            job_run_fail(r, RESULT_MACHINE, r->res.where_case, r->res.where_call, "%s", err.msg);
-    }
-    r->res.verify_ns = now_ns() - t2;
+    r->res.run_ns = t2 - t1 - r->res.verify_ns;
+    if (st == RESULT_OK)
+        verify_so_far(r);
+    else
+        verify_after_failure(r);
     log_info("worker",
              "%" PRIu64 " calls: loading %.0f ms, data %.0f, running %.0f, inspecting %.0f, "
              "keeping %.0f; opening %.0f, the truth %.0f",
@@ -206,8 +260,8 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* The CPU time that a job may take. On a quiet machine it is the same limit as the wall time
- * without the emulator's patience. */
+/* Returns the CPU time that a job may take. JOB_EMU_PATIENCE lengthens the wall time limit for a
+ * busy machine. Without it, that limit times the number of cores is the CPU time limit. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

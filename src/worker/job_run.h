@@ -2,7 +2,7 @@
  * job_run.h - runs one job from beginning to end. It also declares the functions that the worker's
  * files share.
  *
- *     run_bundle(dir, open_device, err)      reads job.bin, obeys it, writes result.bin
+ *     run_bundle(dir, open_device, err)      reads job.bin, runs the job, writes result.bin
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c). Then it unloads the candidate's module, opens the oracle and compares the kept outputs
@@ -23,10 +23,10 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
 /* ---- between the worker's own files -------------------------------------------------------- */
 
 /* Runs one call (call.c) and appends its result to the case. Returns RESULT_OK, or the status that
- * ends the job; the reason is then in r->res. A baseline that fails is marked in r->mods and does
- * not end the job. */
+ * ends the job. In that case r->res holds the reason. A baseline that fails is marked in r->mods
+ * and does not end the job. */
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call);
-/* Runs the adaptive rounds of a case (rounds.c) and adds the time they took to *spent_ns. */
+/* Runs the timed rounds of a case (rounds.c) and adds the time they took to *spent_ns. */
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
                               uint64_t *spent_ns);
 /* Returns the times of a program so far, in order; the caller frees them. */
@@ -34,27 +34,28 @@ double *job_run_times(const struct job_run *r, uint32_t c, uint32_t program, siz
 /* Whether the candidate is so short in this case that it must be timed in further processes
  * (time_in_processes.c). */
 bool candidate_is_short(const struct job_run *r, uint32_t c);
-/* Times all cases with such a candidate in further processes and appends their calls to the result.
- * Closes the device first. */
+/* Times all cases with a short candidate in further processes and appends the calls of these
+ * processes to the result. Closes the device first. */
 void time_in_processes(struct job_run *r);
 /* After a timed call of the candidate: decides whether to keep and verify it, and makes room if
  * so. */
 bool rounds_keep_call(struct rounds *s, double time_ns);
 /* Loads the oracle and verifies all kept calls (verify.c). */
 int verify_kept_calls(struct job_run *r, struct err *err);
-/* Drops a kept call, because the reservoir of timed calls replaced it. */
+/* Drops a kept call that will not be verified. */
 void drop_kept_call(struct job_run *r, size_t index);
-/* Unloads all kernel modules. The next call of each loads it again. */
+/* Unloads all kernel modules. The next call of a module loads it again. */
 void unload_kernels(struct job_run *r);
 /* Ends the job: stores status, message and place in the result. Returns the status. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Writes the result so far to progress.bin and hands it to the watchdog; at most every 50 ms unless
- * `now`. */
+/* Hands the result so far to the watchdog and writes it to progress.bin. Unless `now`, does so at
+ * most every 50 ms. On the emulator, if the file is younger than that, the watchdog writes it
+ * later. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 unsigned job_run_threads(const struct job_run *r);
-/* Stores the clocks, and the reasons why they are low, in the result. Slot 0 = at the start, 1 = at
- * the end. */
+/* Stores the GPU's clocks, and the reasons why they are low, in the result. Slot 0 is for the start
+ * of the job, 1 for the end. */
 void job_run_note_clocks(struct job_run *r, int slot);
 
 #endif

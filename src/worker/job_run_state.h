@@ -2,8 +2,9 @@
  * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
  * run_bundle() allocates `struct job_run`, which belongs to the main thread. Strings in the result
- * live in its arena, or in the device until the device is closed. The device is closed after
- * result.bin is written. The watchdog holds only a copy of the serialized result.
+ * live in its arena, or in the device. So the device stays open until result.bin is written, or
+ * until time_in_processes() has copied these strings. The watchdog holds only a copy of the
+ * serialized result.
  */
 #ifndef WORKER_JOB_RUN_STATE_H
 #define WORKER_JOB_RUN_STATE_H
@@ -26,14 +27,15 @@ struct module_state {
     enum result_status status;
 };
 
-/* Outputs of a call to verify. The worker keeps them until it may load the oracle. */
+/* The outputs of a call that the worker will verify. It keeps them until it may load the oracle. */
 struct kept_call {
     uint32_t c;                     /* case */
     uint32_t k;                     /* index of the call in the result */
     struct job_call call;           /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS];     /* for each buffer; NULL if it is not an output */
     struct device_written *written; /* in a sampled call, instead of `out`: for each buffer */
-    /* in a sampled call, for in-place tensors: upper bound of the share that all blocks change */
+    /* in a sampled call, for in-place tensors: an upper bound on the share that all blocks together
+     * change */
     double most_changed[JOB_MAX_BUFFERS];
 };
 VEC_DECL(kept_call_vec, struct kept_call);
@@ -49,8 +51,8 @@ struct job_run {
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
     uint64_t kept_bytes, kept_max;
-    uint64_t
-        out_hash[JOB_MAX_BUFFERS]; /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
+    /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
+    uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
@@ -59,7 +61,7 @@ struct job_run {
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
     } spent;               /* time that calls took, by part, for the log */
-    struct rounds *rounds; /* set during a timed call of the candidate, which may be kept */
+    struct rounds *rounds; /* set during a timed call of the candidate: this call may be kept */
     bool timing_ready;
 };
 

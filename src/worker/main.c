@@ -1,6 +1,7 @@
 /*
- * hone-worker takes a bundle and writes facts. It needs libc and, for `cuda` jobs, the driver's
- * libcuda.so.1, which it opens at run time. docs/worker.md describes bundles and their life.
+ * hone-worker runs the job of a bundle and writes the facts it saw to result.bin. It needs libc
+ * and, for `cuda` jobs, the driver's libcuda.so.1, which it opens at run time. docs/worker.md
+ * describes bundles and their life.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,13 +19,15 @@
 
 static const char usage[] =
     "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
-    "       hone-worker --spool DIR [--once]     serve a spool directory (until all is done)\n"
+    "       hone-worker --spool DIR [--once]     serve a spool directory; with --once, stop\n"
+    "                                            when todo/ is empty\n"
     "       hone-worker --tar IN.tar OUT.tar     read bundles, write results\n"
-    "       hone-worker --ceilings SERVICE.cubin [GPU]   the highest rates of this GPU, as JSON\n"
-    "       hone-worker --show RESULT.bin        print a result in plain lines\n"
+    "       hone-worker --ceilings SERVICE.cubin [GPU]   print the highest rates of the GPU as "
+    "JSON\n"
+    "       hone-worker --show RESULT.bin        print a result as text\n"
     "       hone-worker --version | --help\n"
     "\n"
-    "A bundle is a directory made by `hone`, with job.bin and the code it names.\n"
+    "A bundle is a directory that `hone` makes, with job.bin and the files that it names.\n"
     "example: hone-worker --spool /shared/spool\n"
     "exit: 0 done, 2 usage, 3 no result could be written, 130 interrupted\n";
 

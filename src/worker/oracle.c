@@ -41,12 +41,12 @@ struct crew {
     void (*work)(struct crew *w, uint64_t first, uint64_t count);
     uint64_t units, grain;
     atomic_uint_fast64_t next;
-    /* for a phase */
+    /* these describe a phase to run */
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct unit_sample *sample;
-    const uint64_t *list; /* if set, the units to run instead of a sample's */
-    /* for filling an input */
+    const uint64_t *list; /* if set, the units to run; else `sample` says which */
+    /* these describe an input to fill */
     const struct job_buffer *b;
     uint64_t seed;
     char *dst;
@@ -76,7 +76,8 @@ static void crew_run(struct crew *w, unsigned nthreads)
         pthread_join(t[i], NULL);
 }
 
-/* Runs part of the sampled units: each run of adjacent units is one call of the phase. */
+/* Runs a part of the sampled units. Each run of adjacent units is one call of the phase's
+ * function. */
 static void work_phase(struct crew *w, uint64_t first, uint64_t count)
 {
     for (uint64_t n; count; first += n, count -= n) {
@@ -169,7 +170,8 @@ int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, stru
     return ref_fault_check(ctx, *ctx->fault, names, err);
 }
 
-/* All units ran: an element without a magnitude has no truth, and nobody would judge it. */
+/* Call it when all units ran. An element that still has no magnitude has no truth, so nobody could
+ * check the candidate's value. */
 static int check_written(const struct job_buffer *b, const double *mag, struct err *err)
 {
     for (uint64_t k = 0; k < b->elems; k++)

@@ -1,6 +1,6 @@
 /*
- * oracle.h - computes the truth of one call on the CPU: regenerates its inputs, runs the phases in
- * threads.
+ * oracle.h - computes the truth of one call on the CPU: generates its inputs again and runs the
+ * phases in threads.
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle/oracle.so", err);
@@ -26,16 +26,16 @@ struct truth {
 
 int oracle_open(struct oracle **out, const char *path, struct err *err);
 void oracle_close(struct oracle *o);
-/* An access out of bounds is an error. So is an element that no unit writes, if all units ran. If
- * only a sample of the units ran, the elements of the others have mag COMPARE_UNSEEN. `got` has the
- * outputs of the call, one per buffer; the oracle sees those with several right answers
- * (job_has_choice()). NULL = none. */
+/* An access out of bounds is an error. If all units run, an element that no unit writes is an error
+ * too. If only a sample of the units runs, the elements of the other units get mag
+ * COMPARE_UNSEEN. `got` has the outputs of the call, one per buffer; the oracle sees those with
+ * several right answers (job_has_choice()). NULL = none. */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);
 void truth_release(struct truth *t);
 
-/* Runs one phase on a list of units, in any order. For verify_elements.c. */
+/* For verify_elements.c: runs one phase on a list of units, in any order. */
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);

@@ -1,7 +1,7 @@
 /*
- * This file sees the output as a matrix whose rows run along the last dimension (a vector is one
- * row). It answers two questions. Where are the bad elements? It looks at the counts per row and
- * per column. What do they hold? It tries each hypothesis on a few hundred of them.
+ * This file treats the output as a matrix whose rows run along the last dimension (a vector is one
+ * row). It answers two questions. Where are the bad elements? For this it counts them in each row
+ * and each column. What do they hold? For this it tries each hypothesis on a few hundred of them.
  */
 #include "worker/pattern.h"
 
@@ -59,8 +59,8 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* The span [first, last] of lines with bad elements, and how many of its lines have any. A line is
- * a row or a column. */
+/* A line is a row or a column. This is the span [first, last] of the lines with bad elements, and
+ * how many lines in it have any. */
 struct span {
     uint64_t first, last, lines;
 };
@@ -77,7 +77,7 @@ static struct span span_of(const uint64_t *count, uint64_t n)
     return s;
 }
 
-/* Returns the k for which exactly the lines with index % k == *rest are bad, or 0 if there is
+/* Returns a k for which exactly the lines with index % k == *rest are bad, or 0 if there is
  * none. */
 static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *s, uint64_t *rest)
 {
@@ -208,7 +208,7 @@ static void tell_where(struct strbuf *sb, const struct view *v)
 
 /* ---- what they hold ------------------------------------------------------------------------- */
 
-/* Would `got` be right where `want` is the truth of element i? */
+/* Whether `got` would be right if `want` were the truth of element i. */
 static bool fits(const struct view *v, uint64_t i, double got, double want)
 {
     const struct compare_input *in = v->p->in;
@@ -279,7 +279,8 @@ static bool tell_factor(struct strbuf *sb, const struct view *v)
     return true;
 }
 
-/* Returns the element whose value may have ended up at element i; v->b->elems means none. */
+/* A hypothesis: returns the element whose value may have ended up at element i, or v->b->elems if
+ * there is none. */
 typedef uint64_t (*source_fn)(const struct view *v, uint64_t i, uint64_t arg);
 
 static bool values_from(const struct view *v, source_fn f, uint64_t arg)

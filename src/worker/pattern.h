@@ -1,12 +1,12 @@
 /*
- * pattern.h - says in words what a mismatch looks like: where the bad elements lie, what they hold.
+ * pattern.h - describes a mismatch in words: where the bad elements are, and what they hold.
  *
  *     "rows 64..76, the last 13 of 77; they are all zero"
- *     "every 4th column, from column 1"
+ *     "every 4th column, starting at column 1"
  *     "the values are those of the transposed matrix"
  *
- * The reader is an author (a person or a model) who has to find the bug. The text is "" if the bad
- * elements have no structure that we recognise.
+ * An author (a person or a model) who has to find the bug reads this text. It is "" if we recognise
+ * no structure in the bad elements.
  */
 #ifndef WORKER_PATTERN_H
 #define WORKER_PATTERN_H

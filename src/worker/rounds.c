@@ -1,21 +1,23 @@
 /*
- * Adaptive timing. A round calls every program once. The order is reversed from round to round (A B
- * C, C B A, ...), so that drift affects all programs alike. Every call gets new data, poison and
- * addresses. Rounds go on until the medians are known well enough or the time is used up.
+ * Times the programs of a case in rounds. A round calls every program once. The order is reversed
+ * from round to round (A B C, C B A, ...), so that drift of the clocks affects all programs alike.
+ * Every call gets new data, poison and addresses. Rounds go on until the medians are known well
+ * enough or the time is used up.
  *
- * The address of the code matters too. A cold start fetches instructions from memory. From one
- * address that takes up to 100 ns longer than from another, in every call alike. So the modules
- * change addresses: every seven rounds the worker unloads all of them, and the next round loads
- * them in its own order. Seven is odd, so each time that order is the reverse of the last one.
+ * The address of the code matters too. A cold start fetches instructions from memory. This takes up
+ * to 100 ns longer from one address than from another, in every call alike. So the modules change
+ * addresses: every seven rounds the worker unloads all modules, and the next round loads them in
+ * its own order. Seven is odd, so this order is reversed each time.
  *
  * The address of the driver's own data (page tables, for example) matters as well. A kernel of 4 us
- * takes the same time as long as the process lives, but 100 ns more or less in the next process. So
- * the worker repeats the timing of short kernels in further processes (time_in_processes.c).
+ * takes the same time as long as the process lives, but up to 100 ns more or less in another
+ * process. So the worker repeats the timing of short kernels in further processes
+ * (time_in_processes.c).
  *
- * The worker decides after each candidate call whether to verify it (reservoir sampling). It
- * chooses among the calls that are no slower than the median so far. Neither the candidate nor the
- * job knows the choice in advance. A kernel that computes correctly in some calls only is therefore
- * verified in its fast calls, which are the ones that determine its time.
+ * The worker decides after each call of the candidate whether to verify this call (reservoir
+ * sampling). It chooses among the calls that are no slower than the median so far. Neither the
+ * candidate nor the job knows the choice in advance. So if a kernel computes correctly only in some
+ * calls, the worker verifies its fast calls, which are the ones that determine its time.
  */
 #include <stdlib.h>
 
@@ -24,7 +26,7 @@
 #include "job/poison.h"
 #include "worker/job_run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd, so that the order is reversed: see above */
+enum { MOVE_ROUNDS = 7 }; /* odd, so that the order of loading is reversed each time: see above */
 
 struct rounds {
     struct job_run *r;
@@ -34,13 +36,14 @@ struct rounds {
     uint64_t rng;
     uint64_t end_ns;
     uint32_t nfast;  /* candidate calls so far that were no slower than the median */
-    size_t *sampled; /* which calls are in the reservoir, as indices in the result */
+    size_t *sampled; /* the calls in the reservoir, as indices in the result */
     uint32_t nsampled;
     bool is_model;
     bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: it gets one timed call only */
 };
 
-/* A baseline that takes longer than this is timed once: one call shows how much slower it is. */
+/* A baseline that takes longer than this is timed only once, because one call shows how much slower
+ * it is. */
 static const double SLOW_NS = 50e6;
 
 static uint64_t draw(struct rounds *s)
@@ -82,8 +85,8 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    /* If the reservoir is full, replace a call that turned out slow first. Keeping a call costs
-     * time, so noise alone does not count as slow. */
+    /* If the reservoir is full, we first replace a call that is now slower than the median. It must
+     * be 10% slower, so that noise alone does not make us keep another call, which costs time. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)
@@ -116,8 +119,8 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* Calls every program once without a clock. On the first call of a shape a library or the driver
- * may choose an algorithm or grow local memory; we must not measure that. */
+/* Calls every program once without timing it. In the first call of a shape a library or the driver
+ * may choose an algorithm or enlarge local memory, and we must not measure that. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;
@@ -144,8 +147,9 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* After the budget is used up, the worker still makes min_calls calls, but not for longer than this
- * (or twice the budget). Three calls of a kernel that takes a second are enough. */
+/* When the budget is used up, the worker goes on until there are min_calls calls. But it goes on
+ * for at most this time or twice the budget, whichever is longer, and then three calls are
+ * enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

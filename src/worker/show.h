@@ -1,4 +1,4 @@
-/* show.h - prints a result in plain lines, one fact each, for people and for tests. */
+/* show.h - prints a result as text, one fact in each line, for people and for tests. */
 #ifndef WORKER_SHOW_H
 #define WORKER_SHOW_H
 

@@ -58,8 +58,8 @@ static void exec_python(int in, int out, pid_t parent)
     if (getppid() != parent)
         _exit(3);
     signal(SIGPIPE, SIG_DFL);
-    /* Replies go to descriptor 3. Everything that the program prints goes to stderr, so it cannot
-     * mix with the replies. */
+    /* The sidecar writes its replies to descriptor 3. Everything that the PyTorch program prints
+     * goes to stderr, so it cannot mix with the replies. */
     int o = fcntl(out, F_DUPFD, 10), i = fcntl(in, F_DUPFD, 10);
     if (dup2(i, 0) < 0 || dup2(2, 1) < 0 || dup2(o, 3) < 0)
         _exit(3);
@@ -183,8 +183,9 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /*
- * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode eager|compile", "tf32
- * 0|1", then a blank line, then the program. Without these lines all of the spec is the program.
+ * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode eager|compile" and "tf32
+ * 0|1", then a blank line, then the program. If it has none of these lines, the whole spec is the
+ * program.
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */
@@ -349,7 +350,7 @@ static int tell_call(struct job_run *r, struct sidecar *s, uint32_t c, const str
         any = true;
     }
     strbuf_adds(&sb, "]}");
-    /* The first call of a shape may compile for minutes. */
+    /* In the first call of a shape, PyTorch may compile for minutes. */
     uint64_t began = now_ns();
     if (send_and_wait(s, &sb, 300 * SEC, reply, &ns, err) < 0)
         return -1;

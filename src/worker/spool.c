@@ -59,7 +59,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Entries of dir/sub that do not start with a dot, sorted. */
+/* Returns the entries of dir/sub that do not start with a dot, sorted. */
 static struct name_vec list_names(const char *dir, const char *sub)
 {
     struct name_vec v = VEC_INIT;
@@ -97,8 +97,7 @@ static char *spool_path(const struct spool *s, const char *sub, const char *name
     return xasprintf("%s/%s/%s", s->dir, sub, name);
 }
 
-/* ---- time, by the file system's clock
- * --------------------------------------------------------- */
+/* ---- time, by the file system's clock -------------------------------------------------------- */
 
 static int touch(const char *path)
 {
@@ -175,8 +174,8 @@ static void remove_file(const char *bundle, const char *name)
     free(p);
 }
 
-/* Returns the GPU a bundle is for, or -1 for the emulator. Also returns -1 if the job cannot be
- * read: the child then reports that. */
+/* Returns the number of the GPU that a bundle is for, or -1 for the emulator. Also returns -1 if
+ * the job cannot be read; the child then reports this. */
 static int gpu_of(const char *bundle)
 {
     struct arena mem = ARENA_INIT;
@@ -281,7 +280,7 @@ static bool claim_and_run(const struct spool *s, const char *id)
     return ours;
 }
 
-/* Moves a bundle back to todo/ if its worker no longer touches `alive`. */
+/* Moves bundles back to todo/ if their workers no longer touch `alive`. */
 static void take_back(const struct spool *s)
 {
     struct name_vec v = list_names(s->dir, "claimed");
@@ -290,11 +289,12 @@ static void take_back(const struct spool *s)
         char *bundle = spool_path(s, "claimed", *p), *alive = bundle_path(bundle, "alive");
         int64_t beat = mtime_ns(alive);
         if (beat < 0)
-            beat = mtime_ns(bundle); /* just claimed, or its worker died before the first touch */
+            /* the bundle was just claimed, or its worker died before it touched `alive` */
+            beat = mtime_ns(bundle);
         char *dot = strrchr(*p, '.');
         if (beat >= 0 && dot && dot != *p && now - beat > (int64_t)s->lease_ns) {
             *dot = '\0';
-            log_info("worker", "taking back %s", *p);
+            log_info("worker", "moving %s back to todo/: its worker has stopped", *p);
             give_back(s, bundle, *p);
         }
         free(bundle);

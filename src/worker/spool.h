@@ -9,11 +9,12 @@
  * Every step is one rename(2). If several workers try the same step, exactly one succeeds.
  *   claim      todo/ID -> claimed/ID.W
  *   finish     claimed/ID.W -> done/ID; if done/ID exists already, the worker discards its own
- *   take back  claimed/ID.W -> todo/ID, when `alive` is older than the lease: any worker then takes
- *              W for dead. If W was only slow, its paths no longer exist and its result is lost.
- * A bundle that was tried MAX_TRIES times without a result gets a result that says so
- * (RESULT_MACHINE). The file system's own clock tells the age of `alive`, so the machines' clocks
- * need not agree.
+ *   result
+ *   take back  claimed/ID.W -> todo/ID, when `alive` is older than the lease: any worker then
+ *   assumes that W is dead. If W was only slow, its paths no longer exist and its result is lost.
+ *   If MAX_TRIES workers tried a bundle and none wrote a result, the bundle gets a result that says
+ *   so (RESULT_MACHINE). We compute the age of `alive` by the file system's own clock, so the
+ *   machines' clocks need not agree.
  */
 #ifndef WORKER_SPOOL_H
 #define WORKER_SPOOL_H
@@ -22,8 +23,8 @@
 
 #include "base/err.h"
 
-/* Serves DIR until SIGTERM or SIGINT; with `once` until no bundle waits and this worker has none
- * claimed. Each bundle runs in a process of its own (this program again). */
+/* Serves DIR until SIGTERM or SIGINT. If `once`, stops when todo/ is empty. Each bundle runs in a
+ * child process of its own, which is this program again. */
 int spool_serve(const char *dir, bool once, struct err *err);
 
 /* Whether a signal ended spool_serve(). */

@@ -1,13 +1,14 @@
 /*
- * Timing processes. The driver places page tables and other data of a process somewhere in the
- * GPU's memory. With a flushed cache, that address makes a kernel of 4 us up to 100 ns faster or
- * slower, in every call of the process alike. So the worker times a case with a short candidate
- * again in further processes, with as many calls in each. Each process is a worker that runs a
- * bundle inside this bundle. The inner bundle holds only the cases with a short candidate. The
- * process checks and verifies as this one did, and we append its calls to ours.
+ * Times short kernels in further processes (timing processes). The driver places page tables and
+ * other data of a process somewhere in the GPU's memory. With a flushed cache, this address makes a
+ * kernel of 4 us up to 100 ns faster or slower, in every call of the process alike. So the worker
+ * times a case with a short candidate again in further processes. Each process makes as many timed
+ * calls of the case as this process made. It is a worker that runs a bundle inside this bundle. The
+ * inner bundle holds only the cases with a short candidate. The process checks and verifies its
+ * calls as this one does, and we append its calls to ours.
  *
- * We do not time PyTorch baselines again, because PyTorch takes seconds to start. We do not time
- * slow baselines again either: one call is enough for them.
+ * We do not time PyTorch baselines again, because PyTorch takes seconds to start. Nor do we time
+ * baselines again that take longer than LONG_NS: the calls that they already have are enough.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 /* From 20 us on, times of one kernel in different processes differ by at most 0.5%. */
 static const double SHORT_NS = 20e3;
 
-/* A baseline that takes longer than this keeps the few calls it already has. */
+/* Baselines that take longer than this are not timed again. */
 static const double LONG_NS = 1e6;
 
 static double median_of(const struct job_run *r, uint32_t c, uint32_t program, size_t *n)
@@ -42,11 +43,10 @@ bool candidate_is_short(const struct job_run *r, uint32_t c)
     return r->job->device == JOB_CUDA && r->job->timing_processes > 1 && n && median < SHORT_NS;
 }
 
-/* ---- the job of a timing process
- * -------------------------------------------------------------- */
+/* ---- the job of a timing process ------------------------------------------------------------ */
 
-/* The job of a timing process, and for each of its cases and programs the number that it has in our
- * job. */
+/* The job of a timing process. For each of its cases and programs we keep the number that the case
+ * or program has in our own job. */
 struct timing_process {
     struct job job;
     uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
@@ -109,7 +109,8 @@ static int link_file(const struct job_run *r, const char *dir, const char *name,
     if (!*name)
         return 0;
     char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
-    /* A file that is missing here is also missing there; the timing process reports it. */
+    /* If a file is missing in our bundle, it is missing in the inner one too, and the timing
+     * process reports it. */
     bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
     int rc = done ? 0 : err_errno(err, "cannot link %s", to);
     free(from);
@@ -121,7 +122,7 @@ static int make_bundle(const struct job_run *r, const struct timing_process *s, 
                        uint64_t *hash, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
-    bundle_remove(dir); /* left by a worker that was killed */
+    bundle_remove(dir); /* a worker that was killed may have left it */
     if (mkdir(dir, 0700) < 0)
         return err_errno(err, "cannot make %s", dir);
     int rc =
@@ -154,8 +155,7 @@ static int run_worker(const char *dir, struct err *err)
     return 0;
 }
 
-/* ---- its result
- * ------------------------------------------------------------------------------- */
+/* ---- its result ------------------------------------------------------------------------------ */
 
 static int read_timing_process(struct job_run *r, const struct timing_process *s, const char *dir,
                                uint64_t hash, struct result *out, struct err *err)
@@ -209,7 +209,7 @@ static int run_timing_process(struct job_run *r, const struct timing_process *s,
                : 0;
 }
 
-/* Closes our context: two contexts at a time would disturb each other's times. */
+/* Closes our context, because two contexts at the same time would disturb each other's times. */
 static void close_device(struct job_run *r)
 {
     r->res.printf_text = arena_strdup(&r->arena, r->res.printf_text);

@@ -1,7 +1,7 @@
 /*
- * Verifies the kept calls after the last call, when no candidate module is loaded any more. For
- * each kept call it computes the truth (on the device if the device can, else on the CPU) and
- * compares the kept outputs with it. Calls on the same data share one truth.
+ * Verifies the kept calls. On a GPU it does so after the last call, when no candidate module is
+ * loaded any more. For each kept call it computes the truth (on the device if the device can, else
+ * on the CPU) and compares the kept outputs with it. Calls on the same data share one truth.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
         return 0;
     for (uint32_t i = 0; i < c->nbuffers; i++)
         if (c->buffers[i].file && *c->buffers[i].file)
-            return err_set(err, ERR_INPUT, "case '%s' has data from a file: it has no truth",
+            return err_set(err, ERR_INPUT, "case '%s' reads data from a file, so it has no truth",
                            c->name);
     truth_release(&v->truth);
     v->at = k;
@@ -109,9 +109,9 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements have the same bits as before the input changed. Only those
- * suggest that the kernel did not read the changed element; a kernel may be wrong for another
- * reason. */
+/* Estimates how many wrong elements have the same bits as in the call before the input changed.
+ * Only these suggest that the kernel did not read the changed element. Other wrong elements have
+ * another reason. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -148,7 +148,7 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Draws pieces of an in-place tensor, with the data that it has before the call. */
+/* Draws pieces of an in-place tensor, with the data that it had before the call. */
 static void draw_original(const struct job_buffer *b, const struct job_call *call,
                           struct piece_vec *out)
 {
@@ -168,8 +168,8 @@ static void draw_original(const struct job_buffer *b, const struct job_call *cal
 
 /* Estimates the share of an in-place tensor that the call has to change: the share of elements
  * whose old value is not right. Some elements are right without a change, and how many depends on
- * the data (the indices of a scatter). The estimate is four standard errors low; 0 if there is
- * none. */
+ * the data (the indices of a scatter). We subtract four standard errors from the estimate. If there
+ * is no estimate, *share is 0. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {
@@ -191,7 +191,7 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* Lowers most_written if the call changes too little of an in-place tensor. */
+/* Lowers call->most_written if the call changes too little of an in-place tensor. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {
@@ -199,7 +199,7 @@ static int check_changed(struct verifier *v, const struct kept_call *k, struct r
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         double most = k->most_changed[i], need;
         if (c->buffers[i].role != JOB_INOUT || *c->buffers[i].file || !k->written[i].pieces.n ||
-            !(most < 1))
+            most >= RESULT_WRITTEN_BY_ALL)
             continue;
         if (share_to_change(v, k, i, &need, err) < 0)
             return -1;
@@ -241,6 +241,8 @@ int verify_kept_calls(struct job_run *r, struct err *err)
     qsort(r->kept.items, r->kept.n, sizeof *r->kept.items, by_case_and_data);
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
         const struct kept_call *k = &r->kept.items[i];
+        if (r->calls[k->c].items[k->k].status != RESULT_OK)
+            continue; /* it failed while its outputs were being kept */
         rc = k->written ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;

@@ -12,9 +12,9 @@
 #include "job/ref_ctx.h"
 #include "worker/compare.h"
 
-/* The most operations of the task that we run to verify one call: about 0.1 s on two cores. A heavy
- * call, which takes seconds to emulate anyway, gets 1/400 of its operations, up to five times as
- * many. */
+/* How many operations of the task we may run to verify one call. budget_ops takes about 0.1 s on
+ * two cores. A heavy call takes seconds to emulate anyway, so it gets budget_share of its
+ * operations if that is more, but at most budget_ops_most. */
 static const double budget_ops = 3e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
 enum {
     MAX_ELEMS = 2048,
@@ -24,9 +24,10 @@ enum {
     SEEN_SIZE = 1 << 16
 };
 
-/* The units run once with each of these values in all of the scratch. A result that depends on
- * scratch that no unit wrote then differs between the runs: arithmetic passes a NaN on, and a
- * comparison may drop a NaN but not a large number of either sign. */
+/* We run the units NFILLS times, each time with another of these values in all of the scratch. A
+ * result that depends on scratch that no unit wrote then differs between the runs. Arithmetic
+ * passes a NaN on. A comparison may drop a NaN, but not both a large positive and a large negative
+ * number. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {NAN, 1e30, -1e30};
 
@@ -44,12 +45,12 @@ struct verify_elements {
     double ops;                                    /* operations of the whole call */
     double spent;                                  /* operations of the units that are chosen */
     uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
-    bool unknown[JOB_MAX_BUFFERS];                 /* no level finds its truth */
+    bool unknown[JOB_MAX_BUFFERS];                 /* no level gives its truth */
     struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
     uint64_t *seen;                                /* hash table of the intervals in `units` */
     uint32_t nseen;
     uint64_t rng;
-    uint64_t fault; /* an access of the oracle out of bounds */
+    uint64_t fault; /* set if the oracle made an access out of bounds */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -157,8 +158,9 @@ void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t
     *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
 }
 
-/* Cuts the tensor along its first `level` dimensions; part *at of *parts holds the element. Level 0
- * is the whole tensor; at the tensor's rank each part is one element. */
+/* Cuts the tensor along its first `level` dimensions into *parts parts; part *at holds the element.
+ * At level 0 the only part is the whole tensor. If `level` is the tensor's rank, each part is one
+ * element. */
 static void part_of_element(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
                             uint64_t *parts)
 {
@@ -189,7 +191,7 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
         if (s->seen[at] == key)
             return false;
     if (s->nseen == SEEN_SIZE / 2)
-        return false; /* the table is half full: enough units */
+        return false; /* the table is half full; these are enough units */
     if (remember) {
         s->seen[at] = key;
         s->nseen++;
@@ -198,7 +200,8 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
 }
 
 /* Returns an upper bound on the cost of those units of the element that no other element has asked
- * for. It counts as if each phase did all of the work. */
+ * for. We do not know how the work divides among the phases, so we assume that each phase does all
+ * of it. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -232,8 +235,7 @@ static void clear_units(struct verify_elements *s)
     s->nseen = 0;
 }
 
-/* ---- running the units
- * ------------------------------------------------------------------------ */
+/* ---- running the units ----------------------------------------------------------------------- */
 
 static int by_number(const void *pa, const void *pb)
 {
@@ -246,8 +248,12 @@ static int by_number(const void *pa, const void *pb)
 static void sort_units(struct unit_vec *v)
 {
     size_t n = 0;
-    if (v->n)
-        qsort(v->items, v->n, sizeof *v->items, by_number);
+    bool sorted = true;
+    for (size_t i = 1; i < v->n && sorted; i++)
+        sorted = v->items[i - 1] < v->items[i];
+    if (sorted)
+        return;
+    qsort(v->items, v->n, sizeof *v->items, by_number);
     for (size_t i = 0; i < v->n; i++)
         if (!n || v->items[n - 1] != v->items[i])
             v->items[n++] = v->items[i];
@@ -288,8 +294,8 @@ static bool differ(double a, double b)
     return compare_to_bits(a) != compare_to_bits(b);
 }
 
-/* Marks each element whose result differs from `was` as unknown, in our results and in `was`: it
- * depends on scratch that no unit wrote. */
+/* If the result of an element differs from `was`, it depends on scratch that no unit wrote. Marks
+ * such elements as unknown, in our results and in `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -314,10 +320,12 @@ static int find_truth(struct verify_elements *s, struct err *err)
     clear_results(s);
     if (run_units(s, fills[0], err) < 0)
         return -1;
+    if (!s->c->scratch_elems)
+        return 0;
     double *first = xmalloc((n + 1) * sizeof *first);
     copy_results(s, first);
     int rc = 0;
-    for (size_t k = 1; s->c->scratch_elems && k < NFILLS && rc == 0; k++) {
+    for (size_t k = 1; k < NFILLS && rc == 0; k++) {
         rc = run_units(s, fills[k], err);
         drop_changed(s, first);
     }
@@ -325,28 +333,53 @@ static int find_truth(struct verify_elements *s, struct err *err)
     return rc;
 }
 
+/* Runs the units. *known is whether they give the truth of this element: the same one whatever the
+ * scratch holds. */
+static int try_element(struct verify_elements *s, uint32_t b, uint64_t elem, bool *known,
+                       struct err *err)
+{
+    double *value = s->ctx.out_value[b] + elem, *mag = s->ctx.out_mag[b] + elem, was[2];
+    for (size_t k = 0; k < (s->c->scratch_elems ? NFILLS : 1); k++) {
+        *mag = COMPARE_SKIPPED;
+        if (run_units(s, fills[k], err) < 0)
+            return -1;
+        *known =
+            *mag != COMPARE_SKIPPED && (!k || !(differ(was[0], *value) || differ(was[1], *mag)));
+        if (!*known)
+            return 0;
+        was[0] = *value;
+        was[1] = *mag;
+    }
+    return 0;
+}
+
 /* ---- which elements -------------------------------------------------------------------------- */
 
-static bool is_written(const struct device_piece *p, uint32_t i)
+static uint32_t count_bits(uint8_t byte)
 {
-    return p->written[i / 8] >> i % 8 & 1;
+    return (uint32_t)__builtin_popcount(byte);
 }
 
 /* Draws a written element of the piece. */
 static uint32_t draw(struct verify_elements *s, const struct device_piece *p)
 {
-    uint32_t n = 0, i = 0;
-    for (uint32_t k = 0; k < p->elems; k++)
-        n += is_written(p, k);
+    uint32_t n = 0, at = 0, bytes = (p->elems + 7) / 8;
+    for (uint32_t k = 0; k < bytes; k++)
+        n += count_bits(p->written[k]);
     s->rng = poison_mix(s->rng);
-    uint32_t nth = (uint32_t)(s->rng % MAX(n, 1u));
-    while (i + 1 < p->elems && (!is_written(p, i) || nth-- > 0))
-        i++;
-    return i;
+    if (!n)
+        return p->elems - 1;
+    uint32_t nth = (uint32_t)(s->rng % n);
+    while (nth >= count_bits(p->written[at]))
+        nth -= count_bits(p->written[at++]);
+    uint32_t byte = p->written[at];
+    while (nth--)
+        byte &= byte - 1;
+    return at * 8 + (uint32_t)__builtin_ctz(byte);
 }
 
-/* Draws some elements and returns the largest. If most values are near zero (a softmax), almost any
- * value of a small element is within the tolerance. */
+/* Draws some elements and returns the largest. If most values are near zero, as in a softmax,
+ * almost any value would be within the tolerance of a small element. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0;
@@ -362,8 +395,8 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds how much of the earlier phases an element needs: tries levels on one element, from the
- * fewest units to all of them. */
+/* Finds how many units of the earlier phases an element needs. Tries the levels on one element,
+ * from the fewest units to all of them. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
@@ -374,17 +407,18 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
         if (cost_of(s, b, level, elem) > s->budget)
             break;
         add_units(s, b, level, elem);
-        if (find_truth(s, err) < 0)
+        bool known;
+        if (try_element(s, b, elem, &known, err) < 0)
             return -1;
         s->level[b] = level;
-        if (s->ctx.out_mag[b][elem] != COMPARE_SKIPPED)
+        if (known)
             return 0;
     }
     s->unknown[b] = true;
     return 0;
 }
 
-/* Takes the element if the budget allows. Returns whether it does. */
+/* Takes the element if the budget allows it. Returns whether it took the element. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
@@ -395,9 +429,9 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
     return true;
 }
 
-/* Takes the places in turn: one of each output, then the next of each. The places of an output come
- * in random order, and those of different blocks first. They may take three quarters of the
- * budget. */
+/* Takes the first place of each output, then the second of each, and so on. The places of an output
+ * come in random order, but all blocks have their first place before any has its second. The places
+ * may use three quarters of the budget. */
 static void choose_places(struct verify_elements *s)
 {
     size_t longest = 0;

@@ -4,14 +4,14 @@
  *
  *     verify_elements(oracle, jcase, call, written, nthreads, &arena, &result_call, err)
  *
- * The caller passes pieces of the outputs, and places: elements of which it knows the block that
+ * The caller passes pieces of the outputs, and places: elements for which it knows which block
  * wrote them. We take one element of each block, then draw more at random, and run the units of the
  * oracle that compute these elements. We generate only the inputs that these units read. The task
- * does not say which units compute an element, so we guess: an element in the middle of its tensor
- * comes from the unit in the middle of the last phase, and from units in the middle of the phases
- * before.
+ * does not say which units compute an element, so we guess from its place: for an element in the
+ * middle of its tensor we run the unit in the middle of the last phase, and units in the middle of
+ * the phases before.
  *
- * We notice a wrong guess: the unit writes another element, or the value depends on the old
+ * We notice a wrong guess: either the unit writes another element, or the value depends on the old
  * contents of the scratch. If the truth of an element stays unknown, we do not compare the element.
  * The number of elements depends on the cost of a unit, not on the clock, so it is the same in
  * every run.
@@ -33,8 +33,8 @@ int verify_elements(struct oracle *o, const struct job_case *c, const struct job
                     const struct device_written *written, unsigned nthreads, struct arena *a,
                     struct result_call *out, struct err *err);
 
-/* Returns the units [*first, *end) of `units` that cover the same part as part `at` of `parts`
- * does. */
+/* Returns the units [*first, *end) that cover the same share of all `units` as part `at` covers of
+ * all `parts`. */
 void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first,
                            uint64_t *end);
 

@@ -1,6 +1,8 @@
 #include "worker/watchdog.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +11,7 @@
 #include "base/util.h"
 #include "worker/bundle.h"
 
-#define LOOK_NS 1000000000u /* how often it looks at the CPU time */
+#define LOOK_NS 50000000u /* how often it looks at the CPU time and for an unsaved snapshot */
 
 struct watchdog {
     pthread_t thread;
@@ -18,14 +20,15 @@ struct watchdog {
     char *dir;
     char *snapshot; /* NULL until the first snapshot */
     size_t len;
-    uint64_t wall_end, call_end; /* now_ns(); 0 = none */
+    uint64_t save_at;            /* when to write the snapshot to progress.bin; 0 = it is written */
+    uint64_t wall_end, call_end; /* in the time of now_ns(); 0 = no limit */
     uint64_t cpu_ns;             /* the most CPU time of this process; 0 = no limit */
     enum result_status status;
     bool stop;
 };
 
-/* Writes the snapshot as result.bin and ends the process. _exit() runs no destructor of the driver,
- * which might wait for the kernel that hangs. */
+/* Writes the snapshot as result.bin and ends the process with _exit(). This runs no destructors:
+ * those of the driver might wait for the kernel that hangs. */
 static void end_process(struct watchdog *w, enum result_status status)
 {
     if (w->snapshot && w->len > RESULT_STATUS_AT) {
@@ -34,6 +37,45 @@ static void end_process(struct watchdog *w, enum result_status status)
         _exit(0);
     }
     _exit(3);
+}
+
+/* ---- crashes ---- */
+
+/* For the signal handler, which gets no argument. */
+static struct watchdog *in_crash;
+static char *crash_path;
+
+/* Writes the newest snapshot, so that progress.bin names the call that crashed. The process dies of
+ * the signal afterwards. */
+static void save_in_crash(int sig)
+{
+    struct watchdog *w = in_crash;
+    if (w && w->save_at && w->snapshot) {
+        int fd = open(crash_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        size_t at = 0;
+        for (ssize_t n; fd >= 0 && at < w->len; at += (size_t)n)
+            if ((n = write(fd, w->snapshot + at, w->len - at)) <= 0)
+                break;
+    }
+    raise(sig);
+}
+
+/* AddressSanitizer has handlers of its own. */
+static void watch_crashes(struct watchdog *w)
+{
+#ifndef __SANITIZE_ADDRESS__
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    struct sigaction act = {.sa_handler = save_in_crash, .sa_flags = (int)SA_RESETHAND};
+    if (w) {
+        free(crash_path);
+        crash_path = bundle_path(w->dir, "progress.bin");
+    }
+    in_crash = w;
+    for (size_t i = 0; w && i < ARRAY_LEN(signals); i++)
+        sigaction(signals[i], &act, NULL);
+#else
+    (void)w;
+#endif
 }
 
 static uint64_t process_cpu_ns(void)
@@ -55,6 +97,10 @@ static void *watch(void *arg)
             end_process(w, RESULT_MACHINE);
         if (w->cpu_ns && process_cpu_ns() >= w->cpu_ns)
             end_process(w, RESULT_MACHINE);
+        if (w->save_at && now >= w->save_at) {
+            bundle_write(w->dir, "progress.bin", w->snapshot, w->len, false, NULL);
+            w->save_at = 0;
+        }
         uint64_t next = w->wall_end;
         if (w->cpu_ns && (!next || now + LOOK_NS < next))
             next = now + LOOK_NS;
@@ -89,11 +135,13 @@ int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uin
         free(w);
         return err_set(err, ERR_SYSTEM, "cannot start the watchdog thread");
     }
+    if (cpu_ns)
+        watch_crashes(w);
     *out = w;
     return 0;
 }
 
-void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len)
+void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later)
 {
     char *copy = xmalloc(len);
     memcpy(copy, bytes, len);
@@ -101,6 +149,7 @@ void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len)
     free(w->snapshot);
     w->snapshot = copy;
     w->len = len;
+    w->save_at = save_later ? now_ns() + LOOK_NS : 0;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -122,6 +171,7 @@ void watchdog_stop(struct watchdog *w)
 {
     if (!w)
         return;
+    watch_crashes(NULL);
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_cond_signal(&w->changed);

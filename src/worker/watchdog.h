@@ -1,12 +1,12 @@
 /*
  * watchdog.h - a thread that ends this process when a call hangs, and writes a result that says so.
  *
- * The main thread hands it a snapshot of the result before each call and says how long the call may
- * take. If the time runs out, the watchdog sets the snapshot's status, writes it as result.bin and
- * ends the process. The device's context and memory end with the process.
+ * Before each call, the main thread hands the watchdog a snapshot of the result and says how long
+ * the call may take. If the time runs out, the watchdog sets the snapshot's status, writes it as
+ * result.bin and ends the process. The device's context and memory end with the process.
  *
  *     watchdog_start(&dog, dir, wall_ns);
- *     watchdog_snapshot(dog, bytes, len);
+ *     watchdog_snapshot(dog, bytes, len, false);
  *     watchdog_arm(dog, call_ns, RESULT_HANG);
  *     ... the call ...
  *     watchdog_disarm(dog);
@@ -15,6 +15,7 @@
 #ifndef WORKER_WATCHDOG_H
 #define WORKER_WATCHDOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,8 +28,10 @@ struct watchdog;
  * runs out, the status is RESULT_MACHINE, because no single call hung. */
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
                    struct err *err);
-/* Copies a serialized result and keeps it until the next one. */
-void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len);
+/* Copies a serialized result and keeps it until the next one. `save_later`: the watchdog writes it
+ * to progress.bin if it is still the newest one after 50 ms, or if this process crashes. That works
+ * only with a limit of CPU time. */
+void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);
 void watchdog_stop(struct watchdog *w);

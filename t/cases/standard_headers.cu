@@ -1,7 +1,7 @@
 /* hone-plan
 {"launches":[{"kernel":"k","grid":[1],"block":[32],"args":["y"]}]}
 */
-/* What public kernels take from standard headers. NVRTC has none of them. */
+/* Names that public kernels take from standard headers. NVRTC has none of these headers. */
 #include <algorithm>
 #include <array>
 #include <assert.h>

@@ -10,8 +10,10 @@
  *
  *   FAKE_CUDA_LOG=FILE         each call becomes a line of FILE
  *   FAKE_CUDA_FAIL=NAME:CODE   the function returns this error
- *   FAKE_CUDA_BUSY=N           each event is not ready the first N times it is asked
- *   -DWITHOUT_TENSOR_MAPS      builds a driver that is too old: it lacks cuTensorMapEncodeTiled
+ *   FAKE_CUDA_LOST=NAME:N:CODE the N-th call of the function returns this error, and so do all
+ * later calls of every function: the context is lost FAKE_CUDA_BUSY=N           each event is not
+ * ready the first N times it is asked -DWITHOUT_TENSOR_MAPS      builds a driver that is too old:
+ * it lacks cuTensorMapEncodeTiled
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -38,6 +40,20 @@ struct cu_event_st {
     int asked;
 };
 
+/* The error of FAKE_CUDA_LOST if the context is lost before or in this call, else 0. */
+static int lost(const char *name, size_t n)
+{
+    static int code, calls;
+    const char *wish = getenv("FAKE_CUDA_LOST");
+    char *end;
+    if (code || !wish || strncmp(wish, name, n) != 0 || wish[n] != ':')
+        return code;
+    long at = strtol(wish + n + 1, &end, 10);
+    if (++calls == at)
+        code = atoi(end + 1);
+    return code;
+}
+
 /* Writes the call down; returns the error that it must end with, or 0. The format begins with the
  * function's name. */
 __attribute__((format(printf, 1, 2))) static int enter(const char *fmt, ...)
@@ -53,7 +69,9 @@ __attribute__((format(printf, 1, 2))) static int enter(const char *fmt, ...)
         va_end(ap);
         fclose(f);
     }
-    return fail && strncmp(fail, fmt, n) == 0 && fail[n] == ':' ? atoi(fail + n + 1) : 0;
+    if (fail && strncmp(fail, fmt, n) == 0 && fail[n] == ':')
+        return atoi(fail + n + 1);
+    return lost(fmt, n);
 }
 
 /* A driver function: the body runs if the call must not fail. */
@@ -84,6 +102,8 @@ FAKE(cuDevicePrimaryCtxRetain, (cu_context * c, cu_device dev), "", (),
 FAKE(cuDevicePrimaryCtxRelease_v2, (cu_device dev), "", (), )
 FAKE(cuDevicePrimaryCtxSetFlags_v2, (cu_device dev, unsigned flags), " %u", (flags), )
 FAKE(cuCtxSetCurrent, (cu_context c), "", (), )
+FAKE(cuCtxGetCurrent, (cu_context * c), "", (), *c = (cu_context)(uintptr_t)64)
+FAKE(cuCtxGetDevice, (cu_device * dev), "", (), *dev = 0)
 FAKE(cuCtxSetLimit, (int which, size_t n), " %d %zu", (which, n), )
 FAKE(cuCtxResetPersistingL2Cache, (void), "", (), )
 FAKE(cuProfilerStart, (void), "", (), )
@@ -144,8 +164,15 @@ FAKE(cuMemcpyHtoDAsync_v2, (cu_ptr dst, const void *src, size_t n, cu_stream s),
      memcpy(host(dst), src, n))
 FAKE(cuMemcpyDtoHAsync_v2, (void *dst, cu_ptr src, size_t n, cu_stream s), " %zu", (n),
      memcpy(dst, host(src), n))
+/* Large buffers are fresh pages of zeros already: to clear them would only cost time. */
+static void set(cu_ptr p, unsigned char v, size_t n)
+{
+    if (v || n < 64u << 20)
+        memset(host(p), v, n);
+}
+
 FAKE(cuMemsetD8Async, (cu_ptr p, unsigned char v, size_t n, cu_stream s), " %u %zu", (v, n),
-     memset(host(p), v, n))
+     set(p, v, n))
 FAKE(cuIpcGetMemHandle, (struct cu_ipc_handle * h, cu_ptr p), "", (), memset(h, 0, sizeof *h);
      memcpy(h, &p, sizeof p))
 

@@ -1,5 +1,5 @@
 /*
- * What compile/ reads from outside as text: the first byte chooses the reader.
+ * Texts that compile/ reads from outside. The first byte chooses the reader.
  *
  * Source scan: text keeps its length and its lines; a family header can be made of what it accepts.
  * Diagnostics: at most the lines asked for. PTX: pruning twice is pruning once.
@@ -94,8 +94,8 @@ static void binary(const char *s, size_t n)
     arena_release(&a);
 }
 
-/* What goes to and from a compile child, and the record of a family: what is read is written again
- * and reads back. */
+/* Messages to and from a compile child, and the record of a family. A message that we can read must
+ * be the same after we write it and read it again. */
 static void wire(const char *s, size_t n)
 {
     struct arena a = ARENA_INIT;

@@ -1,4 +1,4 @@
-/* What is read from a path: recordings, tar files of bundles. The first byte says which. */
+/* Files that Hone reads: recordings, tar files of bundles. The first byte says which. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a provider may answer, streamed in pieces or whole, through both protocols. */
+/* Answers of a provider, streamed in pieces or whole, through both protocols. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a GPU can show, part by part; a line for each at the end.
+# Everything that only a GPU can show, part by part. Prints a line for each part at the end.
 #   HONE=bin/hone OUT=results [LIMIT=SECONDS] t/gpu/all.sh [PART...]
 # A part is a script beside this one, with its arguments if it is quoted ("noise 40 200ms"), or
 # redteam. OUT gets PART.txt (what it printed) and details.tar.gz. Parts that have not ended after

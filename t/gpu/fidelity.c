@@ -148,7 +148,7 @@ out:
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* What a child says of one case. */
+/* The answer of a child for one case. */
 struct report {
     int index;
     uint64_t n, equal, bad;

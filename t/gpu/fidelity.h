@@ -80,7 +80,7 @@ struct cuda *gpu_open(void);
 int gpu_load(struct cuda *c, const char *ptx);
 int gpu_run(struct cuda *c, struct test *t);
 
-/* What a GPU wrote before. hash_inputs() names a case whose buffers are filled. */
+/* The record of what a GPU wrote before. hash_inputs() names a case whose buffers are filled. */
 struct record;
 enum known { NOT_KNOWN, STALE, KNOWN_EQUAL, KNOWN_OTHER, KNOWN_SAMPLE };
 uint64_t hash_inputs(const struct test *t);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Kills the compile service, a child of it or hone itself at a random moment of N compiles (200);
-# then there must be no process left, no damaged cache entry, no lock anyone waits for, and every
-# compile that was not itself killed must have succeeded.
+# Kills the compile service, one of its children or hone itself at a random moment of N compiles
+# (200). Afterwards there must be no process left, no damaged cache entry and no lock that is still
+# held, and every compile that was not killed itself must have succeeded.
 . "$(dirname "$0")/../lib.sh"
 rounds=${1:-200}
 RANDOM=${HONE_SEED:-$$}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Self-contained builds of both architectures; the foreign one runs under qemu where that is here.
+# Self-contained builds for both architectures. The foreign one runs under qemu if qemu is
+# installed.
 . "$(dirname "$0")/../lib.sh"
 cd "$ROOT" || exit 1
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Kills `hone eval` itself with SIGKILL at a random moment, N times (100): its worker, its compile
-# service and all they started must go with it, and what it leaves must be whole and swept up.
+# service and all processes they started must end too, and the files it leaves must be whole and
+# must be removed later.
 # KILLS=10 t/torture/eval.sh; DEVICE=cuda on a GPU box (t/gpu/torture.sh).
 . "$(dirname "$0")/../lib.sh"
 kills=${KILLS:-100} device=${DEVICE:-emu}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Many evaluations at once: N (200), eight at a time, with one compile cache. Each must end with the
-# verdict it has alone, and none may leave a process or a temporary file. LOAD=16 t/torture/load.sh
+# same verdict as when it runs alone, and none may leave a process or a temporary file.
+# LOAD=16 t/torture/load.sh
 . "$(dirname "$0")/../lib.sh"
 export TMPDIR=$T/tmp HONE T ROOT
 mkdir "$TMPDIR"

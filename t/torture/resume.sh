@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Kills a replayed run with SIGKILL at a random moment, carries it on, and wants the recording's own
-# lineage, a store in order, and no call asked twice. N kills in all (300; CI runs 20).
+# Kills a replayed run with SIGKILL at a random moment and resumes it. The result must have the
+# recording's lineage, the store must be sound, and no call may be made twice. N kills in all (300;
+# CI runs 20).
 [ -w /dev/shm ] && export TMPDIR=${TMPDIR:-/dev/shm} # many small synced writes
 . "$(dirname "$0")/../lib.sh"
 kills=${KILLS:-300}
 record() { echo "$ROOT/t/cases/replay/$1.jsonl"; }
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# How long each run takes at best, so that the moments are spread over it.
+# The shortest time of each run, so that the kills are spread over the whole run.
 declare -A span
 for name in refine search team; do
     for _ in 1 2 3; do
@@ -43,7 +44,7 @@ for i in $(seq "$kills"); do
     elif ! "$HONE" runs --check --store db.sqlite >/dev/null; then
         bad=$((bad + 1)) && echo "# kill $i: the store is damaged" >&2
     fi
-    # what had ended before the kill is as it was, to the byte
+    # records that were complete before the kill have not changed by a byte
     "$HONE" log last --json --store db.sqlite >after.json
     python3 - <<'PY' || { bad=$((bad + 1)) && echo "# kill $i: a recorded call was repeated" >&2; }
 import json

@@ -7,7 +7,8 @@ static void test_first_pass_alone(void **state)
     struct fake f;
     c.steps = 3;
     struct outcome o = run_on_gpu(&c, steady_script, &f);
-    assert_string_equal(f.orders, "ahhha"); /* the last is its confirmation: agent_confirm.c */
+    /* The last order is the best kernel's confirmation (agent_confirm.c). */
+    assert_string_equal(f.orders, "ahhha");
     run_summary_release(&o.m);
 }
 
@@ -39,8 +40,8 @@ static char *wave_script(const struct author_call *c)
     return file_reply("first: of many", verdicts[MIN(c->index, 7)]);
 }
 
-/* At most one candidate of a wave is timed with PyTorch. If it fails, one of the next wave is, even
- * if others of this wave passed. */
+/* At most one candidate of a wave is timed with PyTorch. If this candidate fails, one of the next
+ * wave is timed with PyTorch, even if others of this wave passed. */
 static void test_waves(void **state)
 {
     struct run_config c = config("sample");
@@ -52,7 +53,8 @@ static void test_waves(void **state)
     run_summary_release(&o.m);
 }
 
-/* Later steps are told PyTorch's times, and with which candidate they were measured. */
+/* The prompts of later steps have PyTorch's times, and name the candidate with which they were
+ * measured. */
 static void test_told_later(void **state)
 {
     static const char *const told = "torch took 50.0 us when timed with candidate 0";

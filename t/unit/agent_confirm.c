@@ -37,11 +37,11 @@ static void test_confirmed(void **state)
     c.profile = PROFILE_ALWAYS;
     struct outcome o = run_on_gpu(&c, steady_script, &f);
     assert_string_equal(f.orders, "ahhha");
-    assert_int_equal(f.depth, EVAL_TIME); /* its counters are known */
+    assert_int_equal(f.depth, EVAL_TIME); /* no profile, because the kernel's counters are known */
     assert_string_equal(o.m.run.state, "done");
     assert_string_equal(o.m.run.reason, "");
     assert_int_equal(o.m.run.best, 3);
-    assert_int_equal(o.m.nodes.n, 4); /* it is no candidate of its own */
+    assert_int_equal(o.m.nodes.n, 4); /* the confirmation adds no candidate */
     assert_true(recorded_again(&o, 3, kind));
     assert_string_equal(kind, "pass");
     assert_true(o.m.has_with_torch && o.m.confirmed);
@@ -84,12 +84,12 @@ static void test_nothing_to_confirm(void **state)
     assert_true(o.m.has_with_torch && !o.m.confirmed);
     run_summary_release(&o.m);
 
-    new_store(); /* the emulator */
+    new_store(); /* on the emulator */
     f = (struct fake){.model = true};
     script = steady_script;
     int64_t id = new_run(&c);
     o = carry_on(&c, id, &f);
-    assert_string_equal(f.orders, "aaa"); /* which is the same as "here" there */
+    assert_string_equal(f.orders, "aaa"); /* on the emulator, "all" means the same as "here" */
     assert_string_equal(o.m.run.reason, "");
     assert_false(o.m.has_with_torch);
     run_summary_release(&o.m);
@@ -101,7 +101,7 @@ static void test_nothing_to_confirm(void **state)
     run_summary_release(&o.m);
     c.steps = 2;
 
-    new_store(); /* no PyTorch there */
+    new_store(); /* a GPU without PyTorch */
     f = (struct fake){.judged = 0};
     o = carry_on(&c, new_run(&c), &f);
     assert_string_equal(f.orders, "ahh");
@@ -110,14 +110,14 @@ static void test_nothing_to_confirm(void **state)
                                         "beside candidate 0");
     run_summary_release(&o.m);
 
-    c.baselines = false; /* not wanted */
+    c.baselines = false; /* the user wants no baselines */
     o = run_on_gpu(&c, steady_script, &f);
     assert_string_equal(f.orders, "ahh");
     assert_string_equal(o.m.run.reason, "");
     run_summary_release(&o.m);
 }
 
-/* 100 us, then 80 and 60 which pass only once, and 70. */
+/* 100 Kernels of 100 us, then of 80 and 60 us, which pass only once, then of 70 us. */
 static char *lucky_script(const struct author_call *c)
 {
     static const char *const verdicts[] = {"pass 80 0 again=mismatch", "pass 70",
@@ -168,7 +168,7 @@ static void test_much_luck(void **state)
 {
     struct run_config c = config("refine");
     struct fake f;
-    c.steps = 2; /* down to the kernel that was timed with PyTorch */
+    c.steps = 2; /* the kernel that was timed with PyTorch becomes the best */
     struct outcome o = run_on_gpu(&c, all_luck_script, &f);
     assert_string_equal(f.orders, "ahhaa");
     assert_int_equal(o.m.run.best, 0);
@@ -219,7 +219,7 @@ static char *hasty_script(const struct author_call *c)
     return steady_script(c);
 }
 
-/* Confirming is no step and asks no author; it does take time. */
+/* A confirmation is not a step and asks no author, but it takes time. */
 static void test_budgets(void **state)
 {
     struct fake f;
@@ -239,7 +239,8 @@ static void test_budgets(void **state)
     run_summary_release(&o.m);
 }
 
-/* More steps after a confirmation: the new best is confirmed, too, and nothing is done twice. */
+/* After a confirmation the run makes more steps. The new best kernel is confirmed too, and nothing
+ * is done twice. */
 static void test_more_steps(void **state)
 {
     struct run_config c = config("refine");
@@ -264,7 +265,8 @@ static void test_more_steps(void **state)
     run_summary_release(&o.m);
     c.budget.wall_ns = 0;
     o = carry_on(&c, id, &f);
-    assert_string_equal(f.orders, "ha"); /* its best failed: back to one that was confirmed */
+    /* The new best failed, so an earlier, confirmed kernel is the best again. */
+    assert_string_equal(f.orders, "ha");
     assert_int_equal(o.m.run.best, 2);
     assert_true(recorded_again(&o, 3, kind) && o.m.confirmed);
     run_summary_release(&o.m);
@@ -419,7 +421,7 @@ static void test_replayed(void **state)
     assert_string_equal(m.run.reason, "");
     run_summary_release(&m);
 
-    /* a recording that has none */
+    /* A recording without a confirmation. */
     new_store();
     f = (struct fake){.gpu = true, .unjudged_again = true};
     script = steady_script;

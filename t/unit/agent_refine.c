@@ -14,7 +14,8 @@ static void test_refine(void **state)
     assert_int_equal(node(&o, 3)->parent, 1); /* not the regression */
     assert_string_equal(node(&o, 3)->kind, "mismatch");
     assert_string_equal(node(&o, 4)->role, "repair");
-    assert_int_equal(node(&o, 5)->parent, 4); /* a near miss is gone on from */
+    /* The repair that came nearest to passing is repaired further. */
+    assert_int_equal(node(&o, 5)->parent, 4);
     assert_string_equal(node(&o, 5)->fate, "best");
     assert_int_equal(node(&o, 6)->parent, 5);
     assert_string_equal(node(&o, 6)->fate, "regression");
@@ -61,7 +62,7 @@ static void test_refine_trial_ends(void **state)
     c.steps = 4;
     struct outcome o = run(&c, no_pay_script);
     assert_int_equal(node(&o, 2)->parent, 1);
-    assert_int_equal(node(&o, 3)->parent, 2); /* nearer */
+    assert_int_equal(node(&o, 3)->parent, 2); /* candidate 2 is faster than 1 */
     assert_int_equal(node(&o, 4)->parent, 0); /* the best again */
     run_summary_release(&o.m);
 }
@@ -143,7 +144,8 @@ static void test_budgets(void **state)
     run_summary_release(&o.m);
     c.budget = (struct budget){.tokens = 450};
     o = run(&c, steady_script);
-    assert_int_equal(o.asked, 5); /* 110 each: the fifth goes over, the sixth is not asked */
+    /* 110 110 tokens each; the fifth call exceeds the budget, so there is no sixth. */
+    assert_int_equal(o.asked, 5);
     run_summary_release(&o.m);
 }
 
@@ -155,10 +157,10 @@ static char *refused_script(const struct author_call *c)
     case 1:
         assert_non_null(strstr(c->turn, "could not be used"));
         return file_reply("first: x", "pass 100");
-    case 2: /* an edit that fits nothing, twice */
+    case 2: /* twice an edit whose SEARCH text is not in the file */
     case 3:
         return xstrdup("MOVE: tiling: x\n<<<<<<< SEARCH\nnot there\n=======\ny\n>>>>>>> REPLACE\n");
-    case 4: /* no CuTe */
+    case 4: /* a kernel that does not use CuTe */
     default:
         return xstrdup("```cuda\n/* hone-plan {} */\n// judge: pass 1\n__global__ void k(){}\n```");
     }

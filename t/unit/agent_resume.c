@@ -1,7 +1,8 @@
 /* Runs that are killed and resumed, recorded and replayed. */
 #include "agent_rig.h"
 
-/* Kills a child at a write, resumes its run here, and compares it with a run that was not killed.
+/* Kills a child process at a write to the store, resumes its run in this process, and compares the
+ * result with a run that was not killed.
  */
 static bool kill_and_resume(const struct run_config *c, script_fn fn, struct killer k,
                             const char *want, unsigned calls)
@@ -114,7 +115,7 @@ static void test_export_and_replay(void **state)
     strbuf_release(&got);
 }
 
-/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests play. */
+/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests replay. */
 static void test_fixtures(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * agent_rig.h - strategies as state machines, for tests: a scripted author, a judge that reads its
- * verdict off the candidate's own comment, and a store in a temporary directory.
+ * agent_rig.h - for tests of strategies: a scripted author, a judge that reads the verdict from a
+ * comment of the candidate, and a store in a temporary directory.
  *
  *     // judge: pass 120        passes in 120 us        // judge: mismatch       fails
  *     // judge: pass 120 0 again=unsafe                 passes, but not its confirmation
@@ -37,7 +37,8 @@
 
 /* ---- a scripted author ---------------------------------------------------------------------- */
 
-/* The reply, which the caller frees; NULL = the call fails in a way that can be mended. */
+/* Returns the reply, which the caller frees. NULL = the call fails, but a resumed run can make it
+ * again. */
 typedef char *(*script_fn)(const struct author_call *c);
 
 static script_fn script;
@@ -108,27 +109,28 @@ static inline char *edit_reply(const struct author_call *c, const char *move, co
                      move, (int)n, at, judge);
 }
 
-/* ---- a judge that believes what it reads ---------------------------------------------------- */
+/* ---- a judge that reads verdicts from candidates -------------------------------------------- */
 
 struct fake {
     VEC(struct {
         uint64_t ticket;
         char *source;
         enum eval_baselines baselines;
-        bool again; /* the confirmation of one that passed */
+        bool again; /* this order is a confirmation */
     })
     queue;
     size_t done;
     unsigned judged;
-    unsigned unjudged_first; /* so many verdicts are `unjudged` before the real ones */
-    unsigned prepared;       /* asked to get ready for children of a source */
-    unsigned with_parent;    /* orders that named the source they were made from */
-    bool gpu;                /* baselines asked for are timed: naive 200 us, torch 50 us */
-    enum eval_depth depth;   /* of the last order */
-    bool model;              /* times are modelled */
-    bool unjudged_again;     /* no confirmation is ever judged */
-    bool cut_again;          /* Ctrl-C comes while one is being judged */
-    char orders[64];         /* what each was to be timed beside: n none, h here, a all */
+    unsigned unjudged_first; /* this many verdicts are `unjudged` before the real ones */
+    unsigned prepared;       /* how often the judge was asked to prepare for children of a source */
+    unsigned with_parent;    /* how many orders named the parent's source */
+    /* Times the baselines that an order asks for: naive 200 us, torch 50 us. */
+    bool gpu;
+    enum eval_depth depth; /* of the last order */
+    bool model;            /* times are modelled */
+    bool unjudged_again;   /* no confirmation is ever judged */
+    bool cut_again;        /* Ctrl-C comes while a confirmation is being judged */
+    char orders[64];       /* the baselines of each order: n none, h here, a all */
 };
 
 static const char *const no_text = "";
@@ -339,7 +341,7 @@ struct outcome {
     uint64_t recorded;
 };
 
-/* Runs (or carries on) a run in the current store. */
+/* Begins or resumes a run in the current store. */
 static inline struct outcome carry_on(const struct run_config *c, int64_t run, struct fake *f)
 {
     struct outcome o = {0};
@@ -414,14 +416,15 @@ static inline const struct node_rec *node(const struct outcome *o, size_t i)
     return &o->m.nodes.items[i];
 }
 
-/* ---- scripts more than one test file plays --------------------------------------------------- */
+/* ---- scripts that several test files use ----------------------------------------------------- */
 
 static inline bool role_is(const struct author_call *c, const char *role)
 {
     return str_eq(c->role, role);
 }
 
-/* first 100 us; step 1: 80; step 2: 200 (too slow to stay); step 3: fails, repaired to 60; 4: 70 */
+/* The first kernel takes 100 us, step 1 80, step 2 200 (too slow to be a parent). Step 3 fails and
+ * is repaired to 60. Step 4 takes 70. */
 static inline char *refine_script(const struct author_call *c)
 {
     if (role_is(c, "diagnose"))
@@ -458,7 +461,7 @@ static inline char *steady_script(const struct author_call *c)
     return c->index == 0 ? file_reply("first: x", judge) : edit_reply(c, "tuning: more", judge);
 }
 
-/* ... and one that never pays is given up after regress_steps. */
+/* Structural changes that never beat the best kernel. The run gives them up after regress_steps. */
 static inline char *no_pay_script(const struct author_call *c)
 {
     static const char *const times[] = {"pass 100", "pass 110", "pass 108", "pass 109", "pass 107"};
@@ -526,7 +529,7 @@ static inline void kill_here(void *ctx, uint64_t n, bool after)
         kill(getpid(), SIGKILL);
 }
 
-/* Runs it in a child that may die, and opens its store here. */
+/* Runs the configuration in a child process that may die, then opens its store here. */
 static inline int run_in_child(const struct run_config *c, struct fake f, struct killer *k,
                                int64_t *id)
 {
@@ -538,7 +541,7 @@ static inline int run_in_child(const struct run_config *c, struct fake f, struct
     store = NULL;
     pid_t pid = fork();
     if (pid == 0) {
-        signal(SIGINT, SIG_DFL); /* a shell's background job has it ignored */
+        signal(SIGINT, SIG_DFL); /* a shell ignores SIGINT in background jobs */
         interrupt_catch();
         if (store_open(&store, path, &err) < 0)
             _exit(3);

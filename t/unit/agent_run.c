@@ -1,4 +1,4 @@
-/* Rules for all strategies: verdicts that never come, what prompts may hold, settings. */
+/* Rules for all strategies: verdicts that never come, the content of prompts, settings. */
 #include "agent_rig.h"
 
 static void test_unjudged(void **state)
@@ -10,7 +10,8 @@ static void test_unjudged(void **state)
     script = steady_script;
     int64_t id = new_run(&c);
     struct outcome o = carry_on(&c, id, &f);
-    assert_int_equal(o.m.nodes.n, 2); /* retried, not held against it */
+    /* Evaluated again; `unjudged` does not count against the candidate. */
+    assert_int_equal(o.m.nodes.n, 2);
     assert_int_equal(o.m.failures, 0);
     run_summary_release(&o.m);
     new_store();
@@ -49,7 +50,7 @@ static void test_prepare(void **state)
     run_summary_release(&o.m);
 }
 
-/* No held-out shape, no oracle source, no key, in any prompt of any strategy. */
+/* No prompt of any strategy contains a held-out shape, the oracle's source or a key. */
 static void test_secrets(void **state)
 {
     static const struct {
@@ -71,7 +72,7 @@ static void test_secrets(void **state)
         assert_null(strstr(prompts.buf, "sk-never"));
         assert_null(strstr(prompts.buf, "heldout"));
         assert_null(strstr(prompts.buf, "hone_ref.h"));
-        /* no line of the oracle; short ones may occur by chance */
+        /* No prompt has a line of the oracle. Short lines may occur by chance. */
         for (const char *p = task->reference_c; *p;) {
             size_t n = strcspn(p, "\n");
             char *line = xstrndup(p, n);
@@ -149,7 +150,7 @@ static void test_config_json(void **state)
     struct run_config c = config("search"), d;
     c.authors[AUTHOR_PLAN] = "exec:planner";
     c.budget.usd = 1.5;
-    c.budget.tokens = UINT64_MAX; /* no real limit, and stored as none */
+    c.budget.tokens = UINT64_MAX; /* means no limit, and is stored as no limit */
     c.seed = UINT64_MAX;
     c.anchors = false;
     c.select = SELECT_GREEDY;

@@ -13,7 +13,8 @@ static void test_search(void **state)
     vec_each (struct node_rec, n, &o.m.nodes)
         root_children += n->parent == 0;
     assert_true(root_children >= 1 && root_children <= c.n_root);
-    assert_string_equal(node(&o, 1)->move, "try harder"); /* the plan names it */
+    /* The move has the name that the plan gives it. */
+    assert_string_equal(node(&o, 1)->move, "try harder");
     assert_non_null(strstr(prompts.buf, "<<<IMPROVE BEGINS: change the time>>>"));
     lineage(&o, &a);
     run_summary_release(&o.m);
@@ -35,11 +36,11 @@ static void test_search(void **state)
     lineage(&o, &b);
     assert_string_equal(a.buf, b.buf);
     run_summary_release(&o.m);
-    c.wave = 4; /* in waves: no node twice in one */
+    c.wave = 4; /* no node is selected twice in one wave */
     c.select = SELECT_EPS;
     o = run(&c, search_script);
     assert_int_equal(o.m.nodes.n, 24);
-    for (size_t first = 4; first < 24; first += 4) /* waves of 1, 2, then 4 */
+    for (size_t first = 4; first < 24; first += 4) /* the waves have 1, 2, then 4 nodes */
         for (size_t i = first; i < first + 4; i++)
             for (size_t k = first; k < i; k++)
                 assert_true(node(&o, i)->parent != node(&o, k)->parent);
@@ -113,7 +114,8 @@ static void test_late_root(void **state)
     run_summary_release(&o.m);
 }
 
-/* The coder changes lines outside the anchor: it is asked again, then the candidate is rejected. */
+/* If the coder changes lines outside the anchor, it is asked again; then the candidate is
+ * rejected. */
 static char *stray_script(const struct author_call *c)
 {
     if (role_is(c, "plan"))

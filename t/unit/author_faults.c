@@ -46,7 +46,7 @@ static int start_server(void **state)
     close(in[0]);
     close(out[1]);
     server_in = in[1];
-    /* Read the whole line: closing the pipe before its end would kill the server. */
+    /* We read the whole line, because closing the pipe before its end would kill the server. */
     for (size_t n = 0; n < sizeof line - 1 && !strchr(line, '\n');) {
         ssize_t got = read(out[0], line + n, sizeof line - 1 - n);
         if (got <= 0)
@@ -240,7 +240,8 @@ static void test_request_shape(void **state)
     assert_null(json_object_get(second, "temperature"));
     assert_true(json_is_true(json_object_get(first, "stream")));
     const json_t *asked = json_object_get(first, "messages");
-    assert_int_equal(json_array_size(asked), 2); /* a byte that is no text costs no message */
+    /* Bytes that are not UTF-8 do not lose a message. */
+    assert_int_equal(json_array_size(asked), 2);
     assert_string_equal(content(json_array_get(asked, 0)), "Be \xef\xbf\xbd brief.\n");
     assert_string_equal(content(json_array_get(asked, 1)), "Write \xef\xbf\xbd it.");
     json_decref(count);

@@ -65,7 +65,8 @@ static void test_exec(void **state)
         must_start(a, (struct author_request){.stable = "one ", .turn = "two "});
     finish(a, c);
     assert_true(author_reply(c)->ok);
-    assert_string_equal(author_reply(c)->text.buf, "ONE TWO 0\n"); /* and an empty directory */
+    /* 0 files: the command runs in an empty directory. */
+    assert_string_equal(author_reply(c)->text.buf, "ONE TWO 0\n");
     assert_true(author_reply(c)->estimated);
     author_call_free(c);
     author_close(a);
@@ -80,7 +81,7 @@ static void test_exec_failures(void **state)
         {"exec:true", "printed nothing"},
         {"exec:sleep 20", "time limit"},
         {"exec:head -c 5000000 /dev/zero | tr '\\0' x", "more than"},
-        {"exec:yes", "more than"}, /* long before its time is over */
+        {"exec:yes", "more than"}, /* refused long before the time limit */
         {"exec:printf 'a\\033[2Jb\\nc\\377d' >&2; exit 1", "it said: a [2Jb c?d"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -1,4 +1,4 @@
-/* The small pieces everything stands on: strbuf, vec, arena, err, log, wire, util. */
+/* The small tools of src/base and src/job: strbuf, vec, arena, err, log, wire, util. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,7 @@ static void test_err(void **state)
     assert_int_equal(e.kind, ERR_INPUT);
     assert_int_equal(err_set(NULL, ERR_INPUT, "nobody listens"), -1);
     assert_int_equal(err_prefix(NULL, "nor here"), -1);
-    /* Longer than the message can hold: cut, never overrun, and prefixes still come first. */
+    /* A text longer than a message can hold is cut, and prefixes still come first. */
     char *big = xmalloc(10000);
     memset(big, 'z', 9999);
     big[9999] = '\0';
@@ -181,7 +181,8 @@ static void test_wire_round_trip(void **state)
     assert_int_equal(n, 3);
     assert_null(r.bad);
     assert_int_equal(r.pos, r.len);
-    /* One byte short at every length: bad, named, and zeros from there. */
+    /* If the last byte is missing, the reader reports the field by name and returns zeros from
+     * there on. */
     for (size_t len = 0; len < sb.len; len++) {
         r = wire_reader_of(sb.buf, len);
         wire_get_u8(&r, "x"), wire_get_u32(&r, "x"), wire_get_u64(&r, "x"), wire_get_i64(&r, "x");
@@ -286,8 +287,8 @@ static void test_gpu_lock(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* The runs of a sample do not overlap and reach both ends. Every row has a run if there are enough,
- * else every band of rows; and every 64 columns have one. */
+/* The runs of a unit sample do not overlap and reach both ends. If there are enough runs, every row
+ * has one, else every band of rows has one. Every 64 columns have one too. */
 static void test_sample(void **state)
 {
     (void)state;
@@ -326,7 +327,7 @@ static void test_sample(void **state)
         free(down);
         free(across);
     }
-    for (uint64_t n = 0; n < 9; n++) { /* max 0, or at least as many: all units */
+    for (uint64_t n = 0; n < 9; n++) { /* with max 0 or max >= n, the sample is all units */
         unit_sample_draw(n, 1, n % 2 ? 0 : 8, n, &s);
         assert_true(s.n == 1 && s.start[0] == 0 && s.run == n);
     }

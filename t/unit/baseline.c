@@ -1,6 +1,6 @@
 /*
- * Baselines: whether the result of one was right, that a wrong one has no times, and the verdicts
- * that Hone keeps of kernel baselines.
+ * Baselines: whether a baseline's result was right, that a wrong baseline has no times, and the
+ * verdicts of kernel baselines that Hone keeps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,8 +151,8 @@ static void a_wrong_library_gives_no_ratio(void **state)
     verdict_release(&f.v);
 }
 
-/* A library may round more often than the error budget allows: it keeps its ratio, and the verdict
- * says so. A kernel may not. */
+/* A library whose errors exceed the error budget keeps its ratio, and the verdict says so. A kernel
+ * with such errors has no ratio. */
 static void precision_and_coverage(void **state)
 {
     (void)state;
@@ -240,7 +240,8 @@ static void verdicts_are_kept(void **state)
     assert_non_null(got);
     assert_int_equal(got->kind, V_MISMATCH);
     assert_string_equal(got->summary, "wrong on smoke:0");
-    assert_null(baseline_verdict_get(&b, keys[0])); /* the machine may be better now */
+    /* An `unjudged` verdict is not kept, because the machine may work now. */
+    assert_null(baseline_verdict_get(&b, keys[0]));
     baseline_verdicts_close(&b);
     task_free(t);
     task_free(other);

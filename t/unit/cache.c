@@ -131,7 +131,7 @@ static void headers(void **state)
     assert_int_equal(st.temps.n + st.bad, 0);
     assert_in_range(st.total_bytes, 13000, 13200);
 
-    st = prune_to(10000); /* the family's was used longest ago */
+    st = prune_to(10000); /* the family header was used longest ago */
     assert_int_equal(st.removed, 1);
     assert_int_equal(st.families.n, 0);
     assert_true(pch_valid(path_of("pch/0123.pch")));
@@ -171,7 +171,8 @@ static void leftovers(void **state)
     assert_true(file_exists(path_of("pch/lock")));
 }
 
-/* A child tries to lock `path` while we hold the lock of 0123.pch; true if it got it at once. */
+/* A child process tries to lock `path` while we hold the lock of 0123.pch. True if it got the lock
+ * at once. */
 static bool child_gets(const char *path)
 {
     pid_t pid = fork();

@@ -1,6 +1,6 @@
 /*
- * Every detector, on facts made by hand: it accuses if its fact is there and only then. With the
- * detector switched off, the verdict changes.
+ * Tests every detector on facts made by hand. A detector accuses if its fact is there, and only
+ * then. With the detector switched off, the verdict changes.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -28,8 +28,8 @@ struct facts {
     struct check_case info;
 };
 
-/* A case in which all is well: verify, other data after it, the same repeated in a fresh module,
- * perturbed, timed and sampled. */
+/* A case in which all calls are right: a verified call, a call with other data, the same call in a
+ * fresh module, a perturbed call, a timed call and one with a sample of blocks. */
 static void good(struct facts *f)
 {
     memset(f, 0, sizeof *f);
@@ -179,7 +179,7 @@ static void wrong_outputs(void **state)
     f.cmp[0].rms_ratio = NAN;
     expect(&f, V_MISMATCH, "budget");
     good(&f);
-    f.cmp[3].rms_ratio = 9; /* a perturbed call: still a matter of precision */
+    f.cmp[3].rms_ratio = 9; /* the detector is still `budget` in a perturbed call */
     expect(&f, V_MISMATCH, "budget");
     good(&f);
     f.cmp[0].unwritten = 1;
@@ -209,11 +209,13 @@ static void answers_that_depend_on_the_call(void **state)
     }
 }
 
-/* An output that is wrong in a fresh module too does not come from kept state: no accusation. */
+/* If an output is wrong in a fresh module too, kept state is not the cause, so nobody is
+ * accused. */
 static void answers_that_depend_on_the_data(void **state)
 {
     (void)state;
-    for (int bits = 0; bits < 2; bits++) { /* and an order that changes from call to call */
+    /* The second time with results that also differ from call to call. */
+    for (int bits = 0; bits < 2; bits++) {
         struct facts f;
         good(&f);
         f.task.nondeterministic_ok = true;
@@ -313,7 +315,7 @@ static void a_race_leads_over_its_wrong_result(void **state)
     assert_int_equal(v.kind, V_MISMATCH);
     verdict_release(&v);
     f.finding.kind = FIND_RACE;
-    f.finding.case_index = 1; /* neither is a race in another workload */
+    f.finding.case_index = 1; /* a race in another workload is no cause either */
     f.result.nfindings = 0;
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_MISMATCH);
@@ -324,12 +326,42 @@ static void machine_failures_are_not_the_candidates(void **state)
 {
     (void)state;
     struct facts f;
+    static const enum result_status ends[] = {RESULT_MACHINE, RESULT_UNSUPPORTED, RESULT_NOT_RUN};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        good(&f);
+        f.result.status = ends[i];
+        f.result.message = "the machine is on fire";
+        struct verdict v = judge(&f, NULL);
+        assert_int_equal(v.kind, V_UNJUDGED);
+        assert_string_equal(v.summary, "the machine is on fire");
+        assert_int_equal(v.workloads.n, 1);
+        verdict_release(&v);
+    }
+}
+
+/* An error that was seen before the run ended early decides, and the verdict names both. */
+static void an_early_end_hides_no_error(void **state)
+{
+    (void)state;
+    struct facts f;
     good(&f);
+    f.result.status = RESULT_UNSUPPORTED;
+    f.result.message = "ran past its limit";
     f.cmp[0].bad = 1;
+    struct verdict wrong = judge(&f, NULL);
+    assert_int_equal(wrong.kind, V_MISMATCH);
+    assert_int_equal(wrong.warnings.n, 1);
+    assert_non_null(strstr(wrong.warnings.items[0], "ran past its limit"));
+    assert_false(wrong.workloads.items[0].ok);
+    verdict_release(&wrong);
+
+    good(&f);
     f.result.status = RESULT_MACHINE;
-    struct verdict v = judge(&f, NULL);
-    assert_int_equal(v.kind, V_UNJUDGED);
-    verdict_release(&v);
+    f.finding.kind = FIND_OOB;
+    f.result.nfindings = 1;
+    struct verdict fault = judge(&f, NULL);
+    assert_int_equal(fault.kind, V_FAULT);
+    verdict_release(&fault);
 }
 
 static void lowest_kind_wins(void **state)
@@ -390,7 +422,8 @@ static void heldout_stories_have_no_numbers(void **state)
     }
 }
 
-/* A finding seen at a listed and at a held-out workload is told and counted for the listed one. */
+/* If a finding occurs at a listed and at a held-out workload, the verdict reports it for the listed
+ * one only. */
 static void findings_carry_their_workload(void **state)
 {
     (void)state;
@@ -567,6 +600,7 @@ int main(void)
         cmocka_unit_test(findings_and_statuses),
         cmocka_unit_test(a_race_leads_over_its_wrong_result),
         cmocka_unit_test(machine_failures_are_not_the_candidates),
+        cmocka_unit_test(an_early_end_hides_no_error),
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),

@@ -13,7 +13,7 @@
 
 enum { POISON = 99 };
 
-/* One element: its ratio under the rule. */
+/* The ratio of one element's error to the error that the rule allows. */
 static struct compare_elem one(enum dtype t, double got, double want, double mag, double rtol,
                                double atol)
 {
@@ -79,7 +79,7 @@ static void half_an_ulp_is_free(void **state)
         assert_true(e.ratio <= 1);
         uint64_t bits = 0;
         dtype_store((enum dtype)t, &bits, third);
-        bits += 2; /* two neighbours further */
+        bits += 2; /* two representable values further */
         struct compare_rule r = {0, 0, 0, 0, (uint32_t)t, 0};
         assert_true(compare_element(&r, bits, 0, third, third).bad);
     }
@@ -248,7 +248,7 @@ static void poison_is_unwritten(void **state)
     poison_fill(DT_F32, POISON + 1, 4 * 30, f.got);
     assert_int_equal(compare(&f, 1)->unwritten, 0);
     assert_int_equal(f.out.bad, 30);
-    /* NaN is the truth, and nobody wrote it. */
+    /* The truth is NaN, and no kernel wrote the element. */
     poison_fill(DT_F32, POISON, 4, f.got);
     f.want[0] = NAN;
     assert_int_equal(compare(&f, 1)->unwritten, 1);

@@ -61,7 +61,7 @@ static void expect_ok(const char *src, struct compiled *out)
         fail_msg("%s %s", out->failure, out->log);
 }
 
-/* The candidate fails, with this reason (NULL = any), and the service lives on. */
+/* The candidate fails with this reason (NULL = any), and the service keeps running. */
 static void expect_failure(const char *src, const char *kernel, const char *failure)
 {
     struct compiled out;
@@ -109,7 +109,7 @@ static void results(void **state)
     assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
     compiled_release(&out);
 
-    /* what nvcc knows by itself and NVRTC has to be told */
+    /* names that nvcc knows by itself and that Hone declares for NVRTC */
     expect_ok("extern \"C\" __global__ void k(unsigned long long *p)\n"
               "{ cudaGridDependencySynchronize(); p[1] = (unsigned __int128)p[0] * p[0] >> 64;\n"
               "  cudaTriggerProgrammaticLaunchCompletion(); }\n",
@@ -191,7 +191,7 @@ static void forged_trailers(void **state)
         }
         compiled_release(&out);
     }
-    /* Left open: the trailer would belong to the candidate. */
+    /* Sources with something left open, which would make the trailer part of the candidate. */
     expect_failure(KERNEL "namespace x {", "k", NULL);
     expect_failure(KERNEL "#if 0\n", "k", NULL);
     expect_failure(KERNEL "/*", "k", NULL);
@@ -379,8 +379,8 @@ static void unknown_compiler(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-/* A heavy parent: once its header is precompiled, its children, and only they, are compiled with
- * it. A small "CuTe" of our own stands in for the real one, which takes seconds to precompile. */
+/* When the family header of a slow parent is built, its children, and only they, are compiled with
+ * it. A small "CuTe" of the test replaces the real one, which takes seconds to precompile. */
 static void families(void **state)
 {
     static const char source[] =
@@ -437,7 +437,8 @@ static void families(void **state)
     compiler_close(c);
     unsetenv("HONE_CACHE_MAX");
 
-    c = open_with((struct compiler_config){0}); /* with the usual limit the parent is light */
+    /* With the usual limit, the parent compiles too fast for a family header. */
+    c = open_with((struct compiler_config){0});
     rq.source = parent;
     rq.parent = NULL;
     rq.arch = "sm_80";

@@ -1,6 +1,6 @@
 /*
- * src/cuda/ without a GPU: on the fake driver of t/fake/libcuda.c, which the test compiles. Also
- * our own declarations of the driver's interface against NVIDIA's cuda.h, where there is one.
+ * Tests src/cuda/ without a GPU, on the fake driver of t/fake/libcuda.c, which the test compiles.
+ * Also compares our declarations of the driver's interface with NVIDIA's cuda.h, if there is one.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -97,7 +97,7 @@ static void test_rounding_between_neighbours(void **state)
             assert_int_equal(store_bits(f, nextafter(mid, INFINITY)), b + 1);
             assert_int_equal(store_bits(f, -mid), even | sign);
         }
-        /* Past the largest: up to half a step it rounds back, from there it overflows. */
+        /* Beyond the largest value: less than half a step rounds back to it, more overflows. */
         double top = decode(f, max), step = top - decode(f, max - 1);
         assert_int_equal(store_bits(f, top + step * 0.499), max);
         uint32_t over = store_bits(f, top + step);
@@ -106,7 +106,7 @@ static void test_rounding_between_neighbours(void **state)
     }
 }
 
-/* A float rounds as the double of the same value does: no double rounding anywhere. */
+/* A float rounds as the double of the same value does, so nothing is rounded twice. */
 static void test_from_float_and_double_agree(void **state)
 {
     uint64_t x = 88172645463325252u;

@@ -281,7 +281,8 @@ static void test_cluster(void **state)
     out = run_simple(CASES "cluster.ptx", "dsmem_ld_st_atom", 4, 64, 2, in, 1024, 4096);
     for (uint32_t t = 0; t < 256; t++) {
         assert_int_equal(out[t * 4], in[t ^ 64]);
-        assert_int_equal(out[t * 4 + 1], in[t] + t % 64); /* what the other wrote into mine */
+        /* What the other block wrote into this block's memory. */
+        assert_int_equal(out[t * 4 + 1], in[t] + t % 64);
         assert_int_equal(out[t * 4 + 2], 63 * 64 / 2);
         assert_int_equal(out[t * 4 + 3], in[t ^ 64]);
     }
@@ -289,10 +290,10 @@ static void test_cluster(void **state)
     free(in);
 }
 
-/* ---- what is found --------------------------------------------------------------------------- */
+/* ---- findings of the sanitizer --------------------------------------------------------------- */
 
-/* A copy of a PTX file in which one kernel's first line holding `what` is gone; two patterns with a
- * bar between them take a line each. */
+/* A copy of a PTX file without the first line of one kernel that contains `what`. If `what` has two
+ * patterns with a bar between them, one line is removed for each. */
 static char *without(const char *ptx, const char *kernel, const char *what)
 {
     FILE *f = fopen(ptx, "r");
@@ -384,7 +385,7 @@ static void test_never_waited(void **state)
     free(in);
 }
 
-/* A wgmma with a line gone; `rs`: A in registers. */
+/* Runs a wgmma kernel with one line removed. With `rs`, A is in registers. */
 static void expect_wgmma(bool rs, const char *what, bool found)
 {
     const char *kernel =

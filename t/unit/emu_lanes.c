@@ -2,9 +2,10 @@
  * emu_lanes.c - lanes that do not take part: shuffles, votes, matches, reductions and barriers that
  * name threads which have exited, which go around them, or which the mask leaves out.
  *
- * Every body runs with several seeds, that is orders of warps; all must give the same findings. In
- * a body, %r0 is the thread, %r1 the lane, %r2 the value (thread + 1), %rd1 the thread's output,
- * %r9 the address of shared memory for the thread. The body ends with its own `ret`.
+ * Every body runs with several seeds, each of which gives another order of warps. All must give the
+ * same findings. In a body, %r0 is the thread, %r1 the lane, %r2 the value (thread + 1), %rd1 the
+ * thread's output, %r9 the address of shared memory for the thread. The body ends with its own
+ * `ret`.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,12 +132,23 @@ static const struct lane_case barriers[] = {
      "shr.u32 %r6, %r0, 5;\nmov.u32 %r5, 0;\nLOOP:\nbar.sync 0;\nst.shared.u32 [%r9], %r5;\n"
      "bar.sync 0;\nadd.u32 %r5, %r5, 1;\nsetp.le.u32 %p1, %r5, %r6;\n@%p1 bra LOOP;\n" MOV STORE},
 
+    {"warps with different work meet at barriers of their own", 96, CLEAN,
+     "setp.ge.u32 %p0, %r0, 64;\n@%p0 bra ELSE;\nst.shared.u32 [%r9], %r2;\nbar.sync 0;\n"
+     "bra JOIN;\nELSE:\nbar.sync 0;\nst.shared.u32 [%r9], %r2;\nJOIN:\nbar.sync 0;\n" MOV STORE},
+    {"the same in a loop", 96, CLEAN,
+     "mov.u32 %r5, 0;\nLOOP:\nsetp.ge.u32 %p0, %r0, 64;\n@%p0 bra ELSE;\nbar.sync 0;\n"
+     "bra JOIN;\nELSE:\nbar.sync 0;\nJOIN:\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 3;\n"
+     "@%p1 bra LOOP;\n" MOV STORE},
     {"half a warp returns before the barrier", 96, FIND_BARRIER,
      "setp.ge.u32 %p0, %r0, 80;\n@%p0 ret;\nbar.sync 0;\n" MOV STORE},
     {"every second lane returns before the barrier", 96, FIND_BARRIER,
      "and.b32 %r4, %r0, 1;\nsetp.eq.u32 %p0, %r4, 0;\n@%p0 ret;\nbar.sync 0;\n" MOV STORE},
     {"a warp is one barrier ahead of the others", 96, FIND_BARRIER,
      "setp.ge.u32 %p0, %r0, 64;\n@%p0 bra LAST;\nbar.sync 0;\n" MOV "bar.sync 0;\n" MOV
+     "LAST:\nbar.sync 0;\n" MOV STORE},
+    {"a warp meets the others one barrier ahead, and they meet the next one alone", 96,
+     FIND_BARRIER,
+     "setp.ge.u32 %p0, %r0, 64;\n@%p0 bra LAST;\nst.shared.u32 [%r9], %r2;\nbar.sync 0;\n"
      "LAST:\nbar.sync 0;\n" MOV STORE},
     {"a warp goes around the barrier", 96, FIND_BARRIER,
      "setp.ge.u32 %p0, %r0, 64;\n@%p0 bra SKIP;\nbar.sync 0;\nSKIP:\n" PASS STORE},

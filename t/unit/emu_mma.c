@@ -226,7 +226,8 @@ static void sparse_a(const struct mma_op *op, struct frag *fa, uint32_t *meta, u
     unsigned per_word = bits <= 8 ? 8 : 4; /* nibbles of one row in one word */
     memset(dense_a, 0, sizeof dense_a);
     for (unsigned lane = 0; lane < 32; lane++)
-        meta[lane] = 0xdead0000u | rnd() % 65536; /* what the selector does not choose */
+        /* The half that the selector does not choose must not matter. */
+        meta[lane] = 0xdead0000u | rnd() % 65536;
     for (unsigned row = 0; row < 16; row++)
         for (unsigned c = 0; c < op->k / width; c++) {
             unsigned i0 = rnd() % 3, i1 = i0 + 1 + rnd() % (3 - i0), nib;

@@ -19,8 +19,8 @@ static double counter(const struct emu_run *r, const char *name)
 }
 
 /* Runs `body` as a kernel of two pointers %rd0, %rd1 and a number %rd2, counted. */
-static void count(struct emu_run *r, const char *body, uint32_t grid, uint32_t block,
-                  uint64_t in_bytes, uint64_t number)
+static enum result_status run_counted(struct emu_run *r, const char *body, uint32_t grid,
+                                      uint32_t block, uint64_t in_bytes, uint64_t number)
 {
     char ptx[4096];
     snprintf(ptx, sizeof ptx, "%s%s%s%s", PTX_HEAD,
@@ -34,7 +34,13 @@ static void count(struct emu_run *r, const char *body, uint32_t grid, uint32_t b
                        emu_run_buffer(r, "out", JOB_OUTPUT, NULL, 65536), number};
     struct job_call call = {.flags = JOB_CALL_COUNT};
     r->d->ops->begin_call(r->d, &call);
-    enum result_status st = emu_run_kernel(r, ptx, "k", grid, block, args, 3);
+    return emu_run_kernel(r, ptx, "k", grid, block, args, 3);
+}
+
+static void count(struct emu_run *r, const char *body, uint32_t grid, uint32_t block,
+                  uint64_t in_bytes, uint64_t number)
+{
+    enum result_status st = run_counted(r, body, grid, block, in_bytes, number);
     if (st != RESULT_OK)
         fprintf(stderr, "%s\n", r->err.msg);
     assert_int_equal(st, RESULT_OK);
@@ -49,6 +55,40 @@ static double counted(const char *body, uint32_t grid, uint32_t block, uint64_t 
     double v = counter(&r, name);
     emu_run_close(&r);
     return v;
+}
+
+/* Counting follows no address that is outside the emulated memory: the access itself faults. */
+static void wild_addresses_fault(void **state)
+{
+    (void)state;
+    static const uint64_t places[] = {
+        0, 64, 1ull << 43, (1ull << 44) + (1ull << 42), 1ull << 60, (uint64_t)-64};
+    static const char *const accesses[] = {"red.global.add.u32 [%rd2], 1;\n",
+                                           "atom.global.add.u32 %r5, [%rd2], 1;\n",
+                                           "atom.add.u32 %r5, [%rd2], 1;\n",
+                                           "ld.global.u32 %r5, [%rd2];\n",
+                                           "ld.volatile.global.u32 %r5, [%rd2];\n",
+                                           "st.global.u32 [%rd2], %r0;\n",
+                                           "cp.async.ca.shared.global [%r2], [%rd2], 16;\n"};
+    for (size_t a = 0; a < ARRAY_LEN(accesses); a++)
+        for (size_t i = 0; i < ARRAY_LEN(places); i++)
+            for (int sanitize = 0; sanitize < 2; sanitize++) {
+                struct emu_run r;
+                emu_run_open(&r, sanitize);
+                assert_int_equal(run_counted(&r, accesses[a], 2, 64, 4096, places[i]),
+                                 RESULT_FAULT);
+                emu_run_close(&r);
+            }
+}
+
+/* The lanes of one generic atomic may be in shared and in global memory. */
+static void atomics_on_two_spaces_are_counted(void **state)
+{
+    (void)state;
+    const char *body = "mov.u64 %rd4, s;\ncvta.shared.u64 %rd3, %rd4;\n"
+                       "and.b32 %r4, %r0, 1;\nsetp.eq.u32 %p0, %r4, 0;\n"
+                       "selp.b64 %rd5, %rd1, %rd3, %p0;\natom.add.u32 %r5, [%rd5], 1;\n";
+    assert_true(counted(body, 1, 32, 4096, 0, "dram_bytes") > 0);
 }
 
 /* A load waits for a store that may write the same place, unless the load is read-only (.nc). */
@@ -66,8 +106,8 @@ static void loads_after_stores_wait(void **state)
     assert_true(counted(body, 1, 32, 4096, 0, "global_waits") == 1);
 }
 
-/* A load whose address another load brings waits twice. A load under a short branch, which ptxas
- * turns into a predicate, is issued with the loads around it. */
+/* A load whose address comes from another load waits twice. A load under a short branch, which
+ * ptxas turns into a predicate, is issued with the loads around it. */
 static void chains_of_loads_wait_for_each_load(void **state)
 {
     (void)state;
@@ -153,7 +193,8 @@ static void spills_cost(void **state)
     assert_true(bytes[1] > bytes[0]);
 }
 
-/* Blocks that read %rd2 bytes twice: from DRAM the second time too, if the caches are too small. */
+/* Blocks that read %rd2 bytes twice. If the caches are too small, the second read comes from DRAM
+ * too. */
 static void rereading_depends_on_how_much(void **state)
 {
     (void)state;
@@ -197,7 +238,7 @@ static void sampled_places(uint64_t seed, uint32_t *hits)
             n += ran[part * 20 + k];
             *hits |= ran[part * 20 + k] << k;
         }
-        assert_int_equal(n, 1); /* one of every part */
+        assert_int_equal(n, 1); /* the sample has one block of every part */
     }
 }
 
@@ -211,7 +252,7 @@ static void no_block_knows_that_it_is_sampled(void **state)
     assert_int_equal(hits, (1u << 20) - 1);
 }
 
-/* A GPU refuses a grid whose blocks may wait for each other and do not all fit. */
+/* A GPU refuses a cooperative grid whose blocks do not all fit at once. */
 static void cooperative_grids_must_fit(void **state)
 {
     (void)state;
@@ -243,6 +284,8 @@ int main(void)
         cmocka_unit_test(loads_after_stores_wait),
         cmocka_unit_test(chains_of_loads_wait_for_each_load),
         cmocka_unit_test(atomics_on_one_word_queue),
+        cmocka_unit_test(wild_addresses_fault),
+        cmocka_unit_test(atomics_on_two_spaces_are_counted),
         cmocka_unit_test(neighbours_in_shared_memory_are_one),
         cmocka_unit_test(what_another_block_read_comes_sooner),
         cmocka_unit_test(spills_cost),

@@ -1,6 +1,6 @@
 /*
- * emu_run.h - runs PTX text on the emulator, for tests: one kernel, 8-byte parameters that are
- * buffers or numbers.
+ * emu_run.h - runs PTX text on the emulator, for tests. It launches one kernel whose parameters
+ * have 8 bytes and are buffers or numbers.
  *
  *     struct emu_run r;
  *     emu_run_open(&r, true);

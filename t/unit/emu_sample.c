@@ -1,6 +1,6 @@
 /*
  * emu_sample.c - calls that run a block sample. Data is filled when first touched. The call reports
- * what the blocks wrote if it is certain that no other block takes part in it.
+ * what the blocks wrote, if it is certain that no other block contributes to these results.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static uint64_t allocate(struct sample *s, enum job_buffer_role role, uint64_t o
     return addr;
 }
 
-/* x of its own and y, or one tensor that is both. */
+/* Makes two tensors x and y, or one tensor that is both. */
 static void begin_with(struct sample *s, bool in_place, uint32_t flags)
 {
     *s = (struct sample){0};
@@ -181,14 +181,15 @@ static void launches_that_build_on_each_other(void **state)
     look(&s);
     assert_int_equal(s.w.pieces.n, 0);
     end(&s);
-    begin(&s, false); /* both launches run all of their blocks: allowed */
+    begin(&s, false); /* allowed, because both launches run all of their blocks */
     launch(&s, HEAD "red.global.add.f32 [%rd6], 0f3f800000;\n" TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, 90);
     look(&s);
     assert_int_equal(s.written, 90 * 32);
     assert_true(fabs(s.w.most - 90.0 * 32 / N) < 1e-6);
     end(&s);
-    begin(&s, false); /* one launch runs a sample: allowed if no later one stores anything */
+    /* One launch runs a sample, which is allowed if no later launch stores anything. */
+    begin(&s, false);
     launch(&s, HEAD DOUBLED TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, BLOCKS);
     launch(&s, HEAD TAIL, 90);
@@ -239,7 +240,7 @@ static void long_blocks(void **state)
     static const char ptx[] =
         HEAD DOUBLED "mov.u32 %r5, 0;\nL: add.u32 %r5, %r5, 1;\nxor.b32 %r6, %r5, %r2;\n"
                      "setp.lt.u32 %p1, %r5, 300000;\n@%p1 bra L;\n" TAIL;
-    static const uint32_t grids[] = {BLOCKS, 60}; /* 60 would all be run, were they short */
+    static const uint32_t grids[] = {BLOCKS, 60}; /* 60 all 60 would run if they were short */
     struct sample s;
     for (size_t i = 0; i < ARRAY_LEN(grids); i++) {
         begin(&s, false);
@@ -251,8 +252,8 @@ static void long_blocks(void **state)
     }
 }
 
-/* A call that is to be verified runs more blocks: all of them if that is cheap. Then atomics are no
- * obstacle, and a hundredth that is left out shows. */
+/* A call that is to be verified runs more blocks: all of them if that is cheap. If all run, atomics
+ * are no obstacle, and even one missing element in a hundred shows. */
 static void verified_calls_run_more(void **state)
 {
     (void)state;
@@ -287,9 +288,9 @@ static void verified_calls_run_more(void **state)
     }
 }
 
-/* Blocks that cost more than the budget: a sample runs, with the first and the last block; each
- * block has a place that it wrote. If some of its blocks write nothing, all of them run. An atomic
- * on memory that is no output, whose result nobody reads, changes nothing of that. */
+/* Blocks that cost more than the budget allows. A sample runs, with the first and the last block,
+ * and each block writes somewhere. If some blocks of the sample write nothing, all blocks run. An
+ * atomic on memory that is not an output, whose result nobody reads, makes no difference. */
 static void verified_calls_run_a_part(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
  * The sanitizer and the scheduler on compiled CUDA: t/cases/emu/kernels.ptx, each kernel one source
- * line. A kernel whose name begins with good_ must run and find nothing; the others must be
- * reported with the kind given here, at the line where they stand in kernels.cu.
+ * line. A kernel whose name begins with good_ must run without findings. For the others, the
+ * sanitizer must report the kind given here, at the kernel's line in kernels.cu.
  */
 #include <math.h>
 #include <setjmp.h>

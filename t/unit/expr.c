@@ -22,7 +22,7 @@ static int align_of(void *ctx, const char *name, int64_t *out)
     return 0;
 }
 
-/* Parses and evaluates; -1 for either failing, with the message in err. */
+/* Parses and evaluates. Returns -1 if either fails, with the message in err. */
 static int run(const char *text, int64_t *out, size_t *col, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -280,6 +280,64 @@ static void names_used_are_known(void **state)
     arena_release(&a);
 }
 
+/* ---- folding: an expression becomes a text with all its parentheses ---- */
+
+static void *text_of_number(void *ctx, int64_t v)
+{
+    return arena_printf(ctx, "%lld", (long long)v);
+}
+
+static void *text_of_name(void *ctx, size_t i)
+{
+    return arena_strdup(ctx, names[i]);
+}
+
+static void *text_of_operator(void *ctx, const char *op, void *a, void *b)
+{
+    return b ? arena_printf(ctx, "(%s %s %s)", op, (char *)a, (char *)b)
+             : arena_printf(ctx, "(%s %s)", op, (char *)a);
+}
+
+static void *text_of_choice(void *ctx, void *condition, void *then, void *otherwise)
+{
+    return arena_printf(ctx, "(? %s %s %s)", (char *)condition, (char *)then, (char *)otherwise);
+}
+
+static void *text_of_alignof(void *ctx, const char *tensor)
+{
+    return arena_printf(ctx, "(alignof %s)", tensor);
+}
+
+static void folding_sees_every_operator(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"M + 2 * N", "(+ M (* 2 N))"},
+        {"M && N && K", "(&& (&& M N) K)"},
+        {"M || N && K", "(|| M (&& N K))"},
+        {"(M || N) && -K", "(&& (|| M N) (neg K))"},
+        {"M ? N : K", "(? M N K)"},
+        {"M ? N ? 1 : 2 : K ? 3 : 4", "(? M (? N 1 2) (? K 3 4))"},
+        {"(M && N ? 1 : 2) + (N || K)", "(+ (? (&& M N) 1 2) (|| N K))"},
+        {"min(M, N ? 1 : 2, K)", "(min (min M (? N 1 2)) K)"},
+        {"alignof(A) >= 16 && !K", "(&& (>= (alignof A) 16) (! K))"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        const char *text = cases[i].text;
+        struct expr *e = expr_parse(text, strlen(text), names, ARRAY_LEN(names), &a, NULL, NULL);
+        struct expr_fold f = {text_of_number, text_of_name,   text_of_operator, &a,
+                              text_of_choice, text_of_alignof};
+        assert_string_equal(expr_fold(e, &f), cases[i].want);
+        f.choose = NULL;
+        f.tensor_align = NULL;
+        if (i > 0)
+            assert_null(expr_fold(e, &f)); /* the other callbacks are not enough */
+        arena_release(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +346,7 @@ int main(void)
         cmocka_unit_test(evaluation_errors_name_the_column),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(names_used_are_known),
+        cmocka_unit_test(folding_sees_every_operator),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Generated data: known answers, one element = the same element of a fill, shapes of distributions.
+/* Generated data: known answers, single elements equal those of a fill, shapes of distributions.
  */
 #include "job/gen.h"
 
@@ -56,7 +56,7 @@ static void an_element_alone_equals_the_fill(void **state)
             struct gen_plan p = gen_prepare(&specs[s], t, 0x123456789abcdefu, 3);
             for (uint64_t first = 0; first < 9; first++) {
                 uint64_t count = 1001 - first * 37;
-                /* One byte further on: dst need not be aligned. */
+                /* One byte further, because dst need not be aligned. */
                 gen_fill(&specs[s], (enum dtype)t, 0x123456789abcdefu, 3, first, count, buf + 1);
                 for (uint64_t i = 0; i < count; i++) {
                     uint64_t want = gen_element(&p, first + i), got = 0;
@@ -295,7 +295,7 @@ static void hashes_of_parts_add_up(void **state)
         assert_true(gen_hash(x, sizeof x, 0) != whole);
         x[i] ^= 4;
     }
-    unsigned char t = x[8]; /* what moves is noticed too */
+    unsigned char t = x[8]; /* a byte that moves is noticed too */
     memmove(x, x + 8, 8);
     assert_true(gen_hash(x, sizeof x, 0) != whole);
     x[8] = t;

@@ -325,7 +325,7 @@ static inline void eval_elementwise(struct eval *e, const struct value *v, struc
     }
 }
 
-/* ---- reductions: the elements that become one are gathered, then looked at ------------------- */
+/* ---- reductions: gather the elements of each result, then combine them ----------------------- */
 
 static inline int by_size(const void *pa, const void *pb)
 {
@@ -498,7 +498,8 @@ static inline void eval_norm(struct eval *e, const struct value *v, struct array
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Every pair of elements that a product multiplies, scattered to where it belongs. */
+/* Multiplies every pair of elements of a product, and adds the result to the element it belongs
+ * to. */
 static inline void eval_matmul(struct eval *e, const struct value *v, struct array *r)
 {
     const struct array *a = &e->all[v->args[0]->id], *b = &e->all[v->args[1]->id];
@@ -527,7 +528,7 @@ static inline void eval_matmul(struct eval *e, const struct value *v, struct arr
     free(number);
 }
 
-/* Every pixel and tap, scattered to the output below. */
+/* For every pixel of the image and every tap, adds to the output element that uses them. */
 static inline void eval_conv(struct eval *e, const struct value *v, struct array *r)
 {
     const struct array *x = &e->all[v->args[0]->id], *w = &e->all[v->args[1]->id];

@@ -1,4 +1,5 @@
-/* Graphs as JSON: there and back, against the schema, and what is said of broken ones. */
+/* Graphs as JSON: written and read back, compared with the schema, and the messages for broken
+ * ones. */
 #include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,7 +143,8 @@ static void other_ways_to_write_it(void **state)
 
 /* ---- broken documents ------------------------------------------------------------------------ */
 
-/* The first `from` in the good document becomes `to`; reading it says `want`. */
+/* Replaces the first `from` in the good document by `to`. The error of reading it must contain
+ * `want`. */
 static const struct {
     const char *from, *to, *want;
     enum { FORM, MEANING } wrong; /* the schema refuses what is wrong in form */
@@ -155,7 +157,7 @@ static const struct {
     {"[\"R\", \"C\", {\"name\": \"H\", \"value\": 32}]", "{\"R\": 1}", "/axes: expected a list",
      FORM},
     {"[\"R\", \"C\", ", "[\"R\", 5, ", "/axes/1: expected a text", FORM},
-    {"[\"R\", \"C\", ", "[\"R\", \"2C\", ", "/axes/1: '2C' is no name: letters, digits and _",
+    {"[\"R\", \"C\", ", "[\"R\", \"2C\", ", "/axes/1: '2C' is not a name: letters, digits and _",
      FORM},
     {"[\"R\", \"C\", ", "[\"R\", \"C\", \"R\", ", "/axes/2: the name 'R' is taken", MEANING},
     {"[\"R\", \"C\", ", "[\"R\", \"x\", \"C\", ", "/inputs/0: the name 'x' is taken", MEANING},
@@ -164,15 +166,15 @@ static const struct {
     {"\"name\": \"w\"", "\"name\": \"x\"", "/inputs/1: the name 'x' is taken", MEANING},
     {"\"name\": \"k\"", "\"name\": \"eps\"", "/scalars/1: the name 'eps' is taken", MEANING},
     {"\"name\": \"eps\"", "\"name\": \"C\"", "/scalars/0/name: the name 'C' is taken", MEANING},
-    {"\"float32\"", "\"float31\"", "/inputs/0/dtype: 'float31' is no dtype", FORM},
+    {"\"float32\"", "\"float31\"", "/inputs/0/dtype: 'float31' is not a dtype", FORM},
     {"\"2*C\"", "\"2*Q\"", "/inputs/0/shape/1: ", MEANING},
     {"\"2*C\"", "2.5", "/inputs/0/shape/1: expected a size: an expression or an integer", FORM},
     {"\"2*C\"", "-3", "/inputs/0/shape/1: a size of -3", MEANING},
     {"\"2*C\"", "1,1,1,1,1,1,1,1", "/inputs/0/shape: 9 entries, more than the limit of 8", FORM},
     {"\"id\": \"%2\"", "\"id\": \"%1\"", "/values/1/id: a second value is called '%1'", MEANING},
-    {"\"id\": \"%2\"", "\"id\": \"two\"", "/values/1/id: 'two' is no id", FORM},
+    {"\"id\": \"%2\"", "\"id\": \"two\"", "/values/1/id: 'two' is not an id", FORM},
     {"\"slice\"", "\"slize\"", "/values/0/op: there is no operation 'slize'", FORM},
-    {"\"slice\"", "\"input\"", "/values/0/op: 'input' is no operation on values", FORM},
+    {"\"slice\"", "\"input\"", "/values/0/op: 'input' is not an operation on values", FORM},
     {"[\"x\"]", "[\"z\"]", "/values/0/args/0: no input or scalar is called 'z'", MEANING},
     {"[\"x\"]", "[\"%3\"]", "/values/0/args/0: no earlier value is called '%3'", MEANING},
     {"[\"x\"]", "[\"x\", 1]", "/values/0/args: slice takes 1 operand, not 2", MEANING},
@@ -182,7 +184,7 @@ static const struct {
      "/values/2/args/2/number: expected a number, \"inf\", \"-inf\" or \"nan\"", FORM},
     {"{\"number\": \"inf\"}", "{\"value\": 1}", "/values/2/args/2: unknown key 'value'", FORM},
     {"{\"number\": \"inf\"}", "9007199254740993",
-     "/values/2/args/2: 9007199254740993 lies beyond 2^53", MEANING},
+     "/values/2/args/2: 9007199254740993 is beyond 2^53", MEANING},
     {"{\"size\": \"C\"}", "{\"size\": \"C+\"}", "/values/3/args/1/size: ", MEANING},
     {"\"keepdim\": true", "\"keepdim\": 1", "/values/4/attrs/keepdim: expected true or false",
      MEANING},
@@ -192,7 +194,7 @@ static const struct {
     {"\"dim\": [1], \"keepdim\"", "\"dim\": [1, \"0\"], \"keepdim\"",
      "/values/4/attrs/dim/1: expected an integer", MEANING},
     {"\"dim\": [1], \"keepdim\"", "\"dim\": [2], \"keepdim\"",
-     "/values/4: norm: there is no axis 2 among 2", MEANING},
+     "/values/4: norm: a tensor of rank 2 has no axis 2", MEANING},
     {"\"shape\": [\"R\", \"1\"]}", "\"shape\": [\"R\"]}",
      "/values/4: norm gives float32[R, 1] here, but float32[R] is declared", MEANING},
     {"\"float16\"},", "\"int8\"},",
@@ -241,7 +243,7 @@ static void broken_documents(void **state)
     }
 }
 
-/* Each list is refused by its length before anything is made of it. */
+/* A list that is too long is refused before any of its entries is read. */
 static void lists_have_limits(void **state)
 {
     (void)state;
@@ -430,7 +432,8 @@ static json_t *the_schema(void)
     return parse(a->data);
 }
 
-/* The reader and the schema agree about form; meaning (names, shapes) is the reader's alone. */
+/* The reader and the schema agree about form. Only the reader checks the meaning: names and
+ * shapes. */
 static void schema_agrees_with_reader(void **state)
 {
     (void)state;
@@ -449,7 +452,7 @@ static void schema_agrees_with_reader(void **state)
     json_decref(schema);
 }
 
-/* The example of the page about graphs is one, and fits the schema. */
+/* The example in docs/graph.md is a valid graph and fits the schema. */
 static void example_of_the_page(void **state)
 {
     (void)state;
@@ -470,7 +473,6 @@ static void example_of_the_page(void **state)
     strbuf_release(&page);
 }
 
-/* The graph of every built-in task survives the way through JSON, and its JSON fits the schema. */
 /* A guard that defines an axis comes back as a definition. */
 static void defined_axes(void **state)
 {
@@ -535,6 +537,8 @@ static void divided_axes(void **state)
     }
 }
 
+/* The graph of every built-in task is the same after writing and reading it as JSON, and its JSON
+ * fits the schema. */
 static void built_in_tasks(void **state)
 {
     (void)state;

@@ -71,7 +71,7 @@ static void rig_release(struct rig *r)
     arena_release(&r->mem);
 }
 
-/* The value that the text says, with the names of the rig. */
+/* The value that the text describes, with the names of the rig. */
 static const struct value *made(struct rig *r, const char *text)
 {
     const struct pattern *p = pattern_parse(&r->mem, text);
@@ -173,7 +173,8 @@ static void test_spellings(void **state)
         {"div(sum($x, none, false), mul($C, $R))", "mean($x, none, false)"},
         {"div(sum($x, 1, false), $R)", "div(sum($x, 1, false), $R)"},
         {"div(sum($x, 1, false), 8)", "div(sum($x, 1, false), 8)"},
-        {"div(sum($k, 0, false), $R)", "div(sum($k, 0, false), $R)"}, /* no mean of integers */
+        /* Not a mean, because a mean takes no integers. */
+        {"div(sum($k, 0, false), $R)", "div(sum($k, 0, false), $R)"},
         {"div(sum(mul($x, $x), 1, true), $C)", "mean(square($x), 1, true)"},
         {"div(sum($f, 1, false), 64)", "mean($f, 1, false)"},
         {"div(sum($f, 1, false), $float64)", "mean($f, 1, false)"},
@@ -270,7 +271,8 @@ static void test_casts(void **state)
     assert_ptr_equal(graph_without_casts(g, graph_add1(g, OP_EXP, wide, NULL)),
                      made(&r, "exp($half)"));
     assert_ptr_equal(graph_without_casts(g, cast(&r, "$k", DT_I32)), k);
-    const struct value *sums = cast(&r, "add($k, 1)", DT_I32); /* not of an input */
+    /* A cast of a computed value, not of an input. */
+    const struct value *sums = cast(&r, "add($k, 1)", DT_I32);
     assert_ptr_equal(graph_without_casts(g, sums), sums);
     const struct value *tiny = cast(&r, "$x", DT_F8E4M3);
     assert_ptr_equal(graph_without_casts(g, tiny), tiny);
@@ -466,7 +468,7 @@ static void test_same_graph(void **state)
     rig_release(&b);
 }
 
-/* x + 1 + 2 + ..., n terms after the first */
+/* x + 1 + 2 + ..., with n terms after x */
 static const struct value *long_sum(struct rig *r, size_t n)
 {
     const struct value *v = named(r, "x");
@@ -503,7 +505,8 @@ static void test_bounds(void **state)
     assert_non_null(graph_normal(&r.g, v));
     rig_release(&r);
 
-    /* Where the graph is full, outputs stay: no room for the square, or none for the sums of it. */
+    /* If the graph is full, outputs stay as they are: first without room for the square, then
+     * without room for the values made from it. */
     for (size_t room = 0; room < 2; room++) {
         rig_init(&r);
         v = made(&r, "mul($x, $x)");

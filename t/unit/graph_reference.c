@@ -1,6 +1,6 @@
 /*
- * References written from graphs against values computed another way (graph_eval.h): 40 graphs and
- * more, which hold every row of ops.def at least once, at several sizes, also of 1.
+ * Compares references written from graphs with values computed another way (graph_eval.h). More
+ * than 40 graphs use every row of ops.def at least once, at several sizes, some of them 1.
  */
 #include "graph_cases.h"
 

@@ -1,8 +1,8 @@
 /*
- * References written from a task's PyTorch expression against the hand-written ones: the same
- * values to 1e-12 of the magnitude on all smoke and check workloads of every built-in task.
- * TIER=quick leaves out the tasks of the playbooks' tests. DUMP=DIR keeps the references that were
- * written.
+ * Compares references written from a task's PyTorch expression with the hand-written ones. On all
+ * smoke and check workloads of every built-in task they give the same values to 1e-12 of the
+ * magnitude. TIER=quick leaves out the tasks of the playbooks' tests. DUMP=DIR keeps the references
+ * that were written.
  */
 #include "graph/cost.h"
 #include "graph_run.h"
@@ -114,11 +114,12 @@ static void compare_at(struct pair *p, const struct task_workload *w)
 
 /* ---- class and cost -------------------------------------------------------------------------- */
 
-/* Tasks whose authors see another class in them than the graph has operations for. */
+/* Tasks whose declared class differs from the class of their graph. */
 static bool is_exception(const char *name)
 {
-    return str_eq(name, "conv3x3_bn_relu")  /* "chain"; one convolution */
-           || str_eq(name, "channel_norm"); /* "norm"; its statistics are inputs */
+    return str_eq(name, "conv3x3_bn_relu") /* declared "chain"; the graph has one convolution */
+           /* Declared "norm"; the graph has no reduction, because the statistics are inputs. */
+           || str_eq(name, "channel_norm");
 }
 
 static double at_shape(const struct dim *d, const struct shape *s)
@@ -139,7 +140,7 @@ static void compare_cost(struct pair *p)
                  task_class_name(t->class));
     vec_each (const struct task_workload, w, &t->workloads) {
         struct shape s;
-        if (w->role == ROLE_HELDOUT || *t->dir) /* tests count roughly */
+        if (w->role == ROLE_HELDOUT || *t->dir) /* tasks of the tests declare rough numbers */
             continue;
         must(shape_resolve(&s, t, w, 1, &p->arena, &err), &err);
         double flops = at_shape(graph_flops(&p->graph), &s),

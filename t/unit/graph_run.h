@@ -2,8 +2,8 @@
  * graph_run.h - for tests of generated references: a task whose reference.c comes from a graph.
  *
  *     struct task copy;
- *     task_with_reference(&copy, task, &reference, &arena);    the phases and scratch are the
- * graph's oracle_build(&copy, "x.so", err);
+ *     task_with_reference(&copy, task, &reference, &arena);    with the graph's phases and scratch
+ *     oracle_build(&copy, "x.so", err);
  */
 #ifndef T_GRAPH_RUN_H
 #define T_GRAPH_RUN_H
@@ -13,7 +13,8 @@
 #include "oracle_run.h"
 #include "sys/proc.h"
 
-/* The task with another reference; it borrows from both. Release with task_without_reference(). */
+/* Makes a copy of the task with another reference. It borrows from both. Release it with
+ * task_without_reference(). */
 static inline void task_with_reference(struct task *copy, const struct task *t,
                                        const struct graph_reference *r, struct arena *a)
 {
@@ -26,7 +27,8 @@ static inline void task_without_reference(struct task *copy)
     generated_task_release(copy);
 }
 
-/* Both finite and close for the magnitude, or the same infinity, or both NaN. */
+/* Whether both are finite and close in relation to the magnitude, or the same infinity, or both
+ * NaN. */
 static inline bool agree(double got, double want, double mag)
 {
     if (isnan(got) || isnan(want))
@@ -34,8 +36,8 @@ static inline bool agree(double got, double want, double mag)
     return got == want || fabs(got - want) <= 1e-12 * fmax(mag, fabs(want));
 }
 
-/* Unless TIER is quick: the text compiles without a warning as C17 and as C++17, as `hone task
- * check` asks. */
+/* Unless TIER is quick, checks that the text compiles without a warning as C17 and as C++17, as
+ * `hone task check` does. */
 static inline void compile_strictly(const struct task *t, const char *dir)
 {
     static const char *const ways[2][4] = {{"cc", "-std=c17", "-x", "c"},

@@ -152,7 +152,7 @@ static void numbers_inline(void **state)
            "y: float32[R, 2*D] = div(%1, 2*D)\n");
 }
 
-/* Each kind of attribute; defaults and what the type says are left out. */
+/* Each kind of attribute. Defaults, and attributes that the type shows, are left out. */
 static void attributes(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void attributes(void **state)
            "flat: float32[R*C] = reshape(x)\n");
 }
 
-/* A constant axis is told first. */
+/* A constant axis has a line before the inputs. */
 static void constant_axes(void **state)
 {
     (void)state;
@@ -198,7 +198,8 @@ static void constant_axes(void **state)
            "y: float32[R, C] = mul(x, w)\n");
 }
 
-/* An axis that a constraint defines is told by the others; one that says more defines nothing. */
+/* A constraint "AXIS == SIZE" defines the axis by other axes. A constraint that says more defines
+ * nothing. */
 static void defined_axes(void **state)
 {
     (void)state;
@@ -234,7 +235,8 @@ static void quotients(void **state)
         }
 }
 
-/* A size that is too long to write is no axis, equals itself only, and no graph may have it. */
+/* A size that is too long to write is no axis and is equal only to itself. No graph may have such a
+ * size. */
 static void long_sizes(void **state)
 {
     (void)state;
@@ -261,7 +263,7 @@ static void full_graph(void **state)
     assert_ptr_equal(graph_add1(&g, OP_RELU, x, &err), first);
 }
 
-/* An operand that follows an absent one has its name. */
+/* An operand that follows an absent operand is printed with its name. */
 static void absent_operands(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static struct job_buffer buffer(enum dtype t, uint64_t elems)
                                .stream = 5};
 }
 
-/* Memory with an edge that must stay as it is, at an odd address. */
+/* Memory at an odd address, with an edge that must not change. */
 static uint8_t *memory(uint64_t bytes)
 {
     uint8_t *p = xmalloc(bytes + SPARE + 1);
@@ -55,7 +55,8 @@ static void pieces_are_the_whole(void **state)
                 b.gen = (struct gen_spec){.dist = GEN_INT, .a = 0, .b = 99};
             gen_fill(&b.gen, b.dtype, 7, b.stream, 0, elems, want);
             lazy_init(&z, mem, &b, LAZY_DATA, 7);
-            for (uint64_t at = b.bytes; at-- > 0;) /* from the end, as no fill does it */
+            /* From the end, in the opposite order to a fill. */
+            for (uint64_t at = b.bytes; at-- > 0;)
                 lazy_need(&z, at, 1);
             assert_memory_equal(mem, want, b.bytes);
             edge_is_whole(mem, b.bytes);
@@ -88,7 +89,8 @@ static void only_what_is_needed(void **state)
     free(mem - 1);
 }
 
-/* Written bytes stay; lazy_original gives the bytes from before, so that writes can be told. */
+/* Written bytes stay. lazy_original gives the bytes from before, so that writes can be
+ * recognised. */
 static void writes_survive(void **state)
 {
     (void)state;

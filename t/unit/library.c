@@ -87,7 +87,8 @@ static void gathers(const struct task *t, enum eval_baselines which, bool emu, c
     struct bundle_files p = {.items = NULL};
     struct err err = ERR_INIT;
     cfg.baselines = which;
-    assert_int_equal(task_simple_kernel(t, &source, &err), 0); /* so "naive" is the same text */
+    /* So the baseline "naive" has the same text. */
+    assert_int_equal(task_simple_kernel(t, &source, &err), 0);
     struct bundle_files_request rq = {.task = t, .cfg = &cfg, .source = source.buf, .emu = emu};
     if (bundle_files_baselines(&p, &rq, &err) < 0)
         fail_msg("%s", err.msg);

@@ -1,6 +1,6 @@
 /*
- * task/oracle: the text, the build, the run; and what must hold for every built-in task's oracle
- * on the data its workloads generate.
+ * Tests task/oracle: the text, the build and the run. Also tests rules that every built-in task's
+ * oracle must keep on the data of its workloads.
  */
 #include "task/oracle.h"
 
@@ -87,8 +87,8 @@ static void bad_references_are_told(void **state)
     }
 }
 
-/* With three threads, several units at once leave the bounds. The message is always that of the
- * least line, tensor and index. */
+/* With three threads, several units access elements out of bounds at once. The message is always
+ * about the least line, tensor and index. */
 static void accesses_out_of_bounds_are_told(void **state)
 {
     static const struct {
@@ -130,7 +130,7 @@ static void keep_text(void *data, const char *text)
         snprintf(all, 500, "%s", text);
 }
 
-/* Runs accesses of two phases. Each is a phase, a unit, a kind, a tensor and an element. */
+/* Runs accesses of two phases. Each access is a phase, a unit, a kind, a tensor and an element. */
 static void watch_accesses(const int (*access)[5], size_t n, char *text)
 {
     static const char *const names[] = {"y"}, *const fns[] = {"first", "second"};
@@ -240,8 +240,8 @@ struct tally {
     uint64_t elems, zero_fails, nans;
 };
 
-/* Every element written, a magnitude that covers the value, and a tolerance that a zero output
- * does not meet everywhere. */
+/* Every element is written, every magnitude is at least the value, and an output of zeros does not
+ * pass everywhere. */
 static void check_output(const struct run *r, size_t i, const char *where, struct tally *tally)
 {
     const struct task_tensor *t = &r->task->tensors.items[i];

@@ -1,6 +1,6 @@
 /*
- * oracle_run.h - for tests of oracles: a task at a shape of the test's choice, inputs set one
- * element at a time, the oracle's answer beside an expected value in long double.
+ * oracle_run.h - for tests of oracles. The test chooses a task and a shape, sets inputs one element
+ * at a time, and compares the oracle's answer with an expected value in long double.
  *
  *     struct run r;
  *     run_open(&r, "softmax", (int64_t[]){4, 100});
@@ -164,8 +164,8 @@ static inline double magnitude(const struct run *r, const char *name, int64_t i)
     return r->mag[tensor(r, name)][i];
 }
 
-/* Small pseudo-random numbers of the test's own: k/64 in [-4, 4), exact in every float type but
- * bfloat16, where they round. */
+/* Small pseudo-random numbers k/64 in [-4, 4). They are exact in every float type except
+ * bfloat16. */
 static inline double noise(uint64_t i)
 {
     uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ull;

@@ -1,6 +1,6 @@
 /*
- * Oracles of the elementwise, norm, reduction, scan and gather tasks against an independent
- * computation each: a closed form, an identity, or the same quantity obtained another way.
+ * Compares the oracles of the elementwise, norm, reduction, scan and gather tasks with independent
+ * computations: a closed form, an identity, or the same quantity obtained another way.
  */
 #include "oracle_run.h"
 
@@ -72,7 +72,7 @@ static void softmax(void **state)
         put(&r, "x", i, 90 + noise((uint64_t)i));
     for (int j = 0; j < C; j++) {
         put(&r, "x", j, 500);               /* row 0: constant, and e^500 is out of float's range */
-        put(&r, "x", 1 * C + j, -INFINITY); /* row 1: nothing but mask */
+        put(&r, "x", 1 * C + j, -INFINITY); /* row 1: every element is masked */
         if (j % 3 == 0)
             put(&r, "x", 2 * C + j, -INFINITY);
     }
@@ -250,7 +250,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The last of each sorted column; the peaks stand at the first two rows, the last, and between. */
+/* The truth is the last element of each sorted column. The largest elements are in the first two
+ * rows, in the last row, and between. */
 static void reduce_max_dim1(void **state)
 {
     enum { A = 3, R = 41, C = 7 };

@@ -1,6 +1,6 @@
 /*
- * Oracles of the products (matrix, convolution, attention, chains) against an independent
- * computation each: integers, which are exact in any order; scatter instead of gather; algebraic
+ * Compares the oracles of the products (matrix, convolution, attention, chains) with independent
+ * computations: integers, which are exact in any order; scatter instead of gather; algebraic
  * identities.
  */
 #include "oracle_run.h"
@@ -74,7 +74,7 @@ static void matmul_bias_relu_bf16(void **state)
     run_close(&r);
 }
 
-/* Longer than two chunks of the oracle; the columns in reverse. */
+/* Sums longer than two chunks of the oracle, computed here with the columns in reverse order. */
 static void matvec_f32(void **state)
 {
     enum { M = 5, K = 9001 };

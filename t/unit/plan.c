@@ -124,7 +124,8 @@ static struct task *plan_task(void)
     return t;
 }
 
-/* Runs a case as far as it goes; the first problem's text, or "" (in the case's arena). */
+/* Runs a case as far as it goes. Returns the text of the first problem, or "", in the case's
+ * arena. */
 static const char *run_case(struct plan_case_file *f, const struct task *t, struct job_case *c,
                             struct job_program *prog)
 {
@@ -298,7 +299,8 @@ static void tensor_maps_take_the_tensors_shape(void **state)
     task_free(t);
 }
 
-/* A signature that fits the plan's arguments, as the kernels in the tree are meant. */
+/* Makes a signature that fits the plan's arguments, because the kernels of the source tree are not
+ * compiled here. */
 static void sigs_from_plan(const struct plan *p, struct sig_vec *sigs, struct arena *a)
 {
     vec_each (struct plan_launch, l, &p->launches) {

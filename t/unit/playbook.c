@@ -1,4 +1,4 @@
-/* Playbooks: what they fit, how a template is filled, what is tried next. */
+/* Playbooks: which tasks they fit, how a template is filled, which point is tried next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -187,7 +187,7 @@ static void test_broadcast(void **state)
         assert_string_equal(rig_text(&b, "scalars:args"), ", \"k\"");
         assert_string_equal(rig_text(&b, "scalars:params"), ", float v2");
         assert_string_equal(rig_text(&b, "expr"), "((v2 * v0) + v1)");
-        assert_int_equal(b.elem, 4); /* of the widest */
+        assert_int_equal(b.elem, 4); /* the bytes of the widest tensor's elements */
         pb_binding_release(&b);
         json_decref(task);
         strbuf_release(&why);
@@ -213,7 +213,7 @@ static void test_broadcast(void **state)
         json_decref(task);
         strbuf_release(&why);
     }
-    /* Where nothing broadcasts, the simpler playbook serves, and this one does not. */
+    /* If nothing broadcasts, the simpler playbook fits, and this one does not. */
     vec_each (struct playbook, other, &((struct fixture *)*state)->shelf->books) {
         struct pb_binding b;
         struct strbuf why = STRBUF_INIT(400);
@@ -238,18 +238,18 @@ static void test_next(void **state)
     uint32_t changed;
     b.elem = 4;
     *vec_push(&tried) = (struct pb_trial){start, 100};
-    /* the stage's own setting, upwards first */
+    /* Settings of the given stage come first, upwards before downwards. */
     assert_true(playbook_next(pb, &b, &tried, &start, 0, 0, &p, &changed));
     assert_int_equal(p.at[0], 2);
     assert_true(playbook_next(pb, &b, &tried, &start, 0, 1, &p, &changed));
     assert_int_equal(p.at[0], 0);
     assert_true(playbook_next(pb, &b, &tried, &start, 1, 0, &p, &changed));
     assert_int_equal(changed, 1);
-    /* 128 threads lost clearly: neither they nor 256 are tried from here */
+    /* 128 128 threads were clearly slower, so neither 128 nor 256 is tried from here. */
     *vec_push(&tried) = (struct pb_trial){{{2, 0}}, 120};
     for (uint32_t k = 0; playbook_next(pb, &b, &tried, &start, 0, k, &p, &changed); k++)
         assert_true(p.at[0] < 2);
-    /* a value that failed is out, too */
+    /* A value that failed is left out too. */
     *vec_push(&tried) = (struct pb_trial){{{0, 0}}, 0};
     for (uint32_t k = 0; playbook_next(pb, &b, &tried, &start, 0, k, &p, &changed); k++)
         assert_int_equal(p.at[0], 1);
@@ -279,7 +279,8 @@ static void test_start_fits_the_elements(void **state)
     free(json);
 }
 
-/* Whatever the times, a walk from best to best ends, visits no point twice and only allowed ones.
+/* Whatever the times are, a walk from best point to best point ends, visits no point twice and
+ * visits only allowed points.
  */
 static void test_walk_ends(void **state)
 {
@@ -370,7 +371,8 @@ static void test_bad_template(void **state)
     strbuf_release(&out);
 }
 
-/* The author keeps no state: the same facts give the same reply, and its own moves are understood.
+/* The author keeps no state. The same facts give the same reply, and the author understands its own
+ * earlier moves.
  */
 static void test_author(void **state)
 {
@@ -416,7 +418,7 @@ static void test_author(void **state)
     free(spec);
 }
 
-/* Leading axes are one; dimensions of 1 do not count. */
+/* Leading axes are merged into one; axes of size 1 do not count. */
 static void test_rows(void **state)
 {
     const struct playbook *pb = built_in(*state, "reduce_row");
@@ -461,7 +463,8 @@ static void test_rows(void **state)
     }
 }
 
-/* An output of the input's dtype; along the last axis, of the input itself. */
+/* The output must have the input's dtype, and the operation along the last axis must take the input
+ * itself. */
 static void test_softmax_rows(void **state)
 {
     const struct playbook *pb = built_in(*state, "softmax");
@@ -497,14 +500,14 @@ static void test_softmax_rows(void **state)
     }
 }
 
-/* Tasks that look like something else than they are, or that were once a crash. */
+/* Tasks that look like another operation, or that once made Hone crash. */
 static void test_odd_tasks(void **state)
 {
     struct fixture *f = *state;
     static const struct {
         const char *book, *op, *torch, *tensors, *why; /* NULL: it fits */
     } cases[] = {
-        /* the expression counts, not the name */
+        /* The expression decides, not the name. */
         {"elementwise", "leaky_relu", "F.leaky_relu(x, 0.2)", "x float32 N; y float32 N out", NULL},
         {"elementwise", "sigmoid", "x + 1", "x float32 N; y float32 N out", NULL},
         {"cumsum", "cumsum", "torch.cumsum(x, dim=0)", "x float32 R,C; y float32 R,C out",
@@ -535,18 +538,18 @@ static void test_odd_tasks(void **state)
         {"rownorm", "", "F.layer_norm(z, weight=g, bias=c, normalized_shape=(z.size(-1),))",
          "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", NULL},
         {"rownorm", "layernorm", "F.layer_norm(z, (C,), g, c).relu()",
-         "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", "no form of"},
-        /* two results: which of them is updated how, their order says */
+         "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", "not a form of"},
+        /* With two results, their order says which input each of them updates. */
         {"rownorm", "", "(t := h + q, (F.rms_norm(t, (C,), g, eps), t))[-1]",
          "h float16 R,C inout; q float16 R,C inout; g float16 C", NULL},
         {"rownorm", "", "(t := h + q, (t, F.rms_norm(t, (C,), g, eps)))[-1]",
          "h float16 R,C inout; q float16 R,C inout; g float16 C", "does not know"},
         {"rownorm", "fused_add_rmsnorm", "(t := h - q, (F.rms_norm(t, (C,), g, eps), t))[-1]",
-         "h float16 R,C inout; q float16 R,C inout; g float16 C", "no form of"},
+         "h float16 R,C inout; q float16 R,C inout; g float16 C", "not a form of"},
         {"merge", "merge_state", "(va * sa[..., None] + vb * sb[..., None], sa + sb)",
          "va float16 N,H,D; sa float32 N,H; vb float16 N,H,D; sb float32 N,H;"
          " v float16 N,H,D out; s float32 N,H out",
-         "no form of"},
+         "not a form of"},
         {"gated", "", "F.silu(x[..., :D]) * x[..., D:]", "x float16 B,2*D; y float16 B,D out",
          NULL},
         {"gated", "silu_and_mul", "x[..., :D] - x[..., D:]", "x float16 B,2*D; y float16 B,D out",
@@ -560,9 +563,9 @@ static void test_odd_tasks(void **state)
         {"gated", "silu_and_mul", "F.silu(x)", "x float16 B,2*D; y float16 B,2*D out", "no half"},
         {"reduce_mid", "reduce_max_dim1", "x.amin(1)", "x float32 A,R,C; y float32 A,C out", NULL},
         {"reduce_mid", "reduce_max_dim1", "x.amax(2)", "x float32 A,R,C; y float32 A,R out",
-         "no form of"},
+         "not a form of"},
         {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
-        /* what is made of a reduction; but of one only, and of nothing else */
+        /* An expression after a reduction. It may use one reduction only, and no other input. */
         {"reduce_row", "", "torch.sqrt(x.pow(2).mean(-1) + 1e-6)", "x float32 R,C; y float32 R out",
          NULL},
         {"reduce_over", "", "1 - x.amax(0).exp()", "x float32 R,C; y float32 C out", NULL},
@@ -609,7 +612,7 @@ static void test_odd_tasks(void **state)
          " y float32 B,C,L-9223372036854775806 out",
          "known size"},
         {"dwconv", "conv2d_depthwise", "F.conv2d(x, w, padding=2, dilation=2, groups=C)",
-         "x float32 N,C,H,W; w float32 C,1,3,3; y float32 N,C,H,W out", "no form of"},
+         "x float32 N,C,H,W; w float32 C,1,3,3; y float32 N,C,H,W out", "not a form of"},
         {"gemm_sm80", "", "x @ w.T", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          ".T turn matrices"},
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 1,N,K; y float16 Z,M,N out",

@@ -29,7 +29,8 @@ static int close_shelf(void **state)
 
 /* ---- expressions in C ------------------------------------------------------------------------ */
 
-/* The expression of the task's only output in C; false, with the reason, if there is none. */
+/* Writes the expression of the task's only output in C. Returns false, with the reason, if that is
+ * not possible. */
 static bool to_c(const char *torch, const char *spec, struct strbuf *out, enum dtype *type,
                  struct strbuf *why)
 {
@@ -131,7 +132,8 @@ static void test_expressions(void **state)
     must_refuse("x.sum()", "x float32 N; y float32 1 out", "the function 'sum'");
     struct strbuf out = STRBUF_INIT(64), why = STRBUF_INIT(64);
     enum dtype type;
-    assert_false(to_c("", floats, &out, &type, &why)); /* no expression is no error */
+    /* A task without an expression is not an error. */
+    assert_false(to_c("", floats, &out, &type, &why));
     char deep[3000];
     memset(deep, '(', sizeof deep);
     deep[sizeof deep - 1] = '\0';
@@ -142,7 +144,7 @@ static void test_expressions(void **state)
     strbuf_release(&why);
 }
 
-/* Integers keep their width and wrap; a Python number takes the width of what it meets. */
+/* Integers keep their width and wrap; a Python number takes the width of the tensor beside it. */
 static void test_types(void **state)
 {
     static const char inputs[] = "a uint8 N; b int8 N; m bool N; x float16 N; u uint32 N; "
@@ -294,7 +296,7 @@ static void test_rows(void **state)
         {"reduce_row", kept, "x.std(dim=-1, correction=0)", "pstd", "v0", NULL},
         {"reduce_row", kept, "torch.var(x, 1, False, True)", "pvar", "v0", NULL},
         {"reduce_row", kept, "torch.var(x, 1, unbiased=True)", "var", "v0", NULL},
-        /* axes in any order, norms that are sums, what is made of a reduction */
+        /* Axes in any order, norms that are sums, expressions after a reduction. */
         {"reduce_row", one, "x.sum(dim=(1, 0))", "sum", "v0", NULL},
         {"reduce_row", kept, "x.norm(1, dim=-1)", "sum", "fabsf(v0)", NULL},
         {"reduce_row", one, "x.norm(1)", "sum", "fabsf(v0)", NULL},
@@ -315,7 +317,7 @@ static void test_rows(void **state)
         {kept, "x.sum(-1, -1)"},
         {kept, "x.sum(-1, dtype=torch.int32)"},
         {kept, "x.max(dim=-1)"},
-        {one, "torch.linalg.norm(x, 2)"}, /* of a matrix that is another */
+        {one, "torch.linalg.norm(x, 2)"}, /* a norm of a matrix is another operation */
         {kept, "x.std(dim=-1, correction=2)"},
         {like, "F.softmax(x)"},
         {like, "torch.cumsum(x)"},
@@ -342,7 +344,7 @@ static void test_rows(void **state)
         must_not_find(*state, "reduce_row", bad[i].text, bad[i].spec, "");
 }
 
-/* The axes of a reduction, as an op sees them. */
+/* The shapes that an op gets for the axes of a reduction. */
 static void test_axes(void **state)
 {
     static const struct {
@@ -373,7 +375,7 @@ static void test_axes(void **state)
                   "side by side");
 }
 
-/* A product with an elementwise expression around it; and what must not pass for one. */
+/* A product with an elementwise expression around it, and tasks that must not match as one. */
 static void test_products(void **state)
 {
     static const char nn[] = "x float16 M,K; w float16 K,N; b float16 N; y float16 M,N out";
@@ -391,7 +393,7 @@ static void test_products(void **state)
         {nt, "F.linear(x, w, b)", "gemm_nt", "(v + float(e.v2[n]))"},
         {"x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          "torch.bmm(x, w.transpose(1, 2)) * 2", "gemm_nt", "(v * 2.f)"},
-        /* sizes and scalars are members of what the epilogue is given */
+        /* Sizes and scalars are members of the epilogue's parameter `e`. */
         {"q float16 B,S,D; k float16 B,T,D; y float16 B,S,T out", "q @ k.mT / math.sqrt(D)",
          "gemm_nt", "(v / sqrtf(float(e.v2)))"},
         {"q float16 B,S,D; k float16 B,T,D; y float16 B,S,T out", "q @ k.mT / (D - 1)", "gemm_nt",
@@ -465,17 +467,17 @@ static void test_permutations(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         must_not_find(*state, "transpose", bad[i], "x float32 A,A,A; y float32 A,A,A out", "");
-    /* back and forth is nothing */
+    /* Two permutations that cancel each other are no permutation. */
     must_write("x.mT.mT", "x float32 A,B,C; y float32 A,B,C out", "v0", DT_F32);
     must_not_find(*state, "transpose", "x.mT.mT", "x float32 A,B,C; y float32 A,B,C out",
                   "more than a permutation");
 }
 
-/* An input that is only used with further axes of 1 is seen with them. */
+/* If an input is only used with additional axes of size 1, matching sees it with these axes. */
 static void test_views(void **state)
 {
     static const struct {
-        const char *torch, *spec, *shape; /* of w, as it is seen */
+        const char *torch, *spec, *shape; /* the shape with which matching sees w */
     } cases[] = {
         {"x * w.view(1, -1, 1)", "x float32 A,C,B; w float32 C; y float32 A,C,B out", "1,C,1"},
         {"x * w[:, None]", "x float32 C,B; w float32 C; y float32 C,B out", "C,1"},
@@ -568,7 +570,7 @@ static void test_forms(void **state)
         {"table[idx]", ROWS_OF_TABLE, "", "w[ids.long()]", gather, "ids", "w"},
         {"table[idx]", ROWS_OF_TABLE, "", "w[ids.to(torch.long)]", gather, "ids", "w"},
         {"table[idx]", ROWS_OF_TABLE, "", "w[ids] * 2", gather, NULL, NULL},
-        /* each role is an input of its own */
+        /* Each role needs an input of its own. */
         {"table[idx]",
          ROLE("idx", "in", "\"N\"", "\"int64\"") ", " ROLE(
              "table", "in", "\"N\"", "\"int64\"") ", " ROLE("y", "out", "\"N\"", "\"int64\""),
@@ -622,7 +624,7 @@ static void test_forms(void **state)
     }
 }
 
-/* One form is every spelling of it, and nothing else. */
+/* A form matches every spelling of its computation, and nothing else. */
 static void test_norms(void **state)
 {
     static const char spec[] =
@@ -667,7 +669,7 @@ static void test_norms(void **state)
         json_decref(task);
         strbuf_release(&why);
     }
-    /* a number may stand for a scalar */
+    /* A number may take the place of a scalar. */
     struct strbuf why = STRBUF_INIT(2000);
     struct pb_binding b;
     json_t *task =
@@ -681,7 +683,7 @@ static void test_norms(void **state)
     strbuf_release(&why);
 }
 
-/* Each value is looked at once, however many ways lead to it. */
+/* Each value is visited once, however many paths lead to it. */
 static void test_bounds(void **state)
 {
     const struct playbook_shelf *shelf = *state;

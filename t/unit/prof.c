@@ -62,7 +62,7 @@ static void ncu_rows_become_counters(void **state)
     assert_true(k[0].time_ns == 4000 && k[0].launches == 2 && isnan(k[0].tensor_pct));
     verdict_release(&v);
 
-    /* one case's launches alone */
+    /* Only the launches of one case. */
     v = (struct verdict){.kind = V_PASS};
     ncu_counters(t, 2, 1, "time:0", &v);
     assert_true(counter(&v, "rows", "dram__throughput" PCT, "%") == 50);
@@ -81,7 +81,7 @@ static void ncu_refusals_are_told(void **state)
     assert_non_null(strstr(err.msg, "ERR_NVGPUCTRPERM"));
     assert_null(strstr(err.msg, "more"));
     assert_int_equal(ncu_read(&t, "", 0, &a, &err), -1);
-    /* cut off anywhere it neither crashes nor invents a launch */
+    /* If the CSV is cut off anywhere, reading it neither crashes nor invents a launch. */
     for (size_t n = 0; n < sizeof csv; n++)
         if (ncu_read(&t, csv, n, &a, NULL) == 0)
             assert_true(ncu_launches(t) <= 3);
@@ -133,7 +133,7 @@ static void each_category_has_its_name(void **state)
     }
 }
 
-/* The emulator's counters, where there are no others; several workloads, a line each. */
+/* Without counters of ncu, those of the emulator are used. Each of several workloads has a line. */
 static void modelled_counters(void **state)
 {
     (void)state;

@@ -95,7 +95,7 @@ static bool check(const char *plan, const char *after, struct strbuf *why)
     return ok;
 }
 
-/* A move is as long as its field, and no half of a character is at its end. */
+/* A move is cut to the length of its field, and never ends with half a character. */
 static void test_move_is_text(void **state)
 {
     for (size_t shift = 0; shift < 4; shift++) {
@@ -192,7 +192,7 @@ static void test_anchors(void **state)
     assert_false(check("ANCHOR         \n2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_non_null(strstr(why.buf, "no anchor"));
     assert_false(check("no anchors\n", six, &why));
-    /* a brace added at line 3 may as well have been added at line 4 */
+    /* A brace added at line 3 is the same change as a brace added at line 4. */
     assert_true(check("ANCHOR 4-4: x\n", "one\ntwo\n}\n}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR 3-3: x\n", "one\ntwo\n}\nfive\nsix\n", &why));
     /* the marked form */
@@ -204,8 +204,8 @@ static void test_anchors(void **state)
     strbuf_release(&why);
 }
 
-/* A tester's reply may hold anything: shapes that the loader accepts count, the notes name the
- * others, which are left out. */
+/* A tester's reply may contain anything. Shapes that the loader accepts are used. The others are
+ * left out, and the notes name them. */
 static void test_tester(void **state)
 {
     static const struct {
@@ -328,7 +328,7 @@ static void test_dialect(void **state)
     assert_false(dialect_is_cute("__global__ void k() {}", 22, &why));
     assert_non_null(strstr(why.buf, "CuTe header"));
     const char *fig = "#include <cute/tensor.hpp>\n// make_tensor local_tile copy\nvoid k() {}";
-    assert_false(dialect_is_cute(fig, strlen(fig), NULL)); /* words in a comment */
+    assert_false(dialect_is_cute(fig, strlen(fig), NULL)); /* words in a comment do not count */
     strbuf_release(&why);
 }
 

@@ -115,7 +115,8 @@ static void test_plots(void **state)
     free(svg);
     run_summary_release(&m);
 
-    /* Another program's store: Hone writes neither infinities nor tags in a kind. */
+    /* A store that another program changed. Hone itself writes neither infinities nor tags in a
+     * kind. */
     OK(sql_exec(s,
                 "UPDATE node SET time_ns = 9e999, speedup = -9e999, kind = '<k>', "
                 "role = cast(x'41ff' AS TEXT)",
@@ -126,7 +127,7 @@ static void test_plots(void **state)
     must_lack(svg, "nan");
     must_lack(svg, "inf");
     must_lack(svg, "<k>");
-    must_have(svg, "4.40 us"); /* the axis is that of the candidate that has a time */
+    must_have(svg, "4.40 us"); /* the axis fits the only candidate with a time */
     json_t *j = run_summary_json(&m);
     const json_t *nodes = json_object_get(j, "nodes");
     assert_int_equal(json_array_size(nodes), 2);

@@ -28,8 +28,8 @@ static void rounds_interleave_and_verify_a_sample(void **state)
     teardown(&b);
 }
 
-/* A kernel that is wrong and fast in most calls and right and slow in the others, depending on the
- * data: the fast calls are verified. */
+/* A kernel that, depending on the data, is wrong and fast in most calls, and right and slow in the
+ * others. The fast calls are verified. */
 static void the_fast_calls_are_verified(void **state)
 {
     (void)state;
@@ -100,7 +100,8 @@ static void slow_baselines_are_timed_once(void **state)
     teardown(&b);
 }
 
-/* A budget that is spent (by PyTorch compiling, say) still leaves min_calls of a short kernel. */
+/* Even if the time is spent, for example because PyTorch compiles, a short kernel gets min_calls
+ * calls. */
 static void a_spent_budget_leaves_enough_calls(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void short_kernels_are_timed_in_other_processes(void **state)
     for (uint32_t i = 0; i < b.res.cases[0].ncalls; i++)
         verified += b.res.cases[0].calls[i].ncompares;
     assert_int_equal(verified, 6);
-    assert_string_equal(b.res.printf_text, "said\n"); /* though the device is closed */
+    assert_string_equal(b.res.printf_text, "said\n"); /* kept although the device is closed */
     teardown(&b);
 }
 

@@ -2,6 +2,7 @@
  * The worker's sequence, call by call: the result must hold the right facts.
  */
 #include "run_rig.h"
+#include "worker/watchdog.h"
 
 static const struct result_call *judge(struct bench *b, const char *kernel)
 {
@@ -90,7 +91,7 @@ static void repeats_and_state(void **state)
     assert_int_equal(last->loads, 2); /* a fresh module each */
     teardown(&b);
 
-    /* Right with a fresh module, wrong after an earlier call. */
+    /* A kernel that is right in a fresh module and wrong after an earlier call. */
     setup(&b, "first_only");
     b.c.ncalls = 3;
     b.calls[1] = (struct job_call){0, JOB_CALL_VERIFY, 5, 3, -1, 0};
@@ -252,7 +253,7 @@ static void a_workspace_that_does_not_fit_is_the_candidates(void **state)
     b.c.nbuffers = 3;
     b.buffers[2] =
         (struct job_buffer){.name = "ws", .role = JOB_WORKSPACE, .bytes = 1 << 21, .align = 256};
-    run(&b); /* not used by the program: not allocated */
+    run(&b); /* a buffer that the program does not use is not allocated */
     assert_int_equal(b.res.status, RESULT_OK);
     teardown(&b);
     setup(&b, "good");
@@ -292,6 +293,53 @@ static void a_hang_is_written_down(void **state)
     teardown(&b);
 }
 
+/* Runs a watchdog with an unsaved snapshot in a process that then crashes or goes on for a while.
+ */
+static int with_snapshot(const char *dir, bool crash)
+{
+    int st;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct watchdog *w;
+        watchdog_start(&w, dir, 60000000000u, 60000000000u, NULL);
+        watchdog_snapshot(w, "so far", 6, true);
+        if (crash)
+            raise(SIGSEGV);
+        usleep(300000);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &st, 0), pid);
+    return st;
+}
+
+/* The file waits for a call that takes long. A crash does not lose it. */
+static void an_unsaved_snapshot_is_saved_in_time(void **state)
+{
+    (void)state;
+    struct bench b;
+    char *data;
+    size_t len;
+    setup(&b, "good");
+    for (int crash = 0; crash < 2; crash++) {
+        int st = with_snapshot(b.dir, crash);
+#ifndef __SANITIZE_ADDRESS__
+        assert_true(crash ? WIFSIGNALED(st) && WTERMSIG(st) == SIGSEGV : WIFEXITED(st));
+#else
+        if (crash)
+            break;
+        (void)st;
+#endif
+        assert_int_equal(bundle_read(b.dir, "progress.bin", 100, &data, &len, NULL), 0);
+        assert_int_equal(len, 6);
+        assert_memory_equal(data, "so far", 6);
+        free(data);
+        char *path = bundle_path(b.dir, "progress.bin");
+        unlink(path);
+        free(path);
+    }
+    teardown(&b);
+}
+
 static void garbage_is_no_job(void **state)
 {
     (void)state;
@@ -322,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
         cmocka_unit_test(a_hang_is_written_down),
+        cmocka_unit_test(an_unsaved_snapshot_is_saved_in_time),
         cmocka_unit_test(garbage_is_no_job),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,7 +1,7 @@
 /*
- * run_rig.h - a device of the tests' own under the worker's sequence: host memory, and "kernels"
- * that are C functions, each with one virtue or vice; a job around one of them; a stand-in for
- * python3.
+ * run_rig.h - a fake device for tests of the worker's sequence. Its memory is host memory, and its
+ * "kernels" are C functions, each with one good or bad property. The rig also makes a job for one
+ * of these kernels, and has a replacement for python3.
  */
 #ifndef RUN_RIG_H
 #define RUN_RIG_H
@@ -203,7 +203,7 @@ static enum result_status f_launch(struct device *d, struct device_module *m,
     if (str_eq(k, "constant"))
         for (int i = 0; i < N; i++)
             y[i] = 1;
-    if (str_eq(k, "sometimes") && x[0] < 0.3f) { /* most calls: of data around 0 */
+    if (str_eq(k, "sometimes") && x[0] < 0.3f) { /* true in most calls, whose data is around 0 */
         y[5] = 0;
         self(d)->launched = "sometimes";
     }
@@ -447,7 +447,7 @@ static void teardown(struct bench *b)
     arena_release(&b->a);
 }
 
-/* A stand-in for python3: answers each request and notes what it was asked. */
+/* A replacement for python3, which answers each request and records it. */
 static void use_python(struct bench *b, const char *answer_to_call)
 {
     char script[1024];

@@ -86,7 +86,7 @@ static void a_local_worker_is_watched(void **state)
     assert_int_equal(dir_make(bundle, &err), 0);
     assert_int_equal(sched_open(&s, "local", 1, -1, &err), 0);
     assert_int_equal(sched_submit(s, bundle, 20000000000u, NULL, &ticket, &err), 0);
-    expect_progress(s, ticket, ""); /* it has not said anything yet */
+    expect_progress(s, ticket, ""); /* the worker has written no progress yet */
     write_progress("bundle/progress.bin", "did not finish: case 'check:1', call 2");
     expect_progress(s, ticket, ": case 'check:1', call 2");
     put("bundle/progress.bin", "torn", 4, 0644);

@@ -1,6 +1,6 @@
 /*
- * The spool and tar files. The worker runs each bundle by executing itself. Here that is this test:
- * it then does what the file `act` of the bundle says.
+ * The spool and tar files. The worker runs each bundle by executing itself. In this test the
+ * executed program is the test itself, which then does what the file `act` of the bundle says.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -162,7 +162,7 @@ static void a_dead_workers_claim_is_taken_back(void **state)
     assert_int_equal(rename(todo, path), 0);
     snprintf(alive, sizeof alive, "%s/alive", path);
     put(alive, "");
-    serve(); /* too young to be touched, and there is nothing else to do */
+    serve(); /* the claim is too young to be taken away, and there is no other bundle */
     assert_int_equal(count("claimed"), 1);
     assert_int_equal(utimensat(AT_FDCWD, alive, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
     serve();

@@ -234,7 +234,7 @@ static void test_file_strange(void **state)
     assert_int_equal(file_read(in_tmp("fifo"), 100, &sb, &err), -1);
     assert_int_equal(file_read("/dev/zero", 100, &sb, &err), -1);
     assert_non_null(strstr(err.msg, "not a file"));
-    /* Sparse and huge: refused by its size, not read. */
+    /* A huge sparse file is refused because of its size, before it is read. */
     int fd = open(in_tmp("huge"), O_CREAT | O_WRONLY, 0600);
     assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
     close(fd);

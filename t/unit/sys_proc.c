@@ -1,4 +1,4 @@
-/* Child processes: limits, caps, and that nothing outlives its program. */
+/* Child processes: limits, caps, and that no descendant outlives the program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -76,7 +76,8 @@ static void a_snapshot_is_the_task(void **state)
     assert_non_null(strstr(diff.buf, "\"workloads\""));
     assert_non_null(strstr(diff.buf, "\"odd\"; reference.c; naive.cu (removed)"));
     assert_null(strstr(diff.buf, "\"name\""));
-    for (size_t n = 0; n < was.len; n += 1 + n / 3) { /* a torn copy is refused, never read past */
+    /* A copy that was cut off is refused, and not read beyond its end. */
+    for (size_t n = 0; n < was.len; n += 1 + n / 3) {
         char *torn = xstrndup(was.buf, n);
         assert_null(task_from_snapshot(torn, n, "torn", &problems));
         free(torn);

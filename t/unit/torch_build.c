@@ -1,4 +1,4 @@
-/* PyTorch expressions as graphs: every task's, and every spelling of one meaning. */
+/* PyTorch expressions as graphs: those of all tasks, and spellings that mean the same. */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ static const struct value *value_of(struct graph *g, const char *text)
     return v;
 }
 
-/* Each pair says the same, so it is the same value. */
+/* The two texts of each pair mean the same, so they must give the same value. */
 static void test_spellings(void **state)
 {
     static const char *const same[][2] = {
@@ -286,7 +286,7 @@ static void test_spellings(void **state)
     close_graph(&r, &g);
 }
 
-/* These look alike and are not. */
+/* These look alike but mean different things. */
 static void test_differences(void **state)
 {
     static const char *const other[][2] = {
@@ -347,7 +347,7 @@ static void test_types(void **state)
         {"x // 2", DT_F16},
         {"x * 0.5", DT_F16},
         {"x * f", DT_F32},
-        /* a tensor without axes gives way, unless it is of a higher kind */
+        /* A tensor without axes gives way, unless its dtype is of a higher kind. */
         {"x * z", DT_F16},
         {"b + j", DT_I8},
         {"b * z", DT_F32},
@@ -399,13 +399,13 @@ static void test_refusals(void **state)
         {"u + 1", "column 1: the name 'u' is not known"},
         {"x + torch.foo(x)", "column 14: the function 'foo' is not known"},
         {"x.median(dim=-1)", "the method 'median' is not known"},
-        {"torch.exp", "no constant and no dtype"},
+        {"torch.exp", "neither a constant nor a dtype"},
         {"torch.exp(x, x)", "takes at most 1"},
         {"F.elu(x, alhpa=2)", "no parameter 'alhpa'"},
         {"F.silu(x, approximate='tanh')", "no parameter 'approximate'"},
         {"torch.where(m, x)", "lacks its argument 'other'"},
         {"x.sum(1, dim=1)", "'dim' twice"},
-        {"x.sum(2)", "no axis 2 among 2"},
+        {"x.sum(2)", "rank 2 has no axis 2"},
         {"x.sum(other=1)", "no parameter 'other'"},
         {"x.mean((0, 0))", "named twice"},
         {"x.shape[2]", "out of range"},
@@ -472,7 +472,7 @@ static void test_refusals(void **state)
         {"x * math.sqrt(-1)", "not a number"},
         {"10 ** 100", "64 bits"},
         {"x(1)", "the function 'x'"},
-        {"(x + 1)(2)", "no function"},
+        {"(x + 1)(2)", "not a function"},
         {"None + x", "None"},
         {"x + (1, 2)", "a tuple"},
         /* changes in place */
@@ -531,7 +531,7 @@ static void test_limits(void **state)
 
 /* ---- whole tasks ----------------------------------------------------------------------------- */
 
-/* The outputs hold against what is declared. NULL: it reads. */
+/* Compares outputs with their declarations. NULL means that the task must read without an error. */
 static void test_signatures(void **state)
 {
     static const struct {
@@ -613,7 +613,7 @@ static void test_signatures(void **state)
     }
 }
 
-/* The forms of playbooks: names for values that are there, PyTorch's functions without a module. */
+/* Forms of playbooks use names for existing values, and PyTorch's functions without a module. */
 static void test_forms(void **state)
 {
     struct torch_rig r;

@@ -1,4 +1,4 @@
-/* PyTorch expressions that say the same have one normal form; others keep theirs. */
+/* PyTorch expressions that mean the same have the same normal form; others have different ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void close_graph(struct torch_rig *r, struct graph *g)
     arena_release(&r->mem);
 }
 
-/* The normal form of what the text says, which stays as it is. */
+/* The normal form of the text's value. Normalising it again must not change it. */
 static const struct value *normal_of(struct graph *g, const char *text)
 {
     struct err err = ERR_INIT;
@@ -144,7 +144,7 @@ static void test_same(void **state)
     close_graph(&r, &g);
 }
 
-/* Near misses: the rule must not see its pattern here. */
+/* Expressions that are almost, but not quite, the pattern of a rule. */
 static void test_different(void **state)
 {
     static const char *const other[][2] = {
@@ -230,7 +230,7 @@ static void test_refused(void **state)
         "F.relu(x, inplace=True) + x",
         "(t := x + 1, t.relu_() + t)[-1]",
         "x.view(-1).add_(1) + x",
-        /* no plain expressions */
+        /* Texts that are not plain expressions. */
         "lambda x: x",
         "x if w else h",
         "[v for v in x]",

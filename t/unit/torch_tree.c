@@ -76,7 +76,7 @@ static void test_trees(void **state)
     }
 }
 
-/* A name that is bound stands for one node, wherever it is. */
+/* A bound name stands for the same node wherever it is used. */
 static void test_sharing(void **state)
 {
     struct arena mem = ARENA_INIT;
@@ -123,7 +123,7 @@ static void test_errors(void **state)
     }
 }
 
-/* `head`, then `part` so many times. */
+/* `head`, then `part` repeated n times. */
 static void refuse_long(const char *head, const char *part, size_t times, const char *why)
 {
     struct arena mem = ARENA_INIT;

@@ -169,7 +169,7 @@ static void kinds_order_before_times(void **state)
     assert_true(verdict_cmp(&unsafe, &cheat) > 0);
 }
 
-/* Counters are told of one shape only, under its name. */
+/* An author gets counters of one shape only, with the name of the shape. */
 static void counters_are_told_of_one_workload(void **state)
 {
     (void)state;

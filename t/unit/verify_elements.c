@@ -1,6 +1,6 @@
 /*
  * Verifying a few elements gives the same truth as computing all, whatever the phases need from
- * each other. Elements whose truth cannot be known that way are not compared.
+ * each other. Elements whose truth cannot be computed in this way are not compared.
  */
 #include "worker/verify_elements.h"
 
@@ -206,8 +206,8 @@ static void row_then_element(void **state)
               (struct job_phase[]){{"row", R}, {"reference", R * C}}, 2, R, 2);
 }
 
-/* An element needs all earlier elements of its row. Half of them must not be taken for enough,
- * although fmax ignores the NaN of a missing one. */
+/* An element needs all earlier elements of its row. It must not be enough to know half of them,
+ * although fmax ignores the NaN of a missing element. */
 static void element_needs_its_row(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void units_lie_where_elements_do(void **state)
     uint64_t first, end;
     verify_elements_units(7, 100, 100, &first, &end);
     assert_true(first == 7 && end == 8);
-    verify_elements_units(799, 800, 8, &first, &end); /* a unit makes a hundred */
+    verify_elements_units(799, 800, 8, &first, &end); /* a unit makes a hundred elements */
     assert_true(first == 7 && end == 8);
     verify_elements_units(3, 8, 800, &first, &end); /* a hundred units make one element */
     assert_true(first == 300 && end == 400);

@@ -1,6 +1,6 @@
 /*
- * wire_rig.h - what a reader of job.bin or result.bin must stand: every truncation and a byte
- * changed anywhere. `read` parses, looks at all it got, and says whether it was accepted.
+ * wire_rig.h - tests that a reader of job.bin or result.bin survives every truncation and every
+ * changed byte. `read` parses, visits everything it got, and says whether the bytes were accepted.
  */
 #ifndef T_WIRE_RIG_H
 #define T_WIRE_RIG_H
@@ -40,7 +40,8 @@ static inline void wire_mutated(struct strbuf *whole, wire_read_fn read)
             char was = whole->buf[i];
             whole->buf[i] = (char)values[k];
             read(whole->buf, whole->len, &arena);
-            assert_true(arena.bytes < 1 << 20); /* no claim is believed before its bytes */
+            /* The reader allocates for a claimed length only if the bytes are there. */
+            assert_true(arena.bytes < 1 << 20);
             whole->buf[i] = was;
             arena_release(&arena);
         }

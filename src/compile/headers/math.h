@@ -1,4 +1,4 @@
-/* The functions are built in. */
+/* NVRTC has the functions of <math.h> built in. */
 #pragma once
 #ifndef INFINITY
 #define INFINITY (__builtin_bit_cast(float, 0x7f800000))

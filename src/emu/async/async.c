@@ -97,8 +97,8 @@ void async_free(struct async_op *op)
 
 /* ---- moving the bytes ----------------------------------------------------------------------- */
 
-/* Returns how many of the next `left` bytes of a run, from offset `off` of the box on, are still
- * contiguous after swizzling. *at is the shared address where they begin. */
+/* Returns how many of the next `left` bytes of a run stay contiguous after swizzling; they begin at
+ * offset `off` of the box. Sets *at to the shared address where they begin. */
 static inline uint32_t contiguous_bytes(const struct async_op *op, uint32_t off, uint32_t left,
                                         uint32_t *at)
 {
@@ -119,7 +119,7 @@ static void fill_shared(struct async_op *op)
         for (uint32_t i = 0; i < run->bytes;) {
             uint32_t at, n = contiguous_bytes(op, run->off + i, run->bytes - i, &at);
             if (at + n > op->block->smem_bytes)
-                return; /* already reported when it was issued */
+                return; /* reported when the copy was issued */
             if (!run->outside)
                 tensormap_fill(&op->map, smem + at, n);
             else if (op->red)

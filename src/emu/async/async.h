@@ -8,8 +8,8 @@
  *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
  *   - a bulk store that no thread waits for: when the block ends.
  * So a kernel that forgets a wait reads old data. While the operation is in flight, the sanitizer
- * knows which bytes it reads or writes. Without the sanitizer, a seed lets some operations complete
- * at once.
+ * knows which bytes it reads or writes. If the sanitizer is off and the launch has a seed, some
+ * operations complete at once, at random.
  *
  * The host thread that runs the cluster owns these structures, so they need no locks.
  */
@@ -40,11 +40,12 @@ enum async_kind {
 struct async_op {
     struct async_op *next;
     enum async_kind kind;
-    struct warp *w; /* the warp that issued it */
+    struct warp *w; /* the warp that issued the operation */
     const struct insn *pc;
     uint32_t lane;
-    struct block *block;  /* whose shared memory is written (LOAD) or read (STORE) */
-    uint32_t base, span;  /* that memory */
+    /* the block whose shared memory the operation writes (LOAD) or reads (STORE) */
+    struct block *block;
+    uint32_t base, span;  /* address and bytes of this shared memory */
     struct tensormap map; /* swizzle and fill; zero for plain copies */
     struct async_run *runs;
     uint32_t nruns, runs_cap;
@@ -60,7 +61,7 @@ struct async_op {
     uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
     /* STORE */
     uint32_t group;
-    uint8_t *staged; /* a copy of the box, once it has been read; else NULL */
+    uint8_t *staged; /* a copy of the box, made when the store has read it; else NULL */
     /* CP_ARRIVE */
     uint32_t cp_seq;
     bool noinc;
@@ -72,7 +73,7 @@ struct async_op {
 
 struct cp_rec {
     const struct insn *pc;
-    uint32_t mask; /* lanes not done yet */
+    uint32_t mask; /* lanes whose copies are not complete yet */
     uint32_t size;
     uint32_t seq;
     uint32_t group[WARP];
@@ -98,7 +99,7 @@ struct warp_async {
     uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's clocks of the last products, by number */
     bool wg_fenced, wg_ever;
     const uint32_t *wg_last; /* registers of the last completed accumulator */
-    uint64_t wg_last_hash;   /* hash of their values then */
+    uint64_t wg_last_hash;   /* hash of the values that those registers had then */
     uint32_t wg_last_n;
 };
 
@@ -110,7 +111,8 @@ struct block_async {
 struct warp_async *warp_async(struct warp *w); /* allocates it on first use */
 struct block_async *block_async(struct block *b);
 
-/* Whether an operation should complete at once: only without the sanitizer and with a seed. */
+/* Whether an operation should complete at once. Never true if the sanitizer is on or the launch has
+ * no seed. */
 bool async_eager(struct warp *w);
 
 /* ---- engine (async.c) ----------------------------------------------------------------------- */
@@ -124,8 +126,8 @@ void async_free(struct async_op *op);
 void async_start(struct async_op *op);
 /* Completes all operations that complete on this mbarrier; returns how many there were. */
 int async_settle(struct block *b, uint32_t mbar_off);
-/* Completes the bulk groups of the active lanes, except the newest `keep`. With read_only it only
- * reads their sources. */
+/* Completes the bulk groups of the active lanes, except the newest `keep`. If read_only, only reads
+ * their sources. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
 /* Returns the word of an mbarrier of this block, without any check. */
@@ -133,13 +135,13 @@ static inline uint64_t *mbar_word(struct block *b, uint32_t off)
 {
     return (uint64_t *)(void *)(b->smem + off);
 }
-/* Applies fn to an mbarrier; reports misuse as a finding of w, pc and lane. */
+/* Applies fn to an mbarrier. Reports misuse as a finding of w, pc and lane. */
 enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes the copies that the lanes in `mask` issued before `limit`: all of them, or
- * all but those of the newest `keep` groups. */
+/* cpasync.c: completes copies that the lanes in `mask` issued before `limit`. If `all`, completes
+ * all of them, else all but those of the newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
 /* warpgroup.c */
 void wg_release(struct warp *w);
@@ -148,7 +150,7 @@ void wg_check_exit(struct warp *w);
 
 /* reduce.c: reduces n bytes element by element; each element is atomic for other host threads. */
 void async_reduce(enum red_op op, enum ptx_type t, uint8_t *dst, const uint8_t *src, uint32_t n);
-/* The operator that a modifier names; RED_NONE if it names none. */
+/* Returns the operator that a modifier names; RED_NONE if it names none. */
 enum red_op red_op_of(const char *mod);
 bool red_fits(enum red_op op, enum ptx_type t);
 
@@ -162,8 +164,8 @@ int decode_st_async(struct decoder *d, const struct ptx_insn *p, struct insn *in
 int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 int decode_tensormap(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 
-/* The space that the modifiers name: .shared, .shared::cta, .shared::cluster, .global; else
- * SP_GENERIC. */
+/* Returns the space that the modifiers name (.shared, .shared::cta, .shared::cluster or .global),
+ * or SP_GENERIC if they name none. */
 enum ptx_space async_space(const struct ptx_insn *p);
 
 #endif

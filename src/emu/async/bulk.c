@@ -71,7 +71,7 @@ static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t byte
     if (!p)
         return EX_FAULT;
     k->inside_bytes += bytes;
-    /* lines in use, for the cost model */
+    /* For the cost model: marks the lines of global memory that the launch touches. */
     uint8_t *touched = k->w->counts ? k->w->launch->emu->mem.touched : NULL;
     for (uint64_t a = addr & ~127ull; touched && a < addr + bytes; a += 128)
         touched[(a - GLOBAL_BASE) / 128] = 1;
@@ -126,7 +126,8 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
     return EX_NEXT;
 }
 
-/* Faults for coordinates that the hardware rejects as an illegal instruction. */
+/* Ends the launch with a fault if the hardware would reject the coordinates as an illegal
+ * instruction. */
 static int check_coords(struct warp *w, const struct insn *in, const struct async_op *op,
                         const int32_t *c)
 {

@@ -15,7 +15,7 @@ static int exec_nothing(struct warp *w, const struct insn *in)
 
 /* ---- mapa, getctarank ----------------------------------------------------------------------- */
 
-/* in->sub[0]: bytes of the address (4 or 8), [1]: generic. */
+/* in->sub[0] is the width of the address in bytes (4 or 8), in->sub[1] whether it is generic. */
 
 static int exec_mapa(struct warp *w, const struct insn *in)
 {
@@ -58,7 +58,8 @@ int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in)
     if (p->nops != (mapa ? 3 : 2))
         return dec_bad(d, p, "wrong number of operands");
     enum ptx_type at = t;
-    if (!mapa && !shared) /* getctarank names the type of its result, not of its generic address */
+    /* The type of getctarank is that of its result. Its generic address may have another width. */
+    if (!mapa && !shared)
         at = dec_reg_bits(&p->ops[1]) == 32 ? PT_U32 : PT_U64;
     if (!mapa && shared && dec_reg_bits(&p->ops[1]) == 64)
         at = PT_U64;

@@ -2,8 +2,8 @@
  * cpasync.c - cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
  *
  * Each thread has its own sequence of groups. A record holds the copies of one warp instruction,
- * and the group of each lane's copy. We write a copy when the issuing thread waits for its group,
- * or when any thread waits for an mbarrier at which the issuing thread arrived
+ * and the group of each lane's copy. We do a copy when the issuing thread waits for its group, or
+ * when any thread waits for an mbarrier at which the issuing thread arrived
  * (cp.async.mbarrier.arrive). For the sanitizer the write is an access of the issuing thread.
  */
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "emu/async/async.h"
 #include "emu/core/mem.h"
 
-/* in->o: 0 dst base, 1 src base, 2 src-size or ignore predicate; sub: 0 size, 1 kind of o[2],
- * 2 dst address bytes, 3 src address bytes; imm: dst offset; aux: src offset. */
+/* in->o[0] is the base of dst, o[1] the base of src, o[2] the src-size or the ignore predicate.
+ * sub[0] is the size, sub[1] the kind of o[2], sub[2] the bytes of a dst address, sub[3] those of a
+ * src address. imm is the offset of dst, aux the offset of src. */
 enum { EXTRA_NONE, EXTRA_SIZE, EXTRA_IGNORE, EXTRA_IGNORE_NEG };
 
 static uint32_t source_bytes(struct warp *w, const struct insn *in, uint32_t lane)
@@ -128,8 +129,8 @@ static int exec_cp_wait(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* The arrival happens when the copies issued so far are complete. Without .noinc it also raises the
- * number of arrivals that the phase expects by one. */
+/* The arrival happens when the copies that the thread has issued so far are complete. Without
+ * .noinc, the instruction also raises the number of arrivals that the phase expects by one. */
 static int exec_cp_arrive(struct warp *w, const struct insn *in)
 {
     struct warp_async *a = warp_async(w);

@@ -32,7 +32,7 @@ enum mbar_rc {
 };
 
 uint64_t mbar_pack(const struct mbar *b);
-/* Returns false if the word is no initialised mbarrier. */
+/* Returns false if the word is not an initialised mbarrier. */
 bool mbar_unpack(struct mbar *b, uint64_t word);
 void mbar_init(struct mbar *b, uint32_t count);
 enum mbar_rc mbar_arrive(struct mbar *b, uint32_t count, bool drop);

@@ -10,13 +10,13 @@ struct mbar_insn {
     enum ptx_space space;
     uint32_t base, base_bits;
     int64_t off;
-    uint32_t state; /* destination of arrive's state; source of a wait's state or parity */
+    uint32_t state; /* arrive: destination of the state; wait: source of the state or parity */
     uint32_t count; /* operand code */
     bool has_state, has_count, has_tx, drop, no_complete, parity, blocking, expect;
     uint32_t pred; /* destination of a wait */
 };
 
-/* Finds the mbarrier and tells the sanitizer of the access; NULL after a fault. */
+/* Finds the mbarrier and tells the sanitizer about the access. Returns NULL after a fault. */
 static struct block *locate(struct warp *w, const struct insn *in, uint32_t lane, uint32_t access,
                             uint32_t *off)
 {
@@ -67,8 +67,8 @@ static int exec_inval(struct warp *w, const struct insn *in)
 
 #define RMW (MEM_READ | MEM_WRITE | MEM_ATOMIC | MEM_STRONG)
 
-/* One lane's arrive or arrive_drop (also with .expect_tx, .noComplete), expect_tx or complete_tx.
- */
+/* Executes one lane's arrive or arrive_drop (also with .expect_tx or .noComplete), expect_tx or
+ * complete_tx. */
 static int arrive_lane(struct warp *w, const struct insn *in, uint32_t lane)
 {
     const struct mbar_insn *m = in->aux;
@@ -121,7 +121,7 @@ static int exec_arrive(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Whether the phase that this lane waits for is over; < 0 after a fault. */
+/* Returns 1 if the phase that this lane waits for is over, 0 if not, < 0 after a fault. */
 static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const void **key)
 {
     const struct mbar_insn *m = in->aux;

@@ -48,7 +48,8 @@ uint32_t tensormap_elem_bytes(const struct tensormap *t)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-/* Elements of a tile along dimension i: every elem_strides[i]-th of the box. */
+/* Returns how many elements a tile has along dimension i: it takes every elem_strides[i]-th element
+ * of the box. */
 static uint32_t tile_extent(const struct tensormap *t, unsigned i)
 {
     return (t->box[i] + t->elem_strides[i] - 1u) / t->elem_strides[i];
@@ -60,7 +61,8 @@ static uint32_t inner_bytes(const struct tensormap *t)
     return n * tensormap_elem_bytes(t);
 }
 
-/* Bytes from one row to the next: a row narrower than the swizzle span takes the whole span. */
+/* Returns the bytes from one row to the next. A row that is narrower than the swizzle span takes
+ * the whole span. */
 static uint32_t row_pitch(const struct tensormap *t)
 {
     uint32_t span = t->swizzle ? 16u << t->swizzle : 0, inner = inner_bytes(t);
@@ -227,8 +229,8 @@ static bool in_dim(const struct tensormap *t, unsigned i, int64_t c)
     return c >= 0 && c <= (int64_t)t->dims[i];
 }
 
-/* Walks one row of the box: `n` elements from coordinate c of dimension 0 on, split at the tensor's
- * edges. */
+/* Walks one row of the box: `n` elements from coordinate c of dimension 0 on. Splits the row at the
+ * tensor's edges. */
 static int walk_row(const struct tensormap *t, uint32_t off, int64_t c, uint32_t n, uint32_t es,
                     bool outer_inside, uint64_t base, tmap_run_fn fn, void *ctx)
 {
@@ -274,8 +276,8 @@ static int walk_tile(const struct tensormap *t, const int32_t *coords, tmap_run_
     return 0;
 }
 
-/* Walks the pixels: over w, then h and d, inside the bounding box, then over the batch. The filter
- * offsets shift the place from which each pixel is read. */
+/* Walks the pixels inside the bounding box, first along w, then h and d, then over the batch. The
+ * filter offsets shift the place from which each pixel is read. */
 static int walk_im2col(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                        tmap_run_fn fn, void *ctx)
 {
@@ -325,7 +327,7 @@ void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n)
         return;
     uint32_t eb = tensormap_elem_bytes(t);
     for (uint32_t i = 0; i + eb <= n; i += eb) {
-        /* OOB_NAN in every 2 bytes, which fma.oob recognises */
+        /* every 2 bytes get OOB_NAN, which fma.oob recognises */
         for (uint32_t k = 0; k < eb; k++)
             dst[i + k] = k % 2 ? OOB_NAN >> 8 : OOB_NAN & 0xff;
     }

@@ -1,6 +1,7 @@
 /*
- * bitops.h - what instructions that move bits do to one value. The instructions use these functions
- * on values; the sanitizer uses them on masks of undefined bits (sanitizer/undefined_bits.c).
+ * bitops.h - moves bits of one value the way instructions like bfe and prmt do. The instructions
+ * use these functions on values; the sanitizer uses them on masks of undefined bits
+ * (sanitizer/undefined_bits.c).
  */
 #ifndef EMU_CORE_BITOPS_H
 #define EMU_CORE_BITOPS_H

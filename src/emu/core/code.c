@@ -1,9 +1,9 @@
 /*
  * code.c - loads a module: places its variables in memory and finds its functions by name.
  *
- * All global variables share one allocation. Shared memory begins with SMEM_BASE bytes, which the
- * hardware reserves too. Then come the shared variables of the module and of .func's, then those of
- * the entry, then dynamic shared memory, aligned as its declaration asks.
+ * All global variables share one allocation. Shared memory begins with SMEM_BASE reserved bytes, as
+ * on the hardware. The shared variables of the module and of device functions (.func) follow, then
+ * those of the entry, then dynamic shared memory, aligned as its declaration asks.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -107,9 +107,9 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* While an entry is decoded, `extern .shared x[]` has one address. The decoder decodes each
- * function once for all entries. So if a function uses x, all entries get the same address for
- * it. */
+/* Whether v is dynamic shared memory: `extern .shared x[]`. Each entry could have its own address
+ * for x. But the decoder decodes each device function (.func) once for all entries. So if such a
+ * function uses x, all entries get the same address for x. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);

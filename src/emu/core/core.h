@@ -3,8 +3,8 @@
  *
  * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
  * for its opcode. This function checks the form, translates operands to *operand codes* and puts an
- * exec function and its data into a struct insn. If it does not know the form, it calls
- * dec_unsupported(). At run time
+ * exec function and its data into a struct insn. If the decode function does not know the form, it
+ * calls dec_unsupported(). At run time
  *
  *     int exec(struct warp *w, const struct insn *in)
  *
@@ -15,9 +15,9 @@
  *     .b8 .b16  uint16_t[32]      .b32  uint32_t[32]      .b64  uint64_t[32]
  *     .b128     __uint128_t[32]   .pred one uint32_t, bit i = lane i
  * An operand code is a 32-bit number: the top two bits choose a base (frame, constant pool, special
- * registers of the warp or of the block), the rest is a byte offset. The decoder broadcasts
- * immediates into the constant pool, so that an exec function need not know what kind of operand
- * it has:
+ * registers of the warp or of the block), the rest is a byte offset. The decoder stores each
+ * immediate in the constant pool, once for each lane. So an exec function need not know what kind
+ * of operand it has:
  *
  *     static int exec_add_f32(struct warp *w, const struct insn *in)
  *     {
@@ -31,16 +31,17 @@
  *
  * Convergence. A warp is a set of fragments (lanes with the same pc and frame); the core merges
  * fragments that reach the same place. The core executes an instruction marked INSN_ALIGNED only
- * when all lanes of the warp that have not exited are in one fragment. It waits for the missing
- * lanes, and reports barrier divergence when they cannot come. w->active then holds all live lanes.
+ * when all lanes of the warp that have not exited are in one fragment. The core waits for the
+ * missing lanes, and reports barrier divergence when they cannot come. When such an instruction
+ * executes, w->active holds all live lanes.
  *
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
  * the core calls it again after other warps have run. When every warp of the cluster waits and
- * async_idle() finds nothing to complete, emu_stuck(w) turns true for one round so that try_wait
- * can return false; if nothing moves for many rounds the launch ends as a deadlock.
+ * async_idle() finds nothing to complete, emu_stuck(w) is true for one round, so that try_wait can
+ * return false. If no warp goes on for many rounds, the launch ends as a deadlock.
  *
- * Threads. One host thread runs all warps of a cluster; global memory is shared between host
- * threads, so atomics on it use __atomic builtins. Everything else here is owned by one thread.
+ * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
+ * atomics on it use __atomic builtins. Everything else in this file belongs to one host thread.
  */
 #ifndef EMU_CORE_CORE_H
 #define EMU_CORE_CORE_H
@@ -84,7 +85,7 @@ enum insn_flags {
     INSN_GUARD = 1,
     INSN_GUARD_NEG = 2,
     INSN_ALIGNED = 4,   /* needs the whole warp converged */
-    INSN_PIN = 8,       /* it writes operand registers later (wgmma): never share their slots */
+    INSN_PIN = 8,       /* writes operands later (wgmma): no other register shares their place */
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes of a member mask (core: shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
@@ -129,13 +130,13 @@ enum count_kind {
 
 struct insn {
     exec_fn exec;
-    uint32_t o[5];       /* operand codes: destination first */
-    uint32_t guard;      /* operand code of the predicate if INSN_GUARD */
-    uint16_t nv;         /* operands in v */
-    uint8_t flags;       /* enum insn_flags */
-    uint8_t kind;        /* enum count_kind */
-    uint8_t sub[4];      /* small numbers of the decoder: type, width, rounding, ... */
-    uint32_t rank;       /* scheduling order of its basic block */
+    uint32_t o[5];  /* operand codes: destination first */
+    uint32_t guard; /* operand code of the predicate if INSN_GUARD */
+    uint16_t nv;    /* operands in v */
+    uint8_t flags;  /* enum insn_flags */
+    uint8_t kind;   /* enum count_kind */
+    uint8_t sub[4]; /* small numbers that the decoder leaves for exec: type, width, rounding, ... */
+    uint32_t rank;  /* scheduling order of its basic block */
     const uint32_t *v;   /* operand codes of vector operands, if any */
     int64_t imm;         /* address offset, immediate, branch target, ... */
     const void *aux;     /* decoder's data, in the module's arena */
@@ -159,9 +160,9 @@ struct decode_entry {
     const char *op;
     decode_fn fn;
 };
-/* The tables of decode functions, each ended by {NULL, NULL}. An opcode may be in several tables: a
- * decode function returns 1 if it does not know this form, 0 when done, -1 after dec_unsupported()
- * or dec_bad(). */
+/* The tables of decode functions, each ended by {NULL, NULL}. A decode function returns 0 when
+ * done, -1 after dec_unsupported() or dec_bad(), and 1 if it does not know this form. After 1 the
+ * core tries the next row with this opcode, which may be in another table. */
 extern const struct decode_entry decode_alu_ops[], decode_video_ops[], decode_bit_ops[],
     decode_warp_ops[], decode_call_ops[], decode_fp_ops[], decode_half_ops[], decode_cvt_ops[],
     decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
@@ -173,10 +174,10 @@ int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
 int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* These return operand codes. `bits` is the width that the instruction reads or writes: 1
- * (predicate), 16, 32, 64, 128; a register of another width is an error. dec_src also takes
- * immediates, special registers and symbols; `t` says how to read an immediate (float
- * constants). */
+/* These set *out to an operand code. `bits` is the width that the instruction writes: 1
+ * (predicate), 16, 32, 64 or 128. dec_src takes the width from `t`, and reads an immediate as a
+ * value of type `t`. A register of another width is an error. dec_src also takes immediates,
+ * special registers and symbols. */
 int dec_dst(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             uint32_t *out);
 int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, enum ptx_type t,
@@ -184,12 +185,13 @@ int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *
 /* Decodes a predicate that the instruction reads; *neg tells if it is negated. */
 int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t *out,
              bool *neg);
-/* An address [reg+imm], [sym+imm] or [imm]: *base is an operand code whose lanes are *base_bits (32
- * or 64) wide. For a variable of the frame (.local, or .param of a function) *base_bits is 0 and
- * *off is relative to the frame. */
+/* Decodes an address [reg+imm], [sym+imm] or [imm]. *base is an operand code whose lanes are
+ * *base_bits (32 or 64) wide, and *off is the offset to add. For a variable of the frame (.local,
+ * or .param of a function) *base_bits is 0 and *off is relative to the frame. */
 int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
              enum ptx_space sp, uint32_t *base, uint32_t *base_bits, int64_t *off);
-/* Registers of a vector operand {..}, or a single register: codes to out[], their number to *n. */
+/* Decodes a vector operand {..} or a single one: writes the operand codes to out[], their number to
+ * *n. */
 int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
 /* Width of a register operand; 0 if the operand is not a register. */
@@ -219,12 +221,13 @@ struct fragment {
     const struct insn *pc;
     struct frame *frame;
     uint32_t phase;  /* phase of the barrier at which it arrived */
-    uint8_t arrived; /* at a barrier: never merged until released */
+    uint8_t arrived; /* at a barrier: it does not merge until the barrier lets it go */
     uint8_t waiting; /* its last step was EX_WAIT */
-    uint32_t ran;    /* slices since another fragment of the warp ran */
+    uint32_t ran;    /* number of the slice in which it last ran, or 0 */
 };
 
-/* Instructions at which threads meet: barriers of the block; shuffles, votes and the like. */
+/* The kinds of instructions at which threads meet: barriers of the block, and warp-wide
+ * instructions (shuffles, votes and the like). */
 enum exits_kind { EXITS_BARRIER, EXITS_WARP, EXITS_KINDS };
 
 struct warp {
@@ -238,11 +241,12 @@ struct warp {
     char *local; /* [WARP][launch->local_bytes] */
     struct fragment frags[WARP];
     uint32_t nfrags, cur;
-    uint32_t id;              /* number of the warp in the block */
-    uint64_t steps;           /* warp instructions executed */
-    struct undef *undef;      /* set while registers hold unwritten bytes: undefined.c */
-    struct warp_watch *watch; /* set while a wgmma in flight uses registers: warpgroup.c */
-    struct warp_async *async; /* cp.async groups, wgmma groups: async.h */
+    uint32_t id;                  /* number of the warp in the block */
+    uint64_t steps;               /* warp instructions executed */
+    struct undef *undef;          /* set while registers hold unwritten bytes: undefined.c */
+    struct matrix_access *matrix; /* set while a matrix instruction accesses memory: fragments.h */
+    struct warp_watch *watch;     /* set while a wgmma in flight uses registers: warpgroup.c */
+    struct warp_async *async;     /* cp.async groups, wgmma groups: async.h */
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
     struct insn_count *counts; /* the host thread's counts, or NULL */
@@ -254,30 +258,38 @@ struct warp {
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps;
     uint64_t call_bytes; /* memory of the frames of open calls */
-    uint32_t strong;     /* strong loads and atomics since the last switch: many mean that it may be
-                            spinning */
-    /* for exits.c, with the sanitizer: where each lane exited, and where it last met other threads
-     */
+    uint32_t strong; /* strong loads and atomics, until run() sees that the warp may be spinning */
+    /* exits.c sets these if the sanitizer is on: where each lane exited, and where it last met
+     * other threads */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
     bool unfair; /* the last slice ended while other fragments waited for their turn */
 };
 
 struct barrier {
-    uint32_t expected; /* threads; 0 = all of the block */
+    uint32_t expected; /* threads that the barrier waits for; 0 = all of the block */
     uint32_t arrived;  /* threads that arrived; every warp counts as 32 */
     uint32_t threads;  /* threads that arrived, counted one by one */
     uint32_t phase;
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
-    struct { /* an arrival in this phase, that of the warp with the lowest number: for notes */
+    /* the arrival of the lowest-numbered warp in this phase; notes name this place */
+    struct {
         struct warp *warp;
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
     } at;
-    uint32_t last_place,
-        last_live; /* the last place and number of live threads that were checked */
-    char key[2];   /* the sanitizer's keys are the addresses of these: even phases, odd phases */
+    struct barrier_place { /* the instructions that threads executed to arrive in this phase */
+        uint32_t place, threads;
+        struct warp *warp; /* the first of them; the others as in `at` */
+        struct frame *frame;
+        const struct insn *pc;
+        uint32_t lane;
+    } places[4];
+    uint32_t nplaces;
+    /* the place, and the number of live threads, that were checked last */
+    uint32_t last_place, last_live;
+    char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */
 };
 
 struct block {
@@ -318,7 +330,7 @@ struct cluster {
     uint32_t nrunning;     /* warps */
     uint32_t nlive;        /* threads */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* how many rounds since `state` changed made waits return false */
+    uint32_t polls;   /* rounds since `state` changed in which waits returned false */
     uint64_t state;   /* hash of shared memory and of `strongs` */
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
@@ -330,7 +342,7 @@ struct cluster {
     } probe;
 };
 
-/* True for one round when no warp of the cluster can move: a try_wait may return false now. */
+/* True for one round when no warp of the cluster can go on. A try_wait may return false now. */
 static inline bool emu_stuck(const struct warp *w)
 {
     return w->block->cluster->stuck;
@@ -369,15 +381,15 @@ enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
     MEM_ATOMIC = 4,  /* read-modify-write: with READ|WRITE */
-    MEM_STRONG = 8,  /* volatile, relaxed, acquire, release: two of these are no data race */
+    MEM_STRONG = 8,  /* volatile, relaxed, acquire, release: two such accesses do not race */
     MEM_ASYNC = 16,  /* made by the async proxy: TMA, cp.async.bulk, wgmma operands */
-    MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own) */
+    MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own alignment) */
 };
 
 /* Host pointer to n bytes at addr for one lane. Checks bounds and alignment (n is a power of two)
  * and tells the sanitizer. Returns NULL after emu_fault(): the caller returns EX_FAULT. A small
- * overrun (guard zone, or within shared memory) is a finding; the memory is usable all the same.
- * `pc` names the source line. */
+ * overrun (into a guard zone, or within shared memory) is only a finding: the caller may use the
+ * pointer. `pc` tells the source line. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
 /* Returns the block whose shared memory addr points to, and the offset in that memory. NULL if the
@@ -387,9 +399,10 @@ struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
  * instructions. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
-/* Space and offset of a generic address. */
+/* Returns the space of a generic address. */
 enum ptx_space generic_space(uint64_t addr);
-/* Effective address of a lane, from an operand code, its width and an offset. */
+/* Returns a lane's effective address. `code` is the operand code of the base address, `bits` its
+ * width, `off` the offset to add. */
 static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bits, uint32_t lane,
                                int64_t off)
 {
@@ -404,9 +417,9 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
  * EX_FAULT. lane -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. If findings
- * have the same kind and line, it records one of them and counts the rest. `object` and `other` may
- * be NULL. */
+/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. It records
+ * the first finding of a kind and source line, and only counts further ones. `object` and `other`
+ * may be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                  const char *object, int64_t index, const char *other, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -420,15 +433,15 @@ bool emu_sanitizing(const struct warp *w);
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
- * until san_async_end. If another access conflicts with it before then, the sanitizer reports
- * FIND_ASYNC with the name `what`. Returns an id > 0. */
+ * until san_async_end(). If another access conflicts with the operation before that, the sanitizer
+ * reports FIND_ASYNC and calls the operation `what`. Returns an id > 0. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
 /* Says that a completed async operation wrote these shared bytes. They are initialised now, and
  * released under `key` if key is not NULL. */
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
-/* The active lanes execute fence.proxy.async. */
+/* Says that the active lanes execute fence.proxy.async. */
 void san_proxy_fence(struct warp *w);
 /* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote them
  * with generic writes and has executed no fence since. */
@@ -448,7 +461,8 @@ void async_warp_exit(struct warp *w);
 int async_idle(struct cluster *c);
 /* Called before each instruction while warp->watch is set. */
 void async_touch(struct warp *w, const struct insn *in);
-/* Encodes a tensor map of 128 bytes: the emulator's `tensormap` operation of device.h. */
+/* Encodes a tensor map of 128 bytes. This is the emulator's version of the `tensormap` operation in
+ * device.h. */
 enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, uint8_t out[128],
                                  struct err *err);
 

@@ -2,9 +2,10 @@
  * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
  * table.
  *
- * If no decoder knows an instruction, its exec function is exec_unsupported. If a warp reaches it,
- * exec_unsupported ends the launch and reports the instruction's text and source line. So an
- * unknown instruction never gives a wrong result. A malformed instruction fails the load.
+ * If no decode function knows an instruction, its exec function is exec_unsupported. If a warp
+ * reaches such an instruction, exec_unsupported ends the launch and reports the instruction's text
+ * and source line. So an unknown instruction never gives a wrong result. If an instruction is
+ * malformed, the load fails.
  */
 #include <stdarg.h>
 
@@ -72,8 +73,8 @@ static uint64_t const_at(const struct code *c, uint32_t off, uint32_t bits)
     return v;
 }
 
-/* Doubles the hash table of constants. It uses open addressing; an entry is offset * 4 + class + 1.
- */
+/* Doubles the hash table of constants, which uses open addressing. An entry is (offset | class) +
+ * 1. Offsets are multiples of 4; class 0, 1 or 2 means 16, 32 or 64 bits. */
 static void const_rehash(struct code *c)
 {
     uint32_t cap = c->const_hash_cap ? c->const_hash_cap * 2 : 256;
@@ -94,7 +95,8 @@ static void const_rehash(struct code *c)
     c->const_hash_cap = cap;
 }
 
-/* The operand code of a constant of 16, 32 or 64 bits, broadcast to all lanes. */
+/* Returns the operand code of a constant of 16, 32 or 64 bits. The constant pool holds it 32 times,
+ * once for each lane. */
 static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
 {
     struct code *c = d->code;
@@ -282,13 +284,14 @@ static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct pt
     return 0;
 }
 
-/* A variable's address, as mov returns it: an offset in the window of its space. */
+/* Decodes a variable's address as an operand. The address is an offset in the window of the
+ * variable's space. */
 static int symbol_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                       uint32_t bits, uint32_t *out)
 {
     const struct ptx_var *v = o->var;
     if (v->space == SP_LOCAL)
-        return dec_bad(d, p, "the address of a .local variable can only be moved");
+        return dec_bad(d, p, "only mov can take the address of a .local variable");
     if (v->space == SP_PARAM && !v->is_kernel_param)
         return dec_unsupported(d, p);
     if (!v->placed)
@@ -478,8 +481,8 @@ static int decode_guarded(struct decoder *d, const struct ptx_insn *p, struct in
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Places a function's parameters, results and .param variables, and its .local variables; each lane
- * has its own. */
+/* Places a function's parameters, results, .param variables and .local variables. Each lane has its
+ * own copy of this memory. */
 static int place_locals(struct code_func *cf, struct err *err)
 {
     struct ptx_func *f = cf->src;
@@ -510,7 +513,8 @@ static int place_locals(struct code_func *cf, struct err *err)
     return 0;
 }
 
-/* Finds the fewest bytes of shared and of global memory that an instruction moves, up to 4. */
+/* Finds the narrowest access of the function to shared and to global memory, in bytes. Wider ones
+ * count as 4. */
 static void access_minimum(struct code_func *cf)
 {
     cf->smem_bytes_min = cf->gmem_bytes_min = 4;
@@ -581,9 +585,9 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* Decodes the entry and all functions that it names, and those that they name in turn. If a call
- * goes through a pointer, decodes all functions of the module, because the pointer may come from a
- * variable. */
+/* Decodes the entry, all functions that it names, and all functions that these name in turn. If a
+ * call goes through a pointer, decodes all functions of the module, because the pointer may come
+ * from a variable. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
 {
     if (entry->decoded)

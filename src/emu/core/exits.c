@@ -3,11 +3,15 @@
  * warp-wide instruction, without executing it.
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
- * a kernel may let warps return before a barrier. It must not let threads go around the barrier,
- * do the work after it, and return then: whether that hangs depends on what follows. When the
- * barrier completes, both kinds of threads have exited. For each lane we keep where it exited and
- * where it last met other threads. flow_went_past() decides from these places, hence the answer
- * does not depend on the order in which the emulator runs warps.
+ * a kernel may let warps return before a barrier. But threads must not go around the barrier, do
+ * the work after it, and then return: whether such a kernel hangs depends on the code after the
+ * barrier. When the barrier completes, both kinds of threads have exited. To tell them apart, we
+ * keep for each lane where it exited and where it last met other threads. flow_went_past() decides
+ * from these two places, so the answer does not depend on the order in which the emulator runs
+ * warps.
+ *
+ * Two groups of threads may also meet at different barrier instructions. If one instruction comes
+ * after the other, its group has gone around the other barrier (exits_beyond).
  *
  * We know only places in the entry. A lane that exited or met others inside a called function
  * counts as having returned early.
@@ -18,7 +22,8 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-/* Other values are the number of an instruction of the entry, plus one. */
+#define NO_EXIT 0u /* instead of the place of an exit */
+/* A place is AT_START, IN_CALL, or the number of an instruction of the entry plus one. */
 
 static uint32_t place_of(const struct warp *w, const struct insn *pc)
 {
@@ -60,13 +65,16 @@ static bool analyse(struct launch *l, uint32_t since, uint32_t at, uint32_t exit
     struct arena a = ARENA_INIT;
     struct flow g;
     struct err err;
-    bool past = flow_build(&g, f, &a, &err) == 0 &&
-                flow_went_past(&g, f, since == AT_START ? FLOW_START : since - 1, at - 1, exit - 1);
+    bool past = false;
+    if (flow_build(&g, f, &a, &err) == 0)
+        past = exit == NO_EXIT ? flow_is_beyond(&g, since - 1, at - 1)
+                               : flow_went_past(&g, f, since == AT_START ? FLOW_START : since - 1,
+                                                at - 1, exit - 1);
     arena_release(&a);
     return past;
 }
 
-/* The answer of analyse(), remembered for the launch. */
+/* Returns the answer of analyse(), and keeps it in launch->past. */
 static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t exit)
 {
     struct went_past *free_slot = NULL;
@@ -88,6 +96,11 @@ static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t ex
         *free_slot = (struct went_past){since, at, exit, answer};
     pthread_mutex_unlock(&l->emu->lock);
     return answer;
+}
+
+bool exits_beyond(struct launch *l, uint32_t since, uint32_t at)
+{
+    return went_past(l, since, at, NO_EXIT);
 }
 
 uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place)

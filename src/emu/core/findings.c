@@ -1,8 +1,9 @@
 /*
  * findings.c - records faults and findings: what happened, where in the source, in which thread.
  *
- * Findings of one kind and source line (or instruction, without line information) are recorded once
- * and counted. Any host thread may report faults and findings; emu->lock guards them.
+ * For each kind and source line we record the first finding and only count further ones. Without
+ * line information, the text takes the place of the line. Any host thread may report faults and
+ * findings; emu->lock guards them.
  */
 #include <stdarg.h>
 
@@ -27,7 +28,8 @@ static const char *file_of(const struct warp *w, const struct ptx_insn *p)
     return slash ? slash + 1 : f;
 }
 
-/* Adds to the text of a finding in an inlined function where that was called. */
+/* If the instruction comes from an inlined function, adds to the text where the function was
+ * called. */
 static void add_callers(const struct warp *w, const struct ptx_insn *p, char *text, size_t n)
 {
     char where[256];
@@ -45,11 +47,13 @@ static bool same(const struct result_finding *f, enum finding_kind kind, const c
     return line || str_eq(f->text, text);
 }
 
-/* A spinning thread may cause the same finding a million times: the repeats are only counted. */
+/* Counts a repeat and returns true if this instruction has caused a finding of this kind before.
+ * This must be cheap, because a spinning thread may cause the same finding a million times. */
 static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
 {
     const struct seen_finding *s = &e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)];
-    bool seen = pc && s->pc == pc && s->kind == kind && s->index < e->findings.n;
+    bool seen = pc && s->pc == pc && s->kind == kind && s->index < e->findings.n &&
+                e->findings.items[s->index].kind == kind;
     if (seen)
         e->findings.items[s->index].count++;
     return seen;
@@ -85,7 +89,7 @@ void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enu
     make(w, pc, lane, kind, object, index, other, text, f);
 }
 
-/* The index of the finding of this kind and place, or SIZE_MAX. */
+/* Returns the index of the finding of this kind and place, or SIZE_MAX. */
 static size_t find(const struct emu *e, enum finding_kind kind, const char *kernel,
                    const char *file, uint32_t line, const char *text)
 {
@@ -132,8 +136,8 @@ bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind k
     return seen;
 }
 
-/* Ends a run in parallel that is not clean. Its findings depend on the order of host threads, so
- * none is recorded: settle.c repeats the launch. */
+/* Ends a parallel run that is not clean. Its findings depend on the order of host threads, so we
+ * record none of them, and settle.c repeats the launch. */
 static void run_again(struct launch *l)
 {
     __atomic_store_n(&l->redo, 1, __ATOMIC_RELAXED);

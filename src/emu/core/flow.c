@@ -22,7 +22,7 @@ static bool falls_through(const struct ptx_insn *in)
     return in->guard || str_eq(in->op, "call") || !ends_block(in);
 }
 
-/* Branch targets of an instruction: pointer and count. */
+/* Sets *out to the branch targets of an instruction and returns how many there are. */
 static uint32_t targets_of(const struct ptx_insn *in, const uint32_t **out)
 {
     if (str_eq(in->op, "bra") && in->nops == 1 && in->ops[0].kind == PO_LABEL) {
@@ -110,8 +110,8 @@ struct loops {
     uint32_t *by_order; /* block of a number */
     uint32_t nreach;
     uint32_t *loop;   /* innermost loop header of a block, NONE */
-    uint32_t *parent; /* the header of the loop around the loop with this header */
-    uint32_t *size;   /* blocks in the loop with this header, inner ones included */
+    uint32_t *parent; /* the header of the enclosing loop, by the header of the inner one */
+    uint32_t *size;   /* blocks in the loop with this header, with those of inner loops */
 };
 
 static void number_blocks(struct flow *g, struct loops *lp)
@@ -304,8 +304,8 @@ int flow_build(struct flow *g, const struct ptx_func *f, struct arena *a, struct
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-/* Sets to[b] for every block b that a path from block `from` reaches. `forward` leaves out back
- * edges. No path goes through block `avoid`. */
+/* Sets to[b] for every block b that a path from block `from` reaches. If `forward`, paths do not
+ * use back edges. No path goes through block `avoid`. */
 static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t avoid, uint8_t *to)
 {
     uint32_t *work = xcalloc(g->n + 1, 4), n = 0;
@@ -342,6 +342,18 @@ static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint
     return false;
 }
 
+bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at)
+{
+    uint32_t from = g->block_of[since], here = g->block_of[at];
+    uint8_t *back = xcalloc(g->n, 1), *after = xcalloc(g->n, 1);
+    reach(g, from, false, NONE, back);
+    reach(g, here, true, NONE, after);
+    bool beyond = from != here && !back[here] && after[from];
+    free(back);
+    free(after);
+    return beyond;
+}
+
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit)
 {
@@ -352,10 +364,8 @@ bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t sin
         uint32_t from = g->block_of[since];
         reach(g, from, true, NONE, after);
         if (from == here ? since >= at : !after[here]) {
-            /* `since` comes later. Unless a loop leads back to `at`, the thread was beyond it. */
-            reach(g, from, false, NONE, without);
-            reach(g, here, true, NONE, after);
-            past = from != here && !without[here] && after[from];
+            /* `since` does not come before `at`. */
+            past = flow_is_beyond(g, since, at);
             goto out;
         }
     }

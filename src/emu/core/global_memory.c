@@ -90,8 +90,8 @@ struct alloc *mem_find(const struct emu_mem *m, uint64_t addr)
     return NULL;
 }
 
-/* Finds the first gap that is big enough: the index before which the new allocation goes, and the
- * start of the gap. */
+/* Finds the first gap that is big enough. Sets *at to the index that the new allocation gets in
+ * allocs[], *start to the start of the gap. */
 static bool find_gap(const struct emu_mem *m, uint64_t need, size_t *at, uint64_t *start)
 {
     uint64_t from = GLOBAL_BASE + PAGE;
@@ -103,7 +103,8 @@ static bool find_gap(const struct emu_mem *m, uint64_t need, size_t *at, uint64_
             return true;
         }
         if (i < m->n)
-            from = (m->allocs[i]->hi + PAGE - 1) / PAGE * PAGE + PAGE; /* a hole between */
+            from = (m->allocs[i]->hi + PAGE - 1) / PAGE * PAGE +
+                   PAGE; /* leave a page free between two allocations */
     }
     return false;
 }
@@ -127,8 +128,8 @@ struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *s, struct 
                 (unsigned long long)s->bytes);
         return NULL;
     }
-    /* the address is a multiple of align and of no higher power of two, so a kernel gets no more
-     * alignment than Hone promises */
+    /* The address is a multiple of align but not of 2 * align, so a kernel gets no more alignment
+     * than Hone promises. */
     uint64_t a = (start + GUARD_BYTES + align - 1) / align * align;
     if (a % (2 * align) == 0)
         a += align;
@@ -176,8 +177,9 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         uint64_t lo = a->lo - GLOBAL_BASE, hi = a->hi - GLOBAL_BASE;
         drop_pages(m->host, lo, hi);
         if (m->init) {
-            /* drop_pages clears whole pages; what is left of the first and the last page we clear
-             * by hand. Clearing everything would fill the shadow of gigabytes with zeros. */
+            /* drop_pages() clears whole pages, so the rest of the first and of the last page must
+             * be cleared here. To clear everything by hand would allocate host memory for the
+             * shadow of gigabytes. */
             uint64_t edge = MIN(a->hi - a->lo, UINT64_C(8) * 65536);
             mem_mark_init(m, a->lo, edge, false);
             mem_mark_init(m, a->hi - edge, edge, false);

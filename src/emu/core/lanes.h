@@ -1,9 +1,9 @@
 /*
  * lanes.h - loops over the lanes of a warp, for exec functions.
  *
- * When all live lanes are active, the loop runs over all 32 and ignores the mask, so that the
- * compiler vectorises it. It may then write registers of lanes that exited: nothing reads them. Two
- * registers either do not overlap or are the same, hence ivdep.
+ * When all live lanes are active, the loop runs over all 32 lanes and ignores the mask, so that the
+ * compiler vectorises it. The loop may then write registers of lanes that have exited, which
+ * nothing reads. Two registers are either the same or do not overlap, so `ivdep` is safe.
  */
 #ifndef EMU_CORE_LANES_H
 #define EMU_CORE_LANES_H
@@ -26,7 +26,8 @@
         return EX_NEXT;                                              \
     } while (0)
 
-/* d = f(a), f(a, b), f(a, b, c) on arrays of types D, A, B, C. */
+/* These define exec functions that compute d = f(a), f(a, b) or f(a, b, c) for arrays of types D,
+ * A, B and C. */
 #define UNARY(name, D, A, ...)                                   \
     static int name(struct warp *w, const struct insn *in)       \
     {                                                            \

@@ -1,9 +1,10 @@
 /*
  * machine.h - the state of the emulated machine: the device, loaded code, a launch, host threads.
  *
- * Who may write what: `struct emu` and the loaded code are read-only while a launch runs, except
- * global memory (shared by all host threads), the allocation shadow, and the report under its lock.
- * Each `struct worker_state` belongs to one host thread.
+ * Who may write what: while a launch runs, `struct emu` and the loaded code are read-only, with
+ * three exceptions. All host threads share global memory. They also share its shadow. And they
+ * share the findings, counters and printf text, which emu->lock guards. Each `struct worker_state`
+ * belongs to one host thread.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -14,9 +15,10 @@
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u
-#define SAMPLE_LEAST 8u /* so many clusters of a sample run even if they take long */
-/* The host work (count_cost) after which a sample of more clusters ends; and the same for each
- * nanosecond of the call's limit, which leaves time for a slow or busy host. */
+#define SAMPLE_LEAST 8u /* at least this many clusters of a sample run, however long they take */
+/* A sample of more than SAMPLE_LEAST clusters ends when it has cost this much host work, in the
+ * units of count_cost(). If the call has a time limit, SAMPLE_COST_PER_NS for each nanosecond of
+ * the limit is a second bound. It is low enough for a slow or busy host. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u
@@ -31,8 +33,9 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Reads of one allocation, in sectors. `fresh`: sectors new to the block that read them; `again`:
- * sectors that the block had read before; `waits`: how often a warp waited for fresh ones. */
+/* Reads of one allocation. `fresh` counts the sectors that were new to the block that read them,
+ * `again` those that the block had read before. `waits` counts how often a warp waited for fresh
+ * sectors. */
 struct alloc_reads {
     uint64_t fresh, again, waits;
 };
@@ -49,8 +52,8 @@ struct alloc {
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* what the counted launch read */
     bool atomics, loaded;     /* in a sampled call: atomics, plain loads touched it */
-    const struct insn
-        *store; /* sanitizer: of all stores to it in this launch, the last one in the code */
+    /* sanitizer: the store of this launch that comes last in the code (not in time) */
+    const struct insn *store;
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
     uint32_t store_line;
     uint32_t rank;
@@ -67,7 +70,7 @@ struct emu_mem {
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
     uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
     uint32_t *writer, *reader; /* shadow of each cell, usually 4 bytes: see global.c */
-    uint16_t *wtick, *rtick;   /* the warp of that writer and reader, and its clock */
+    uint16_t *wtick, *rtick;   /* warp and clock of that writer and that reader */
 };
 
 int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
@@ -89,12 +92,15 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* schedule.c: what ptxas makes of an instruction. A region is one or more basic blocks. */
+/* schedule.c's estimate of what ptxas makes of an instruction. A region is one or more basic
+ * blocks. */
 struct insn_schedule {
-    float chain, issued; /* if it starts a region: clocks of the longest chain of dependent
-                            instructions, and the instructions of the machine code */
-    uint8_t level;       /* of a global load: 1 + the loads of the region that it depends on */
-    bool starts;         /* whether it starts a region */
+    float chain, issued; /* only set if it starts a region: the clocks of the region's longest chain
+                            of dependent instructions, and how many instructions of machine code the
+                            region has */
+    uint8_t level; /* of a load: 1 + the length of the longest chain of loads in the region that it
+                      depends on */
+    bool starts;   /* whether it starts a region */
 };
 
 struct code_func {
@@ -107,7 +113,8 @@ struct code_func {
     uint32_t local_bytes; /* .local variables, rounded up */
     uint32_t local_size;  /* .local variables, exactly */
     uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
-    uint32_t regs_live;   /* the most 32-bit registers alive at once: estimates those on a GPU */
+    uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the registers
+                             that a GPU needs */
     uint32_t smem_static; /* entries: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
@@ -168,7 +175,7 @@ struct reg_plan {
     uint8_t *leader;
     uint32_t regs_live;
 };
-/* Whether another instruction of f may read the register that p writes first. */
+/* Whether another instruction of f may read p's destination (p's first operand). */
 bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p);
 int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
 #define SINK_OFF 0u /* the first 512 bytes of the frame are for `_` */
@@ -176,7 +183,7 @@ int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, s
 #define CC_OFF 516u /* the carry flags */
 #define FRAME_HEAD 576u
 
-/* Special registers at fixed offsets, 128 bytes (32 x u32) each: of the warp, of the block. */
+/* Special registers of a warp and of a block. Each takes 128 bytes (32 x u32) at a fixed offset. */
 enum warp_spec {
     WS_TID_X,
     WS_TID_Y,
@@ -230,9 +237,9 @@ enum block_spec {
 struct gsync;
 struct suspects;
 
-/* Counts the sectors that a block read again. The distance of such a sector is how many sectors the
- * block used since it last read it. A bucket holds the sectors whose distances have the same log2.
- * `sectors` is their number, `since` the sum of their distances. */
+/* One bucket of the sectors that a block read again. The distance of such a sector is how many
+ * sectors the block used since it last used this one. A bucket counts the sectors whose distances
+ * have the same log2. `sectors` is how many there are, `since` the sum of their distances. */
 struct reuse {
     uint64_t sectors, since;
 };
@@ -250,9 +257,10 @@ struct launch {
     struct code_func *entry;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
-    uint32_t smem_static, smem_bytes; /* static, and with dynamic */
-    uint32_t regs;                    /* per thread, as compiled; 0 = unknown */
-    uint32_t spills;                  /* bytes that a thread's spills move, as compiled */
+    uint32_t smem_static; /* bytes of static shared memory */
+    uint32_t smem_bytes;  /* bytes of static and dynamic shared memory */
+    uint32_t regs;        /* per thread, as the compiler reports; 0 = unknown */
+    uint32_t spills;      /* bytes that one thread spills and reloads, as the compiler reports */
     uint8_t *params;
     uint32_t param_bytes;
     uint32_t local_bytes;
@@ -271,23 +279,24 @@ struct launch {
         uint32_t held;      /* clusters that all host threads hold */
         uint32_t most;      /* the most clusters that they may hold */
         uint32_t cycling;   /* how many of the held clusters repeat their state */
-        uint32_t confirmed; /* how many of them repeated it once more since `epoch` changed */
+        uint32_t confirmed; /* how many of these have repeated it once more since `epoch` changed */
         uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
     int stop;       /* atomic: a fault was recorded */
     bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
     bool serial;    /* only one host thread may run it: the order of blocks matters */
     int over_limit; /* atomic: it used up its time or instructions; clusters may be missing */
-    bool extra;     /* the clusters that run now are only for verification: no limit is an error */
-    int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
-    bool keep_undo; /* note writes to inputs in `undo` */
+    bool extra; /* the clusters that run now are only for verification: running past a limit is no
+                   error */
+    int redo;   /* atomic: the run in parallel was not clean (see settle.c) */
+    bool keep_undo;              /* note writes to inputs in `undo` */
     VEC(struct undo_write) undo; /* under emu->lock */
     uint64_t steps;              /* atomic, updated now and then */
     uint64_t cpu_ns;             /* atomic, updated now and then: CPU time of all host threads */
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
-    struct went_past {               /* answers of exits.c; guarded by emu->lock */
+    struct went_past { /* exits.c keeps the answers of went_past() here; guarded by emu->lock */
         uint32_t since, at, exit;
         bool answer;
     } past[32];
@@ -295,15 +304,17 @@ struct launch {
     int gsync_used;            /* atomic */
     struct suspects *suspects; /* cells that are part of a race; see suspects.h */
     bool turned;               /* a repeated call: clusters run in another order */
-    uint8_t blank;    /* the value of each byte of registers and local memory before a write */
-    uint32_t nsample; /* 0: the counters are of every cluster; else of the first so many of order */
-    uint32_t *order;  /* the clusters to run, in this order; NULL: 0, 1, 2 ... */
-    bool alone;       /* no block depends on another one: any of them may run without the others */
-    uint32_t nran;    /* clusters that have run */
-    uint32_t chosen, chosen_end; /* these places of the order were chosen, the others drawn */
-    uint32_t wave_end;           /* the wave under way ends before this place of the order */
-    struct cluster_trace
-        *trace;             /* sampled calls: what each cluster stored, by its place in order */
+    uint8_t blank; /* the value of each byte of registers and local memory before a write */
+    /* 0: the counters cover all clusters; else only the first nsample of `order` */
+    uint32_t nsample;
+    uint32_t *order; /* the clusters to run, in this order; NULL means 0, 1, 2 ... */
+    bool alone;      /* no block depends on another one: any of them may run without the others */
+    uint32_t nran;   /* clusters that have run */
+    uint32_t chosen, chosen_end; /* `order` from chosen to chosen_end holds clusters at the grid's
+                                    edges, the rest random ones */
+    uint32_t wave_end;           /* the clusters that run now end before this place of `order` */
+    /* sampled calls: what the cluster at each place of `order` stored */
+    struct cluster_trace *trace;
     uint64_t pieces_before; /* pieces of lazy memory that earlier launches filled */
     double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
@@ -313,8 +324,8 @@ struct launch {
     uint64_t waits_again;              /* atomic; see reuse.c */
 };
 
-/* What a cluster of a sampled call stored: how many bytes, and the places of a few elements of
- * outputs, drawn at random from all that it stored there. */
+/* Describes what a cluster of a sampled call stored: how many bytes, and the addresses of a few
+ * elements of outputs. Each store to an output is equally likely to be among them. */
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes;
@@ -329,16 +340,17 @@ struct worker_state {
     struct cluster *clusters; /* resident */
     uint32_t nclusters;
     uint64_t rng;
-    struct alloc *last;        /* the allocation that the last search found */
-    uint64_t steps, told;      /* instructions executed; those already added to launch->steps */
-    uint64_t cpu_told;         /* CPU time of the thread that was added to launch->cpu_ns */
-    uint64_t look_ns;          /* when to read the CPU clock next */
+    struct alloc *last;   /* the allocation that the last search found */
+    uint64_t steps, told; /* instructions executed; how many of them are already in launch->steps */
+    uint64_t cpu_told;    /* CPU time of the thread that is already in launch->cpu_ns */
+    uint64_t look_ns;     /* when to read the CPU clock next */
     struct insn_count *counts; /* per decoded instruction, or NULL */
     uint64_t diverged;
 };
 
-/* Runs the launch and turns its counts into counters. If order is set, it runs the first nsample
- * clusters of order; fewer if they are alone and take long. */
+/* Runs the launch and turns its counts into counters. If `order` is set, only the first nsample
+ * clusters of `order` run. If l->alone and these clusters take long, launch_run() lowers
+ * nsample. */
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
 /* settle.c: runs the launch so that its outcome does not depend on the order of host threads. Uses
  * at most `nthreads` of them. */
@@ -350,7 +362,7 @@ enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
-/* Where a finding was recorded, so that a repeat at the same instruction is cheap to count. */
+/* Remembers which finding an instruction caused, so that it is cheap to count when it repeats. */
 struct seen_finding {
     const struct insn *pc;
     enum finding_kind kind;
@@ -362,9 +374,9 @@ struct emu {
     const struct job *job;
     struct emu_mem mem;
     struct arena strings; /* findings, counters: live until close */
-    pthread_mutex_t lock; /* report, printf, heap */
+    pthread_mutex_t lock; /* guards findings, counters, printf_text and the heap */
     struct finding_vec findings;
-    uint32_t too_early[16];       /* lines whose lanes read a cell that they wrote later */
+    uint32_t unwritten_lines[16]; /* reads of unwritten memory, reported even beside a race */
     struct seen_finding seen[64]; /* findings of this launch; guarded by `lock` */
     struct counter_vec counters;
     struct strbuf printf_text;
@@ -374,12 +386,15 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
-    bool verifying;       /* the call's outputs are to be verified: run more blocks than a sample */
-    double verify_left;   /* host work that this call may still spend on them */
+    bool verifying; /* the worker will verify the call's outputs: run more blocks than the counted
+                       sample */
+    double verify_left;   /* host work that this call may still spend on these further blocks */
     uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
-    bool in_part_alone; /* whether the blocks of the last such launch do not depend on each other */
-    bool stored_after;  /* whether a later launch stored something */
-    double in_part_scale; /* all blocks would store at most this many times what the sample did */
+    bool in_part_alone;   /* whether the blocks of the last launch that ran in part do not depend on
+                             each other */
+    bool stored_after;    /* whether a launch after one that ran in part stored something */
+    /* all blocks would store at most this many times the bytes that the sample stored */
+    double in_part_scale;
     uint64_t blocks, blocks_ran;      /* of all launches of this call */
     VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
     double model_ns, model_lo_ns, model_hi_ns;
@@ -408,11 +423,13 @@ struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes);
 void warp_release(struct warp *w);
 /* call.c: copies the results of a call to the caller's variables. */
 void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
-/* barrier.c: call it when these lanes have exited, because barriers may be complete now. */
+/* barrier.c: call it when these lanes have exited. Barriers that waited for them may be complete
+ * now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
 /* Returns a branch target: instruction number `index` of the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
-/* Splits the running fragment: lanes in `taken` go to `pc`, the others go on. Returns EX_JUMP. */
+/* Splits the running fragment: the lanes in `taken` continue at `pc`, the others at the next
+ * instruction. Returns EX_JUMP. */
 int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
 int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
@@ -421,13 +438,16 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 /* ---- lanes that have exited (exits.c) ------------------------------------------------------- */
 
 void exits_start(struct warp *w);
-/* The active lanes have executed pc together with the others that it waits for. */
+/* Notes that the active lanes have executed pc, at which threads meet. */
 void exits_met(struct warp *w, enum exits_kind kind, const struct insn *pc);
 void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
 /* Returns those of `lanes` that have exited and went past an instruction without executing it,
  * though they did work that comes after it. `place` is exits_place() of the instruction. */
 uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place);
 uint32_t exits_place(const struct warp *w, const struct insn *pc);
+/* Whether the instruction at place `since` comes after the one at place `at`, and no loop leads
+ * back. */
+bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
 /* The lanes that the warp had at its start: fewer than 32 at the end of a block. */
 uint32_t warp_lanes(const struct warp *w);
 
@@ -441,9 +461,31 @@ void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[W
 /* undefined.c: the results of a shuffle are undefined in these lanes. Returns false if the caller
  * must report it now, true if undefined.c reports it at the first use. */
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
+
+/* A matrix instruction moves rows of memory to and from the registers of many lanes. It accesses
+ * the rows in pieces of at most 64 bytes. While it does, warp.matrix says which piece the warp
+ * accesses, and undefined.c notes the undefined bytes of each piece. */
+struct matrix_access {
+    uint32_t piece;
+    uint64_t undefined; /* bit p: piece p has undefined bytes, and at[p] is valid */
+    struct matrix_piece {
+        uint64_t bytes;   /* bit k: byte k is undefined */
+        uint32_t origins; /* the instructions that made them, as undefined.c counts them */
+    } at[64];
+};
+/* undefined.c, for a warp with marked registers. undef_bits gives the undefined bits of a lane's
+ * register and adds their origins to *origins. undef_mark replaces the undefined bits of a lane's
+ * register. undef_store_piece says which bytes of the piece that warp.matrix names are undefined;
+ * it reports them if they may not stay in memory. Both ignore operands that are no registers. */
+uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
+                    uint32_t *origins);
+void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
+                uint32_t origins);
+void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+                       uint32_t origins);
 /* Call it when the lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);
-/* A fence; scope 0 is the block, 1 the cluster, 2 the device. */
+/* Call it when the warp executes a fence. Scope 0 is the block, 1 the cluster, 2 the device. */
 void san_fence(struct warp *w, uint32_t scope);
 /* Returns the clock of a product (wgmma) of this warp, after the sanitizer checked it. */
 uint32_t san_product(struct warp *w);
@@ -474,12 +516,13 @@ void san_block_destroy(struct block *b);
 
 struct insn_count {
     uint64_t warps, threads; /* executions */
-    uint64_t sectors, bytes; /* memory: 32-byte sectors moved, bytes asked for */
+    uint64_t sectors;        /* memory: 32-byte sectors moved; shared memory: wavefronts */
+    uint64_t bytes;          /* memory: bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
     uint64_t merged;         /* shared memory: executions that were part of another instruction */
     uint64_t lines;          /* global memory: 128-byte lines that each access touched, added up */
     uint64_t fresh;          /* global loads: sectors this block had not read before */
-    uint64_t waits[2];       /* how often a warp needed a register before its load came; PEND_... */
+    uint64_t waits[2]; /* how often a warp needed a register before its load came; index PEND_... */
 };
 
 /* Registers of a warp whose loads are under way: global loads, and shared loads or shuffles. */
@@ -489,7 +532,7 @@ struct pending {
     /* A pass of a region issues all loads of one level together. level: the highest level of the
      * loads under way; waited: the highest level for which the warp waited in this pass. */
     uint8_t level[2], waited[2];
-    bool stored; /* whether this pass stored to global memory: later loads cannot move before the
+    bool stored; /* whether this pass stored to global memory: later loads cannot move before that
                     store */
     uint32_t words;
     uint64_t *bits[2]; /* one bit for each 64 bytes of the frame */
@@ -539,7 +582,8 @@ void count_begin(struct launch *l);
 double count_cost(const struct launch *l);
 /* Adds the host thread's counts to the launch's, and frees them. */
 void count_collect(struct launch *l, struct worker_state *ws);
-/* hot.c: notes an atomic access of a warp to global memory; what the launch's atomics share. */
+/* hot.c: hot_note() notes an atomic access of a warp to global memory. hot_work() computes
+ * same_word, same_piece and pieces of struct work from these notes. */
 void hot_note(struct warp *w, const uint64_t *addr);
 void hot_work(struct launch *l, struct work *w, double scale);
 void hot_free(struct launch *l);
@@ -555,13 +599,15 @@ struct work {
     double ld_lines, st_lines;                         /* 128-byte lines, access by access */
     double local_sectors;
     double fresh_sectors; /* the part of ld_sectors that the block had not read before */
-    /* the sectors read again, in the buckets of struct reuse; the mean distance of each bucket */
+    /* the sectors read again, in the buckets of struct reuse, and the mean distance of each
+     * bucket */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2]; /* how often warps waited for loads: global, shared */
     /* waits[0], by who had read the data before: nobody, another block, the block itself */
     double waits_first, waits_common, waits_again;
     double footprint; /* distinct bytes of global memory touched */
-    /* memory that several blocks read: bytes; sectors new to their block; sectors read again */
+    /* memory that several blocks read: its bytes; the sectors read that were new to the block; the
+     * sectors that a block read again */
     double common, common_sectors, common_again;
     double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */
     double merged;                /* shared accesses merged into another instruction's */
@@ -569,10 +615,12 @@ struct work {
     double tensor[4]; /* operations: f16/bf16, tf32, 8-bit, f64 */
     double mma;       /* the part of `tensor` that warps issue (mma), not warpgroups */
     double atomics, diverged, barriers;
-    double issued, clocks; /* instructions of the machine code; clocks of all warps, each alone */
-    double float_atomics;  /* the part of `atomics` that adds floats */
-    /* atomics on global memory: how many change the word that an average atomic changes, and the
-     * piece of 512 bytes around it; how many such pieces there are */
+    double issued;        /* instructions of machine code */
+    double clocks;        /* clocks summed over warps, as if each ran alone */
+    double float_atomics; /* the part of `atomics` that adds floats */
+    /* Atomics on global memory. same_word: how many atomics change the word that an average atomic
+     * changes. same_piece: how many change the piece of 512 bytes around it. pieces: how many such
+     * pieces there are. */
     double same_word, same_piece, pieces;
 };
 enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 };
@@ -581,7 +629,7 @@ struct occupancy {
     uint32_t regs;     /* per thread, an estimate */
     uint32_t blocks;   /* per SM */
     double share;      /* resident threads, as a share of the most that the SM can hold */
-    const char *limit; /* which resource allows no more blocks */
+    const char *limit; /* the resource of which there is not enough for one more block */
 };
 void model_occupancy(const struct launch *l, struct occupancy *out);
 
@@ -591,16 +639,18 @@ struct model {
     double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns, atomic_ns;
     double dram_bytes;
     const char *bound;   /* the unit that takes longest */
-    double lo_ns, hi_ns; /* 80% of measured kernels with this bound lay within (model_error.h) */
+    double lo_ns, hi_ns; /* for 80% of the measured kernels with this bound, the measured time lay
+                            in the interval that lo_ns and hi_ns give (model_error.h) */
 };
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *out);
 
-/* record.c: writes what model_time() reads as one line of text, without a newline. */
+/* record.c: writes the inputs of model_time() as one line of text, without a newline. */
 void record_put(FILE *f, const struct launch *l, const struct work *w, const struct occupancy *o);
 /* Reads such a line. Returns -1 if it has an unknown field. */
 int record_get(const char *line, struct launch *l, struct work *w, struct occupancy *o);
-/* Appends the launch to the file that HONE_MODEL_INPUTS names, if the environment has it. */
+/* Appends the launch to the file that the environment variable HONE_MODEL_INPUTS names, if it is
+ * set. */
 void record_launch(const struct launch *l, const struct work *w, const struct occupancy *o,
                    const struct model *m);
 

@@ -45,7 +45,7 @@ static const char *verb(uint32_t access)
     return access & MEM_ATOMIC ? "atomic" : access & MEM_WRITE ? "write" : "read";
 }
 
-/* Writes an element's name, "y[3, 17]", from its index. */
+/* Writes the name of the element with this index, for example "y[3, 17]". */
 static void name_index(const struct alloc *a, int64_t index, char *buf, size_t n)
 {
     size_t k = (size_t)snprintf(buf, n, "%s[", a->name);
@@ -122,8 +122,8 @@ static void set_flag(bool *flag)
         __atomic_store_n(flag, true, __ATOMIC_RELAXED);
 }
 
-/* Notes an access of some active lanes in a sampled call. Each store of a warp to an output is
- * equally likely to be among the places that stay noted. */
+/* Notes an access of some active lanes in a sampled call. The cluster's trace keeps the places of
+ * TRACE_PLACES stores to outputs; each store is equally likely to be among them. */
 static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *addr,
                          uint32_t lanes, uint64_t bytes, uint32_t access)
 {
@@ -226,7 +226,7 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* The end of this frame's local memory. If alloca added some, this is local_top. */
+/* Returns the end of this frame's local memory. If alloca added memory, this is local_top. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;
@@ -331,7 +331,7 @@ void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t add
 
 /* ---- a warp --------------------------------------------------------------------------------- */
 
-/* The least and greatest address of the active lanes, and the OR of all addresses. */
+/* Finds the least and greatest address of the active lanes, and the OR of all their addresses. */
 static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t *lo, uint64_t *hi,
                            uint64_t *bits)
 {
@@ -355,7 +355,8 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Whether all of [lo, hi + n) is in one object of this space; *out tells where it is. */
+/* Whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it is in
+ * host memory. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)

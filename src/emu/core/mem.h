@@ -6,7 +6,8 @@
 
 #include "emu/core/machine.h"
 
-/* Host memory of a warp's access: lane i's bytes are at base + addr[i] + i * stride. */
+/* Where the bytes of a warp's access are in host memory: those of lane i are at base + addr[i] + i
+ * * stride. */
 struct lanes {
     uint8_t *base;
     uint64_t stride;
@@ -17,7 +18,7 @@ struct lanes {
 /* A host thread holds this lock while it moves 16 bytes in one atomic access. */
 extern pthread_mutex_t mem_wide_lock;
 
-/* In o[4] of a load of constant data (ld.nc): the load may move before stores. */
+/* In o[4] of ld.nc, which loads data that no store changes: this load may move before stores. */
 #define LD_CONST OPND_NUMBER(1)
 /* In o[4] of a shared access that merge_shared.c merged with others. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
@@ -40,7 +41,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 
-/* The same as emu_fault, and names the object. */
+/* Like emu_fault(), but also names the object. */
 int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_status st,
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -54,12 +55,13 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* Orders a strong access at the addresses of the active lanes. If the access writes, call this
- * before it with release = true. If it reads, call this after it with release = false. */
+/* Tells the sanitizer about the order that a strong access of the active lanes gives. If the access
+ * writes, call san_order() before the access, with release = true. If it reads, call san_order()
+ * after the access, with release = false. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 
-/* Effective addresses of all lanes. */
+/* Computes the effective addresses of all lanes. */
 static inline void lane_addrs(const struct warp *w, const struct insn *in, uint32_t code,
                               uint32_t bits, uint64_t *addr)
 {

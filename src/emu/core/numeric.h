@@ -48,9 +48,10 @@ static inline float ftz32(float f)
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
-/* Which NaN a double-precision operation returns: the first NaN among its operands, made quiet. If
- * no operand is a NaN, it returns a NaN with the sign set. Callers pass the operands in the order
- * in which the hardware looks at them: sums and products b, a; fma b, c, a; quotients a, b. */
+/* These choose the NaN that a double-precision operation returns: the first NaN among its operands,
+ * made quiet. If no operand is a NaN, the operation returns a NaN with the sign set. Callers pass
+ * the operands in the order in which the hardware looks at them: sums and products b, a; fma b, c,
+ * a; quotients a, b. */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
@@ -64,7 +65,7 @@ static inline double nan64(double r, double first, double second, double third)
            : third != third   ? quiet64(third)
                               : float64(0xfff8000000000000ull);
 }
-/* Flushes a result that was denormal before it was rounded. */
+/* Flushes a result that is only normal because it was rounded up: `exact` is denormal. */
 static inline float ftz_tiny32(float r, double exact)
 {
     return fabsf(r) == 0x1p-126f && fabs(exact) < 0x1p-126 ? copysignf(0.0f, r) : r;
@@ -157,7 +158,7 @@ static inline uint16_t brain_of32(float x)
  * The result of fma.oob is 0 if a factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
-/* Rounds m * 2^e (m up to 64 bits) to a binary format; the result has no sign. */
+/* Rounds m * 2^e (m has up to 64 bits) to a binary format. Returns the bits without a sign. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
     int mant, emin, emax; /* explicit mantissa bits, exponents of normal numbers */

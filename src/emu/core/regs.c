@@ -1,10 +1,11 @@
 /*
  * regs.c - gives every register of a function a place in the frame.
  *
- * Registers whose lives do not overlap share a place, so that a warp's frame stays in the cache. A
- * write changes only active lanes, so each lane has lives of its own. Therefore ordinary liveness
- * on the control flow graph is right even when lanes are at different places. If we do not know
- * whether an instruction reads or writes an operand, the operand counts as read and written.
+ * Registers that are never live at the same time share a place, so that a warp's frame stays in the
+ * host's cache. A write changes only the active lanes, so a register can be live in one lane and
+ * not in another. Therefore ordinary liveness on the control flow graph is right even when lanes
+ * are at different places. If we do not know whether an instruction reads or writes an operand, we
+ * assume that it does both.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"
@@ -86,7 +87,7 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
     if (!dst || dst->kind == PO_SINK)
         return false;
     if (dst->kind != PO_REG)
-        return true; /* several registers, or something new */
+        return true; /* several registers, or an operand of a kind that we do not know */
     struct reg_search s = {dst->var, false};
     for (size_t i = 0; i < f->insns.n && !s.read; i++)
         if (&f->insns.items[i] != p)
@@ -113,8 +114,8 @@ static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
         l->start = p->at;
     l->end = p->at;
     l->pinned |= p->pin;
-    if (use && l->start ==
-                   p->at) /* read before written: its value may come from the last pass of a loop */
+    if (use && l->start == p->at) /* read before it is written here: the value may come from the
+                                     last iteration of a loop */
         l->block = MANY_BLOCKS;
     (void)def;
 }

@@ -34,7 +34,7 @@ struct snapshot {
     struct saved_alloc *allocs;
     size_t n, nfindings, printed;
     struct result_finding *findings;
-    uint32_t too_early[ARRAY_LEN(((struct emu *)0)->too_early)];
+    uint32_t unwritten_lines[ARRAY_LEN(((struct emu *)0)->unwritten_lines)];
     uint64_t heap_used;
     size_t ncounters;
     double model_ns, model_lo_ns, model_hi_ns;
@@ -74,7 +74,7 @@ static void snapshot_take(struct snapshot *s, const struct launch *l)
     s->findings = xmalloc((s->nfindings + 1) * sizeof *s->findings);
     if (s->nfindings)
         memcpy(s->findings, e->findings.items, s->nfindings * sizeof *s->findings);
-    memcpy(s->too_early, e->too_early, sizeof s->too_early);
+    memcpy(s->unwritten_lines, e->unwritten_lines, sizeof s->unwritten_lines);
     s->printed = e->printf_text.len;
     s->heap_used = l->code->heap_used;
     s->ncounters = e->counters.n;
@@ -112,7 +112,8 @@ static void snapshot_restore(const struct snapshot *s, struct launch *l)
     if (s->nfindings)
         memcpy(e->findings.items, s->findings, s->nfindings * sizeof *s->findings);
     e->findings.n = s->nfindings;
-    memcpy(e->too_early, s->too_early, sizeof s->too_early);
+    memset(e->seen, 0, sizeof e->seen);
+    memcpy(e->unwritten_lines, s->unwritten_lines, sizeof s->unwritten_lines);
     e->printf_text.len = MIN(e->printf_text.len, s->printed);
     if (e->printf_text.buf)
         e->printf_text.buf[e->printf_text.len] = '\0';

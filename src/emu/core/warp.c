@@ -37,7 +37,8 @@ static void drop_fragment(struct warp *w, uint32_t i)
         w->cur = i;
 }
 
-/* Merges the fragments that are at the same place as fragment i into it; true if there was one. */
+/* Merges all fragments at the same place as fragment i into fragment i. Returns whether there were
+ * any. */
 static bool merge_into(struct warp *w, uint32_t i)
 {
     bool merged = false;
@@ -64,8 +65,9 @@ static bool merge_into(struct warp *w, uint32_t i)
     return merged;
 }
 
-/* Returns the fragment to run next, among those that do not wait: the one in the deepest call, and
- * of these the one of least rank. If `fair`, returns the one that ran longest ago. */
+/* Returns the fragment to run next, among those that do not wait. If `fair`, it is the fragment
+ * that ran longest ago. Else it is the one in the deepest call, and of several such the one of
+ * least rank. */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;
@@ -173,8 +175,9 @@ void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_
         memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, l->blank, n);
 }
 
-/* Fills the registers, so that an unwritten register does not hold the right value by chance. It
- * reads as NaN (a float) or -1 (an integer); in a repeated call it holds other values. */
+/* Fills the registers, so that an unwritten register does not hold the right value by chance. In
+ * the first call it reads as NaN (a float) or -1 (an integer), in a repeated call as another
+ * value. */
 void frame_poison(struct frame *fr, const struct launch *l)
 {
     memset(fr->regs, l->blank, fr->func->frame_bytes);
@@ -290,7 +293,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     const uint32_t start = budget;
     for (uint32_t k = 0; k < w->nfrags; k++)
         w->frags[k].waiting = 0;
-    const bool fair = w->unfair; /* this slice goes to a fragment that had to wait for its turn */
+    const bool fair = w->unfair; /* this slice goes to the fragment that ran longest ago */
     int i = pick_fragment(w, fair);
     w->unfair = false;
     const struct insn *pc = enter(w, (uint32_t)i);

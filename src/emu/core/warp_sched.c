@@ -19,7 +19,7 @@
 
 #define SLICE 4000u       /* warp instructions */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
-#define SHORT_TURN 20000u /* the same, when the thread holds several clusters */
+#define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u
 #define LOOK_AT_CLOCK 50000u
 #define LOOK_EVERY_NS 20000000u
@@ -38,7 +38,7 @@ static uint64_t mix(uint64_t x)
 
 /* ---- blocks and warps ----------------------------------------------------------------------- */
 
-/* A large range of zeros; only touched pages cost memory. */
+/* Returns a large range of zeros. Only the pages that are touched use memory. */
 static char *map_zero(size_t n)
 {
     void *p =
@@ -299,8 +299,8 @@ static int deadlock(struct cluster *c, const char *why)
                 }
         }
     describe_stuck(c, &sb);
-    /* A block of a sample may wait for blocks outside the sample. Or it may run long because it
-     * does their work too. We call neither a hang. */
+    /* A block of a sample may wait for blocks outside the sample, or run long because it does their
+     * work too. Neither is a hang of the kernel. */
     static const char advice[] =
         "; the kernel's blocks run long, or wait for blocks outside the sample. A GPU can time the "
         "kernel. Here, try a longer --call-limit, or --skip-time, which judges it without a time";
@@ -316,9 +316,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* True if waits have returned false many times while nothing changed that they could wait for.
- * Shared memory stayed the same, and no warp made a strong access, which could have seen another
- * block's write. */
+/* True if waits have returned false many times and nothing changed that could end them: shared
+ * memory stayed the same, and no warp made a strong access, which could have seen another block's
+ * write. */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -339,10 +339,11 @@ static bool polls_in_vain(struct cluster *c)
 
 /* ---- clusters that repeat their state ------------------------------------------------------- */
 
-/* If a cluster's registers and memory return to an earlier state, and in between it neither wrote
- * nor read memory outside the cluster, it repeats this cycle for ever. If it read global memory,
- * another cluster may end the cycle. Then we report a deadlock only if all running clusters cycle,
- * and each of them has completed one more cycle since the last of them began to cycle. */
+/* A cluster cycles if its registers and memory return to an earlier state and it wrote no memory
+ * outside the cluster in between. If it also read no memory outside the cluster, it repeats this
+ * cycle for ever. If it did, another cluster may end the cycle. Then we report a deadlock only if
+ * all clusters that run cycle, no further cluster can start, and each cluster has completed one
+ * more cycle since the last of them began to cycle. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -396,8 +397,8 @@ static void probe_result(struct cluster *c, bool cycles)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Called when a host thread takes a cluster or gives one up. c is the cluster; NULL if it has not
- * started. */
+/* Called when a host thread takes a cluster (by = 1) or gives one up (by = -1). c is the cluster,
+ * or NULL if it has not started. */
 static void held_changed(struct launch *l, int by, const struct cluster *c)
 {
     pthread_mutex_lock(&l->emu->lock);
@@ -466,7 +467,7 @@ static bool time_is_over(struct worker_state *ws)
     uint64_t now = now_ns();
     if (!l->cpu_limit_ns)
         return false;
-    if (now >= ws->look_ns) { /* to read the CPU clock takes longer than to read the other one */
+    if (now >= ws->look_ns) { /* reading the CPU clock takes longer than now_ns() */
         uint64_t cpu = thread_cpu_ns();
         __atomic_add_fetch(&l->cpu_ns, cpu - ws->cpu_told, __ATOMIC_RELAXED);
         ws->cpu_told = cpu;
@@ -558,7 +559,8 @@ static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
     return first + (last - i);
 }
 
-/* Takes the next cluster of the wave: *place in the order, number *linear in the grid. */
+/* Takes the next cluster of the wave. *place is its place in `order`, *linear its number in the
+ * grid. */
 static bool take_cluster(struct worker_state *ws, uint32_t *place, uint32_t *linear)
 {
     struct launch *l = ws->l;
@@ -583,14 +585,15 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* A second run would take as long, so this is final even in a run in parallel. */
+    /* A second run would take as long, so this is final even in a parallel run. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);
     return true;
 }
 
-/* Instructions that a cluster may run in one turn: fewer if the limit of instructions is small. */
+/* Returns how many instructions a cluster may run in one turn. They are fewer if the limit of
+ * instructions is small. */
 static uint64_t turn_length(const struct launch *l, uint32_t held)
 {
     uint64_t turn = held == 1 ? TURN : SHORT_TURN;
@@ -650,7 +653,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Runs the clusters at places [nran, end) of the order. */
+/* Runs the clusters at places [nran, end) of `order` (a wave). */
 static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
 {
     uint32_t work = end - l->nran;
@@ -682,7 +685,7 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     free(ws);
     free(t);
     l->nran = end;
-    if (l->over_limit && !l->stop && !l->extra) { /* the limit fell between two clusters */
+    if (l->over_limit && !l->stop && !l->extra) { /* the limit was reached between two clusters */
         l->stop = 1;
         l->status = l->emu->sampling ? RESULT_UNSUPPORTED : RESULT_HANG;
         snprintf(l->message, sizeof l->message, "%s", PAST_TIME);
@@ -704,8 +707,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     if (l->sanitize)
         san_launch_begin(l);
     if (l->nsample > SAMPLE_LEAST && l->alone && l->count) {
-        /* The first clusters tell how many of the others the budget allows. A limit of time would
-         * make the sample depend on how busy this machine is. */
+        /* The first clusters show how many more the budget of host work allows. With a budget of
+         * time the sample would depend on how busy this machine is. */
         run_wave(l, nthreads, SAMPLE_LEAST);
         double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
         if (l->emu->job->limits.call_ns)

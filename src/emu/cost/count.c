@@ -2,9 +2,9 @@
  * count.c - counts what a kernel executes and moves, for each launch and each source line.
  *
  * During a launch, each host thread adds to one record for each decoded instruction. At the end we
- * add the records up and turn them into named numbers. The instruction itself tells its kind,
- * source line and tensor operations. So during the launch we count only executions, sectors and
- * conflicts.
+ * add the records up and turn them into named numbers. The decoded instruction already holds its
+ * kind, source line and tensor operations, so during the launch we count only executions, sectors
+ * and conflicts.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -53,8 +53,9 @@ void count_begin(struct launch *l)
 
 double count_cost(const struct launch *l)
 {
-    /* Measured on the host: a tensor operation takes about 1/80 of a plain warp instruction, and a
-     * piece of memory that is filled and later looked at takes about 150. */
+    /* Measured on the host: a tensor operation takes about 1/80 of the time of a plain warp
+     * instruction. To fill a piece of memory and later look at it takes as long as about 150 of
+     * them. */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -69,8 +70,9 @@ double count_cost(const struct launch *l)
 
 /* ---- one access ----------------------------------------------------------------------------- */
 
-/* Returns how many distinct 32-byte sectors the active lanes use. *fresh is how many of them are
- * new to the block, *lines how many 128-byte lines hold them. */
+/* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
+ * many of them are new to the block, *lines how many 128-byte lines hold them. Lanes of a generic
+ * access may be in other spaces: they do not count. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -79,6 +81,8 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     uint32_t count = 0;
     FOR_LANES(i, w)
     {
+        if (addr[i] - GLOBAL_BASE >= m->size)
+            continue;
         uint64_t first = addr[i] / 32, last = (addr[i] + n - 1) / 32;
         if (m->touched)
             m->touched[(addr[i] - GLOBAL_BASE) / 128] = 1;
@@ -132,8 +136,8 @@ static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
     return total;
 }
 
-/* Whether this access is part of a merged one (merge_shared.c) and its base is aligned for that. If
- * so, merged[] are the addresses where the merged access begins. */
+/* Whether this access is part of a merged access (merge_shared.c) whose addresses are aligned. If
+ * so, merged[] gets the addresses at which the merged access begins. */
 static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_t *addr,
                       uint64_t *merged)
 {
@@ -233,7 +237,8 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        for (int k = 0; k < 2; k++) /* loads of earlier passes: all of them are under way */
+        /* loads of earlier passes count as one level: all of them were issued before */
+        for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }
     for (int k = 0; k < 2; k++) {
@@ -269,7 +274,8 @@ void count_waits(struct warp *w, const struct insn *pc)
         set_pending(p, k, pc->o[0]);
 }
 
-/* The record of an instruction; NULL if it does not belong to the function of the current frame. */
+/* Returns the record of an instruction; NULL if the instruction does not belong to the function of
+ * the current frame. */
 static struct insn_count *count_loose(const struct warp *w, const struct insn *pc)
 {
     const struct code_func *f = w->frame->func;
@@ -367,9 +373,9 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     }
 }
 
-/* Adds the machine code's instructions and the clocks of each region, as often as it ran. A branch
- * that became predicates may skip some instructions of a region, so its first instruction counts.
- */
+/* Adds the clocks and the machine-code instructions of each region, times the number of its runs.
+ * Branches that became predicates may skip instructions of a region, so we count the runs of its
+ * first instruction. */
 static void add_schedule(struct work *w, const struct code_func *cf, const struct insn_count *c,
                          double scale)
 {
@@ -381,9 +387,10 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. It counts the
- * second as distinct bytes and as sectors summed over blocks. From both numbers the model computes
- * how often a block finds data in a cache because another block has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. Of the memory
+ * that several blocks read, it counts the distinct bytes, and the sectors summed over blocks. From
+ * these two numbers the model computes how often a block finds data in a cache because another
+ * block has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;
@@ -415,8 +422,8 @@ static void footprint(struct launch *l, struct work *w, double scale)
 
 /* ---- named numbers -------------------------------------------------------------------------- */
 
-/* Sets a counter. If an earlier launch of the kernel set it already, a counter that adds up grows
- * by the value, and any other counter takes the new value. */
+/* Sets a counter. If an earlier launch of the kernel has set the counter, adds the value to it if
+ * it is one that adds up, and else replaces it. */
 static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
                 const char *unit, double value, bool additive)
 {

@@ -1,7 +1,8 @@
 /*
  * hot.c - counts which words the atomics of a launch change. The L2 performs atomics on one word
- * one after the other, and those on neighbouring words in the same part of the L2. So the model
- * needs to know how many atomics meet on a word and on a piece of 512 bytes.
+ * one after the other. Atomics on neighbouring words go to the same part of the L2 and wait for
+ * each other too. So the model needs to know how many atomics meet on a word and on a piece of 512
+ * bytes.
  */
 #include <stdlib.h>
 
@@ -12,19 +13,20 @@
 #define PROBES 16
 #define PIECE_SHIFT 9
 
-/* Places that find no slot are so many that they are seldom hit twice: only their sum counts. */
+/* A place is a word or a piece. If there are too many places for the table, atomics seldom meet at
+ * those that have no slot, so for these we count only the total (hot_table.all). */
 struct place {
-    uint64_t at, n;   /* the place, and its atomics */
-    double own;       /* the sum over blocks of the square of the block's atomics */
-    uint32_t block;   /* the block that came last */
-    uint32_t of_last; /* atomics of this block since it came */
+    uint64_t at, n;   /* the place; how many atomics changed it */
+    double own;       /* the sum over blocks of the squared number of the block's atomics */
+    uint32_t block;   /* the block whose atomic came last */
+    uint32_t of_last; /* how many atomics of this block came in a row */
 };
 struct hot_table {
     struct place slots[SLOTS]; /* a hash table with open addressing */
     uint64_t all;
 };
-/* The L2 changes all words of a 32-byte sector that one access has at once. So a piece counts the
- * sectors of each access, and a word the lanes. */
+/* The L2 changes at once all words of a 32-byte sector that belong to one access. So for a piece we
+ * count the sectors of each access, for a word the lanes. */
 struct hot_words {
     struct hot_table words, pieces;
 };
@@ -69,8 +71,8 @@ void hot_note(struct warp *w, const uint64_t *addr)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Returns how many atomics of all blocks an average atomic meets at its place, itself included. If
- * only a sample of the blocks ran, those of other blocks are `scale` times as many. */
+/* Returns how many atomics an average atomic meets at its place, itself included. If only a sample
+ * of the blocks ran, we multiply the number of atomics from other blocks by `scale`. */
 static double meet(const struct hot_table *t, double scale)
 {
     double own = 0, others = 0;

@@ -2,10 +2,10 @@
  * merge_shared.c - finds the shared accesses that the GPU's assembler merges into one.
  *
  * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
- * of one basic block to neighbouring addresses, if they are aligned and nothing in between forbids
- * it. We use the result only to count wavefronts and bank conflicts. o[4] of an instruction gets
- * the bytes of the merged access, and whether the instruction is the first of its parts. count.c
- * checks at run time that the base is aligned.
+ * of one basic block to neighbouring addresses, if they are aligned and no instruction between them
+ * prevents it. We use the result only to count wavefronts and bank conflicts. o[4] of each of the
+ * merged instructions gets the bytes of the merged access, and whether this instruction is its
+ * first part. count.c checks at run time that the base is aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -29,8 +29,8 @@ static bool is_alike(const struct insn *a, const struct insn *b)
            (!(a->flags & INSN_GUARD) || a->guard == b->guard);
 }
 
-/* Merges the accesses that together fill `width` bytes from the address of at[first] on. Returns
- * whether there were such accesses. */
+/* If accesses in the window together fill the `width` bytes from the address of at[first] on,
+ * merges them and returns true. */
 static bool merge_from(struct window *w, uint32_t first, uint32_t width)
 {
     struct insn *parts[16], *lead = w->at[first];

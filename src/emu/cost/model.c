@@ -3,9 +3,9 @@
  *
  * The model computes how long the work of each unit takes: DRAM, L2, L1, issue slots and pipes,
  * shared memory, tensor cores, the starting of blocks. It also computes how long the blocks live:
- * an SM has places for a few blocks, and the blocks run one after the other in each place. The
- * modelled time is the p-norm of all these times. So the longest time counts in full, and the
- * others in part, because they overlap with it only in part.
+ * an SM has places for a few blocks, and in each place blocks run one after the other. The modelled
+ * time is the p-norm of all these times. So the longest time counts in full and the others count in
+ * part, because they overlap with the longest only in part.
  *
  * A block's life has two parts: the waits of one of its warps, and the work of all its warps, which
  * compete for the SM between barriers. The block's place becomes free when its last warp is done.
@@ -14,9 +14,9 @@
  * since then. Only the compiler knows spills and registers, so the job brings both.
  *
  * The constants were fitted to times of an H200: results/h200/public.tsv (LeetCUDA) and
- * results/h200/rank.txt. docs/emulator.md says how well the model does. gpus/NAME.json has the
- * numbers that differ between GPUs. Use the model to rank variants. A time that it quotes comes
- * with the error to expect (model_error.h).
+ * results/h200/rank.txt. docs/emulator.md says how good the model is. gpus/NAME.json has the
+ * numbers that differ between GPUs. Use the model to rank variants. Each modelled time comes with
+ * the error to expect (model_error.h).
  */
 #include <math.h>
 
@@ -26,27 +26,27 @@
 
 #define NORM 3.09
 #define DRAM_EFFICIENCY 0.861
-#define L2_SHARE 0.53   /* part of the L2 that keeps data for later reads; streams fill the rest */
-#define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory less shared memory */
+#define L2_SHARE 0.53   /* share of the L2 that keeps data for later reads; the rest is streamed */
+#define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory without shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 2.06       /* how steeply hits fall when reads exceed the cache (LRU: at once) */
+#define EVICTION 2.06       /* how steeply hits fall when the data exceeds the cache */
 #define L1_LINE 1.41        /* clocks for a 128-byte line of an access */
-#define PART_STORE 0.83     /* L2 time, in sectors, for 32 bytes that partial stores do not write */
-#define STORE_LINE 2.48     /* SM clocks to send a store to a line of which it fills nothing */
+#define PART_STORE 0.83     /* L2 time, in sectors, for 32 bytes that stores leave out of sectors */
+#define STORE_LINE 2.48     /* SM clocks for 128 bytes that stores leave out of their lines */
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
-#define DRAM_BUSY 1.118 /* latency of a busy DRAM, in latencies of an idle one */
-#define PENDING 0.16    /* share of blocks that wait for data which a block beside them requested */
+#define DRAM_BUSY 1.118 /* latency of a busy DRAM, as a multiple of that of an idle one */
+#define PENDING 0.16    /* share of blocks that wait for data which another block requested */
 #define BARRIER_NS 40.0
 #define BLOCK_NS 69.8       /* to start a block on an SM */
 #define BLOCK_LIFE_NS 139.0 /* from a free place on the SM to the block's first warp */
 #define WARP_START_NS 3.33  /* to start each warp of the block */
-#define TAIL 0.21           /* how much of the last, partly filled wave of blocks costs time */
-#define CHAIN 1.03          /* clocks of a dependent chain, in those of schedule.c */
-#define TOGETHER 0.70       /* share of a block's own work that does not overlap with its waits */
-/* SM clocks for one instruction of a warp, by what limits it */
+#define TAIL 0.21     /* share of the time that the idle places in the last wave of blocks cost */
+#define CHAIN 1.03    /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
+#define TOGETHER 0.70 /* share of a block's own work that does not overlap with its waits */
+/* SM clocks for one instruction of a warp, by the unit that limits it */
 #define CLOCKS_ALL 0.213
 #define CLOCKS_INT 0.325
 #define CLOCKS_FP 0.25
@@ -54,9 +54,9 @@
 #define CLOCKS_SFU 1.48
 #define CLOCKS_CVT 0.74
 #define WAVEFRONT 0.90 /* clocks of shared memory for a wavefront */
-#define MMA_RATE 0.50  /* what mma of single warps reaches of the rate of wgmma */
-/* Time of one atomic after another: on the same word (floats: FLOAT_ATOMIC times as long), and on
- * the same piece of 512 bytes. The L2 has SLICES parts that work at the same time. */
+#define MMA_RATE 0.50  /* the rate of mma (one warp), as a share of the rate of wgmma */
+/* The time from one atomic to the next on the same word (FLOAT_ATOMIC times as long for floats),
+ * and on the same piece of 512 bytes. The L2 has SLICES parts that work at the same time. */
 #define WORD_ATOMIC_NS 1.0
 #define FLOAT_ATOMIC 1.875
 #define PIECE_ATOMIC_NS 1.0
@@ -123,7 +123,8 @@ static double tensor_ns(const struct job_gpu *g, const struct work *w)
            1e-3;
 }
 
-/* The share of repeated reads that a cache serves when `between` bytes were read in between. */
+/* Returns the share of repeated reads that a cache serves if `between` bytes were read in
+ * between. */
 static double hits(double cache, double between)
 {
     return between > cache ? pow(cache / between, EVICTION) : 1;
@@ -139,9 +140,9 @@ struct traffic {
     double load_ns;      /* an average load */
 };
 
-/* Returns the sectors that spilled registers move in the whole launch, and in *block_bytes how much
- * memory they take for each block. ptxas says how many bytes one pass through the code moves. The
- * model assumes that code in loops spills as much as other code. */
+/* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
+ * memory that they take for each block. ptxas says how many bytes one pass of a thread through the
+ * code moves. The model assumes that code in loops spills as much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
     double passes = w->all_warps / MAX(w->instructions, 1.0); /* summed over warps */
@@ -163,26 +164,26 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double l2_ns = L2_HIT_NS - L1_HIT_NS, dram_ns = or_else(g->dram_latency_ns, 570) * DRAM_BUSY;
     struct traffic t = {.first_ns = dram_ns};
 
-    /* data that other blocks have read is in the L1 if the blocks of an SM read the same, else in
-     * the L2 */
-    double shared = w->common_sectors * 32 / blocks; /* bytes that one block reads of it */
+    /* First, data that other blocks have read. It is in the L1 if the blocks of an SM read the same
+     * data, else in the L2. */
+    double shared = w->common_sectors * 32 / blocks; /* bytes of common data that one block reads */
     double own = MAX(w->fresh_sectors * 32 / blocks - shared, 0.0);
     double common = MAX(w->common_sectors - w->common / 32, 0.0);
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* blocks that run at the same time find it in the L2; the next wave does so if all of it
-     * fits */
+    /* Blocks that run at the same time find common data in the L2. So does the next wave, if all of
+     * the data fits. */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
-    /* if all blocks that read the same data run at once, they all wait for DRAM */
+    /* If all blocks that read the same data run at once, they all wait for DRAM. */
     double readers = w->common > 0 ? w->common_sectors * 32 / w->common : 1;
     t.common_ns += PENDING * MIN(1.0, running / MAX(readers, 1.0)) * (dram_ns - t.common_ns);
 
-    /* data that the block itself has read; data common to several blocks takes room only once, and
-     * stays in the L2 */
+    /* Now data that the block itself has read before. Data common to several blocks takes room only
+     * once, and stays in the L2. */
     double again = 0, miss1 = 0, miss2 = 0, all = MAX(w->ld_sectors, 1.0);
     double in_common = (w->common_sectors + w->common_again) / all;
     for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
@@ -195,8 +196,8 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     miss2 *= again > 0 ? MAX(1 - w->common_again / again, 0.0) : 0;
     t.again_ns = L1_HIT_NS + (l2_ns * miss1 + (dram_ns - L2_HIT_NS) * miss2) / MAX(again, 1.0);
 
-    /* bulk copies and strong loads bypass the L1; so do stores, which are half of the local
-     * accesses */
+    /* Bulk copies and strong loads bypass the L1. So do stores, which are half of the accesses to
+     * local memory. */
     double past = MAX(w->ld_sectors - w->fresh_sectors - again, 0.0);
     double local_l2 = local * (1 - 0.5 * hits(l1, (own + stack) * on_sm));
     double parts = MAX(w->st_sectors - w->st_bytes / 32, 0.0);
@@ -211,7 +212,7 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     return t;
 }
 
-/* The waits of all warps, added up. */
+/* Returns the sum of the waits of all warps. */
 static double waiting_ns(const struct work *w, const struct traffic *t)
 {
     return w->waits_first * t->first_ns + w->waits_common * t->common_ns +
@@ -219,20 +220,21 @@ static double waiting_ns(const struct work *w, const struct traffic *t)
            w->warps[CK_ASYNC_COPY] * t->load_ns / LOADS_IN_FLIGHT;
 }
 
-/* How long the L2 takes for the atomics that meet on the busiest words and pieces of memory. */
+/* Returns how long the L2 takes for the atomics on the busiest words and pieces of memory. */
 static double atomics_ns(const struct work *w)
 {
     if (w->same_word <= 0)
         return 0;
     double floats = w->atomics > 0 ? w->float_atomics / w->atomics : 0;
     double word = w->same_word * WORD_ATOMIC_NS * (1 + floats * (FLOAT_ATOMIC - 1));
-    /* pieces fall on slices at random; the slice with most pieces takes longest */
+    /* Pieces fall on slices at random, and the slice with the most pieces takes longest. */
     double n = w->pieces / SLICES, many = log(SLICES);
     double most = n < 1 ? many / log(MAX(many / n, 1.01)) : n + sqrt(2 * n * many);
     return MAX(word, w->same_piece * PIECE_ATOMIC_NS * MAX(most, 1.0));
 }
 
-/* Sets the interval in which 80% of the measured kernels with this bound lay. */
+/* Sets lo_ns and hi_ns from model_error.h: for 80% of the measured kernels with this bound, the
+ * measured time was between lo and hi times the modelled one. */
 static void expected_error(struct model *m)
 {
     double lo = model_errors[0].lo, hi = model_errors[0].hi;

@@ -1,7 +1,8 @@
 /*
- * model_error.h - measured over modelled time, by what bounds the kernel: 80% of the measured
- * kernels lay between lo and hi. Made by `tools/model-table errors results/h200/public.tsv`; do not
- * edit.
+ * model_error.h - measured time divided by modelled time, for each unit that can bound a kernel.
+ * For 80% of the measured kernels the ratio was between lo and hi.
+ *
+ * Made by `tools/model-table errors results/h200/public.tsv`; do not edit.
  */
 #ifndef EMU_COST_MODEL_ERROR_H
 #define EMU_COST_MODEL_ERROR_H

@@ -4,9 +4,9 @@
  *     nblocks=4096 nwarps=8 smem=1024 spills=0 per_sm=8 warps.int=131072 ...
  *
  * If the environment has HONE_MODEL_INPUTS=FILE, the emulator appends a line for each counted
- * launch to FILE. tools/model_table.py makes t/cases/model/h200.tsv of such lines and measured
- * times; with this file a test checks the model without emulating anything. Fields that are 0 are
- * left out.
+ * launch to FILE. tools/model-table makes t/cases/model/h200.tsv from such lines and from
+ * measured times. With that file a test checks the model without emulating anything. A line leaves
+ * out the fields that are 0.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * reuse.c - notes which sectors of global memory a block has read, and how long ago. The model
- * computes from this what the caches hold.
+ * reuse.c - notes which sectors of global memory a block has read, and how long ago. From this the
+ * model computes which reads the caches serve.
  *
  * Each block has a set of 32-byte sectors with the time of their last use. The unit of time is one
  * used sector. So the time between two uses of a sector is the amount of other data that a cache
@@ -17,10 +17,11 @@
 #define MAX_SECTORS (1u << 22)
 
 struct use {
-    uint32_t at, warp_at, warp; /* the block's time and the warp's own */
+    /* time of the last use, by the block's clock and by that of the warp; the warp */
+    uint32_t at, warp_at, warp;
 };
 
-/* Counts for an allocation that are not yet added to it. */
+/* Counts for an allocation that are not yet in alloc->reads. */
 struct tally {
     struct alloc *of;
     struct alloc_reads n;
@@ -28,7 +29,7 @@ struct tally {
 
 struct sector_set {
     uint64_t *slots, epoch;
-    struct use *uses; /* last use of the sector in each slot */
+    struct use *uses; /* the last use of the sector in each slot */
     uint32_t cap, n, clock;
     struct tally tallies[8]; /* for the allocations read last */
     uint32_t next;           /* the tally to reuse for another allocation */
@@ -80,7 +81,7 @@ void reuse_start(struct block *b)
         b->sectors = xcalloc(1, sizeof *b->sectors);
     add_all(b);
     b->sectors->n = b->sectors->clock = 0;
-    b->sectors->epoch++; /* 24 bits, for more blocks than one thread runs */
+    b->sectors->epoch++; /* its 24 bits are enough: no host thread runs that many blocks */
 }
 
 void reuse_free(struct block *b)
@@ -94,7 +95,8 @@ void reuse_free(struct block *b)
     b->sectors = NULL;
 }
 
-/* The slot of a key, new or old. */
+/* Returns the slot of a key. If the set does not hold the key, returns the slot where it
+ * belongs. */
 static uint32_t find_slot(const struct sector_set *s, uint64_t key)
 {
     uint64_t h = key * 0x9e3779b97f4a7c15ull;
@@ -123,8 +125,8 @@ static void grow(struct sector_set *s)
     free(uses);
 }
 
-/* When the set is full (MAX_SECTORS), every sector counts as new: such a block finds nothing in a
- * cache. */
+/* When the set is full (MAX_SECTORS), every sector counts as new: we assume that a block which
+ * reads so much finds nothing in a cache. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1)
 {
     struct sector_set *s = w->block->sectors;

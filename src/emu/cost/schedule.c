@@ -1,19 +1,20 @@
 /*
  * schedule.c - estimates what ptxas makes of the code: which basic blocks it joins, which loads it
- * can issue together, how many instructions the machine code has, and how long one warp alone
- * needs.
+ * can issue together, how many instructions the machine code has, and how long it takes one warp
+ * alone.
  *
  * ptxas turns a short branch over a few instructions into predicates. So the blocks around such a
  * branch form one region, and ptxas moves the loads of a region together. A load whose address
- * comes from another load of the region must wait for that load: it has the next level. Within a
- * region an instruction can start when its operands are ready. The length of a region is the
- * longest chain of such latencies, or one clock for each instruction if that is longer.
+ * comes from another load of the region must wait for that load. We say that its level is one
+ * higher. Within a region an instruction can start when its operands are ready. The length of a
+ * region is the longest chain of such latencies, or one clock for each instruction if that is
+ * longer.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 #include "emu/core/mem.h"
 
-#define MAX_PREDICATED 8u /* ptxas predicates at most about so many instructions of a branch */
+#define MAX_PREDICATED 8u /* ptxas predicates branches over about this many, at most */
 
 /* Clocks until the result of an instruction can be used (H200, dependent chains). Global loads are
  * not here: the model adds their waits. */
@@ -31,7 +32,7 @@ struct pass {
         float ready;
     } * regs;
     uint32_t region;
-    uint8_t level; /* of the operands seen so far */
+    uint8_t level; /* the highest level of the operands seen so far */
     float start;
 };
 
@@ -64,7 +65,7 @@ static void define_opnd(struct pass *p, const struct ptx_opnd *o, uint8_t level,
         define_opnd(p, o->pair, level, ready);
 }
 
-/* Whether the instruction has no result: it reads all its operands. */
+/* Whether the instruction has no result, so that it reads all its operands. */
 static bool only_reads(const struct insn *in, const struct ptx_insn *p)
 {
     switch (in->kind) {
@@ -81,12 +82,13 @@ static bool only_reads(const struct insn *in, const struct ptx_insn *p)
     }
 }
 
-/* The latency of an instruction, and in *issued how many instructions of machine code it is. */
+/* Returns the latency of an instruction. Sets *issued to how many instructions of machine code it
+ * becomes. */
 static float cost_of(const struct insn *in, const struct ptx_insn *p, float *issued)
 {
     *issued = 1;
     bool packs = in->kind == CK_MOVE && p->nops == 2 && (p->ops[0].n || p->ops[1].n);
-    if (packs) { /* mov.b32 {lo, hi}: often half of a wider operation */
+    if (packs) { /* mov.b32 {lo, hi} is often half of a wider operation */
         *issued = 0.5F;
         return 2;
     }
@@ -114,7 +116,7 @@ static void find_soft(const struct code_func *cf, uint8_t *soft)
         if (str_eq(p->op, "bra"))
             sources[MIN(p->ops[0].target, cf->n)] += sources[MIN(p->ops[0].target, cf->n)] < 60000;
         else if (str_eq(p->op, "brx"))
-            goto out; /* a table of targets: join nothing */
+            goto out; /* the code has a table of branch targets, so we join no blocks */
     }
     for (uint32_t i = cf->n; i-- > 0;) { /* inner branches come later in the code */
         const struct ptx_insn *p = &cf->src->insns.items[i];

@@ -100,8 +100,8 @@ enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID, MOV_WS_HI, 
 
 static int mov_dynamic(struct warp *w, const struct insn *in)
 {
-    /* The time is a function of the work done so far. A kernel that reads the clock of the host
-     * would not do the same thing twice. */
+    /* The time is a function of the work done so far. With the host's clock, a kernel that reads
+     * the time would not do the same in every run. */
     uint64_t v = w->launch->emu->clock + w->steps * 4 + w->block->steps;
     if (in->sub[1] == MOV_TIMER || in->sub[1] == MOV_TIMER_HI)
         v += UINT64_C(1) << 60;

@@ -115,9 +115,9 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
     memcpy((char *)opnd(w, code) + lane * (bits / 8), &v, bits / 8);
 }
 
-/* v = destinations (atom only), then values, then the new values of cas; sub[0] = op, sub[1] =
- * type, sub[2] = space, sub[3] = address bits; o[2] = vector width | has destination << 8 | order
- * << 16. */
+/* v holds the destinations (atom only), then the values, then the new values of cas. sub[0] = op,
+ * sub[1] = type, sub[2] = space, sub[3] = address bits. o[2] = vector width | has destination << 8
+ * | order << 16. */
 static int exec_atom(struct warp *w, const struct insn *in)
 {
     uint32_t n = in->o[2] & 0xff, bits = ptx_type_bits((enum ptx_type)in->sub[1]);
@@ -127,8 +127,6 @@ static int exec_atom(struct warp *w, const struct insn *in)
     const uint32_t *dst = in->v, *val = in->v + (has_dst ? n : 0), *newv = val + n;
     uint64_t addr[WARP];
     lane_addrs(w, in, in->o[1], in->sub[3], addr);
-    if (w->counts)
-        count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
     if (w->launch->sanitize)
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, true);
     FOR_LANES(i, w)
@@ -147,6 +145,8 @@ static int exec_atom(struct warp *w, const struct insn *in)
                 store_reg(w, dst[k], bits, i, old);
         }
     }
+    if (w->counts) /* the addresses are checked now */
+        count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
     if (w->launch->sanitize && has_dst) /* `red` reads no value, so it acquires nothing */
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
     w->strong++;

@@ -3,20 +3,20 @@
  *
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
  * barrier's phase has changed. A barrier without a count is complete when all threads of the block
- * that have not exited have arrived (so it is from sm_70 on). Threads that exited before count as
+ * that have not exited have arrived, as on GPUs from sm_70 on. Threads that exited before count as
  * arrived: their accesses are ordered before the barrier, and a note says that they are missing. We
- * look at them when the phase is complete, because only then do we know, whatever the order of
- * warps, which threads will never arrive. A barrier with a count is complete when that many threads
- * have arrived; a warp counts as 32 threads even if it has fewer lanes.
+ * check for such threads when the phase is complete. Only then is the set of threads that never
+ * arrive the same for every order of the warps. A barrier with a count is complete when that many
+ * threads have arrived; a warp counts as 32 threads even if it has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Reports threads that exited without arriving at the phase that is complete now. It is a note if
- * whole warps returned before the barrier. It is a finding if threads went past the barrier, or if
- * an aligned barrier (bar.sync) lacks lanes of a warp: PTX leaves that undefined. */
+/* Reports threads that exited and did not arrive in the phase that is complete now. The report is a
+ * finding if threads went past the barrier, or if only some lanes of a warp execute an aligned
+ * barrier (bar.sync), which PTX leaves undefined. Else it is a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
@@ -24,7 +24,7 @@ static void check_exited(const struct block *bl, struct barrier *b)
     if (!w || bl->nlive == bl->nthreads || !w->launch->sanitize)
         return;
     struct frame *was = w->frame;
-    w->frame = b->at.frame; /* the source line is looked up there */
+    w->frame = b->at.frame; /* emu_finding() looks up the source line in this frame */
     uint32_t place = exits_place(w, b->at.pc);
     if (b->last_place == place && b->last_live == bl->nlive)
         goto out;
@@ -54,13 +54,49 @@ out:
     w->frame = was;
 }
 
+/* Reports threads that arrived at another instruction, if that comes after the one at which the
+ * rest arrived: they went around a barrier. */
+static void check_places(struct barrier *b)
+{
+    for (uint32_t i = 0; i < b->nplaces; i++)
+        for (uint32_t k = 0; k < b->nplaces; k++) {
+            const struct barrier_place *at = &b->places[i], *since = &b->places[k];
+            if (i == k || !exits_beyond(at->warp->launch, since->place, at->place))
+                continue;
+            struct frame *was = at->warp->frame;
+            at->warp->frame = at->frame;
+            const struct ptx_insn *p = insn_src(at->warp, since->pc);
+            emu_finding(at->warp, at->pc, (int)at->lane, FIND_BARRIER, "barrier", -1, NULL,
+                        "barrier divergence: %u threads wait at this barrier, and %u threads went "
+                        "around it and wait at the barrier on line %u",
+                        at->threads, since->threads, p ? p->line : 0);
+            at->warp->frame = was;
+        }
+}
+
+static void note_place(struct warp *w, const struct insn *in, struct barrier *b, uint32_t n)
+{
+    uint32_t place = exits_place(w, in), i = 0;
+    while (i < b->nplaces && b->places[i].place != place)
+        i++;
+    if (i == ARRAY_LEN(b->places))
+        return;
+    if (i == b->nplaces)
+        b->places[b->nplaces++] =
+            (struct barrier_place){place, 0, w, w->frame, in, (uint32_t)__builtin_ctz(w->active)};
+    b->places[i].threads += n;
+}
+
 static void complete(struct block *bl, struct barrier *b)
 {
     if (!b->expected) {
+        if (b->nplaces > 1)
+            check_places(b);
         check_exited(bl, b);
         san_exits_release(bl, &b->key[b->phase & 1]);
     }
     b->at.warp = NULL;
+    b->nplaces = 0;
     b->result[0] = b->red_popc;
     b->result[1] = b->red_and;
     b->result[2] = b->red_or;
@@ -101,7 +137,7 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* Whether the operand is the same in all active lanes. *out gets its value. */
+/* Whether the operand has the same value in all active lanes. If so, *out is the value. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);
@@ -125,6 +161,8 @@ static int arrive(struct warp *w, const struct insn *in, struct barrier *b, uint
         b->at.pc = in;
         b->at.lane = (uint32_t)__builtin_ctz(w->active);
     }
+    if (!count && w->launch->sanitize)
+        note_place(w, in, b, n);
     if (b->threads && b->expected != count)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
                     "threads wait at this barrier with different thread counts (%u and %u)",

@@ -16,7 +16,7 @@ struct call_info;
 typedef int (*builtin_fn)(struct warp *w, const struct insn *in, const struct call_info *c);
 
 struct call_info {
-    struct code_func *target; /* NULL: through o[0] */
+    struct code_func *target; /* NULL: the call goes through the pointer in o[0] */
     builtin_fn builtin;
     const char *name;
     uint32_t narg, nret;
@@ -92,13 +92,12 @@ static int exec_call_pointer(struct warp *w, const struct insn *in)
                          (unsigned long long)t[first]);
     uint32_t rest = w->active & ~same;
     int rc = enter_function(w, in, c, f, same);
-    if (rest && rc == EX_JUMP) /* the other lanes execute it again */
+    if (rest && rc == EX_JUMP) /* the other lanes execute this call again */
         w->frags[w->nfrags - 1].pc = in;
     return rc;
 }
 
-/* ---- functions of the CUDA runtime --------------------------------------------------------------
- */
+/* ---- functions of the CUDA runtime ----------------------------------------------------------- */
 
 static uint64_t arg64(const struct warp *w, const struct call_info *c, uint32_t k, uint32_t lane)
 {
@@ -130,7 +129,7 @@ static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, u
     return buf;
 }
 
-/* Reads the next argument of a printf, which is naturally aligned in its buffer. */
+/* Reads the next argument of a printf. Arguments are naturally aligned in the argument buffer. */
 static bool take_arg(struct warp *w, const struct insn *in, uint32_t lane, uint64_t *at,
                      uint32_t bytes, uint64_t *out)
 {

@@ -2,10 +2,11 @@
  * cvt.c - conversions between all types.
  *
  * The frequent conversions have loops of their own. All others convert each lane to an exact
- * intermediate (sign, 64-bit magnitude, exponent) and round that once.
+ * intermediate value (sign, 64-bit magnitude, exponent) and round it once.
  *
- * General form: sub[0] = destination type, sub[1] = source type, sub[2] = rounding, sub[3] = flags;
- * o[4] = bytes of a destination and of a source register, as (dst << 8 | src).
+ * In the general form sub[0] is the destination type, sub[1] the source type, sub[2] the rounding
+ * and sub[3] the flags. o[4] is the width in bytes of a destination register and of a source
+ * register, (dst << 8 | src).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -350,8 +351,7 @@ static int cvt_general(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* ---- frequent conversions
- * ------------------------------------------------------------------------ */
+/* ---- frequent conversions -------------------------------------------------------------------- */
 
 UNARY(c_u64_u32, uint64_t, uint32_t, a)
 UNARY(c_s64_s32, uint64_t, int32_t, (int64_t)a)
@@ -510,8 +510,9 @@ static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct p
     return dec_src(d, p, o, ptx_type_bits(t) == 8 ? PT_B16 : t, code);
 }
 
-/* The class for the counters. The arithmetic pipes convert between half and single precision at
- * their usual rate; conversions between integers only move bits. */
+/* Returns the class under which the counters count a conversion. The arithmetic pipes convert
+ * between half and single precision at their usual rate. Conversions between integers only move
+ * bits. */
 static uint8_t cvt_kind(enum ptx_type dt, enum ptx_type st)
 {
     if (scalar(dt) && scalar(st) && !ptx_is_float(dt) && !ptx_is_float(st))

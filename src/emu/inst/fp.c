@@ -2,9 +2,9 @@
  * fp.c - single and double precision arithmetic.
  *
  * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
- * The compiler must reload the operands from memory after that call, so it cannot move arithmetic
- * out of the loop. Approximate functions use the host's libm and are right to within an ulp, which
- * is well inside the bounds of the PTX manual.
+ * Operands and results in the loop are volatile variables, so the compiler cannot move the
+ * arithmetic before or after these calls. Approximate functions use the host's libm and are right
+ * to within an ulp, which is well inside the bounds of the PTX manual.
  */
 #include <fenv.h>
 #include <float.h>
@@ -107,7 +107,7 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* Loads and stores are volatile, so that the operation stays between the calls of fesetround(). */
+/* x, y, z and v are volatile, so that the operation stays between the calls of fesetround(). */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);
@@ -223,8 +223,8 @@ APPROX(sin, sin((double)a))
 APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
-/* The hardware is right to 11 bits. We round to 14, so that a kernel which needs more bits fails
- * here too. Denormals are returned unchanged. */
+/* The hardware's result has 11 correct bits. We round to 14 bits, so that a kernel which needs many
+ * more fails here too. Denormals are returned unchanged. */
 static inline float approx_tanh(float a)
 {
     float t = (float)tanh((double)a);
@@ -427,7 +427,7 @@ static int decode_simple(struct decoder *d, const struct ptx_insn *p, struct ins
     enum ptx_type last = ptx_last_type(p);
     if (last != PT_F32 && last != PT_F64)
         return 1;
-    /* the opcode `abs` is not the modifier .abs */
+    /* parse_fmods() reads modifiers only: the opcode `abs` does not count as the modifier .abs */
     if (parse_fmods(d, p, &f) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(t); i++)

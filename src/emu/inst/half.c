@@ -2,9 +2,9 @@
  * half.c - f16, bf16 and their packed forms.
  *
  * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
- * half type: the wider type has so many bits that rounding twice gives the same result as rounding
- * once. The exact result of an fma may need more bits than double has. So fma rounds to odd in
- * double first.
+ * half type. The wider type has so many bits that rounding twice gives the same result as rounding
+ * once. The exact result of an fma may need more bits than a double has, so fma first rounds to odd
+ * in double.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

@@ -176,8 +176,9 @@ enum {
     CARRY_SIGNED = 32
 };
 
-/* We compute a difference as a + ~b + 1, so the flag is set if nothing was borrowed. This matters
- * only to code that mixes sub.cc with addc, such as the compiler's division of 128-bit integers. */
+/* We compute a difference as a + ~b + 1, so the carry flag is set if there was no borrow. This
+ * matters only to code that mixes sub.cc with addc, such as the compiler's division of 128-bit
+ * integers. */
 static int exec_carry(struct warp *w, const struct insn *in)
 {
     uint32_t *cc = (uint32_t *)(void *)(w->base[0] + CC_OFF), f = in->sub[0], out = 0;
@@ -251,7 +252,7 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    enum ptx_type last; /* type of the last operand, if different; for wide also of dst */
+    enum ptx_type last; /* type of the last operand, if it differs; wide: also of dst */
 };
 
 #define F3(op, mods, t, fn)         \

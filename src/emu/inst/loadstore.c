@@ -10,7 +10,8 @@
 
 #define VMAX 8
 
-/* Kernel parameters and the .param variables of calls have fixed places. */
+/* Returns where a parameter is. The place of a kernel parameter, and of a .param variable in its
+ * frame, is known when the instruction is decoded. */
 static inline uint8_t *param_base(const struct warp *w, const struct insn *in, uint64_t *stride)
 {
     if (in->sub[3]) {
@@ -160,8 +161,8 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Finds the memory of a strong access. Such an access moves each element as a whole, for 16-byte
- * elements under a lock. So a reader that gets a flag and its value in one element sees both or
+/* Finds the memory of a strong access. The caller moves each element in one atomic access (elements
+ * of 16 bytes under a lock). So if one element holds a flag and a value, a reader sees both or
  * neither. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
@@ -447,7 +448,7 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* The only instruction that writes the register; NULL if there are several, or none. */
+/* Returns the only instruction that writes the register; NULL if there are several, or none. */
 static const struct ptx_insn *only_writer(const struct ptx_func *f, const struct ptx_var *reg)
 {
     const struct ptx_insn *found = NULL;
@@ -523,9 +524,9 @@ static bool same_address(const struct ptx_func *f, const struct ptx_opnd *a,
     return same_operand(f, &ra, &rb, 8);
 }
 
-/* Whether the function also does a compare-and-swap at the address of this load: `old = *p` before
- * the loop, as in the programming guide, with any cache operator. If the value is stale, the loop
- * only runs once more. So the load counts as relaxed. */
+/* Whether the function also does a compare-and-swap at the address of this load. Then the load is
+ * the `old = *p` before a compare-and-swap loop, as in the programming guide. If the loaded value
+ * is stale, the loop only runs once more, so the load counts as relaxed. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     for (size_t i = 0; i < f->insns.n; i++) {

@@ -1,9 +1,10 @@
 /*
  * setp.c - comparisons: setp and set.
  *
- * o[0] = destination, o[1], o[2] = operands, o[3] = a predicate combined with the result, o[4] =
- * second destination (the complement). sub[0] = enum combine, sub[1] = the predicate is negated,
- * sub[2] = there is a second destination, sub[3] = for set, the value to write.
+ * o[0] is the destination, o[1] and o[2] are the operands. o[3] is a predicate to combine with the
+ * result, o[4] the second destination (it gets the complement). sub[0] is an enum combine; sub[1]
+ * says whether the predicate is negated, sub[2] whether there is a second destination; sub[3] is
+ * the value that `set` writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -41,7 +42,7 @@ static int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
     LANES(w, i, d[i] = r >> i & 1 ? one : 0);
 }
 
-/* Sets the bits of the active lanes in predicate p = f(a, b). */
+/* Defines an exec function that writes f(a, b) to the predicate's bits of the active lanes. */
 #define COMPARE(name, A, ...)                                     \
     static int name(struct warp *w, const struct insn *in)        \
     {                                                             \
@@ -217,8 +218,8 @@ static bool compare1(enum cmp c, float a, float b)
     }
 }
 
-/* v[0] = combining predicate. o[3] is no operand code but flags: 0x80000000 for bf16, 0x40000000
- * for ftz. */
+/* v[0] is the predicate to combine with the result. o[3] holds flags instead of an operand code:
+ * 0x80000000 for bf16, 0x40000000 for ftz. */
 static int cmp_packed(struct warp *w, const struct insn *in)
 {
     const uint32_t *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]);

@@ -2,9 +2,9 @@
  * video.c - the video instructions: scalar (vadd, vabsdiff, vmad, ...) and on 2 or 4 packed parts.
  *
  * Operands have selectors. Scalar instructions select a part of an operand (a.b1, a.h0), and their
- * result may replace a part of c (d.h1). Packed instructions have one digit for each part (a.h10,
- * b.b7654); the digits number the parts of a first, then those of b. A mask on d says which parts
- * of d the instruction writes.
+ * result may replace a part of c (d.h1). In packed instructions a selector has one digit for each
+ * part (a.h10, b.b7654); the digits count first the parts of a, then those of b. A mask on d says
+ * which parts of d the instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -24,7 +24,7 @@ struct part {
 
 struct video {
     uint8_t op, parts, cmp, second, shift;
-    bool ds, as, bs, sat, wrap, plus_one; /* signs of d, a, b */
+    bool ds, as, bs, sat, wrap, plus_one; /* ds, as, bs: whether d, a, b are signed */
     struct part d, a, b;                  /* scalar */
     uint8_t from_a[4], from_b[4], mask;   /* packed: selected parts of a and b; parts of d */
 };
@@ -241,11 +241,12 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* packed forms always name c; without .add, c only fills the parts outside the mask */
+    /* Packed forms always have an operand c. Without .add, c only fills the parts of d outside the
+     * mask. */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
-    /* in these forms ptxas departs from the manual, so we cannot know the right result */
+    /* For these forms ptxas does not follow the manual, so we cannot know the right result. */
     bool sg = v->as || v->bs, shifted = v->sat || v->shift;
     bool upper = p->ops[0].sel && str_eq(p->ops[0].sel, "h1");
     if ((v->parts == 1 && ((p->ops[0].sel && v->sat) || upper)) ||

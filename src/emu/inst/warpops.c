@@ -2,12 +2,13 @@
  * warpops.c - instructions in which lanes of a warp exchange values: shuffles, votes, matches,
  * reductions, election, bar.warp.sync.
  *
- * Each instruction names the lanes that take part. It executes once all of them have reached it;
- * fragments at the same instruction merge while they wait. It does not wait for lanes that exited.
+ * The mask of each instruction names the lanes that take part. The instruction executes when all of
+ * these lanes have reached it; fragments at the same instruction merge while they wait. It does not
+ * wait for lanes that have exited.
  *
- * A lane that takes no part is one that has exited, that does not execute the instruction, or that
- * the reader's mask does not name. Votes, matches and reductions leave such lanes out. A shuffle
- * that reads one gets an undefined value: a finding if the kernel uses it.
+ * A lane takes no part if it has exited, if it does not execute the instruction, or if the mask of
+ * the lane that reads it does not name it. Votes, matches and reductions leave such lanes out. A
+ * shuffle that reads such a lane gets an undefined value, which is a finding if the kernel uses it.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -31,8 +32,9 @@ static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m
     }
 }
 
-/* Reports lanes that are named in the mask and have exited. An instruction does not wait for them:
- * votes, matches and reductions leave them out. A lane that returned early may be named. */
+/* Reports lanes that the mask names though they have exited. The instruction does not wait for
+ * them. If they went past the instruction, this is a finding. If they returned early, it is
+ * allowed; votes, matches and reductions (`counts`) leave them out, and a note says so. */
 static void check_exited(struct warp *w, const struct insn *in, uint32_t gone, bool counts)
 {
     uint32_t past = exits_past(w, gone, EXITS_WARP, exits_place(w, in));
@@ -68,8 +70,7 @@ static void check_lanes(struct warp *w, const struct insn *in, const uint32_t *m
         check_exited(w, in, gone, in->flags & INSN_COMBINES);
 }
 
-/* Returns 0 if all lanes that the mask operand names are active, EX_WAIT if some have not arrived
- * yet. */
+/* Returns EX_WAIT if some lanes that the mask operand names have not arrived yet, else 0. */
 static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 {
     const uint32_t *m = opnd(w, mask_code);
@@ -106,7 +107,7 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
-/* Says that these lanes read lanes which take no part in the shuffle. */
+/* Reports that these lanes read lanes which take no part in the shuffle. */
 static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
                           const uint32_t *from, const uint32_t *m)
 {
@@ -125,7 +126,7 @@ static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
                     "lane %u reads lane %u, which %s: the result is undefined", i, j, why);
 }
 
-/* Passes the marks of undefined values on, from one lane to another. */
+/* Copies the marks of undefined values from the lane that is read to the lane that reads. */
 static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *from)
 {
     uint32_t sets[WARP] = {0};
@@ -173,7 +174,7 @@ static int exec_shfl(struct warp *w, const struct insn *in)
             j = min | (int32_t)(bv & ~seg);
             ok = j <= max;
         }
-        /* the value of a lane that takes no part is undefined: we use all ones */
+        /* The value of a lane that takes no part is undefined. We use all ones. */
         from[i] = ok ? (uint32_t)j & 31 : i;
         bool there = from[i] == i || (w->active & m[i]) >> from[i] & 1;
         d[i] = there ? src[from[i]] : UINT32_MAX;

@@ -43,7 +43,7 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
             if (lex_is(&ps->lx, '(') && (str_eq(nm->text, "generic") || str_eq(nm->text, "mask"))) {
                 ps_next(ps);
                 r.generic = str_eq(nm->text, "generic");
-                if (!r.generic) { /* mask(0xff00)(symbol); another form is 0xff00(symbol) */
+                if (!r.generic) { /* mask(0xff00)(symbol) or, parsed below, 0xff00(symbol) */
                     (void)ps_const(ps, 0);
                     ps_expect(ps, ')');
                     ps_expect(ps, '(');
@@ -113,8 +113,8 @@ enum ptx_space ps_space(struct parser *ps)
     return SP_GENERIC;
 }
 
-/* Parses the attributes and the type of a declaration, after its space; returns the elements of a
- * vector (1, 2, 4). */
+/* Parses the attributes and the type of a declaration; the caller has parsed the space before them.
+ * Returns how many elements the vector type has (1, 2 or 4). */
 static uint32_t parse_decl_type(struct parser *ps, enum ptx_type *type, uint32_t *align)
 {
     uint32_t width = 1;
@@ -186,7 +186,7 @@ static void parse_reg_decl(struct parser *ps)
     } while (ps_accept(ps, ','));
 }
 
-/* Parses one variable or parameter, after its space. */
+/* Parses one variable or parameter; the caller has parsed its space. */
 struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it)
 {
     enum ptx_type type;

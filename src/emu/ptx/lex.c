@@ -30,7 +30,7 @@ void lex_init(struct lexer *lx, const char *text, size_t len, struct err *err)
     lx->bol = true;
 }
 
-/* Skips blanks and comments; true if a newline was passed. */
+/* Skips blanks and comments. Returns whether there was a newline among them. */
 static bool skip_space(struct lexer *lx)
 {
     bool nl = false;
@@ -162,7 +162,7 @@ static void lex_ident(struct lexer *lx)
     const char *s = lx->p++;
     while (lx->p < lx->end && ident_char(*lx->p))
         lx->p++;
-    if (*s == '%') /* %tid.x, %pm0_64 : a component belongs to the name */
+    if (*s == '%') /* %tid.x, %pm0_64 : the part after the dot belongs to the name */
         while (lx->p + 1 < lx->end && *lx->p == '.' && isalpha((unsigned char)lx->p[1])) {
             lx->p++;
             while (lx->p < lx->end && ident_char(*lx->p))

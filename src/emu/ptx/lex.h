@@ -20,7 +20,7 @@ enum tok {
 enum { CH_SHL = 256, CH_SHR };
 
 struct lexer {
-    const char *p, *end, *start, *text0; /* start: of the current token */
+    const char *p, *end, *start, *text0; /* start: where the current token starts */
     uint32_t line;
     enum tok tok;
     int ch;
@@ -36,7 +36,7 @@ struct lexer {
 
 void lex_init(struct lexer *lx, const char *text, size_t len, struct err *err);
 void lex_next(struct lexer *lx);
-void lex_skip_line(struct lexer *lx); /* to the first token of the next line */
+void lex_skip_line(struct lexer *lx); /* continues with the first token of the next line */
 void lex_fail(struct lexer *lx, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 

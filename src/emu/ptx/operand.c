@@ -128,7 +128,8 @@ struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type ty
     return v;
 }
 
-/* Finds %r12 where `.reg .b32 %r<45>` is visible; creates the register on first use. */
+/* Finds a register such as %r12 that a range declares (`.reg .b32 %r<45>`). Creates the register on
+ * its first use. */
 static struct binding *find_in_range(struct parser *ps, struct name *nm)
 {
     size_t n = strlen(nm->text), k = n;
@@ -200,8 +201,8 @@ static bool is_special(const char *s)
 
 void ps_operand(struct parser *ps, struct ptx_opnd *o);
 
-/* Copies parsed operands to the arena, and corrects the label uses since `mark` that point to them.
- */
+/* Copies parsed operands to the arena. Label uses that were added after `mark` may point to the old
+ * copies, so ps_keep() makes them point to the new ones. */
 struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark)
 {
@@ -233,7 +234,7 @@ static void parse_list(struct parser *ps, int close, struct ptx_opnd **out, uint
     *n = k;
 }
 
-/* Parses `%r1.h0`, where %r1 is a register; the part goes to o->sel. */
+/* Parses `%r1.h0`, where %r1 is a register, and sets o->sel to the part "h0". */
 static struct binding *part_of_register(struct parser *ps, struct name *nm, struct ptx_opnd *o)
 {
     const char *dot = strchr(nm->text, '.');

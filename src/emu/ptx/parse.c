@@ -65,7 +65,7 @@ static struct loc **loc_slot(struct parser *ps, uint32_t file, uint32_t line, ui
     return &ps->locs[(file * 31 + line * 7 + col) % ARRAY_LEN(ps->locs)];
 }
 
-/* Moves *l to the place where its function was inlined. False if it is not in an inlined one. */
+/* If *l is in an inlined function, moves *l to the call of this function. Else returns false. */
 static bool step_out(struct parser *ps, struct loc *l)
 {
     if (!l->in_file)
@@ -80,14 +80,15 @@ static bool step_out(struct parser *ps, struct loc *l)
     return true;
 }
 
-/* Records the calls around l that are in the kernel's own file: returns the index of the innermost
- * one, or 0. */
+/* Records the inlined calls that enclose l and are in the kernel's own file. Returns the index of
+ * the innermost one, or 0 if there is none. */
 static uint32_t inlined_calls(struct parser *ps, struct loc l)
 {
     struct ptx_inlined chain[MAX_INLINED];
     uint32_t n = 0, up = 0;
     const char *label = l.function;
-    for (int hop = 0; hop < MAX_INLINED && step_out(ps, &l); hop++) { /* a place may be its own */
+    /* The bound on hop ends a cycle: bad PTX may say that a place is inlined into itself. */
+    for (int hop = 0; hop < MAX_INLINED && step_out(ps, &l); hop++) {
         if (l.file == ps->home_file)
             chain[n++] = (struct ptx_inlined){.label = label, .line = l.line};
         label = l.function;
@@ -112,8 +113,8 @@ static uint32_t inlined_calls(struct parser *ps, struct loc l)
     return up;
 }
 
-/* Sets the source line that findings and messages show: the innermost line in the kernel's own
- * file, or else the outermost line. */
+/* Sets the source line that findings and messages show. This is the innermost line that is in the
+ * kernel's own file. If there is none, it is the outermost line. */
 static void set_source_line(struct parser *ps, struct loc l)
 {
     if (!ps->home_file)
@@ -425,7 +426,7 @@ static void parse_file_directive(struct parser *ps)
         ps_next(ps);
 }
 
-/* Reads the strings of .debug_str: labels, each followed by the bytes of a string. */
+/* Reads the section .debug_str, which holds labels, each followed by the bytes of a string. */
 static void parse_strings(struct parser *ps)
 {
     struct lexer *lx = &ps->lx;

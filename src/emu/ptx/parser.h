@@ -4,8 +4,9 @@
  * All names are in one hash table. Each name has a stack of bindings, with the innermost scope on
  * top; leaving a scope pops its bindings. `.reg .b32 %r<45>` binds only the prefix; we create %r7
  * when the text first uses it. The text may use a label before it defines it. So each scope keeps
- * the uses of labels; when the scope closes, it passes unresolved uses to the enclosing scope. A
- * syntax error ends the parse through lex_fail(), so these functions may not return.
+ * the uses of labels. When the scope closes, the uses that are still unresolved move to the
+ * enclosing scope. A syntax error ends the parse through lex_fail() (a longjmp), so these functions
+ * may not return.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -19,7 +20,7 @@
 #define MAX_VAR_BYTES (1ull << 30)
 #define MAX_INIT_BYTES (64ull << 20)
 #define MAX_LIST 4096
-#define MAX_INLINED 64 /* calls inlined into each other */
+#define MAX_INLINED 64 /* the most levels of inlined calls */
 #define NBUCKETS 16384
 
 enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
@@ -48,8 +49,8 @@ struct name {
 struct label_use {
     struct label_use *next;
     struct name *name;
-    struct ptx_opnd *opnd; /* the operand of a branch, or NULL: */
-    uint32_t *target;      /* an entry of a .branchtargets */
+    struct ptx_opnd *opnd; /* the operand of a branch; NULL if `target` is set */
+    uint32_t *target;      /* an entry of a .branchtargets list; NULL if `opnd` is set */
     uint32_t line;
 };
 
@@ -61,7 +62,7 @@ struct scope {
 struct loc {
     struct loc *next;
     uint32_t file, line, col, in_file, in_line, in_col;
-    const char *function; /* label of the name of the inlined function */
+    const char *function; /* label of the string with the inlined function's name */
 };
 
 struct parser {
@@ -71,7 +72,7 @@ struct parser {
     struct name *names[NBUCKETS];
     struct scope scopes[MAX_DEPTH];
     uint32_t depth;
-    struct loc *locs[1024]; /* hash table of .loc with inlined_at, by position */
+    struct loc *locs[1024]; /* the .loc directives with inlined_at */
     uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line, cur_inlined;
     uint32_t nesting;

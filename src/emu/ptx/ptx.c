@@ -64,7 +64,7 @@ bool ptx_is_signed(enum ptx_type t)
     return types[t].is_signed;
 }
 
-/* The index of a modifier, or -1. */
+/* Returns the index of a modifier, or -1. */
 static int ptx_mod_index(const struct ptx_insn *in, const char *mod)
 {
     for (int i = 0; i < in->nmods; i++)
@@ -124,8 +124,8 @@ void ptx_release(struct ptx_module *m)
 
 /* ---- inlined functions ---------------------------------------------------------------------- */
 
-/* Copies the name of the function from a mangled name: "helper" from _ZN2ns6helperIfEET_S1_i.
- * Names that are not mangled stay as they are. */
+/* Copies the function's name out of a mangled name: "helper" from _ZN2ns6helperIfEET_S1_i. A name
+ * that is not mangled is copied unchanged. */
 static void plain_function(const char *mangled, char *buf, size_t n)
 {
     const char *p = mangled, *name = mangled;

@@ -6,7 +6,7 @@
  * every count is capped.
  *
  *     struct ptx_module m;
- *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "line 12: ..."
+ *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "PTX line 12: ..."
  *     ptx_release(&m);
  *
  * `mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1+8], %r2, 0x989680;` becomes
@@ -88,7 +88,8 @@ enum ptx_space {
 
 struct ptx_func;
 
-/* An initialiser that is a symbol's address: *(size bytes at off) = symbol + addend. */
+/* An initialiser that is a symbol's address. The loader stores symbol + addend in the `size` bytes
+ * at `off`. */
 struct ptx_reloc {
     uint64_t off;
     const char *name; /* resolved when the module is loaded */
@@ -113,8 +114,8 @@ struct ptx_var {
     uint64_t init_bytes;
     struct ptx_reloc *relocs;
     uint32_t nrelocs;
-    /* Set by the loader: a global address, or an offset in the const bank, the local frame, the
-     * parameter block or the entry's shared memory. */
+    /* The loader sets this: a global address, or an offset in the const bank, in the local frame,
+     * in the parameter block or in the entry's shared memory. */
     uint64_t addr;
     bool placed;
 };
@@ -172,7 +173,7 @@ struct ptx_insn {
     uint32_t file, line; /* place in the CUDA source, from .loc; 0 = unknown */
     uint32_t inlined;    /* index in ptx_module.inlined of the call around this line; 0 = none */
     uint32_t ptx_line;   /* line of the PTX text */
-    const char *text;    /* as written, whitespace squeezed, for messages */
+    const char *text;    /* for messages: as written, with each run of whitespace made one space */
 };
 
 struct ptx_func {
@@ -193,7 +194,7 @@ struct ptx_string {
 
 /* A call that the compiler inlined, in the kernel's own file. */
 struct ptx_inlined {
-    const char *label; /* of the called function's name: ptx_function_name() */
+    const char *label; /* label of the string with the called function's name */
     uint32_t line;     /* of the call */
     uint32_t up;       /* the call around this one; 0 = none */
 };
@@ -212,19 +213,20 @@ struct ptx_module {
 int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
 void ptx_release(struct ptx_module *m);
 
-/* Says in which inlined function the instruction is, and where that was called: "in helper(),
- * called at line 12"; "" if it is not in one. */
+/* Writes to buf in which inlined function the instruction is and where that function was called,
+ * for example "in helper(), called at line 12". Writes "" if the function was not inlined. */
 void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
                           size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
 bool ptx_has(const struct ptx_insn *in, const char *mod); /* whether it has the modifier */
 
-enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is no type */
+enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is not a type */
 uint32_t ptx_type_bits(enum ptx_type t);    /* bits of a value: 1 for PRED, 16 for E4M3X2 */
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);
-/* The n-th (0, 1, ..) modifier that is a type, and the last one; PT_NONE if none. */
+/* Returns the n-th (0, 1, ..) modifier that is a type; the last modifier that is a type. PT_NONE if
+ * there is none. */
 enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
 enum ptx_type ptx_last_type(const struct ptx_insn *in);
 

@@ -1,21 +1,14 @@
 /*
  * global.c - global memory: reads of unwritten bytes, races between blocks, outputs left unwritten.
  *
- * The shadow has two words for each cell of 1, 2 or 4 bytes: who wrote it last (block + 1, that
- * block's clock, strong or not) and which block read it (or MANY).
+ * The shadow has two words for each cell of 1, 2 or 4 bytes. One says who wrote the cell last
+ * (block + 1, that block's clock, strong or not). The other says which block has read it, or MANY.
+ * block_order.c knows whether accesses of two blocks are ordered.
  *
  * If several host threads run the launch (launch->parallel), each check of a cell and the note that
  * follows are one step, under a lock. A conflict of two blocks is a write by one and any access by
  * the other, unless both are atomics. Whichever of the two comes second sees the first. So whether
  * such a run has conflicts does not depend on the order of host threads.
- *
- * Order between blocks: a block's clock counts its device-wide fences. When a block makes a strong
- * write after a fence, the written address becomes an object, and the write leaves (block, clock)
- * in it. If another block reads the object with a strong read and then executes a fence, it depends
- * on the object. A write (b, c) is ordered before our access if an object that we depend on holds
- * (b, c). It is also ordered if such an object holds another block that depends on (b, c). We
- * follow such chains to a small depth. When the search gets long we answer "ordered": a missed race
- * is better than a false one.
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -24,29 +17,32 @@
 #include "emu/sanitizer/suspects.h"
 
 #define CELL_STRONG 0x80000000u
-#define CELL_BLOCK 0x007fffffu
-#define CELL_MANY 0x007fffffu
-#define CELL_WARPS \
-    0x00800000u /* readers: several warps of the block; the tick is their newest phase */
-#define MAX_CLOCK 255u
+#define CELL_BLOCK 0x003fffffu
+#define CELL_MANY 0x003fffffu
+/* In a writer cell: before this atomic, other blocks did atomics there. */
+#define CELL_OTHERS 0x00400000u
+/* In a reader cell: several warps of the block have read it. The tick of the cell is then the
+ * barrier phase of the newest read. */
+#define CELL_WARPS 0x00800000u
 
 static uint32_t cell_of(const struct warp *w, uint32_t access)
 {
-    return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_CLOCK) << 23 |
+    return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_BLOCK_CLOCK) << 23 |
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* A clock counted from the block's start: 1 is the first. A block's own clocks go on from those of
- * earlier blocks on the same host thread, which must not matter here. */
+/* Returns clock t, counted from the block's start; the block's first clock is 1. The clocks of a
+ * block continue those of earlier blocks on the same host thread, and the result must not depend on
+ * these. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow holds the warp of the access and the warp's clock, for races within a block (see
- * state.h). Both fit in 16 bits for each cell, because the shadow takes more memory than anything
- * else here. If the clock is too large, the tick is 0 and we do not check the order of this
- * access. */
+/* A second shadow is for races within a block (see state.h). It holds a tick for each cell: the
+ * warp of the access and the warp's clock. A tick has only 16 bits, because the shadow takes more
+ * memory than anything else here. If the clock does not fit, the tick is 0 and we do not check the
+ * order of this access. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -65,263 +61,13 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* ---- order between blocks ------------------------------------------------------------------- */
-
-struct gsource { /* the (block, clock) that a strong write left in an object */
-    uint32_t block, clock;
-};
-struct gobj {
-    uint64_t addr;
-    struct gsource *map; /* open addressing by block; block 0 = empty (ids are +1) */
-    uint32_t n, cap;
-};
-struct gdeps { /* the objects that a block depends on */
-    uint32_t block;
-    uint32_t *objs, n, cap;
-};
-struct gsync {
-    pthread_mutex_t lock;
-    struct gobj *objs;
-    uint32_t n, cap;
-    uint32_t *index; /* hash of addresses: object + 1 */
-    uint32_t index_cap;
-    struct gdeps *deps; /* open addressing by block */
-    uint32_t ndeps, cap_deps;
-};
-
-static struct gsync *global_open(void)
-{
-    struct gsync *g = xcalloc(1, sizeof *g);
-    pthread_mutex_init(&g->lock, NULL);
-    return g;
-}
-
-static void global_close(struct gsync *g)
-{
-    if (!g)
-        return;
-    for (uint32_t i = 0; i < g->n; i++)
-        free(g->objs[i].map);
-    for (uint32_t i = 0; i < g->cap_deps; i++)
-        free(g->deps[i].objs);
-    free(g->objs);
-    free(g->index);
-    free(g->deps);
-    pthread_mutex_destroy(&g->lock);
-    free(g);
-}
-
-static uint64_t hash64(uint64_t v)
-{
-    return v * 0x9e3779b97f4a7c15ull >> 24;
-}
-
-static struct gobj *obj_at(struct gsync *g, uint64_t addr, bool make)
-{
-    if (make && g->n * 2 >= g->index_cap) {
-        uint32_t cap = g->index_cap ? g->index_cap * 2 : 256;
-        uint32_t *t = xcalloc(cap, 4);
-        for (uint32_t i = 0; i < g->n; i++) {
-            uint64_t h = hash64(g->objs[i].addr);
-            while (t[h % cap])
-                h++;
-            t[h % cap] = i + 1;
-        }
-        free(g->index);
-        g->index = t;
-        g->index_cap = cap;
-    }
-    if (!g->index_cap)
-        return NULL;
-    uint64_t h = hash64(addr);
-    for (; g->index[h % g->index_cap]; h++)
-        if (g->objs[g->index[h % g->index_cap] - 1].addr == addr)
-            return &g->objs[g->index[h % g->index_cap] - 1];
-    if (!make)
-        return NULL;
-    if (g->n == g->cap) {
-        g->cap = g->cap ? g->cap * 2 : 64;
-        g->objs = xrealloc(g->objs, g->cap * sizeof *g->objs);
-    }
-    g->index[h % g->index_cap] = g->n + 1;
-    g->objs[g->n] = (struct gobj){.addr = addr};
-    return &g->objs[g->n++];
-}
-
-static struct gsource *source_in(struct gobj *o, uint32_t block, bool make)
-{
-    if (make && o->n * 2 >= o->cap) {
-        uint32_t cap = o->cap ? o->cap * 2 : 8;
-        struct gsource *t = xcalloc(cap, sizeof *t);
-        for (uint32_t i = 0; i < o->cap; i++)
-            if (o->map[i].block) {
-                uint64_t h = hash64(o->map[i].block);
-                while (t[h % cap].block)
-                    h++;
-                t[h % cap] = o->map[i];
-            }
-        free(o->map);
-        o->map = t;
-        o->cap = cap;
-    }
-    if (!o->cap)
-        return NULL;
-    uint64_t h = hash64(block);
-    for (; o->map[h % o->cap].block; h++)
-        if (o->map[h % o->cap].block == block)
-            return &o->map[h % o->cap];
-    if (!make)
-        return NULL;
-    o->map[h % o->cap].block = block;
-    o->n++;
-    return &o->map[h % o->cap];
-}
-
-static struct gdeps *deps_of(struct gsync *g, uint32_t block, bool make)
-{
-    if (make && g->ndeps * 2 >= g->cap_deps) {
-        uint32_t cap = g->cap_deps ? g->cap_deps * 2 : 256;
-        struct gdeps *t = xcalloc(cap, sizeof *t);
-        for (uint32_t i = 0; i < g->cap_deps; i++)
-            if (g->deps[i].block) {
-                uint64_t h = hash64(g->deps[i].block);
-                while (t[h % cap].block)
-                    h++;
-                t[h % cap] = g->deps[i];
-            }
-        free(g->deps);
-        g->deps = t;
-        g->cap_deps = cap;
-    }
-    if (!g->cap_deps)
-        return NULL;
-    uint64_t h = hash64(block);
-    for (; g->deps[h % g->cap_deps].block; h++)
-        if (g->deps[h % g->cap_deps].block == block)
-            return &g->deps[h % g->cap_deps];
-    if (!make)
-        return NULL;
-    g->deps[h % g->cap_deps].block = block;
-    g->ndeps++;
-    return &g->deps[h % g->cap_deps];
-}
-
-static void depend(struct gsync *g, uint32_t block, uint32_t obj)
-{
-    struct gdeps *d = deps_of(g, block, true);
-    for (uint32_t i = d->n; i-- > 0 && d->n - i < 64;)
-        if (d->objs[i] == obj)
-            return;
-    if (d->n == d->cap) {
-        d->cap = d->cap ? d->cap * 2 : 8;
-        d->objs = xrealloc(d->objs, d->cap * 4u);
-    }
-    d->objs[d->n++] = obj;
-}
-
-/* Whether block `from` depends on (block, clock), directly or through other blocks. `budget` bounds
- * the search. */
-static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
-                    uint32_t *budget)
-{
-    const struct gdeps *d = deps_of(g, from, false);
-    if (!d)
-        return false;
-    for (uint32_t i = d->n; i-- > 0;) {
-        struct gobj *o = &g->objs[d->objs[i]];
-        const struct gsource *s = source_in(o, block, false);
-        if (s && s->clock >= clock)
-            return true;
-        if (*budget == 0)
-            return true;
-        --*budget;
-    }
-    if (depth == 0)
-        return false;
-    for (uint32_t i = d->n; i-- > 0;) {
-        const struct gobj *o = &g->objs[d->objs[i]];
-        for (uint32_t k = 0; k < o->cap; k++) {
-            if (!o->map[k].block || o->map[k].block == from)
-                continue;
-            if (reaches(g, o->map[k].block, block, clock, depth - 1, budget))
-                return true;
-        }
-    }
-    return false;
-}
-
+/* Whether the accesses that a cell notes are ordered before an access of this block. If several
+ * blocks made them, we answer yes once the block depends on any other: a missed race is better than
+ * a false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
-    struct gsync *g = w->launch->gsync;
-    uint32_t budget = 4096;
-    pthread_mutex_lock(&g->lock);
-    bool any = deps_of(g, w->block->linear + 1, false) != NULL;
-    bool r =
-        any && ((cell & CELL_BLOCK) == CELL_MANY ||
-                reaches(g, w->block->linear + 1, cell & CELL_BLOCK, cell_clock(cell), 3, &budget));
-    pthread_mutex_unlock(&g->lock);
-    return r;
-}
-
-bool san_global_ordered(struct warp *w, uint32_t block, uint32_t clock)
-{
-    return ordered(w, MIN(clock, MAX_CLOCK) << 23 | (block & CELL_BLOCK));
-}
-
-void san_global_fence(struct warp *w)
-{
-    struct block_san *s = w->block->san;
-    if (s->n_pending) {
-        struct gsync *g = w->launch->gsync;
-        pthread_mutex_lock(&g->lock);
-        for (uint32_t i = 0; i < s->n_pending; i++)
-            depend(g, w->block->linear + 1, s->g_pending[i]);
-        pthread_mutex_unlock(&g->lock);
-        s->n_pending = 0;
-    }
-    w->block->g_clock++;
-}
-
-void san_global_publish(struct warp *w, uint64_t addr)
-{
-    struct gsync *g = w->launch->gsync;
-    if (suspects_followed(w->launch))
-        suspect_signal(w, addr, true, false);
-    /* The clock counts the fences of all threads of the block. Another thread may execute a fence
-     * and then meet this thread at a barrier. Our write then publishes that thread's writes too. */
-    if (w->block->g_clock == 1)
-        return;
-    pthread_mutex_lock(&g->lock);
-    struct gsource *s = source_in(obj_at(g, addr, true), w->block->linear + 1, true);
-    s->clock = MAX(s->clock, MIN(w->block->g_clock - 1, MAX_CLOCK));
-    __atomic_store_n(&w->launch->gsync_used, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&g->lock);
-}
-
-void san_global_observe(struct warp *w, uint64_t addr, bool acquire)
-{
-    struct gsync *g = w->launch->gsync;
-    struct block_san *s = w->block->san;
-    if (suspects_followed(w->launch))
-        suspect_signal(w, addr, false, acquire);
-    if (!__atomic_load_n(&w->launch->gsync_used, __ATOMIC_ACQUIRE))
-        return;
-    pthread_mutex_lock(&g->lock);
-    struct gobj *o = obj_at(g, addr, false);
-    uint32_t id = o ? (uint32_t)(o - g->objs) : 0;
-    if (o && acquire)
-        depend(g, w->block->linear + 1, id);
-    pthread_mutex_unlock(&g->lock);
-    if (!o || acquire)
-        return;
-    for (uint32_t i = 0; i < s->n_pending; i++)
-        if (s->g_pending[i] == id)
-            return;
-    if (s->n_pending == s->cap_pending) {
-        s->cap_pending = s->cap_pending ? s->cap_pending * 2 : 8;
-        s->g_pending = xrealloc(s->g_pending, s->cap_pending * 4u);
-    }
-    s->g_pending[s->n_pending++] = id;
+    return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
+                                            : block_ordered(w, cell & CELL_BLOCK, cell_clock(cell));
 }
 
 /* ---- shadow --------------------------------------------------------------------------------- */
@@ -356,7 +102,7 @@ static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
     }
 }
 
-/* Takes back set_init for the bytes of this store that are undefined. */
+/* Marks the undefined bytes of this store as unwritten again, after set_init(). */
 static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     for (uint64_t bad = undef_stored(w, pc, lane); bad; bad &= bad - 1) {
@@ -373,7 +119,8 @@ static bool watched(const struct alloc *a)
 
 /* ---- locks ---------------------------------------------------------------------------------- */
 
-/* Each lock guards the cells of many lines of LOCK_CELLS cells. */
+/* LOCK_CELLS neighbouring cells form a line. Lock i guards every line whose number is i modulo
+ * LOCKS. */
 enum { LOCKS = 1024, LOCK_CELLS = 32 };
 static struct cell_lock {
     _Alignas(64) char held;
@@ -404,9 +151,9 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Returns 0 if each cell of one array is untouched, or the last access to it was ordered before
- * this one: it came from this warp, or from a warp of this block with which it has synchronised
- * since. Else returns not 0. */
+/* Returns 0 if the last access to each cell is settled: there was none, or this warp made it, or a
+ * warp of this block made it and this warp has synchronised with that warp since. Else returns
+ * another value. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -415,13 +162,13 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     for (uint64_t i = 0; i < n; i++)
         bad |=
             (uint32_t)(cell[i] != 0) &
-            ((uint32_t)((cell[i] & CELL_BLOCK) != me) |
+            ((uint32_t)((cell[i] & (CELL_BLOCK | CELL_OTHERS)) != me) |
              ((uint32_t)(tick[i] >> TICK_WARP != id) & (uint32_t)((tick[i] & TICK_CLOCK) > min)));
     return bad;
 }
 
-/* The same for readers. Several warps of this block may have read a cell (CELL_WARPS). Then we know
- * only in which phase, counted by barriers of the whole block, the last of them read it. */
+/* The same for readers. If several warps of this block have read a cell (CELL_WARPS), we know only
+ * the phase of the newest read: how many barriers of the whole block came before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -438,8 +185,18 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Notes an atomic in a run in parallel. Atomics of several blocks become one by MANY, and a plain
- * write of this block stays plain: a later access must conflict with both. */
+/* Notes an atomic in a canonical run. If other blocks did atomics there before, a later plain load
+ * of this block is not ordered after them, though this atomic is. */
+static uint32_t after_atomics(uint32_t was, uint32_t now)
+{
+    bool others =
+        (was & CELL_STRONG) && ((was & CELL_OTHERS) || (was & CELL_BLOCK) != (now & CELL_BLOCK));
+    return now | (others ? CELL_OTHERS : 0);
+}
+
+/* Returns the writer cell after an atomic in a parallel run. A later access must conflict with this
+ * atomic and with the access that the cell held. So if that came from another block, the cell says
+ * "strong, by MANY". If it was a plain write of this block, the cell keeps it. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -478,10 +235,13 @@ static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t ac
     struct emu_mem *m = &w->launch->emu->mem;
     uint32_t cell = cell_of(w, access);
     uint16_t tick = tick_of(w, access);
-    bool shared = w->launch->parallel && (access & MEM_STRONG);
+    bool strong = access & MEM_STRONG, parallel = w->launch->parallel;
     if (access & MEM_WRITE)
         for (uint64_t i = 0; i < n; i++) {
-            m->writer[c + i] = shared ? add_atomic(m->writer[c + i], cell) : cell;
+            uint32_t was = m->writer[c + i];
+            m->writer[c + i] = strong && parallel              ? add_atomic(was, cell)
+                               : strong && access & MEM_ATOMIC ? after_atomics(was, cell)
+                                                               : cell;
             m->wtick[c + i] = tick;
         }
     if ((access & MEM_READ) && !(access & MEM_STRONG))
@@ -496,8 +256,8 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* Whether it is ld.global.nc. The cache of this load does not see stores of this launch, not even
- * those of the same thread. */
+/* Whether the instruction is ld.global.nc. The cache of this load does not see stores of this
+ * launch, not even those of the same thread. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
@@ -511,7 +271,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (!watched(a) && !(access & MEM_WRITE))
         return true;
     if ((access & MEM_STRONG) || !watched(a) || is_read_only(pc) || suspects_followed(w->launch) ||
-        (w->undef && (access & MEM_WRITE))) /* it may store undefined bytes */
+        (w->undef && (access & MEM_WRITE))) /* the store may have undefined bytes */
         return false;
     a->dirty = true;
     bool write = access & MEM_WRITE, race = m->writer != NULL;
@@ -519,7 +279,8 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (write && a->shadowed)
         note_store(a, pc);
     bool whole = span == lanes * n, parallel = w->launch->parallel;
-    if (whole || (span < lanes * n && !(write && parallel))) { /* hardly any holes */
+    /* The lanes' bytes are side by side, or they overlap and leave few holes. */
+    if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         lock_cells(w->launch, c, k, true);
         bool quiet = !race || cells_quiet(w, c, k, write);
@@ -590,6 +351,7 @@ static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, ui
                      .other = other};
     mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &r.object, &r.index);
     block_name(w, cell & CELL_BLOCK, other, sizeof other);
+    r.between = true;
     if ((cell & CELL_BLOCK) != CELL_MANY) {
         r.block = cell & CELL_BLOCK;
         r.clock = after_read ? 0 : cell_clock(cell);
@@ -605,8 +367,8 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* Notes a write of the value that is already there. It is a race by the letter, but no order of the
- * two accesses changes a result. Returns false if the value is another one. */
+/* Notes a write of the value that is already there. Formally this is a race, but the result is the
+ * same in every order of the two accesses. Returns false if the write changes the value. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -617,14 +379,14 @@ static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane
         return false;
     mem_describe(&w->launch->emu->mem, addr, what, sizeof what, &object, &index);
     emu_finding(w, pc, (int)lane, FIND_NOTE, object, index, NULL,
-                "a race by the letter: this write of %s is not ordered after its %s by another "
+                "formally a race: this write of %s is not ordered after its %s by another "
                 "thread, but it stores the value that is already there, so the result is the same "
                 "in every order",
                 what, after_read ? "read" : "write");
     return true;
 }
 
-enum { SEVERAL_WARPS = -1 }; /* instead of a tick */
+enum { SEVERAL_WARPS = -1 }; /* takes the place of a tick */
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          bool write, bool after_read, int tick)
@@ -705,6 +467,10 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
             report_race(w, pc, lane, at, write, false, wr);
             return;
         }
+        if ((wr & CELL_OTHERS) && !write && !(access & MEM_STRONG) && !ordered(w, CELL_MANY)) {
+            report_race(w, pc, lane, at, false, false, CELL_MANY);
+            return;
+        }
         if (write && rd && (rd & CELL_BLOCK) != me && !ordered(w, rd & ~CELL_WARPS)) {
             if (note_same_value(w, pc, lane, addr, n, true))
                 return;
@@ -714,7 +480,7 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Keeps the bytes of an input that a write changes, so that the launch can run once more. */
+/* Keeps the old bytes of an input before a write, so that the launch can run once more. */
 static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
 {
     if (!l->keep_undo)
@@ -729,8 +495,8 @@ static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Reports a write to an input, even if the kernel restores the old value: other blocks may have
- * read the new one in between. */
+/* Reports a write to an input. It is wrong even if the kernel restores the old value, because other
+ * blocks may have read the new value in between. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];
@@ -792,6 +558,8 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
         mem_describe(m, addr + (bad ? (uint64_t)__builtin_ctzll(bad) : 0), what, sizeof what,
                      &object, &index);
         snprintf(text, sizeof text, "read of %s, which nothing has written yet", what);
+        if (m->writer)
+            unwritten_apart(w, pc, suspect_global(c), w->launch->gmem_shift);
         if ((access & MEM_WRITE) || !undef_read(w, pc, lane, n, bad, object, index, text))
             emu_finding(w, pc, (int)lane, FIND_UNINIT, object, index, NULL, "%s", text);
     }
@@ -819,7 +587,7 @@ static void clear_words(uint32_t *base, uint64_t from, uint64_t to)
 void san_launch_begin(struct launch *l)
 {
     struct emu_mem *m = &l->emu->mem;
-    l->gsync = global_open();
+    l->gsync = block_order_open();
     for (size_t i = 0; i < m->n; i++) {
         struct alloc *a = m->allocs[i];
         if (!a->dirty || !m->writer)
@@ -833,7 +601,8 @@ void san_launch_begin(struct launch *l)
     l->emu->last_gmem_shift = l->gmem_shift;
 }
 
-/* Keeps the place of the allocation's last store, in strings that outlive the module. */
+/* Keeps the place of the store to the allocation that comes last in the code (not in time). The
+ * strings must outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;
@@ -854,7 +623,7 @@ static void keep_place(struct launch *l, struct alloc *a)
 void san_launch_end(struct launch *l)
 {
     struct emu_mem *m = &l->emu->mem;
-    global_close(l->gsync);
+    block_order_close(l->gsync);
     l->gsync = NULL;
     for (size_t i = 0; i < m->n; i++)
         if (m->allocs[i]->store)

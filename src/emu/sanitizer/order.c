@@ -2,9 +2,9 @@
  * order.c - happens-before: changes the vector clocks of warps at fences, barriers and strong
  * accesses. It also creates and frees a block's shadow. See state.h.
  *
- * Fences: a strong write publishes the clock that the warp had at its last fence. A strong read
- * remembers the published clock. At its next fence the warp joins that clock into its own; if the
- * read is an acquire, it does so at once.
+ * Fences: a strong write publishes the clock that the warp had at its last fence. A warp that makes
+ * a strong read remembers the published clock. At its next fence the warp joins that clock into its
+ * own. If the read is an acquire, the warp does so at once.
  */
 #include "emu/sanitizer/state.h"
 
@@ -114,8 +114,8 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* The clock does not advance: lanes of the warp that are still there make their next accesses
- * before they arrive at the barrier, too. */
+/* The warp's clock does not advance here. Its remaining lanes may make further accesses before they
+ * arrive at the barrier, and these too are ordered before it. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)
@@ -177,12 +177,13 @@ void san_fence(struct warp *w, uint32_t scope)
     s->has_rel = true;
     tick(w);
     if (scope)
-        san_global_fence(w);
+        block_fence(w);
 }
 
 /* ---- strong accesses ------------------------------------------------------------------------ */
 
-/* Orders warps of a block through a strong access; the key is the host address of its memory. */
+/* Orders warps of a block through a strong access. The key is the host address of the accessed
+ * memory. */
 static void order_warps(struct warp *w, const void *key, uint32_t access, bool release)
 {
     struct block *b = w->block;
@@ -215,9 +216,9 @@ static void order_global(struct warp *w, uint64_t addr, uint32_t access, bool re
 {
     struct block_san *s = w->block->san;
     if (release)
-        san_global_publish(w, addr);
+        block_publish(w, addr);
     else
-        san_global_observe(w, addr, access & ACCESS_ACQUIRE);
+        block_observe(w, addr, access & ACCESS_ACQUIRE);
     if (w->block->nwarps > 1 && !s->g_many)
         order_warps(w, mem_host(&w->launch->emu->mem, addr), access, release);
     s->g_many |= s->nobjs > MAX_OBJS;
@@ -249,7 +250,7 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
         if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
             order_shared(w, (uint32_t)a, access, release);
         else if (s == SP_GLOBAL && a - GLOBAL_BASE < w->launch->emu->mem.size)
-            order_global(w, a, access, release); /* other addresses fault in the access itself */
+            order_global(w, a, access, release); /* at other addresses the access itself faults */
     }
 }
 

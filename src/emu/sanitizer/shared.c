@@ -1,16 +1,17 @@
 /*
  * shared.c - shared memory: reads of unwritten bytes, races, asynchronous operations.
  *
- * A cell is as large as the smallest shared access of the kernel. The warp-wide check is quick: it
- * passes if the warp has synchronised with all earlier accesses to these cells. If it fails, we
- * check the lanes one by one; that check may still pass.
+ * A cell is as large as the narrowest shared access of the kernel. First a quick check looks at the
+ * whole warp: it passes if the warp has synchronised with all earlier accesses to these cells. If
+ * it fails, we check lane by lane, and this check may still pass.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* The plain name "s" of a mangled _ZZ6kernelE1s; other names stay as they are. */
+/* Returns the plain name "s" of a mangled name such as _ZZ6kernelE1s. Returns other names
+ * unchanged. */
 static const char *plain_name(const char *name)
 {
     const char *p = name, *last = name;
@@ -27,7 +28,7 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* The name of the variable at a shared address, or "". */
+/* Returns the name of the variable at a shared address, or "". */
 static const char *variable_at(const struct warp *w, uint32_t off)
 {
     const struct ptx_func *f = w->launch->entry->src;
@@ -135,10 +136,10 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Whether warp r's read of a cell, at clock t, ended before w's access now. The read of a product
- * (wgmma) has ended once w knows that a warp waited for the product (VC_WGMMA). `who` is the cell's
- * last reader. If that is a third warp, we do not know whether a product made r's read; then it is
- * enough if one of the two clocks orders it. */
+/* Whether warp r's read of a cell, at clock t, ended before w's present access. A plain read has
+ * ended if w's clock for r says so. The read of a product (wgmma) has ended if w's VC_WGMMA clock
+ * for r says so: then some warp has waited for the product. `who` is the last reader of the cell.
+ * If it is not r, we do not know which kind r's read was, and either clock is enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -200,7 +201,7 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    s->rmax[c] = UINT32_MAX; /* makes the owner's write call check_early() */
+    s->rmax[c] = UINT32_MAX; /* so that the owner's write calls check_early() */
 }
 
 static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
@@ -223,7 +224,7 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-/* Called when a thread of the block itself reads an unwritten cell. If the same thread writes the
+/* Called when a thread of the owning block reads an unwritten cell. If the same thread writes the
  * cell later, it read too early, no matter what other threads do. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
@@ -244,21 +245,13 @@ static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, str
 static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t c)
 {
     struct block_san *s = b->san;
-    struct emu *e = w->launch->emu;
     for (uint32_t i = 0; i < s->nblank; i++) {
         struct blank_read r = s->blank[i];
         if (r.cell != c)
             continue;
         s->blank[i--] = s->blank[--s->nblank];
-        if (r.warp != w->id || r.lane != lane)
-            continue;
-        pthread_mutex_lock(&e->lock);
-        for (size_t k = 0; k < ARRAY_LEN(e->too_early); k++)
-            if (!e->too_early[k] || e->too_early[k] == r.line) {
-                e->too_early[k] = r.line;
-                break;
-            }
-        pthread_mutex_unlock(&e->lock);
+        if (r.warp == w->id && r.lane == lane)
+            unwritten_stands(w->launch->emu, r.line);
     }
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
@@ -283,12 +276,14 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
             const char *var = variable_at(w, at);
-            if (at < SMEM_BASE) /* the system clears it */
+            if (at < SMEM_BASE) /* the system clears this part */
                 continue;
-            if (pending(s, at, 1)) /* check_inflight() reports it */
+            if (pending(s, at, 1)) /* check_inflight() reports this read */
                 return;
             note_early(w, pc, lane, b, c);
             note_blank(w, pc, lane, b, c);
+            if (b == w->block)
+                unwritten_apart(w, pc, suspect_shared(b, c), s->shift);
             char text[256];
             snprintf(text, sizeof text,
                      "read of byte %u of shared memory%s%.100s, which no thread of the block has "
@@ -352,15 +347,16 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
 }
 
 /* A block's shared memory disappears when the block ends, so accesses by other blocks of the
- * cluster must have ended by then. A plain access has ended if a barrier of the cluster completed
- * after it. If a strong access (an arrival, for example) follows, the two blocks may have
- * synchronised through that, and we report nothing. */
+ * cluster must have ended by then. We know that a plain access has ended if a barrier of the
+ * cluster completed after it. If the accessing block makes a strong access (for example an arrival)
+ * after it, the two blocks may have synchronised in this way, so we report nothing. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
-    emu_finding(w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
-                "race in a cluster: block (%u,%u,%u), whose shared memory this accesses, may have "
-                "ended by then: a cluster barrier is missing after it",
-                b->id[0], b->id[1], b->id[2]);
+    emu_finding(
+        w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
+        "race in a cluster: this accesses the shared memory of block (%u,%u,%u), which may have "
+        "ended by then: a cluster barrier is missing after this access",
+        b->id[0], b->id[1], b->id[2]);
 }
 
 static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
@@ -425,9 +421,7 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Whether the warp has synchronised with the writes of all cells in [c, c + n), and all are
- * written.
- */
+/* Whether all cells in [c, c + n) are written, and the warp has synchronised with these writes. */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -470,7 +464,7 @@ static void note_write(struct warp *w, struct block_san *s, uint32_t c, uint32_t
     }
 }
 
-/* Whether this lane's access is right. Checks cell by cell and reports nothing. */
+/* Whether this lane's access is in order. Checks cell by cell and reports nothing. */
 static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
                           uint32_t lane, uint32_t access, uint32_t insn)
 {

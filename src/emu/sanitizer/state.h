@@ -2,19 +2,20 @@
  * state.h - the sanitizer's state; for the files of this folder.
  *
  * Each warp has a vector clock for happens-before: one entry for each warp of the block, and one
- * for asynchronous copies. A warp's entry for itself is its own clock. It is also the stamp of each
- * of the warp's accesses. An access of warp u with stamp t is ordered before an access of warp v if
- * v's entry for u is at least t. A release publishes the warp's vector clock under a key and
+ * for asynchronous copies. A warp's entry for itself is its own clock. Each access of the warp is
+ * stamped with this clock. An access of warp u with stamp t is ordered before an access of warp v
+ * if v's entry for u is at least t. A release publishes the warp's vector clock under a key and
  * advances its own clock; an acquire joins the published clock into the warp's. An instruction in
  * which the lanes of a warp synchronise also advances the warp's clock. So two accesses of
  * different lanes with the same stamp are unordered.
  *
- * A wgmma is one operation of four warps. A warp that has waited for it knows that all four warps
- * have read their operands, but knows nothing else about the other three. So the vector clock has
- * separate entries (VC_WGMMA) for these reads.
+ * A wgmma is one operation of four warps. A warp that has waited for the wgmma knows that all four
+ * warps have read their operands, but it knows nothing else about the other three. So the vector
+ * clock has separate entries (VC_WGMMA) for these reads.
  *
  * Clocks never go back, not even when a block reuses the shadow of an earlier block. A new block
- * starts above all clocks in the shadow, hence "written in this block" means "clock >= base".
+ * starts above all clocks in the shadow. So if the clock of a cell is at least `base`, this block
+ * wrote the cell.
  */
 #ifndef EMU_SANITIZER_STATE_H
 #define EMU_SANITIZER_STATE_H
@@ -23,9 +24,8 @@
 
 #define VC_ASYNC MAX_WARPS
 #define VC_N (MAX_WARPS + 1)
-#define VC_WGMMA                                                                                  \
-    VC_N /* entry VC_WGMMA + warp: that warp's products up to this clock have read their operands \
-          */
+/* Entry VC_WGMMA + warp: this warp's products (wgmma) up to this clock have read their operands. */
+#define VC_WGMMA VC_N
 #define VC_ALL (VC_N + MAX_WARPS)
 
 struct vclock {
@@ -41,7 +41,7 @@ struct inflight {
     uint32_t off, n;
     bool write, used;
     const char *what;
-    uint32_t who; /* who_of(): issuer */
+    uint32_t who; /* the access that started it, as who_of() packs it */
     uint32_t next_free;
 };
 
@@ -51,37 +51,38 @@ struct block_san {
     uint32_t *wclock, *wwho; /* last write */
     uint32_t *rmax, *rwho;   /* newest read clock of any warp, last reader */
     uint32_t *rclock;        /* [warp][cell]: clock of that warp's last read */
-    uint32_t base, top;      /* first clock of this block; highest in use */
+    uint32_t base, top;      /* the first clock of this block; the highest clock in use */
     uint32_t async_clock;
-    uint32_t fenced[VC_N]; /* the async proxy sees a warp's writes up to this clock */
+    uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
-    uint8_t *pend; /* per 16 bytes: operations in flight, saturating */
+    uint8_t *pend; /* for each 16 bytes: how many operations are in flight, at most 255 */
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    struct early_read {       /* another block of the cluster read a cell not yet written */
+    struct early_read { /* another block of the cluster read a cell that was not written yet */
         uint32_t cell, phase; /* phase: of the cluster's barrier */
         char who[96];
     } early[16];
     uint32_t nearly;
     bool products; /* this block executed wgmmas */
-    bool
-        other_sync; /* warps of this block met in another way than at barriers of the whole block */
-    bool g_many;    /* too many objects in global memory: we no longer track order in the block */
+    /* warps of this block synchronised by other means than barriers of the whole block */
+    bool other_sync;
+    /* too many objects in global memory: we no longer check races within the block there */
+    bool g_many;
     struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;
         uint32_t lane, phase; /* phase: of the cluster's barrier */
     } remote;
-    struct blank_read { /* this block read a cell not yet written */
+    struct blank_read { /* this block read a cell that was not written yet */
         uint32_t cell, warp, lane, line;
     } blank[64];
     uint32_t nblank;
-    uint8_t *copies; /* per byte: 1 + index in origins of an undefined value copied there, or 0 */
+    uint8_t *copies; /* for each byte: 1 + index in `origins` of the undefined value in it, or 0 */
     struct undef_read *origins;
     uint32_t norigins;
     bool copying;         /* this block has copied undefined bytes */
-    struct vclock exited; /* what exited threads did */
+    struct vclock exited; /* covers all accesses of the threads that have exited */
     bool any_exited;
     uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory that a thread read;
                                                     the block depends on them from its next fence */
@@ -89,13 +90,13 @@ struct block_san {
 
 struct warp_san {
     struct vclock vc, rel, acq;
-    uint32_t min; /* the least of the other warps' entries */
+    uint32_t min; /* the least of vc's entries for the other warps */
     bool has_acq, has_rel;
     uint16_t phase;      /* barriers of the whole block that the warp has left, plus one */
     struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
-/* A "who" packs the author of an access into a word: warp, lane, instruction, strong or not. */
+/* A "who" says in one word which access it is: warp, lane, instruction, strong or not. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
@@ -118,44 +119,61 @@ static inline uint32_t who_insn(uint32_t who)
     return who & 0x1fffffu;
 }
 
-/* The instruction of a who, or NULL. */
+/* Returns the instruction of a who, or NULL. */
 const struct insn *san_insn(const struct warp *w, uint32_t who);
-/* "line 41, block (0,0,0) thread (3,0,0)" */
+/* Writes a text such as "line 41, block (0,0,0) thread (3,0,0)" to buf. */
 void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n);
 /* Copies the bytes that this lane's store would write to buf and returns their number; 0 if the
- * instruction is no plain store. */
+ * instruction is not a plain store. */
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
                          uint8_t buf[128]);
 
 /* Notes that an asynchronous copy completed at clock t under this key. */
 void san_async_key(struct block *b, const void *key, uint32_t t);
 
+/* ---- block_order.c -------------------------------------------------------------------------- */
+
+struct gsync; /* of one launch */
+struct gsync *block_order_open(void);
+void block_order_close(struct gsync *g);
+
+/* Call these at a device-wide fence, a strong write, and a strong read of global memory. */
+void block_fence(struct warp *w);
+void block_publish(struct warp *w, uint64_t addr);
+void block_observe(struct warp *w, uint64_t addr, bool acquire);
+
+/* Clocks of blocks stop here. */
+#define MAX_BLOCK_CLOCK 255u
+/* Whether what `block` (its number + 1) did up to this clock is ordered before this warp's access
+ * now. */
+bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
+/* Whether this warp's block depends on anything that another block did. */
+bool block_depends(struct warp *w);
+
 /* global.c */
-void san_global_fence(struct warp *w);
-void san_global_publish(struct warp *w, uint64_t addr);
-void san_global_observe(struct warp *w, uint64_t addr, bool acquire);
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
 
 /* ---- undefined.c ---------------------------------------------------------------------------- */
 
 /* Call it when this lane loads n bytes. The bytes whose bit is set in `bad` were never written.
- * Returns false if the caller must report the load now, true if undefined.c reports it at its first
- * use. */
+ * Returns true if undefined.c will report the load when the loaded value is first used, false if
+ * the caller must report the load now. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
-/* Stores copy undefined bytes. While block_san.copying is set, call undef_shared_stored after a
- * store to shared memory, undef_shared_clear after an asynchronous write, and undef_shared_load at
- * a load. undef_shared_copies says which bytes are undefined copies. */
+/* A store may copy undefined bytes to shared memory. While block_san.copying is set, call
+ * undef_shared_stored() after each store to shared memory, undef_shared_clear() after each
+ * asynchronous write, and undef_shared_load() at each load. undef_shared_copies() says which bytes
+ * hold such copies. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n);
 void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n);
 uint64_t undef_shared_copies(const struct block_san *s, uint32_t off, uint32_t n);
 void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, struct block_san *s,
                        uint32_t off, uint32_t n, uint32_t access);
-/* Forgets the copies when a block starts; frees them if `release`. */
+/* Forgets the copies, for a block that starts. If `release`, frees the memory for them instead. */
 void undef_shared_reset(struct block *b, bool release);
-/* Which bytes of the store under way are undefined; the caller marks them as unwritten. */
+/* Returns which bytes of the store under way are undefined. The caller marks them as unwritten. */
 uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane);
 
 /* shared.c */

@@ -1,36 +1,46 @@
+/* suspects.c - see suspects.h. */
 #include "emu/sanitizer/suspects.h"
 
 #include "base/util.h"
 #include "emu/sanitizer/undefined.h"
 
-enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 14, MAX_SIGNALS = 1 << 18 };
-enum { MAX_TRIES = 4096 };
+enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 12, MAX_SIGNALS = 1 << 18 };
+enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
-/* Where an access is: enough to name it in a finding. */
+/* The source line and thread of an access, for a finding. */
 struct place {
     const struct ptx_insn *src; /* or NULL */
     uint32_t block[3], thread[3];
 };
 
+/* A load of a suspect by some lanes of a warp, in one execution of the instruction. */
 struct suspect_read {
-    struct place at;
-    uint32_t block, clock;  /* block + 1, and its clock (global.c) */
-    uint32_t warp, lane, t; /* t: the warp's own clock (state.h) */
-    uint32_t epoch;         /* base of the block's clocks: tells apart blocks in one shadow */
-    const bool *used;       /* whether the kernel used the value; NULL: we cannot follow it */
-    uint32_t next;          /* index + 1 of an earlier read of the same cell */
+    struct place at;         /* of the first of the lanes */
+    uint32_t block, clock;   /* block + 1, and that block's clock (block_order.c) */
+    uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
+    uint32_t epoch; /* block_san.base: tells apart the blocks that use one shadow in turn */
+    /* true when the kernel has used the value; true at once if we cannot follow it */
+    const bool *used;
+    uint32_t next; /* index + 1 of an earlier read of the same cell */
 };
 
 struct suspect_cell {
     uint64_t key;   /* 0 = empty */
     uint32_t reads; /* index + 1 of the last read */
-    bool written;
-    struct place writer;
+    struct suspect_write {
+        struct place at;
+        uint32_t block, clock; /* as in suspect_read; block 0: none */
+    } last, other;             /* the last write, and the last one of another block than that */
 };
 
-struct pending_race { /* a race whose reads have not been used so far */
+struct pending_race { /* a race in which the kernel has not used the values read so far */
     struct result_finding finding;
-    uint32_t first, n; /* in `uses` */
+    const struct insn *pc;
+    uint32_t uses; /* index + 1 of its last use, or 0 */
+};
+struct use { /* the flag of a read that is part of a pending race */
+    const bool *used;
+    uint32_t next; /* index + 1 of an earlier use of the race */
 };
 
 struct signal { /* a strong access to global memory */
@@ -45,10 +55,11 @@ struct suspects {
     uint32_t n, cap;
     VEC(struct suspect_read) reads;
     VEC(struct pending_race) pending;
-    VEC(const bool *) uses;
+    VEC(struct use) uses;
+    VEC(const bool *) found; /* the flags of the race under way */
     VEC(struct signal) signals;
     struct arena flags; /* the `used` flags */
-    struct {            /* the load under way: all its lanes share a flag */
+    struct {            /* the load under way; all its lanes share one `used` flag */
         const struct warp *warp;
         const struct insn *pc;
         uint32_t lane;
@@ -70,6 +81,7 @@ void suspects_close(struct launch *l)
     vec_release(&s->reads);
     vec_release(&s->pending);
     vec_release(&s->uses);
+    vec_release(&s->found);
     vec_release(&s->signals);
     arena_release(&s->flags);
     free(s);
@@ -126,12 +138,20 @@ static void add_cell(struct suspects *s, uint64_t key)
     s->n++;
 }
 
+static void set_thread(const struct warp *w, struct place *p, uint32_t t)
+{
+    const uint32_t *b = w->launch->block;
+    p->thread[0] = t % b[0];
+    p->thread[1] = t / b[0] % b[1];
+    p->thread[2] = t / b[0] / b[1];
+}
+
 static struct place place_of(const struct warp *w, const struct insn *pc, uint32_t lane)
 {
-    const struct ptx_insn *p = insn_src(w, pc);
-    const uint32_t *b = w->launch->block, *id = w->block->id;
-    uint32_t t = w->id * WARP + lane;
-    return (struct place){p, {id[0], id[1], id[2]}, {t % b[0], t / b[0] % b[1], t / b[0] / b[1]}};
+    const uint32_t *id = w->block->id;
+    struct place p = {.src = insn_src(w, pc), .block = {id[0], id[1], id[2]}};
+    set_thread(w, &p, w->id * WARP + lane);
+    return p;
 }
 
 static void name_place(const struct warp *w, const struct place *p, char *buf, size_t n)
@@ -146,8 +166,9 @@ static void name_place(const struct warp *w, const struct place *p, char *buf, s
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-/* The flag of the load under way. Lanes come in the order of their numbers, so a lane that is not
- * above the last one belongs to another execution. */
+/* Returns the flag of the load under way. Lanes come in the order of their numbers. So if this lane
+ * has a lower number than the last one, the instruction executes once more, and this execution gets
+ * a new flag. */
 static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
                           uint32_t lane)
 {
@@ -164,17 +185,24 @@ void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t
 {
     struct suspects *s = w->launch->suspects;
     struct suspect_cell *c = find_cell(s, key);
-    if (!c || s->reads.n == MAX_READS)
+    if (!c)
         return;
     bool *used = flag_of_load(s, w, pc, lane);
     if (!undef_follow(w, pc, lane, n, bytes, used))
         *used = true;
+    struct suspect_read *last = c->reads ? &s->reads.items[c->reads - 1] : NULL;
+    if (last && last->used == used) { /* another lane of this load */
+        last->lanes |= 1u << lane;
+        return;
+    }
+    if (s->reads.n == MAX_READS)
+        return;
     struct suspect_read *r = vec_push(&s->reads);
     *r = (struct suspect_read){.at = place_of(w, pc, lane),
                                .block = w->block->linear + 1,
                                .clock = w->block->g_clock,
                                .warp = w->id,
-                               .lane = lane,
+                               .lanes = 1u << lane,
                                .t = w->san->vc.t[w->id],
                                .epoch = w->block->san->base,
                                .used = used,
@@ -187,13 +215,17 @@ void suspect_store(struct warp *w, const struct insn *pc, uint32_t lane, uint64_
     struct suspect_cell *c = find_cell(w->launch->suspects, key);
     if (!c)
         return;
-    c->written = true;
-    c->writer = place_of(w, pc, lane);
+    if (c->last.block != w->block->linear + 1)
+        c->other = c->last;
+    c->last = (struct suspect_write){
+        .at = place_of(w, pc, lane), .block = w->block->linear + 1, .clock = w->block->g_clock};
 }
 
 void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
 {
     struct suspects *s = w->launch->suspects;
+    if (find_cell(s, suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift)))
+        return; /* part of the race: data, and no signal */
     struct signal now = {addr, w->block->linear + 1, w->block->g_clock, write, acquire};
     const struct signal *last = s->signals.n ? &s->signals.items[s->signals.n - 1] : NULL;
     if (last && last->addr == addr && last->block == now.block && last->clock == now.clock &&
@@ -203,11 +235,39 @@ void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
         *vec_push(&s->signals) = now;
 }
 
+/* ---- unwritten memory ----------------------------------------------------------------------- */
+
+void unwritten_stands(struct emu *e, uint32_t line)
+{
+    pthread_mutex_lock(&e->lock);
+    for (size_t k = 0; k < ARRAY_LEN(e->unwritten_lines); k++)
+        if (!e->unwritten_lines[k] || e->unwritten_lines[k] == line) {
+            e->unwritten_lines[k] = line;
+            break;
+        }
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* An access with a race has up to 16 bytes, and only its first cell with a race is a suspect. */
+void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift)
+{
+    const struct suspects *s = w->launch->suspects;
+    const struct ptx_insn *p = insn_src(w, pc);
+    uint64_t cells = MAX(16u >> shift, 1u), first = (key - 1) / cells * cells + 1;
+    if (!suspects_followed(w->launch) || s->n == MAX_KEYS || !p)
+        return;
+    for (uint64_t k = first; k < first + cells; k++)
+        if (find_cell(s, k))
+            return;
+    unwritten_stands(w->launch->emu, p->line);
+}
+
 /* ---- which side lacks a fence --------------------------------------------------------------- */
 
-/* Looks for an address to which the other block made a strong write, and which this block read with
- * a strong read. A fence must lie between the other block's access and its strong write, and
- * another fence between this block's strong read and its access. */
+/* Says which block lacks a fence. For this, looks for a signal: an address to which the other block
+ * made a strong write, and from which this block made a strong read. The other block needs a fence
+ * between its access and its strong write, this block a fence between its strong read and its
+ * access. */
 static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
 {
     const struct suspects *s = w->launch->suspects;
@@ -229,21 +289,22 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
         }
     }
     buf[0] = '\0';
+    if (!linked && s->signals.n == MAX_SIGNALS)
+        return;
     if (!linked)
-        snprintf(
-            buf, n,
-            "; neither side has a fence that helps: no atomic or volatile access of this block "
-            "reads what the other block signals after its %s",
-            first);
+        snprintf(buf, n,
+                 "; a fence alone cannot order the two: no atomic or volatile access of this block "
+                 "reads a signal that the other block gives after its %s",
+                 first);
     else if (!first_ok && !second_ok)
         snprintf(buf, n,
                  "; both sides lack a fence: __threadfence() is missing between the other block's "
-                 "%s and its signal, and between this block's look at the signal and this %s",
+                 "%s and its signal, and between this block's read of the signal and this %s",
                  first, second);
     else if (!second_ok)
         snprintf(buf, n,
                  "; this block, the %sing side, lacks a fence: __threadfence() is missing between "
-                 "its look at the other block's signal and this %s",
+                 "its read of the other block's signal and this %s",
                  r->write ? "writ" : "read", second);
     else if (!first_ok)
         snprintf(buf, n,
@@ -254,20 +315,21 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether a noted read is not ordered before this write. */
+/* Whether the noted read q is not ordered before this write. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)
-        return !shared && !san_global_ordered(w, q->block, q->clock);
+        return !shared && !block_ordered(w, q->block, q->clock);
     if (q->epoch != w->block->san->base)
         return false;
     if (q->warp == w->id)
-        return shared && q->lane != lane && q->t == w->san->vc.t[w->id];
+        return shared && (q->lanes & ~(1u << lane)) && q->t == w->san->vc.t[w->id];
     return q->t > w->san->vc.t[q->warp];
 }
 
-/* Collects in `uses` the flags of the unordered reads of the cell. *at becomes one of them, and one
- * whose value is used if there is any. Returns their number, or 0 if there are too many reads. */
+/* Appends to `found` the flags of the reads of the cell that are not ordered. Sets *at to one of
+ * these reads, if possible to one whose value is used. Returns how many they are, or 0 if there are
+ * too many reads. */
 static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
                               const struct suspect_read **at)
 {
@@ -281,7 +343,7 @@ static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *
             return 0;
         if (!is_unordered(w, lane, q, r->key >> 63))
             continue;
-        *vec_push(&s->uses) = q->used;
+        *vec_push(&s->found) = q->used;
         n++;
         if (!*at || (*q->used && !*(*at)->used))
             *at = q;
@@ -306,6 +368,51 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
+/* The pending race to which a race at this instruction adds its flags, or NULL. Lanes of one load
+ * share a pending race, and so do all further races once there are too many. */
+static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
+{
+    for (size_t i = s->pending.n; i-- > 0;) {
+        struct pending_race *p = &s->pending.items[i];
+        if (p->pc != pc)
+            continue;
+        bool same =
+            s->found.n == 1 && p->uses && s->uses.items[p->uses - 1].used == s->found.items[0];
+        return same || s->pending.n >= MAX_PENDING ? p : NULL;
+    }
+    return NULL;
+}
+
+static void add_uses(struct suspects *s, struct pending_race *p)
+{
+    vec_each (const bool *, used, &s->found) {
+        if (p->uses && s->uses.items[p->uses - 1].used == *used)
+            continue;
+        struct use *u = vec_push(&s->uses);
+        *u = (struct use){*used, p->uses};
+        p->uses = (uint32_t)s->uses.n;
+    }
+}
+
+static bool is_used(const struct suspects *s, const struct pending_race *p)
+{
+    for (uint32_t i = p->uses; i; i = s->uses.items[i - 1].next)
+        if (*s->uses.items[i - 1].used)
+            return true;
+    return false;
+}
+
+/* Names the read `at` that this access races with. */
+static void name_read(const struct warp *w, uint32_t lane, const struct suspect_read *at, char *buf,
+                      size_t n)
+{
+    struct place p = at->at;
+    uint32_t others = at->lanes & ~(1u << lane);
+    if (at->block == w->block->linear + 1 && at->warp == w->id && others)
+        set_thread(w, &p, w->id * WARP + (uint32_t)__builtin_ctz(others));
+    name_place(w, &p, buf, n);
+}
+
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r)
 {
     struct suspects *s = w->launch->suspects;
@@ -321,37 +428,50 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
     struct race full = *r;
     const struct suspect_cell *c = find_cell(s, r->key);
     const struct suspect_read *at = NULL;
-    uint32_t first = (uint32_t)s->uses.n, n = 0;
-    snprintf(other, sizeof other, "%s", r->other);
+    uint32_t n = 0;
+    s->found.n = 0;
     if (r->write && r->after_read) {
         n = collect_reads(w, lane, r, &at);
     } else if (!r->write && c && c->reads) {
         at = &s->reads.items[c->reads - 1]; /* suspect_load() noted this load */
-        if (at->warp == w->id && at->lane == lane && at->block == w->block->linear + 1) {
-            *vec_push(&s->uses) = at->used;
+        if (at->warp == w->id && (at->lanes >> lane & 1) && at->block == w->block->linear + 1) {
+            *vec_push(&s->found) = at->used;
             n = 1;
         }
     }
+    bool used = n == 0 || s->uses.n + n > MAX_USES;
+    for (size_t i = 0; i < s->found.n; i++)
+        used = used || *s->found.items[i];
+    struct pending_race *p = used ? NULL : find_pending(s, pc);
+    if (p) {
+        p->finding.count++;
+        add_uses(s, p);
+        return;
+    }
+    snprintf(other, sizeof other, "%s", r->other);
     if (r->after_read && at) {
-        name_place(w, &at->at, other, sizeof other);
+        name_read(w, lane, at, other, sizeof other);
         full.block = at->block;
         full.clock = at->clock;
-    } else if (!r->after_read && c && c->written) {
-        name_place(w, &c->writer, other, sizeof other);
+    } else if (!r->after_read && c && c->last.block) {
+        bool mine = c->last.block == w->block->linear + 1;
+        const struct suspect_write *q = r->between && mine ? &c->other : &c->last;
+        if (q->block) {
+            name_place(w, &q->at, other, sizeof other);
+            full.block = full.block || !r->between ? full.block : q->block;
+            full.clock = r->block ? full.clock : q->clock;
+        }
     }
     if (!(r->key >> 63) && full.block && full.block != w->block->linear + 1)
         tell_fences(w, &full, fences, sizeof fences);
-    bool used = n == 0;
-    for (uint32_t i = first; i < s->uses.n; i++)
-        used = used || *s->uses.items[i];
-    if (used || s->pending.n == MAX_PENDING) {
-        s->uses.n = first;
+    if (used || s->pending.n >= MAX_PENDING) {
         report_now(w, pc, lane, r, other, fences);
         return;
     }
     tell(w, r, other, fences, text, sizeof text);
-    struct pending_race *p = vec_push(&s->pending);
-    *p = (struct pending_race){.first = first, .n = n};
+    p = vec_push(&s->pending);
+    *p = (struct pending_race){.pc = pc};
+    add_uses(s, p);
     emu_make_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, text, &p->finding);
 }
 
@@ -369,9 +489,7 @@ void suspects_settle(struct launch *l)
     struct suspects *s = l->suspects;
     for (int pass = 0; pass < 2; pass++)
         vec_each (struct pending_race, p, &s->pending) {
-            bool used = false;
-            for (uint32_t i = 0; i < p->n; i++)
-                used = used || *s->uses.items[p->first + i];
+            bool used = is_used(s, p);
             if (used != (pass == 0) || (!used && is_reported(l->emu, &p->finding)))
                 continue;
             if (!used) {

@@ -1,9 +1,9 @@
 /*
- * suspects.h - what the second run of a launch with races adds to its findings.
+ * suspects.h - repeats a launch that has races, to say more about each race.
  *
  * The first run reports each race when it sees the second of the two accesses, and collects the
- * cells that are part of a race: the suspects. settle.c then repeats the run, which is the same
- * step by step. Now the sanitizer knows the suspects before they are touched:
+ * cells that are part of a race: the suspects. settle.c then repeats the run, which does the same
+ * step by step. In this second run the sanitizer knows the suspects from the start:
  *
  * - It notes the line and thread of each access to a suspect, so that a finding names both sides.
  * - It follows values that are loaded from a suspect (undefined.c). If the kernel uses none of the
@@ -17,7 +17,7 @@
 
 #include "emu/sanitizer/state.h"
 
-/* A cell of global memory, and a cell of a block's shared memory. */
+/* The keys of a cell of global memory, and of a cell of a block's shared memory. */
 static inline uint64_t suspect_global(uint64_t cell)
 {
     return cell + 1;
@@ -31,9 +31,9 @@ static inline uint64_t suspect_shared(const struct block *b, uint32_t cell)
 bool suspects_followed(const struct launch *l);
 bool is_suspect(const struct launch *l, uint64_t key);
 
-/* In the second run, call the first for each load from a cell before checking it, the second for
- * each store after checking it. `bytes` are the bytes of the access, of n, that are in the cell,
- * one bit each. */
+/* In the second run, call suspect_load() before the check of each load from a cell, and
+ * suspect_store() after the check of each store. The access has n bytes; bit k of `bytes` is set if
+ * byte k of the access is in the cell. */
 void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key, uint32_t n,
                   uint64_t bytes);
 void suspect_store(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key);
@@ -46,15 +46,20 @@ struct race {
     int64_t index;
     const char *where; /* "race between blocks", "race in shared memory s" */
     const char *what;  /* "y[3]", "byte 12" */
-    const char *other; /* who made the other access, as far as the shadow knows */
-    uint32_t block;    /* global memory: its block + 1, and that block's clock; 0 = unknown */
+    const char *other; /* the text for who made the other access, as far as the shadow knows */
+    bool between;      /* another block made the other access */
+    /* global memory: the block of the other access + 1, and its clock; 0 = unknown */
+    uint32_t block;
     uint32_t clock;
 };
 /* Reports a race. */
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
-/* Whether a read of another block is ordered before this access; global.c answers. */
-bool san_global_ordered(struct warp *w, uint32_t block, uint32_t clock);
+/* Reads of unwritten memory. A race may be the reason: the write comes too late. Then only the race
+ * is reported. These two say that a read on this line is a finding of its own: the first if no cell
+ * of a race is near the cell with this key, in the second run; the second in any case. */
+void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
+void unwritten_stands(struct emu *e, uint32_t line);
 
 /* In the second run: notes a strong access to global memory. */
 void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire);

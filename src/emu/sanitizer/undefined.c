@@ -3,24 +3,29 @@
  *
  * A kernel may load unwritten memory, such as the edge of a tile or the padding of a structure, as
  * long as it does not use the value. The same holds for a shuffle that reads a lane which takes no
- * part. So we do not report such an instruction at once: we mark the undefined bits of its
- * destination registers, lane by lane, and arithmetic passes the marks on (undefined_bits.c). We
- * report the instruction at the first use of a marked bit. A use is: the value becomes part of an
- * output; it decides a branch or a predicated instruction; it is part of an address; or it reaches
- * an instruction whose result we do not follow (atomics, tensor cores).
+ * part. So we do not report such an instruction at once. We mark the undefined bits of its
+ * destination registers, lane by lane. If an operand of an instruction has marked bits, its result
+ * gets marks too (undefined_bits.c). We report the instruction at the first use of a marked bit. A
+ * use is: the value becomes part of an output; it decides a branch or a predicated instruction; it
+ * is part of an address; or it reaches an instruction whose result we do not follow (atomics,
+ * asynchronous copies, wgmma).
  *
  * Copying is not a use. A store of marked bytes to shared or local memory, or to a workspace, marks
  * these bytes of memory, and a load marks its registers again. A shuffle passes marks between
- * lanes. A vote, match or reduction of marked values has marked results.
+ * lanes. A vote, match or reduction of marked values has marked results. tensor/fragments.c passes
+ * marks through the matrix instructions of a warp.
  *
- * We follow only registers of the entry. We report other loads at once: those in other functions,
- * and those for which the tables here have no room.
+ * A value may come from several such instructions, its origins. A mark holds all of them, one bit
+ * each, and the first use reports all of them.
+ *
+ * We follow only registers of the entry. If a load is in another function, or if the tables here
+ * have no room, we report the load at once.
  */
 #include "emu/sanitizer/undefined.h"
 
 #include "base/util.h"
 
-enum { MAX_REGS = 128, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
+enum { MAX_REGS = 256, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
 /* The instruction that made an undefined value. */
 struct undef_read {
@@ -31,15 +36,16 @@ struct undef_read {
     const char *object;
     int64_t index;
     char text[256];
-    bool *used; /* not NULL: the value is not undefined but part of a race (suspects.h); set this at
-                   its first use, and report nothing */
+    /* If not NULL, the value is not undefined but part of a race (suspects.h). Its first use sets
+     * *used and reports nothing. */
+    bool *used;
 };
 
 struct reg_mark {
     const struct ptx_var *var;
-    uint32_t lanes; /* with undefined bits */
+    uint32_t lanes; /* the lanes in which the register has undefined bits */
     uint64_t bits[WARP];
-    uint8_t read[WARP]; /* index of the instruction that made them */
+    uint32_t origins[WARP]; /* bit i: undef.read[i] made some of them */
 };
 
 struct undef {
@@ -48,11 +54,11 @@ struct undef {
     struct undef_read read[MAX_READS];
     struct { /* an undefined byte of local memory */
         uint64_t addr;
-        uint8_t lane, read;
+        uint32_t lane, origins;
     } local[MAX_LOCAL];
     const struct insn *store; /* the store under way, if it stores undefined bytes */
     uint64_t store_bad[WARP]; /* bit k: byte k is undefined */
-    uint8_t store_read[WARP];
+    uint32_t store_origins[WARP];
 };
 
 static uint64_t low_bits(uint32_t n)
@@ -92,15 +98,13 @@ static void unmark(struct undef *u, const struct ptx_var *var, uint32_t lanes)
         *m = u->reg[--u->nregs];
 }
 
-/* Replaces the mark of one lane's register. Returns false if there is no room. */
-static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
-                 uint32_t read)
+/* Adds undefined bits to one lane's register. Returns false if there is no room. */
+static bool mark_more(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
+                      uint32_t origins)
 {
     bits &= low_bits(ptx_type_bits(var->type));
-    if (!bits) {
-        unmark(u, var, 1u << lane);
+    if (!bits)
         return true;
-    }
     struct reg_mark *m = find_mark(u, var);
     if (!m) {
         if (u->nregs == MAX_REGS)
@@ -109,10 +113,19 @@ static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lane, uint
         m->var = var;
         m->lanes = 0;
     }
+    bool more = m->lanes >> lane & 1;
     m->lanes |= 1u << lane;
-    m->bits[lane] = bits;
-    m->read[lane] = (uint8_t)read;
+    m->bits[lane] = bits | (more ? m->bits[lane] : 0);
+    m->origins[lane] = origins | (more ? m->origins[lane] : 0);
     return true;
+}
+
+/* Replaces the mark of one lane's register. Returns false if there is no room. */
+static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
+                 uint32_t origins)
+{
+    unmark(u, var, 1u << lane);
+    return mark_more(u, var, lane, bits, origins);
 }
 
 static void unmark_local(struct undef *u, uint32_t lane, uint64_t addr, uint64_t n)
@@ -134,22 +147,27 @@ static void tidy(struct warp *w, struct undef *u)
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Reports the instruction and removes all marks that came from it, so that it is reported once. */
-static void report(struct undef *u, uint32_t read)
+static void report_one(const struct undef_read *r)
 {
-    const struct undef_read *r = &u->read[read];
     struct frame *was = r->warp->frame;
-    r->warp->frame = r->warp->frame0; /* the source line is looked up there */
+    r->warp->frame = r->warp->frame0; /* emu_finding() looks up the source line in this frame */
     if (r->used)
         *r->used = true;
     else
         emu_finding(r->warp, r->pc, (int)r->lane, r->kind, r->object, r->index, NULL, "%s",
                     r->text);
     r->warp->frame = was;
+}
+
+/* Reports these instructions and removes their marks, so that each is reported once. */
+static void report(struct undef *u, uint32_t origins)
+{
+    for (uint32_t m = origins; m; m &= m - 1)
+        report_one(&u->read[__builtin_ctz(m)]);
     for (uint32_t i = 0; i < u->nregs;) {
         struct reg_mark *m = &u->reg[i];
         for (uint32_t k = 0; k < WARP; k++)
-            if ((m->lanes >> k & 1) && m->read[k] == read)
+            if ((m->lanes >> k & 1) && !(m->origins[k] &= ~origins))
                 m->lanes &= ~(1u << k);
         if (m->lanes)
             i++;
@@ -157,7 +175,7 @@ static void report(struct undef *u, uint32_t read)
             *m = u->reg[--u->nregs];
     }
     for (uint32_t i = 0; i < u->nlocal;)
-        if (u->local[i].read == read)
+        if (!(u->local[i].origins &= ~origins))
             u->local[i] = u->local[--u->nlocal];
         else
             i++;
@@ -165,9 +183,12 @@ static void report(struct undef *u, uint32_t read)
 
 static void report_var(struct undef *u, const struct ptx_var *var, uint32_t lanes)
 {
-    struct reg_mark *m;
-    while ((m = find_mark(u, var)) && (m->lanes & lanes))
-        report(u, m->read[__builtin_ctz(m->lanes & lanes)]);
+    const struct reg_mark *m = find_mark(u, var);
+    uint32_t origins = 0;
+    for (uint32_t k = m ? m->lanes & lanes : 0; k; k &= k - 1)
+        origins |= m->origins[__builtin_ctz(k)];
+    if (origins)
+        report(u, origins);
 }
 
 /* Reports the uses of all registers of an operand. */
@@ -191,37 +212,29 @@ static uint32_t marked_lanes(struct undef *u, const struct ptx_opnd *o)
     return lanes | (o->pair ? marked_lanes(u, o->pair) : 0);
 }
 
-static uint32_t read_of(struct undef *u, const struct ptx_opnd *o, uint32_t lane)
+/* The instructions that made the undefined bits of an operand. */
+static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t lane)
 {
     const struct reg_mark *m = o->kind == PO_REG && o->var ? find_mark(u, o->var) : NULL;
-    if (m && (m->lanes >> lane & 1))
-        return m->read[lane];
+    uint32_t origins = m && (m->lanes >> lane & 1) ? m->origins[lane] : 0;
     for (uint32_t i = 0; o->kind == PO_VEC && i < o->n; i++)
-        if (marked_lanes(u, &o->list[i]) >> lane & 1)
-            return read_of(u, &o->list[i], lane);
-    return UINT32_MAX;
+        origins |= origins_of(u, &o->list[i], lane);
+    return origins;
 }
 
 /* ---- new marks ------------------------------------------------------------------------------ */
 
-static bool has_marks(const struct undef *u, uint32_t read)
+static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 {
+    uint32_t origins = 0;
     for (uint32_t i = 0; i < u->nregs; i++)
         for (uint32_t m = u->reg[i].lanes; m; m &= m - 1)
-            if (u->reg[i].read[__builtin_ctz(m)] == read)
-                return true;
+            origins |= u->reg[i].origins[__builtin_ctz(m)];
     for (uint32_t i = 0; i < u->nlocal; i++)
-        if (u->local[i].read == read)
-            return true;
-    return false;
-}
-
-/* A result has one origin. If it comes from values of two loads, the other load of a suspect counts
- * as used. */
-static void drop_origin(struct undef *u, uint32_t read, uint32_t kept)
-{
-    if (read != UINT32_MAX && read != kept && u->read[read].used)
-        *u->read[read].used = true;
+        origins |= u->local[i].origins;
+    for (uint64_t m = w->matrix ? w->matrix->undefined : 0; m; m &= m - 1)
+        origins |= w->matrix->at[__builtin_ctzll(m)].origins;
+    return origins;
 }
 
 /* Finds or adds the record of an instruction that makes undefined values. NULL if there is no
@@ -236,13 +249,13 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
     for (*read = 0; *read < u->nreads; ++*read)
         if (u->read[*read].pc == r->pc && u->read[*read].used == r->used)
             break;
-    for (uint32_t i = 0; *read == MAX_READS && i < MAX_READS; i++)
-        if (!has_marks(u, i)) {
-            u->read[i] = *r;
-            *read = i;
-        }
-    if (*read == MAX_READS)
-        return NULL;
+    if (*read == MAX_READS) {
+        uint32_t unmarked = ~marked_origins(w, u);
+        if (!unmarked)
+            return NULL;
+        *read = (uint32_t)__builtin_ctz(unmarked);
+        u->read[*read] = *r;
+    }
     if (*read == u->nreads)
         u->read[u->nreads++] = *r;
     return u;
@@ -250,7 +263,7 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
 
 /* Marks the registers of a load: bit k of `bad` is set if byte k is undefined. */
 static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane, uint32_t n,
-                        uint64_t bad, uint32_t read)
+                        uint64_t bad, uint32_t origins)
 {
     const struct ptx_opnd *to = &p->ops[0];
     uint32_t count = to->kind == PO_VEC ? to->n : 1, size = n / MAX(count, 1u);
@@ -266,7 +279,7 @@ static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane
             bits = UINT64_MAX;
         if (sign && size < 8 && bits >> (8 * size - 1))
             bits |= ~low_bits(8 * size);
-        if (!mark(u, o->var, lane, bits, read))
+        if (!mark_more(u, o->var, lane, bits, origins))
             return false;
     }
     return true;
@@ -277,16 +290,30 @@ static bool can_follow(const struct warp *w, const struct ptx_insn *p, const cha
     return str_eq(p->op, op) && p->nops && w->frame == w->frame0;
 }
 
+/* Notes undefined bytes of the piece of a matrix that the warp accesses now. */
+static void add_undefined(struct matrix_access *a, uint64_t bytes, uint32_t origins)
+{
+    uint64_t bit = UINT64_C(1) << a->piece;
+    if (!(a->undefined & bit))
+        a->at[a->piece] = (struct matrix_piece){0};
+    a->undefined |= bit;
+    a->at[a->piece].bytes |= bytes;
+    a->at[a->piece].origins |= origins;
+}
+
 static bool follow_load(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n,
                         uint64_t bad, const struct undef_read *r)
 {
     const struct ptx_insn *p = insn_src(w, pc);
     uint32_t read;
-    struct undef *u = can_follow(w, p, "ld") ? begin_read(w, r, &read) : NULL;
+    bool matrix = w->matrix && w->frame == w->frame0;
+    struct undef *u = matrix || can_follow(w, p, "ld") ? begin_read(w, r, &read) : NULL;
     if (!u)
         return false;
     w->undef = u;
-    return mark_loaded(u, p, lane, n, bad, read);
+    if (matrix)
+        add_undefined(w->matrix, bad, 1u << read);
+    return matrix || mark_loaded(u, p, lane, n, bad, 1u << read);
 }
 
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
@@ -295,9 +322,6 @@ bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n
     struct undef_read r = {
         .warp = w, .pc = pc, .kind = FIND_UNINIT, .lane = lane, .object = object, .index = index};
     snprintf(r.text, sizeof r.text, "%s", text);
-    for (uint32_t i = 0; w->undef && i < w->undef->nreads; i++) /* its marks replace a suspect's */
-        if (w->undef->read[i].pc == pc && w->undef->read[i].used)
-            *w->undef->read[i].used = true;
     return follow_load(w, pc, lane, n, bad, &r);
 }
 
@@ -331,23 +355,37 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
         return false;
     w->undef = u;
     for (uint32_t m = lanes; m; m &= m - 1)
-        if (!mark(u, p->ops[0].var, (uint32_t)__builtin_ctz(m), UINT64_MAX, read))
+        if (!mark(u, p->ops[0].var, (uint32_t)__builtin_ctz(m), UINT64_MAX, 1u << read))
             return false;
     return true;
 }
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* Notes which bytes of shared memory this store leaves undefined. */
+/* The undefined bytes of the store under way. In memory, each byte has one origin. */
+static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32_t lane,
+                             const struct undef_read **origin)
+{
+    const struct undef *u = w->undef;
+    uint64_t bytes = u && u->store == pc ? u->store_bad[lane] : 0;
+    uint32_t origins = bytes ? u->store_origins[lane] : 0;
+    if (w->matrix && w->matrix->undefined >> w->matrix->piece & 1) {
+        bytes = w->matrix->at[w->matrix->piece].bytes;
+        origins = w->matrix->at[w->matrix->piece].origins;
+    }
+    *origin = bytes && origins && u ? &u->read[__builtin_ctz(origins)] : NULL;
+    return *origin ? bytes : 0;
+}
+
+/* Notes which of the stored bytes of shared memory are undefined. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n)
 {
-    struct undef *u = w->undef;
     struct block_san *s = b->san;
-    uint64_t bad = u && u->store == pc ? u->store_bad[lane] : 0;
+    const struct undef_read *r;
+    uint64_t bad = bytes_stored(w, pc, lane, &r);
     uint8_t origin = 0;
     if (bad) {
-        const struct undef_read *r = &u->read[u->store_read[lane]];
         while (origin < s->norigins && s->origins[origin].pc != r->pc)
             origin++;
         if (origin == MAX_ORIGINS)
@@ -381,10 +419,7 @@ void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, str
     const struct undef_read *r = &s->origins[s->copies[off + (uint32_t)__builtin_ctzll(bad)] - 1];
     if (!(access & MEM_WRITE) && follow_load(w, pc, lane, n, bad, r))
         return;
-    struct frame *was = r->warp->frame;
-    r->warp->frame = r->warp->frame0;
-    emu_finding(r->warp, r->pc, (int)r->lane, r->kind, r->object, r->index, NULL, "%s", r->text);
-    r->warp->frame = was;
+    report_one(r);
 }
 
 void undef_shared_reset(struct block *b, bool release)
@@ -402,10 +437,11 @@ void undef_shared_reset(struct block *b, bool release)
 
 uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane)
 {
-    return w->undef && w->undef->store == pc ? w->undef->store_bad[lane] : 0;
+    const struct undef_read *r;
+    return bytes_stored(w, pc, lane, &r);
 }
 
-/* The undefined bytes of what this lane stores. */
+/* Returns which of the bytes that this lane stores are undefined. */
 static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const struct insn *in,
                              uint32_t lane)
 {
@@ -422,7 +458,7 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
     return bytes;
 }
 
-/* Whether a copy of undefined bytes may stay in memory there, unreported. */
+/* Whether undefined bytes may be copied to this memory without a report. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -444,6 +480,27 @@ static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
     return sp == SP_LOCAL;
 }
 
+/* The suspects among the origins. */
+static uint32_t suspects_of(const struct undef *u, uint32_t origins)
+{
+    uint32_t out = 0;
+    for (uint32_t m = origins; m; m &= m - 1)
+        out |= u->read[__builtin_ctz(m)].used ? m & -m : 0;
+    return out;
+}
+
+/* Whether a store may leave bytes with these origins in memory there. If not, reports them. We do
+ * not follow suspects in memory: storing their values is a use. */
+static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
+                      uint32_t *origins)
+{
+    uint32_t now = may_hold(w, sp, addr) ? suspects_of(u, *origins) : *origins;
+    if (now)
+        report(u, now);
+    *origins &= ~now;
+    return *origins != 0;
+}
+
 static void store_lane(struct warp *w, struct undef *u, const struct ptx_insn *p,
                        const struct insn *in, uint32_t lane, uint64_t addr)
 {
@@ -456,22 +513,23 @@ static void store_lane(struct warp *w, struct undef *u, const struct ptx_insn *p
         unmark_local(u, lane, addr, n);
     if (!bad)
         return;
-    uint32_t read = read_of(u, &p->ops[1], lane);
-    if (u->read[read].used || !may_hold(w, sp, addr) ||
-        (sp == SP_LOCAL && u->nlocal + (uint32_t)__builtin_popcountll(bad) > MAX_LOCAL)) {
-        report_operand(u, &p->ops[1], 1u << lane);
+    uint32_t origins = origins_of(u, &p->ops[1], lane);
+    if (!keep_copy(w, u, sp, addr, &origins))
         return;
-    }
     if (sp != SP_LOCAL) {
         u->store = in;
         u->store_bad[lane] = bad;
-        u->store_read[lane] = (uint8_t)read;
+        u->store_origins[lane] = origins;
+        return;
+    }
+    if (u->nlocal + (uint32_t)__builtin_popcountll(bad) > MAX_LOCAL) {
+        report(u, origins);
         return;
     }
     for (; bad; bad &= bad - 1) {
         u->local[u->nlocal].addr = addr + (uint32_t)__builtin_ctzll(bad);
-        u->local[u->nlocal].lane = (uint8_t)lane;
-        u->local[u->nlocal++].read = (uint8_t)read;
+        u->local[u->nlocal].lane = lane;
+        u->local[u->nlocal++].origins = origins;
     }
 }
 
@@ -494,8 +552,8 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Undefined bytes of local memory that this load reads. (The sanitizer reports the loads from other
- * memory to undef_read() when they execute.) */
+/* Marks the destination of a load that reads undefined bytes of local memory. For loads from other
+ * memory the sanitizer calls undef_read() when they execute. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -504,7 +562,7 @@ static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
         return;
     lane_addrs(w, in, in->o[1], in->sub[3], addr);
     for (uint32_t m = lanes; m; m &= m - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(m), n = in->sub[1] * (uint32_t)in->nv, read = 0;
+        uint32_t lane = (uint32_t)__builtin_ctz(m), n = in->sub[1] * (uint32_t)in->nv, origins = 0;
         uint64_t bad = 0, a = addr[lane];
         if (in->sub[0] == SP_GENERIC && generic_space(a) != SP_LOCAL)
             continue;
@@ -512,16 +570,17 @@ static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
         for (uint32_t i = 0; i < u->nlocal; i++)
             if (u->local[i].lane == lane && u->local[i].addr - a < MIN(n, 64u)) {
                 bad |= UINT64_C(1) << (u->local[i].addr - a);
-                read = u->local[i].read;
+                origins |= u->local[i].origins;
             }
-        if (bad && !mark_loaded(u, p, lane, n, bad, read))
-            report(u, read);
+        if (bad && !mark_loaded(u, p, lane, n, bad, origins))
+            report(u, origins);
     }
 }
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* Plain arithmetic of one lane: undef_result() knows which bits of the result are undefined. */
+/* Whether this is plain arithmetic of one lane, for which undef_result() knows the undefined bits
+ * of the result. */
 static bool is_plain(const struct ptx_insn *p)
 {
     static const char *const ops[] = {
@@ -535,7 +594,8 @@ static bool is_plain(const struct ptx_insn *p)
     return false;
 }
 
-/* Lanes exchange values here; undef_exchange() passes the marks on when all lanes are there. */
+/* Whether lanes exchange values in this instruction. undef_exchange() passes the marks on when all
+ * lanes have arrived. */
 static bool is_exchange(const struct ptx_insn *p)
 {
     return str_eq(p->op, "shfl") || str_eq(p->op, "vote") || str_eq(p->op, "match") ||
@@ -563,7 +623,8 @@ static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t l
         unmark_operand(u, o->pair, lanes);
 }
 
-/* The undefined bits of an operand; those of a vector are packed as mov packs its parts. */
+/* Returns the undefined bits of an operand. For a vector, packs the bits of its parts as mov
+ * does. */
 static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                              uint32_t lane)
 {
@@ -579,20 +640,39 @@ static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const st
 }
 
 static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
-                       uint32_t lane, uint64_t bits, uint32_t read)
+                       uint32_t lane, uint64_t bits, uint32_t origins)
 {
     bool ok = true;
     uint32_t part = o->kind == PO_VEC && o->n ? ptx_type_bits(ptx_last_type(p)) / o->n : 0;
     if (o->kind == PO_REG)
-        ok = mark(u, o->var, lane, bits, read);
+        ok = mark(u, o->var, lane, bits, origins);
     for (uint32_t i = 0; o->kind == PO_VEC && i < o->n; i++)
         if (o->list[i].kind == PO_REG) {
             uint64_t b = part * i >= 64 ? (bits ? UINT64_MAX : 0) : bits >> (part * i);
-            ok &= mark(u, o->list[i].var, lane, b & low_bits(part), read);
+            ok &= mark(u, o->list[i].var, lane, b & low_bits(part), origins);
         }
     if (o->pair && o->pair->kind == PO_REG)
-        ok &= mark(u, o->pair->var, lane, bits ? UINT64_MAX : 0, read);
+        ok &= mark(u, o->pair->var, lane, bits ? UINT64_MAX : 0, origins);
     return ok;
+}
+
+/* The origins of a result: those of the operands that alone make it undefined, or those of all
+ * operands if there is no such operand. */
+static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
+{
+    uint32_t all = 0, alone = 0, marked = 0;
+    for (uint32_t k = 1; k < x->p->nops; k++) {
+        all |= from[k];
+        marked += from[k] != 0;
+    }
+    for (uint32_t k = 1; k < x->p->nops && marked > 1; k++) {
+        struct undef_operands one = *x;
+        memset(one.u, 0, sizeof one.u);
+        one.u[k] = x->u[k];
+        if (from[k] && undef_result(&one))
+            alone |= from[k];
+    }
+    return alone ? alone : all;
 }
 
 static void step_plain(struct warp *w, struct undef *u, const struct ptx_insn *p,
@@ -600,26 +680,80 @@ static void step_plain(struct warp *w, struct undef *u, const struct ptx_insn *p
 {
     struct undef_operands x = {.w = w, .p = p, .in = in};
     uint64_t bits[WARP];
-    uint32_t read[WARP];
+    uint32_t origins[WARP];
     for (uint32_t m = marked; m; m &= m - 1) {
-        uint32_t lane = x.lane = (uint32_t)__builtin_ctz(m);
-        read[lane] = UINT32_MAX;
+        uint32_t lane = x.lane = (uint32_t)__builtin_ctz(m), from[UNDEF_OPERANDS] = {0};
         for (uint32_t k = 1; k < p->nops; k++) {
             x.u[k] = operand_bits(u, p, &p->ops[k], lane);
-            uint32_t from = read_of(u, &p->ops[k], lane);
-            if (read[lane] == UINT32_MAX)
-                read[lane] = from;
-            drop_origin(u, from, read[lane]);
+            from[k] = origins_of(u, &p->ops[k], lane);
         }
-        bits[lane] = read[lane] == UINT32_MAX ? 0 : undef_result(&x);
+        bits[lane] = undef_result(&x);
+        origins[lane] = bits[lane] ? result_origins(&x, from) : 0;
     }
     unmark_operand(u, &p->ops[0], lanes & ~marked);
     for (uint32_t m = marked; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        if (!write_bits(u, p, &p->ops[0], lane, bits[lane], bits[lane] ? read[lane] : 0))
-            report(u, read[lane]);
+        if (!write_bits(u, p, &p->ops[0], lane, bits[lane], origins[lane]))
+            report(u, origins[lane]);
     }
 }
+
+/* ---- matrices ------------------------------------------------------------------------------- */
+
+uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
+                    uint32_t *origins)
+{
+    uint64_t bits = o->kind == PO_REG ? bits_of(w->undef, o->var, lane) : 0;
+    if (bits)
+        *origins |= origins_of(w->undef, o, lane);
+    return bits;
+}
+
+void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
+                uint32_t origins)
+{
+    if (o->kind == PO_REG && !mark(w->undef, o->var, lane, bits, origins))
+        report(w->undef, origins);
+}
+
+void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+                       uint32_t origins)
+{
+    if (sp == SP_GENERIC)
+        sp = generic_space(addr);
+    if (sp != SP_GLOBAL)
+        addr &= ~WIN_MASK;
+    if (bytes && keep_copy(w, w->undef, sp, addr, &origins))
+        add_undefined(w->matrix, bytes, origins);
+}
+
+/* Operands of matrix instructions that tensor/fragments.c follows. */
+static bool is_fragment(const struct ptx_insn *p, uint32_t i)
+{
+    if (str_eq(p->op, "mma") || (str_eq(p->op, "wmma") && ptx_has(p, "mma")))
+        return i < 4;
+    if (str_eq(p->op, "ldmatrix") || (str_eq(p->op, "wmma") && ptx_has(p, "load")))
+        return i == 0;
+    if (str_eq(p->op, "stmatrix") || (str_eq(p->op, "wmma") && ptx_has(p, "store")))
+        return i == 1;
+    return str_eq(p->op, "movmatrix");
+}
+
+/* Whether the step before an instruction leaves this operand to the instruction itself. */
+static bool is_left(const struct ptx_insn *p, uint32_t i)
+{
+    return (i == 1 && is_exchange(p)) || is_fragment(p, i);
+}
+
+/* The lanes whose addresses ldmatrix and stmatrix read. */
+static uint32_t address_lanes(const struct ptx_insn *p)
+{
+    if (!str_eq(p->op, "ldmatrix") && !str_eq(p->op, "stmatrix"))
+        return FULL;
+    return ptx_has(p, "x1") ? 0xff : ptx_has(p, "x2") ? 0xffff : FULL;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 void undef_step(struct warp *w, const struct insn *in)
 {
@@ -637,18 +771,16 @@ void undef_step(struct warp *w, const struct insn *in)
         tidy(w, u);
         return;
     }
-    bool exchange = is_exchange(p);
     uint32_t first = has_destination(p);
-    for (uint32_t i = first; i < p->nops; i++)
-        if (!exchange || i != 1)
-            marked |= marked_lanes(u, &p->ops[i]) & lanes;
     if (first && is_plain(p)) {
+        for (uint32_t i = 1; i < p->nops; i++)
+            marked |= marked_lanes(u, &p->ops[i]) & lanes;
         step_plain(w, u, p, in, lanes, marked);
     } else {
-        for (uint32_t i = first; i < p->nops && marked; i++)
-            if (!exchange || i != 1)
-                report_operand(u, &p->ops[i], lanes);
-        if (first && !exchange)
+        for (uint32_t i = first; i < p->nops; i++)
+            if (!is_left(p, i))
+                report_operand(u, &p->ops[i], lanes & address_lanes(p));
+        if (first && !is_exchange(p) && !is_fragment(p, 1))
             unmark_operand(u, &p->ops[0], lanes);
         if (str_eq(p->op, "ld"))
             step_load(w, u, p, in, lanes);
@@ -663,7 +795,7 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
     const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
     bool moves = str_eq(p->op, "shfl"); /* the others combine values */
     uint64_t bits[WARP] = {0};
-    uint32_t read[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
+    uint32_t origins[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
     if (w->frame != w->frame0) {
         report_operand(u, src, w->active);
         return;
@@ -674,9 +806,8 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
         if (sources) {
             uint32_t k = (uint32_t)__builtin_ctz(sources);
             bits[i] = moves ? bits_of(u, src->var, k) : UINT64_MAX;
-            read[i] = read_of(u, src, k);
             for (uint32_t m = sources; m; m &= m - 1)
-                drop_origin(u, read_of(u, src, (uint32_t)__builtin_ctz(m)), read[i]);
+                origins[i] |= origins_of(u, src, (uint32_t)__builtin_ctz(m));
         }
     }
     unmark_operand(u, dst, w->active);
@@ -684,11 +815,11 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
     {
         if (!bits[i])
             continue;
-        bool ok = dst->kind != PO_REG || mark(u, dst->var, i, bits[i], read[i]);
+        bool ok = dst->kind != PO_REG || mark(u, dst->var, i, bits[i], origins[i]);
         if (!moves && dst->pair && dst->pair->kind == PO_REG)
-            ok &= mark(u, dst->pair->var, i, UINT64_MAX, read[i]);
+            ok &= mark(u, dst->pair->var, i, UINT64_MAX, origins[i]);
         if (!ok)
-            report(u, read[i]);
+            report(u, origins[i]);
     }
     tidy(w, u);
 }

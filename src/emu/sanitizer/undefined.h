@@ -1,5 +1,6 @@
 /*
- * undefined.h - undefined values in registers; between undefined.c and undefined_bits.c.
+ * undefined.h - undefined values in registers. undefined.c uses undefined_bits.c through this file,
+ * and suspects.c uses undefined.c.
  */
 #ifndef EMU_SANITIZER_UNDEFINED_H
 #define EMU_SANITIZER_UNDEFINED_H
@@ -18,8 +19,8 @@ struct undef_operands {
     uint64_t u[UNDEF_OPERANDS];
 };
 
-/* Returns the undefined bits of the result of plain arithmetic. Bits beyond the width of the
- * destination mean nothing. */
+/* Returns the undefined bits of the result of plain arithmetic. Ignore the bits beyond the width of
+ * the destination. */
 uint64_t undef_result(const struct undef_operands *x);
 
 /* Follows bytes that this lane loads from a suspect, as if they were undefined. Sets *used at their

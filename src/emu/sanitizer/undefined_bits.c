@@ -1,11 +1,11 @@
 /*
- * undefined_bits.c - which bits of an instruction's result are undefined if some bits of its
- * operands are.
+ * undefined_bits.c - computes which bits of an instruction's result are undefined, from the
+ * undefined bits of its operands.
  *
  * The answer is exact for instructions that move or select bits (moves, shifts, bit fields, logic,
  * conversions between integers). A sum or a product is undefined from the lowest undefined bit of
- * an operand upwards. Packed instructions (.f16x2) are judged part by part. Any other result is
- * undefined as a whole.
+ * an operand upwards. In packed instructions (.f16x2) this holds for each part separately. Any
+ * other result is undefined as a whole.
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"
@@ -22,7 +22,7 @@ static uint64_t sign_extend(uint64_t v, uint32_t bits)
     return bits >= 64 ? v : ((v & low_bits(bits)) ^ top) - top;
 }
 
-/* The value of a lane's operand, whose register has 16, 32 or 64 bits. */
+/* Returns the value of a lane's operand, whose register has 16, 32 or 64 bits. */
 static uint64_t value_at(const struct undef_operands *x, uint32_t k, uint32_t bits)
 {
     const void *v = opnd(x->w, x->in->o[k]);
@@ -36,8 +36,8 @@ static bool pred_at(const struct undef_operands *x, uint32_t k)
     return (opnd_pred(x->w, x->in->o[k]) >> x->lane & 1) != x->p->ops[k].neg;
 }
 
-/* If the operands may have any value in their undefined bits, which bits of the logic function can
- * be both 0 and 1? */
+/* Returns the bits of the logic function's result that can be 0 or 1, depending on the undefined
+ * bits of the operands. */
 static uint64_t logic_bits(const uint64_t v[3], const uint64_t u[3], uint32_t lut)
 {
     uint64_t ones = 0, zeros = 0;
@@ -127,7 +127,8 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* A comparison for equality is decided if bits differ that are defined on both sides. */
+/* Whether a comparison for equality has a defined result because a bit that is defined in both
+ * operands differs. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);
@@ -141,7 +142,7 @@ static uint64_t compare(const struct undef_operands *x)
 {
     enum ptx_type t = ptx_last_type(x->p);
     bool both = ptx_has(x->p, "and"), either = ptx_has(x->p, "or");
-    if (t != PT_F16X2 && t != PT_BF16X2) { /* those compare two pairs */
+    if (t != PT_F16X2 && t != PT_BF16X2) { /* packed types compare two pairs */
         if (x->p->nops == 4 && (both || either) && !x->u[3] && pred_at(x, 3) == either)
             return 0;
         if (!x->u[3] && differ(x, t))
@@ -157,7 +158,7 @@ static uint64_t choose(const struct undef_operands *x)
     return x->u[pred_at(x, 3) ? 1 : 2];
 }
 
-/* Spreads undefined bits over the parts of a packed value that they are in. */
+/* If a part of a packed value has an undefined bit, makes the whole part undefined. */
 static uint64_t whole_parts(uint64_t u, uint32_t bits)
 {
     uint64_t out = 0;

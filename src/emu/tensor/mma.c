@@ -3,8 +3,8 @@
  *
  * Every m16n8 (and m8n8, and wmma) fragment consists of blocks of 8 rows by 16 bytes of packed
  * elements. A block is one 32-bit register: lane 4g+t holds bytes 4t..4t+3 of row g. A matrix is a
- * grid of such blocks, so decoding a register is eight contiguous 16-byte reads. Only the f64 forms
- * (8-byte cells) and Volta's m8n8k4 differ.
+ * grid of such blocks, so we decode a register with eight contiguous reads of 16 bytes. Only the
+ * f64 forms (8-byte cells) and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
 
@@ -29,8 +29,8 @@ struct form {
     uint8_t dense, sparse, wmma;
 };
 
-/* The shapes of each operand type; b has the same width as a. In sparse forms, k counts logical
- * elements. */
+/* The shapes that each type of operand allows. The type of b has the same width as that of a. In
+ * sparse forms, k counts logical elements. */
 static const struct form forms[] = {
     {8, 8, 4, TC_F16, 1, 0, 0},    {16, 8, 8, TC_F16, 1, 0, 0},    {16, 8, 16, TC_F16, 1, 1, 0},
     {16, 8, 32, TC_F16, 0, 1, 0},  {16, 8, 8, TC_BF16, 1, 0, 0},   {16, 8, 16, TC_BF16, 1, 1, 0},
@@ -47,7 +47,7 @@ static const struct form forms[] = {
     {32, 8, 16, TC_S8, 0, 0, 1},   {8, 32, 16, TC_S8, 0, 0, 1},
 };
 
-/* Returns the type that stands in forms[] for all types with the same shapes. */
+/* Returns the type under which forms[] lists this type: types with the same shapes share rows. */
 static enum tc_type family(enum tc_type t)
 {
     switch (t) {
@@ -186,19 +186,19 @@ int mma_decode(struct mma_op *op, const char *opcode, struct err *err)
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
-/* k of the stored elements: sparse A stores half of them. */
+/* Returns k in stored elements: a sparse A stores only half of its elements. */
 static unsigned stored_k(const struct mma_op *op, enum mma_operand which)
 {
     return op->sparse && which == MMA_A ? op->k / 2u : op->k;
 }
 
-/* Elements per register cell. */
+/* Returns how many elements one lane's register holds. */
 static unsigned per_reg(enum tc_type t)
 {
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
 }
 
-/* Registers of a fragment, without the duplicates of wmma. */
+/* Returns the registers of a fragment, without the duplicates that wmma has. */
 static unsigned real_regs(const struct mma_op *op, enum mma_operand which)
 {
     if (op->quad4)
@@ -247,8 +247,8 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* The 8-row block of register r in its matrix. If there are 16 rows, registers go down the rows
- * first. */
+/* Finds the block of 8 rows that register r holds: row *rb and column *cb of the grid of blocks. If
+ * there are 16 rows, consecutive registers go down the rows first. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {
@@ -285,7 +285,7 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
         *row = r % kblocks * 4 * e + t * e + j;
         *col = r / kblocks * 8 + g;
     } else {
-        /* A lane holds accumulators in pairs of columns, for every width. */
+        /* A lane holds accumulators in pairs of columns, whatever their width. */
         unsigned i = r * e + j, pair = i >> 1;
         block_of(op->m, op->n / 8u, pair, &rb, &cb);
         *row = rb * 8 + g;
@@ -295,17 +295,18 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
 
 /* ---- sparsity ------------------------------------------------------------------------------- */
 
-/* The 4 bits of metadata for one chunk of `row` in a 16-row slab. */
+/* Returns the 4 bits of metadata for one chunk of `row` in a slab of 16 rows. */
 static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, unsigned chunks,
                             unsigned row, unsigned chunk)
 {
     unsigned g = row & 7, h = row >> 3;
     unsigned lane, bit;
-    if (narrow) { /* 8 chunks per word and row: T0/T1 rows g/g+8; T2/T3 the next 8 chunks */
+    /* lanes 4g and 4g+1 have 8 chunks of rows g and g+8, lanes 4g+2 and 4g+3 the next 8 */
+    if (narrow) {
         unsigned pair = chunks > 8 ? chunk / 8 : sel;
         lane = g * 4 + pair * 2 + h;
         bit = (chunk & 7) * 4;
-    } else { /* 4 chunks per half word: low half row g, high half row g+8; next lane, next chunks */
+    } else { /* a lane's low half word has 4 chunks of row g, its high half 4 of row g+8 */
         lane = g * 4 + (chunks > 4 ? sel * 2 + chunk / 4 : sel);
         bit = h * 16 + (chunk & 3) * 4;
     }
@@ -315,8 +316,8 @@ static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, uns
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta, unsigned sel)
 {
     unsigned bits = tc_bits(t);
-    unsigned unit = bits == 4 ? 2 : 1;          /* elements that an index selects together */
-    unsigned width = bits == 32 ? 2 : 4 * unit; /* logical elements per nibble */
+    unsigned unit = bits == 4 ? 2 : 1;          /* an index selects this many elements together */
+    unsigned width = bits == 32 ? 2 : 4 * unit; /* a nibble covers this many logical elements */
     unsigned chunks = k / width;
     for (unsigned row = 0; row < 16; row++)
         for (unsigned c = 0; c < chunks; c++) {
@@ -337,7 +338,7 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
 
 /* ---- 32-bit cells --------------------------------------------------------------------------- */
 
-/* Scratch of one instruction: cells are floats or int32s. */
+/* Memory for one instruction's operands and result. The cells are floats or int32s. */
 union cells {
     float f[MAX_M * MAX_K];
     int32_t i[MAX_M * MAX_K];
@@ -352,7 +353,7 @@ static void decode(enum tc_type t, const void *src, void *dst, size_t n)
         tc_to_f32(t, src, dst, n);
 }
 
-/* Decodes a whole register at once: the elements of lanes 4g..4g+3 are row g of an 8-row block. */
+/* Decodes a whole register at once: lanes 4g..4g+3 hold row g of a block of 8 rows. */
 static void load_a(const struct mma_op *op, uint32_t *const *a, uint32_t *x)
 {
     unsigned e = per_reg(op->a), ld = stored_k(op, MMA_A), blocks = ld / (4 * e);
@@ -408,7 +409,8 @@ static inline uint32_t canonical(uint32_t u)
 static void store_d(const struct mma_op *op, const uint32_t *x, uint32_t *const *d)
 {
     unsigned pairs = op->m * op->n / 64u;
-    uint32_t nan_above = op->d == TC_F32 ? 0x7f800000u : 0x7fffffffu; /* no integer is above this */
+    /* Only floats have NaNs. For other types, no cell is above nan_above. */
+    uint32_t nan_above = op->d == TC_F32 ? 0x7f800000u : 0x7fffffffu;
     for (unsigned p = 0; p < pairs; p++) {
         unsigned rb, cb;
         block_of(op->m, op->n / 8u, p, &rb, &cb);

@@ -1,5 +1,5 @@
 /*
- * mma.h - one warp-wide matrix instruction: mma.sync, mma.sp and wmma.mma, from lane fragments.
+ * mma.h - the matrix instructions of one warp: mma.sync, mma.sp and wmma.mma.
  *
  *     struct mma_op op;
  *     if (mma_decode(&op, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", err) < 0) ...
@@ -9,10 +9,10 @@
  * pointers to registers. Register layouts are those of the PTX manual; see mma_layout.
  *
  * Numbers: decoding and products are exact. Sums start from the accumulator and run over k in
- * ascending order, in float with fused multiply-add. f16 accumulators also add in float and round
- * to f16 once. f64 is a chain of IEEE fma. Integers wrap, or clamp with .satfinite. A GPU adds
- * aligned and truncated products; docs/emulator-tensor.md bounds the difference. NaN results are
- * the canonical NaN.
+ * ascending order, in float with fused multiply-add. With f16 accumulators the sums are also in
+ * float, and are rounded to f16 once. f64 is a chain of IEEE fma. Integer sums wrap, or clamp with
+ * .satfinite. A GPU adds aligned and truncated products; docs/emulator-tensor.md bounds the
+ * difference. NaN results are the canonical NaN.
  */
 #ifndef EMU_TENSOR_MMA_H
 #define EMU_TENSOR_MMA_H
@@ -36,7 +36,7 @@ struct mma_op {
     bool satfinite;
     bool sparse;
     bool wmma;  /* fragments as wmma.load returns them */
-    bool quad4; /* m8n8k4 f16: four independent products in quad pairs */
+    bool quad4; /* m8n8k4 f16: four independent products; each is made by 8 lanes (two quads) */
     bool a_col, b_row;
 };
 
@@ -46,31 +46,32 @@ enum mma_operand { MMA_A, MMA_B, MMA_C, MMA_D };
  * sm_90. */
 int mma_decode(struct mma_op *op, const char *opcode, struct err *err);
 
-/* Registers of one fragment, and the bytes of each (4, or 8 for f64). */
+/* Return the number of registers of one fragment, and the bytes of one lane's register (4, or 8 for
+ * f64). */
 unsigned mma_regs(const struct mma_op *op, enum mma_operand which);
 unsigned mma_reg_bytes(const struct mma_op *op);
 
-/* The row and column of element j of register r of a lane (A: m,k; B: k,n; C,D: m,n). For sparse A,
- * col counts stored elements. */
+/* Finds the row and column of element j of register r of a lane. They are (m, k) for A, (k, n) for
+ * B, (m, n) for C and D. For a sparse A, the column counts stored elements. */
 void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, unsigned r,
                 unsigned j, unsigned *row, unsigned *col);
 
-/* Each of a, b, c, d is an array of pointers to registers. d may alias the others. meta: 32 lanes
- * of sparse metadata; sel: sparsity selector. */
+/* Computes d = a * b + c. Each of them is an array of pointers to registers, and d may alias the
+ * others. For a sparse A, meta has the metadata of 32 lanes and sel is the sparsity selector. */
 void mma_exec(const struct mma_op *op, void *const *a, void *const *b, void *const *c,
               const uint32_t *meta, unsigned sel, void *const *d);
 
-/* Multiply-adds of the instruction, for counters. */
+/* Returns how many multiply-adds the instruction does, for counters. */
 static inline uint64_t mma_macs(const struct mma_op *op)
 {
     return (uint64_t)op->m * op->n * op->k * (op->quad4 ? 4 : 1);
 }
 
 /*
- * The places of the stored elements in a 16-row slab of sparse A: idx[row * k/2 + i] is the logical
- * column of stored element i. The pattern is 2:4; 1:2 for tf32; 4:8 in pairs for 4-bit types. meta
- * has one word for each lane. The product skips the positions that A does not store, so an infinity
- * in B at such a position has no effect.
+ * Finds the places of the stored elements in a slab of 16 rows of a sparse A: idx[row * k/2 + i]
+ * becomes the logical column of the row's stored element i. The pattern is 1:2 for tf32, 4:8 in
+ * pairs for 4-bit types, and 2:4 for others. meta has one word for each lane. The product skips the
+ * positions that A does not store, so an infinity in B at such a position has no effect.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
                       unsigned sel);

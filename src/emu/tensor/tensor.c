@@ -1,15 +1,14 @@
 /*
  * tensor.c - the synchronous matrix instructions of a warp: mma, wmma, ldmatrix, stmatrix,
- * movmatrix. mma.c does the arithmetic; this file finds operands and moves memory.
+ * movmatrix. mma.c does the arithmetic, fragments.c follows undefined values; this file finds
+ * operands and moves memory.
  */
 #include "emu/tensor/tensor.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/core/core.h"
-#include "emu/core/mem.h"
-#include "emu/tensor/mma.h"
+#include "emu/tensor/fragments.h"
 
 void ptx_opcode(const struct ptx_insn *p, char *out, size_t cap)
 {
@@ -46,6 +45,8 @@ static int exec_mma(struct warp *w, const struct insn *in)
     void *r[4 * MMA_MAX_REGS];
     for (unsigned i = 0; i < in->nv; i++)
         r[i] = opnd(w, in->v[i]);
+    if (__builtin_expect(w->undef != NULL, 0))
+        fragment_product(w, in, &m->op);
     void **a = r + m->nd, **b = a + m->na, **c = b + m->nb;
     mma_exec(&m->op, a, b, c, m->op.sparse ? opnd(w, m->meta) : NULL, m->sel, r);
     return EX_NEXT;
@@ -94,18 +95,18 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* some operation that has this fragment */
+    struct mma_op op; /* any operation that has this fragment */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
     bool is_store;
     enum ptx_space space;
     uint32_t base, base_bits;
-    uint32_t stride; /* operand code; 0 with has_stride false */
+    uint32_t stride; /* operand code; 0 if has_stride is false */
     bool has_stride;
 };
 
-/* The address of element j of a register, in each lane. */
+/* Finds the address of element j of register r in each lane. */
 static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsigned r, unsigned j,
                            uint64_t *addr)
 {
@@ -116,9 +117,10 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements; if they are
- * neighbours in memory, it moves a whole register at once. A register with the same addresses as an
- * earlier one is a copy of it, so we do not count it. */
+/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements. If the
+ * elements of a register are neighbours in memory, the lane moves the whole register at once. If a
+ * register has the same addresses as an earlier one, it is a copy of that one, so we do not count
+ * it. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;
@@ -141,7 +143,41 @@ static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *li
     }
 }
 
-/* Finds pointers to the lines of the matrix: rows, or columns if the memory is column-major. */
+static void wmma_place(const struct insn *in, unsigned lane, unsigned r, unsigned e, unsigned *line,
+                       unsigned *bit)
+{
+    const struct wmma_insn *m = in->aux;
+    unsigned row, col;
+    mma_layout(&m->op, m->which, lane, r, e, &row, &col);
+    *line = m->col ? col : row;
+    *bit = (m->col ? row : col) * tc_bits(m->type);
+}
+
+static struct fragment_move wmma_move(const struct wmma_insn *m)
+{
+    uint32_t bits = tc_bits(m->type);
+    return (struct fragment_move){m->is_store, bits, bits >= 32 ? 1 : 32 / bits, wmma_place};
+}
+
+/* Accesses one line of a matrix. Returns NULL after a fault. */
+static uint8_t *wmma_line(struct warp *w, const struct insn *in, uint32_t lane, uint32_t line,
+                          uint64_t addr, uint32_t n, uint32_t access)
+{
+    const struct wmma_insn *m = in->aux;
+    uint8_t *first = NULL;
+    for (uint32_t k = 0; k < n; k += FRAGMENT_PIECE) {
+        w->matrix->piece = fragment_piece(line, k);
+        uint8_t *at =
+            mem_at(w, in, lane, m->space, addr + k, MIN(n - k, (uint32_t)FRAGMENT_PIECE), access);
+        if (!at)
+            return NULL;
+        first = k ? first : at;
+    }
+    return first;
+}
+
+/* Finds pointers to the lines of the matrix. A line is a row, or a column if the memory is
+ * column-major. */
 static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
 {
     const struct wmma_insn *m = in->aux;
@@ -158,12 +194,18 @@ static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
         return emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_MISALIGNED,
                          "misaligned matrix address 0x%llx", (unsigned long long)addr);
     uint64_t at[128];
-    for (uint32_t i = 0; i < lines; i++) {
+    struct fragment_move move = wmma_move(m);
+    for (uint32_t i = 0; i < lines; i++)
         at[i] = addr + (uint64_t)i * ld * bits / 8;
-        line[i] = mem_at(w, in, (lane + i) & 31, m->space, at[i], length * bits / 8, access);
+    if (m->is_store && w->undef)
+        fragment_stores(w, in, &move, m->space, at);
+    for (uint32_t i = 0; i < lines; i++) {
+        line[i] = wmma_line(w, in, (lane + i) & 31, i, at[i], length * bits / 8, access);
         if (!line[i])
             return EX_FAULT;
     }
+    if (!m->is_store && w->matrix->undefined)
+        fragment_loaded(w, in, &move);
     if (w->counts)
         count_wmma(w, in, at, access);
     return EX_NEXT;
@@ -184,7 +226,11 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     check_whole_warp(w, in);
     const struct wmma_insn *m = in->aux;
     uint8_t *line[128];
+    struct matrix_access access;
+    access.undefined = 0;
+    w->matrix = &access;
     int rc = wmma_lines(w, in, line);
+    w->matrix = NULL;
     if (rc != EX_NEXT)
         return rc;
     uint32_t bits = tc_bits(m->type), per = bits >= 32 ? 1 : 32 / bits;
@@ -215,8 +261,8 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Finds an operation whose fragment `which` has the type m->type; mma_layout and mma_regs need it.
- */
+/* Finds an operation whose fragment `which` has the type m->type. mma_layout() and mma_regs() need
+ * an operation. */
 static int wmma_types(struct wmma_insn *m, const char *shape)
 {
     static const struct {
@@ -292,27 +338,52 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
 
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------- */
 
-/* in->sub[0]: matrices, [1]: transposed, [2]: space, [3]: address width in bytes. */
+/* In these instructions in->sub[0] is the number of matrices, [1] whether they are transposed, [2]
+ * the space, [3] the width of an address in bytes. */
+
+static void matrix_place(const struct insn *in, unsigned lane, unsigned r, unsigned e,
+                         unsigned *line, unsigned *bit)
+{
+    *line = r * 8 + (in->sub[1] ? lane % 4 * 2 + e : lane / 4);
+    *bit = 16 * (in->sub[1] ? lane / 4 : lane % 4 * 2 + e);
+}
 
 /* Finds the eight 16-byte rows of each matrix: lane 8m+i has the address of row i of matrix m. */
-static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
+static int find_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
 {
     unsigned nmat = in->sub[0];
-    uint64_t addr[32];
-    for (uint32_t i = 0; i < nmat * 8; i++) {
+    uint64_t addr[32] = {0};
+    struct fragment_move move = {access & MEM_WRITE ? 1 : 0, 16, 2, matrix_place};
+    for (uint32_t i = 0; i < nmat * 8; i++)
         addr[i] = addr_of(w, in->o[0], in->sub[3] * 8u, i, in->imm);
+    if ((access & MEM_WRITE) && w->undef)
+        fragment_stores(w, in, &move, in->sub[2], addr);
+    for (uint32_t i = 0; i < nmat * 8; i++) {
+        w->matrix->piece = fragment_piece(i, 0);
         row[i] = in->sub[2] == SP_SHARED ? smem_at(w, in, i, (uint32_t)addr[i], 16, access)
                                          : mem_at(w, in, i, SP_GENERIC, addr[i], 16, access);
         if (!row[i])
             return EX_FAULT;
     }
-    if (w->counts) { /* as for 16-byte loads, eight rows are one wavefront */
+    if (!(access & MEM_WRITE) && w->matrix->undefined)
+        fragment_loaded(w, in, &move);
+    if (w->counts) { /* as in loads of 16 bytes, eight rows make one wavefront */
         uint32_t all = w->active;
         w->active = nmat == 4 ? FULL : (1u << nmat * 8) - 1;
         count_access(w, in, SP_SHARED, addr, 16, access);
         w->active = all;
     }
     return EX_NEXT;
+}
+
+static int matrix_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
+{
+    struct matrix_access matrix;
+    matrix.undefined = 0;
+    w->matrix = &matrix;
+    int rc = find_rows(w, in, row, access);
+    w->matrix = NULL;
+    return rc;
 }
 
 static int exec_ldmatrix(struct warp *w, const struct insn *in)
@@ -407,6 +478,8 @@ static int decode_matrix(struct decoder *d, const struct ptx_insn *p, struct ins
 static int exec_movmatrix(struct warp *w, const struct insn *in)
 {
     check_whole_warp(w, in);
+    if (__builtin_expect(w->undef != NULL, 0))
+        fragment_transpose(w, in);
     uint32_t *d = opnd(w, in->o[0]), out[32];
     const uint32_t *a = opnd(w, in->o[1]);
     for (unsigned lane = 0; lane < 32; lane++) {

@@ -6,7 +6,7 @@
 
 #include "emu/core/core.h"
 
-/* "op.mod.mod" of a parsed instruction. */
+/* Writes the opcode of a parsed instruction with its modifiers, "op.mod.mod", to out. */
 void ptx_opcode(const struct ptx_insn *p, char *out, size_t cap);
 
 int decode_wgmma(struct decoder *d, const struct ptx_insn *p, struct insn *in);

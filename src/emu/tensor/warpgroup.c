@@ -1,16 +1,17 @@
 /*
  * warpgroup.c - wgmma: issue, groups, completion.
  *
- * A product is one operation of four warps, each with its own 16 rows of D. It is complete for all
- * four or for none. So the first warp that waits for the product also waits until the others have
- * issued it, and then computes all rows. From then on, one thread may free the operands' memory for
- * all four warps. The product reads registers and shared memory when it is computed, not when it is
- * issued, so a change in between has an effect. B is the same for all four warps, so we decode it
- * once. The cache key is the number of the instruction in the warpgroup's sequence.
+ * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It is
+ * complete for all four warps or for none. So the first warp that waits for the product also waits
+ * until the others have issued it, and then computes all rows. From then on one thread may free the
+ * operands' memory on behalf of all four warps. The product reads registers and shared memory when
+ * it is computed, not when it is issued, so a change in between has an effect. B is the same for
+ * all four warps, so we decode it once. The cache finds B by the number of the product in the
+ * warpgroup's sequence.
  *
- * warp->watch marks the accumulators of products in flight. A plain register copy completes the
- * products first, because ptxas would have removed the copy. Any other access sees old data, and we
- * report it.
+ * warp->watch marks the accumulators of products in flight. If the code copies such a register, we
+ * complete the products first, because ptxas would have removed the copy. Any other access sees old
+ * data, and we report it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,12 @@ struct wg_pending {
     bool scale_d;
     uint32_t group, seq;
     uint32_t meta[WARP];
-    uint32_t san[4]; /* two ranges each for A and B */
+    uint32_t san[4]; /* ids of san_async_begin() for two ranges of A and two of B */
     bool done;       /* D is computed, but this warp has not waited yet */
-    bool early;      /* completed without a wait: instructions may use D */
+    bool early;      /* completed without a wait, so instructions may use D */
 };
 
-/* Decoded B of recent products. */
+/* Caches the decoded B of recent products. */
 struct wg_cache {
     struct {
         uint32_t seq;
@@ -74,7 +75,8 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
         a->wg_cache = xcalloc(1, sizeof *a->wg_cache);
     struct wg_cache *c = a->wg_cache;
     __typeof__(&c->slot[0][0]) s = &c->slot[w->id / 4 % MAX_WARPGROUPS][p->seq % CACHE_SLOTS];
-    /* Decoders zero the whole struct, so padding is equal too. NOLINTNEXTLINE(bugprone-*,cert-*) */
+    /* The decoders zero the whole struct, so the padding is equal too.
+     * NOLINTNEXTLINE(bugprone-*,cert-*) */
     bool same_op = !memcmp(&s->op, op, sizeof *op);
     if (s->valid && s->seq == p->seq && s->desc == p->b_desc && same_op)
         return s->x;
@@ -214,8 +216,8 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Computes the first n pending products. In a chain of products on one accumulator, the accumulator
- * stays dense. */
+/* Computes the first n pending products. Between products with the same accumulator, the
+ * accumulator stays in its dense form. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
@@ -273,7 +275,7 @@ static void drop(struct warp *w, size_t n)
     watch_again(w);
 }
 
-/* How many pending products of the warp have a number below `end`. */
+/* Returns how many pending products of the warp have a number below `end`. */
 static size_t pending_before(const struct warp *w, uint32_t end)
 {
     size_t n = 0;
@@ -322,7 +324,7 @@ void wg_check_exit(struct warp *w)
     emu_finding(w, p->pc, -1, FIND_ASYNC, NULL, -1, NULL,
                 p->group < a->wg_committed
                     ? "the warp ends without wgmma.wait_group for this product"
-                    : "this product is never committed (wgmma.commit_group) nor waited for");
+                    : "this product is neither committed (wgmma.commit_group) nor waited for");
     for (size_t i = 0; i < a->wg.n; i++)
         for (int k = 0; k < 4; k++)
             if (a->wg.items[i].san[k])
@@ -331,10 +333,10 @@ void wg_check_exit(struct warp *w)
     watch_free(w);
 }
 
-/* ---- the memory of a descriptor, for the sanitizer --------------------------------------------
- */
+/* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
-/* Finds up to two ranges [lo, hi) that hold the operand's chunks; one if all are adjacent. */
+/* Finds the ranges [lo, hi) that hold the operand's chunks: one if all chunks are adjacent, else
+ * two. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -410,7 +412,7 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
         san[i] = san_async_begin(w, in, (uint32_t)__builtin_ctz(w->active), w->block, lo[i],
                                  hi[i] - lo[i], false, "wgmma");
     }
-    if (!sanitize || (!is_a && (w->id & 3))) /* all four warps read B: one checks it */
+    if (!sanitize || (!is_a && (w->id & 3))) /* all four warps read B, and one of them checks it */
         return EX_NEXT;
     return check_bytes(w, in, &d, mn, s);
 }
@@ -458,7 +460,7 @@ static int exec_wgmma(struct warp *w, const struct insn *in)
         return rc;
     a->wg_clock[p->seq % WG_CLOCKS] = san_product(w);
     if (w->frame->depth > 0 || async_eager(w))
-        complete_early(w); /* a function's frame may be gone before the wait */
+        complete_early(w); /* the frame of a called function may be gone before the wait */
     else
         watch_add(w, p);
     return EX_NEXT;

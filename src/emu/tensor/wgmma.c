@@ -11,7 +11,7 @@
 
 /* ---- the opcode ----------------------------------------------------------------------------- */
 
-/* k of a dense instruction, in elements; it is always 32 bytes. */
+/* Returns k of a dense instruction in elements. It is always 32 bytes. */
 static unsigned dense_k(enum tc_type t)
 {
     return 256 / tc_bits(t);
@@ -154,7 +154,7 @@ struct wgmma_span wgmma_span_b(const struct wgmma_op *op)
 static void decode(enum tc_type t, const void *src, uint32_t *dst, size_t n)
 {
     if (t == TC_B1)
-        memcpy(dst, src, n / 8); /* stays packed: n bits in n/32 cells */
+        memcpy(dst, src, n / 8); /* bits stay packed: n bits in n/32 cells */
     else if (tc_is_int(t))
         tc_to_i32(t, src, (int32_t *)dst, n);
     else
@@ -169,7 +169,8 @@ static void read_chunk(const uint8_t *smem, uint32_t smem_bytes, uint32_t addr, 
         memset(out, 0, 16);
 }
 
-/* Cells of one row of A: k (sparse: k/2) floats or integers, or k/32 words of bits. */
+/* Returns how many cells one row of A has: k (sparse: k/2) floats or integers, or k/32 words of
+ * bits. */
 static unsigned a_ld(const struct wgmma_op *op)
 {
     return op->a == TC_B1 ? op->k / 32u : op->sparse ? op->k / 2u : op->k;
@@ -215,8 +216,8 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* The lines of a K-major B are rows n and must become columns. We gather the packed rows, decode
- * them and transpose. */
+/* The lines of a K-major B run along k, one for each n, and must become columns. We gather the
+ * packed lines, decode them and transpose them. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)
 {
@@ -300,8 +301,8 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
 
 /* ---- accumulators --------------------------------------------------------------------------- */
 
-/* Each eight columns are in four registers (two with f16 pairs): rows g and g+8, columns 2t and
- * 2t+1 of lane 4g+t. */
+/* Four registers (two if they hold pairs of f16) hold eight columns of D: lane 4g+t has rows g and
+ * g+8 of columns 2t and 2t+1. */
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc)
 {
     for (unsigned nb = 0; nb < op->n / 8u; nb++)

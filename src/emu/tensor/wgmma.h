@@ -32,11 +32,12 @@ struct wgmma_op {
     bool a_neg, b_neg;
 };
 
-/* Parses wgmma.mma_async[.sp].sync.aligned.m64nNkK... (types and shape only). */
+/* Parses the types and the shape in an opcode such as
+ * wgmma.mma_async.sync.aligned.m64n128k16.... */
 int wgmma_decode(struct wgmma_op *op, const char *opcode, struct err *err);
 unsigned wgmma_d_regs(const struct wgmma_op *op); /* 32-bit registers of a lane's accumulator */
 
-/* A matrix descriptor's fields. */
+/* The fields of a matrix descriptor. */
 struct wgmma_desc {
     uint32_t start, lbo, sbo; /* bytes */
     uint8_t base;             /* base offset: phase of the swizzle pattern */
@@ -45,12 +46,13 @@ struct wgmma_desc {
 struct wgmma_desc wgmma_desc(uint64_t bits);
 
 /*
- * An operand is read in 16-byte chunks. K-major: `line` is a row (m or n) and `chunk` counts along
- * k; MN-major: `line` is k and `chunk` counts along m or n. Returns the shared-memory address.
+ * Returns the shared-memory address of one chunk of 16 bytes of an operand. If the operand is
+ * K-major, `line` is a row (m or n) and `chunk` counts along k. If it is MN-major, `line` is k and
+ * `chunk` counts along m or n.
  */
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk);
 
-/* The lines and chunks of an operand; for A, those of the 16 rows of warp `warp`. */
+/* The lines and chunks of an operand. For A, those of the 16 rows of warp `warp`. */
 struct wgmma_span {
     unsigned line0, lines, chunk0, chunks;
 };

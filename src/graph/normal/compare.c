@@ -3,7 +3,8 @@
 
 #include "base/util.h"
 
-/* SAME_STEPS: comparisons for one pair of values; GRAPH_STEPS: for all outputs of two graphs. */
+/* SAME_STEPS is the cap on comparisons for one pair of values, GRAPH_STEPS the cap for all outputs
+ * of two graphs. */
 enum { MAX_OPERANDS = 12, SAME_STEPS = 2000, GRAPH_STEPS = 200000 };
 
 static bool same_dim(const struct dim *a, const struct dim *b)
@@ -43,7 +44,8 @@ static size_t gather_operands(const struct value *v, enum graph_op op, const str
 
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out, size_t max)
 {
-    size_t depth = 0; /* a long chain nests on the left: give up before the recursion is deep */
+    /* A long chain is nested on the left. We give up before the recursion gets deep. */
+    size_t depth = 0;
     for (const struct value *left = v; left->op == op; left = left->args[0])
         if (++depth > max)
             return max + 1;

@@ -9,12 +9,12 @@
  * different graphs. The work is bounded: two large values that take too long to compare count as
  * different.
  *
- * A match also lets scalars of the first value, the variables, stand for numbers or other scalars
- * of the second:
+ * In a match, some scalars of the first value are variables: each stands for a number or a scalar
+ * of the second value.
  *
  *     struct value_match m = {.variables = &eps, .n = 1};
  *     if (value_matches(&m, form, task_value))
- *         use(m.bound[0]);                  NULL if the form does not mention eps
+ *         use(m.bound[0]);                  NULL if the first value does not mention eps
  */
 #ifndef GRAPH_NORMAL_COMPARE_H
 #define GRAPH_NORMAL_COMPARE_H
@@ -34,11 +34,12 @@ struct value_match {
     void *ctx;
     /* The value that each variable stands for. The caller may fix some entries before the match. */
     const struct value *bound[MATCH_MAX_VARIABLES];
-    /* The following is only for the matcher. */
+    /* Only the matcher uses the following members. */
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps;            /* comparisons left */
-    const struct value **same; /* by id of a first value: a second value known to be the same */
+    const struct value **same; /* by the id of a value under the first: a value under the second
+                                  that is known to be the same */
 };
 
 /* Binds the variables on success; otherwise leaves `bound` as it was. */

@@ -54,8 +54,8 @@ static const struct value *with_done_args(struct walk *w, const struct value *v)
     return made || !w->may_refuse ? made : v;
 }
 
-/* Rewrites v. The recursion is shallow: walk_to() has rewritten all operands that existed before,
- * so only operands that a rule has just made are left. */
+/* Rewrites v. The recursion is shallow, because walk_to() has rewritten all operands that existed
+ * before. Only operands that a rule has just made are left. */
 static const struct value *settle(struct walk *w, const struct value *v)
 {
     const struct value *now = done(w, v), *next;
@@ -80,7 +80,8 @@ static const struct value *settle(struct walk *w, const struct value *v)
     return now;
 }
 
-/* Marks every value that v needs and that is not done. Goes through the ids, without recursion. */
+/* Marks every value that v needs and that is not yet rewritten. Loops over the ids instead of
+ * recursing. */
 static void mark_needed(const struct walk *w, const struct value *v, bool *needed)
 {
     needed[v->id] = true;

@@ -1,5 +1,5 @@
 /*
- * normal.h - one form for values that can be written in many ways.
+ * normal.h - rewrites values that can be written in many ways into one form, the normal form.
  *
  *     x * x                              square(x)
  *     sum(x, -1) / C, where x is [R, C]  mean(x, -1)
@@ -10,7 +10,8 @@
  * has the same dtype and shape as before. The rules are in rules.c, the steps about shapes in
  * views.c. A value that is in normal form already is returned as the same pointer.
  *
- * A function that returns a value returns NULL if the graph is full or the work grows too large.
+ * Functions that return a value return NULL if the graph has no room for more values or if the
+ * rewriting takes too many steps.
  */
 #ifndef GRAPH_NORMAL_NORMAL_H
 #define GRAPH_NORMAL_NORMAL_H
@@ -34,7 +35,7 @@ const struct value *graph_reduced(struct graph *g, const struct value *v);
 /*
  * Removes casts to floats of two bytes or more, and casts of integer inputs to int32 and int64. For
  * comparisons only, because dtypes may change; call it before graph_reduced(). A cast stays if the
- * operation that uses it would refuse the operand without it.
+ * operation that uses it would refuse its operand.
  */
 const struct value *graph_without_casts(struct graph *g, const struct value *v);
 

@@ -1,5 +1,5 @@
 /*
- * pattern.h - patterns of values, written as text with the names of the table (ops.def).
+ * pattern.h - patterns of values, written as text with the names of operations in ops.def.
  *
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
@@ -30,7 +30,7 @@ struct pattern; /* does not change once it is parsed */
 struct bindings {
     struct {
         const char *name;          /* without "$" */
-        const struct value *value; /* one of these two */
+        const struct value *value; /* what the name stands for: a value, or `attr` */
         const struct attr *attr;
     } of[PATTERN_MAX_NAMES];
     size_t n;
@@ -44,11 +44,12 @@ struct bindings {
 
 /* NULL if the text is not a pattern. */
 const struct pattern *pattern_parse(struct arena *a, const char *text);
-enum graph_op pattern_op(const struct pattern *p); /* outermost; OP_COUNT for a lone $name */
+enum graph_op pattern_op(const struct pattern *p); /* the outermost operation; OP_COUNT for a
+                                                      pattern that is only a $name */
 
 /* Adds to `b` what the names stand for. A failed match leaves `b` unchanged. */
 bool pattern_matches(const struct pattern *p, const struct value *v, struct bindings *b);
-/* Do x and y, in this order, match the two operands of the pattern? */
+/* Does x match the first of the pattern's two operands, and y the second? */
 bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
                          struct bindings *b);
 void pattern_bind(struct bindings *b, const char *name, const struct value *v);

@@ -1,5 +1,6 @@
 /*
- * rules.c - the rewrite rules of the graph: a value that matches the first text becomes the second.
+ * rules.c - the rewrite rules of the graph. A value that matches the first text of a rule becomes
+ * the second text.
  *
  * To add a rule, add a row to one of the three lists. Texts have the form of pattern.h: operands,
  * then all attributes, with the names and order of ops.def. A rule for a product may replace two of
@@ -21,7 +22,7 @@ struct rule {
     const char *from, *to;
 };
 
-/* The results differ at most by rounding. */
+/* Both sides of these rules compute the same, except for rounding. */
 static const struct rule spellings[] = {
     {"mul($a, $a)", "square($a)"},
     {"pow($a, 2)", "square($a)"},
@@ -39,7 +40,7 @@ static const struct rule spellings[] = {
     {"softmax(sub($a, amax($a, $axis, true)), $axis)", "softmax($a, $axis)"},
 };
 
-/* For comparisons only: kernels compute these in different ways. */
+/* For comparisons only, because kernels compute the two sides in different ways. */
 static const struct rule comparisons[] = {
     {"div(1, $a)", "reciprocal($a)"},
     {"div($a, $b)", "mul($a, reciprocal($b))"},
@@ -52,7 +53,8 @@ static const struct rule comparisons[] = {
     {"maximum($a, 0)", "relu($a)"},
 };
 
-/* Operations along axes as sums and extremes; $n is the number of elements along those axes. */
+/* These rules write operations along axes as sums and extremes. $n is the number of elements along
+ * those axes. */
 static const struct rule unfoldings[] = {
     {"mean($a, $axes, $keep)", "div(sum($a, $axes, $keep), $n)"},
     {"var($a, $axes, 0, $keep)",
@@ -189,7 +191,8 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
 {
     parse_once();
-    return v->weak ? NULL : apply(g, &all.spellings, v, NULL); /* weak: Python's arithmetic */
+    /* Python itself computes with weak values, by other rules. */
+    return v->weak ? NULL : apply(g, &all.spellings, v, NULL);
 }
 
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v)

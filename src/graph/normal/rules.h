@@ -1,20 +1,20 @@
 /*
- * rules.h - the rewrite rules of the graph, and how one is applied to one value.
+ * rules.h - applies the rewrite rules of the graph to one value.
  *
  * Each function tries its list on a value whose arguments are already rewritten. It returns the
- * value that replaces it, or NULL if no rule applies. The result has the same dtype and shape.
- * normal.h rewrites the result further.
+ * value that replaces this value, or NULL if no rule applies. The result has the same dtype and
+ * shape. normal.h rewrites the result further.
  */
 #ifndef GRAPH_NORMAL_RULES_H
 #define GRAPH_NORMAL_RULES_H
 
 #include "graph/graph.h"
 
-/* One spelling for one meaning: x * x is square(x). */
+/* Gives values that mean the same the same spelling: x * x becomes square(x). */
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v);
-/* Fewer kinds of operations, for comparisons only: a / b is a * reciprocal(b). */
+/* Uses fewer kinds of operations, for comparisons only: a / b becomes a * reciprocal(b). */
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v);
-/* Sums and extremes along an axis: mean(x) is sum(x) / n. */
+/* Writes operations along axes as sums and extremes: mean(x) becomes sum(x) / n. */
 const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v);
 
 /* Does `made` have v's dtype and shape, so that it can take v's place? */

@@ -169,8 +169,8 @@ static const struct dim *size_of(struct graph *g, const struct value *v)
     return whole ? dim_number(&g->dims, (int64_t)v->number) : NULL;
 }
 
-/* Python rounds a quotient down, sizes round towards 0. Both agree if nothing is left over or if
- * neither operand is negative. */
+/* Python rounds a quotient down, but division of sizes rounds towards 0. The two agree if the
+ * division leaves no remainder or if neither operand is negative. */
 static const struct dim *floor_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     if (dim_is(b, 0))

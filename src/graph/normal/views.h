@@ -1,6 +1,6 @@
 /*
  * views.h - steps of the normal form that deal with shapes. They remove views that change nothing
- * or that another operation can do itself, and work out sizes.
+ * and views that another operation can replace, and they work out sizes.
  *
  * Each function looks at one value whose operands are in normal form, and returns the value that
  * replaces it, or NULL if the value stays.
@@ -17,13 +17,13 @@ const struct value *views_merge(struct graph *g, const struct value *v);
 const struct value *views_keepdim(struct graph *g, const struct value *v);
 /* Drops a reshape under a reduction over all axes. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);
-/* Elementwise operations broadcast, so their operands need no expand. The result is expanded if its
- * shape needs it. */
+/* Removes the expand of an operand, because elementwise operations broadcast. Expands the result
+ * instead if its shape would change. */
 const struct value *views_hoist_expand(struct graph *g, const struct value *v);
 /* Works out integer arithmetic of sizes and numbers: (2*D) // 2 is D. */
 const struct value *views_fold_sizes(struct graph *g, const struct value *v);
-/* For the value of an output: an output of one element may have any shape, so it needs no reshape
- * and no kept axis. */
+/* For the value of an output. An output with one element may have any shape, so this removes its
+ * reshape and its kept axes. */
 const struct value *views_of_output(struct graph *g, const struct value *v);
 
 #endif

@@ -110,7 +110,7 @@ static struct term emit_flip(struct emit *e, const struct value *v, struct place
     return emit_value(e, v->args[0], &q);
 }
 
-/* In the padding the element is the fill number, and the operand must not be read. */
+/* Inside the padding, the element is the fill number, and the text must not read the operand. */
 static struct term emit_pad(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];

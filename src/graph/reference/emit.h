@@ -1,5 +1,5 @@
 /*
- * emit.h - elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
+ * emit.h - writes elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
  *
  * emit_value() writes the statements that compute one element of a value, from inputs and from
  * values that an earlier phase has stored in scratch. stores.c decides which values are stored
@@ -13,7 +13,7 @@
  * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
  * holds variances too. A NOISY reference has values only.
  *
- * Magnitudes (how large the terms were that an element was added up from):
+ * The magnitude of an element says how large the terms were that the element was added up from:
  *   inputs, numbers        |value|
  *   a + b, a - b           mag(a) + mag(b)
  *   a * b                  mag(a) * mag(b)
@@ -21,9 +21,10 @@
  *   a^2, |p| >= 1: a^p     |f| + |p * f / a| * (mag(a) - |a|)
  *   maximum, where, amax   the magnitude of the element chosen
  *   sum, scan, mean        sum of the magnitudes
- *   products, attention    sum of |a * b|, as if the operands were inputs: their magnitudes do not
- * count gelu                   mag(a), since 1 + tanh cancels bounded slope s        |f| + s *
- * (mag(a) - |a|): sigmoid, silu, tanh, relu, clamp, sin, ... other functions        |f|
+ *   products, attention    sum of |a * b|; the magnitudes of the operands do not count
+ *   gelu                   mag(a), since 1 + tanh cancels
+ *   slope at most s        |f| + s * (mag(a) - |a|): sigmoid, silu, tanh, relu, clamp, sin, ...
+ *   other functions        |f|
  */
 #ifndef GRAPH_REFERENCE_EMIT_H
 #define GRAPH_REFERENCE_EMIT_H
@@ -35,8 +36,8 @@
 #define EMIT_CHUNK 4096     /* elements that one unit of a reduction in two steps adds up */
 
 struct store {
-    bool is_stored; /* in scratch: VAL, MAG */
-    bool in_parts;  /* PART, PMAG: a reduction in two steps */
+    bool is_stored; /* the value is in scratch, as VAL and MAG */
+    bool in_parts;  /* a reduction in two steps; its partial results are PART and PMAG */
     bool needs_mag, part_needs_mag;
     bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
 };
@@ -79,12 +80,14 @@ struct term emit_elementwise(struct emit *e, const struct value *v, const struct
 /* The expression of an element's value. */
 const char *element_text(struct emit *e, const struct value *v, const struct term *args);
 bool term_is_exact(const struct term *t); /* its magnitude is |value| */
-/* The same for a value. The entries of its operands in `store` must be set already. */
+/* Whether the magnitude of every element of v is |value|. The entries of its operands in `store`
+ * must be set already. */
 bool value_is_exact(const struct value *v, const struct store *store);
 /* A term whose magnitude is |value|, or which has no error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
-/* "hone_int32(...)" around an expression of type uint64_t, for integer dtypes. */
+/* For integer dtypes, puts "hone_int32(...)" or the like around an expression of type uint64_t, so
+ * that it wraps around. */
 const char *wrapped(struct emit *e, enum dtype t, const char *text);
 
 /* ---- rounding errors (emit_error.c) ---------------------------------------------------------- */
@@ -115,7 +118,8 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* The body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag);
-/* How many elements a reduction combines into one, and (emit_parts) in how many parts. */
+/* How many elements a reduction combines into one. emit_parts() says into how many parts they are
+ * split. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
@@ -131,7 +135,8 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* The place in an operand that broadcasts to v; axes count from the last. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
-/* An index that was read from a tensor, clamped to n elements: the tensor may hold anything. */
+/* An index that was read from a tensor, clamped to n elements, because the tensor may hold any
+ * number. */
 struct index emit_at(struct emit *e, struct term t, const struct dim *n);
 
 #endif

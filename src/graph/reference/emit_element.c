@@ -43,7 +43,7 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text)
     return arena_printf(e->u.arena, "hone_%s(%s)", dtype_name(t), text);
 }
 
-/* The row's text for one element in double, with the operands filled in. */
+/* The text in ops.def that computes one element in double, with the operands filled in. */
 static const char *row_text(struct emit *e, const char *real, const struct term *args)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -71,7 +71,8 @@ static const char *bool_text(enum graph_op op)
     }
 }
 
-/* Integer arithmetic, which must wrap around, as an expression of type uint64_t. */
+/* The operation on integers as an expression of type uint64_t, because integers must wrap
+ * around. */
 static const char *whole_text(enum graph_op op)
 {
     switch (op) {

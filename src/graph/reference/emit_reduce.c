@@ -253,8 +253,8 @@ const char *emit_chosen_index(struct emit *e, const struct value *v, const char 
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The index in the image that lies under tap `tap` of the window. Adds the condition that this
- * index is inside the image to `inside`. */
+/* The index in the image that lies under tap `tap` of the window. Adds to `inside` the condition
+ * that this index is inside the image. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {

@@ -12,9 +12,9 @@ struct lower {
     const struct graph *from;
     struct graph *g;
     const struct value **made;              /* one per value of `from`: its lowered value */
-    const struct value *in[GRAPH_MAX_ARGS]; /* lowered operands of the value at hand */
+    const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
     struct attr attrs[GRAPH_MAX_ATTRS];
-    const struct value *v; /* the value at hand, in `from` */
+    const struct value *v; /* the value that is being lowered, in `from` */
     VEC(const struct value *) shifts, shares;
     struct err *err;
 };
@@ -77,7 +77,7 @@ static struct attr last_axes(const struct value *a, int64_t n)
     return axes;
 }
 
-/* The largest element along the axes, or 0 if that is infinite: inf - inf would be NaN. */
+/* The largest element along the axes, or 0 if it is infinite, because inf - inf would be NaN. */
 static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct value *m = reduce(l, OP_AMAX, a, axes, true);
@@ -311,7 +311,7 @@ static lower_fn way_of(enum graph_op op)
     }
 }
 
-/* The same size in the lowered graph's pool. */
+/* Finds the same size in the lowered graph's pool. */
 static const struct dim *size_of(struct lower *l, const struct dim *d)
 {
     return d ? dim_parse(&l->g->dims, d->key, l->err) : NULL;

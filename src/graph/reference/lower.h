@@ -1,5 +1,5 @@
 /*
- * lower.h - a graph in fewer operations, for the reference.
+ * lower.h - rewrites a graph with fewer kinds of operations, for the reference.
  *
  * Softmaxes, norms, means, variances and losses become sums, maxima and elementwise operations.
  * The lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,

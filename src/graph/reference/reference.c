@@ -1,8 +1,8 @@
 /*
  * reference.c - see reference.h.
  *
- * Phases are written from the last to the first. When a phase is written, it is known which
- * magnitudes the later phases read, and only those are stored.
+ * Phases are written from the last to the first. So when we write a phase, we know which magnitudes
+ * the later phases read, and store only those.
  */
 #include "graph/reference/reference.h"
 
@@ -22,7 +22,7 @@ struct writer {
     struct emit emit;
     struct stores stores;
     struct arena arena;
-    struct strbuf bodies; /* of all phases, in order */
+    struct strbuf bodies; /* the text of all phases, in order */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ static const struct {
     {"hone_min(", "/* As in PyTorch, a NaN wins. */\n"
                   "HONE_FN double hone_min(double a, double b)\n"
                   "{\n    return a < b || a != a ? a : b;\n}\n"},
-    {"hone_excess(", "/* What the magnitude m of v has beyond |v|. */\n"
+    {"hone_excess(", "/* By how much the magnitude m of v exceeds |v|. */\n"
                      "HONE_FN double hone_excess(double m, double v)\n"
                      "{\n    return fmax(m - fabs(v), 0.0);\n}\n"},
     {"hone_own(", "/* The variance of a rounding: c is its variance at 1, `least` the least. */\n"

@@ -7,14 +7,15 @@
  *         puts(r.source.buf);
  *     graph_reference_release(&r);
  *
- * Everything is computed in double, nothing is rounded between operations (but in a NOISY
- * reference, see reference_mode.h). Magnitudes follow the rules in emit.h, variances those of
+ * The reference computes everything in double. It rounds nothing between operations, except a NOISY
+ * reference (reference_mode.h). Magnitudes follow the rules in emit.h, variances those of
  * docs/tolerance.md. Phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
- *    its own, which stores it in scratch. So has an elementwise value that is read often and is not
- *    cheap. Other values are computed where they are read.
+ *  its own, which stores the value in scratch. An elementwise value that is read often and is not
+ *  cheap has one too. Other values are computed where they are read.
  *  - Scans, attention and index_add have a phase in which each unit makes a line of elements.
- *  - Reductions over all or several axes and products with a vector have two phases.
+ *  - Reductions over all or several axes and products with a vector have two phases, unless each
+ *  result adds up at most EMIT_CHUNK elements.
  *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H

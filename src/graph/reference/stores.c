@@ -7,16 +7,17 @@
 #include "base/util.h"
 #include "graph/reference/line.h"
 
-/* HEAVY: the work of an element that needs a loop; other work is counted in operations. MANY: the
- * reads of an element if their number depends on a size. */
+/* Work is counted in operations per element; HEAVY stands for an element that needs a loop. MANY
+ * stands for a number of reads that depends on a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* A value is computed again wherever it is read if one element costs at most CHEAP, or if all reads
- * of it together cost at most RECOMPUTE. */
+/* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
+ * or if all its reads together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
 
-/* A site is a place in the text where a value is read: 0 nowhere yet, -1 at several sites, else the
- * number of the site. Two reads at one site count as one, because the unit computes the element
- * once. */
+/* A site is a place in the text where a value is read. Two reads at one site count as one, because
+ * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
+ * read was counted yet, SITE_SEVERAL if it is read at several sites, else the number of its only
+ * site. */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
 struct planner {
@@ -24,7 +25,7 @@ struct planner {
     struct emit *e;
     int64_t *weight, *reads;
     int64_t *site;
-    unsigned *ready; /* the first level that can read the value */
+    unsigned *ready; /* one per value: the lowest level of a sink that can read it */
 };
 
 static bool is_heavy(const struct value *v)
@@ -43,7 +44,7 @@ static bool batch_repeats(const struct value *v, const struct value *a)
     return value_repeats(&own, &batch);
 }
 
-/* How often computing all elements of v reads each element of operand k. */
+/* How many times each element of operand k is read while all elements of v are computed. */
 static int64_t fan(const struct value *v, uint32_t k)
 {
     const struct value *a = v->args[k];
@@ -122,7 +123,8 @@ static void read_operands(struct planner *p, const struct value *v)
         bool in_place = op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a);
         int64_t reads = MIN(times * fan(v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
-            reads = MANY; /* many elements in a part: an operand with a loop is stored */
+            reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
+                             stored */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -130,7 +132,8 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Would one unit for each element of v be too much work, so that v needs two steps? */
+/* Whether v should be computed in two steps, partial results first, because one unit per element
+ * would have too much to add up. */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;

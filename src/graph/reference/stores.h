@@ -1,5 +1,6 @@
 /*
- * stores.h - which values of a lowered graph a reference keeps in scratch, and in which order.
+ * stores.h - decides which values of a lowered graph a reference keeps in scratch, and the order in
+ * which they are computed.
  *
  * A sink is one thing that some phase computes: a stored value, the partial results of a reduction
  * in two steps, a value made in lines, or an output. A sink reads only sinks of lower levels.
@@ -14,7 +15,8 @@ enum sink_kind { SINK_VALUE, SINK_PART, SINK_LINES, SINK_OUTPUT };
 struct sink {
     enum sink_kind kind;
     const struct value *v;
-    const struct graph_output *output; /* SINK_OUTPUT; SINK_LINES that write one directly */
+    /* For SINK_OUTPUT, and for SINK_LINES that write an output directly. */
+    const struct graph_output *output;
     unsigned level;
     const struct dim *units;
 };

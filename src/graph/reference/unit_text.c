@@ -66,7 +66,7 @@ unsigned scope_depth(const struct scope *s)
     return s->depth;
 }
 
-/* The enclosing scope of that depth; conditions on the way do not matter. */
+/* The enclosing scope of that depth. Unlike unit_enter(), it also leaves conditions. */
 static struct scope *scope_around(const struct unit_text *u, unsigned depth)
 {
     struct scope *s = u->at;
@@ -221,13 +221,13 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay. Going from the last line to the first, it keeps a line if a kept later
- * line reads its name. Loops that become empty are dropped too. */
+/* Decides which lines stay. From the last line to the first, it keeps a line if a later line that
+ * is kept reads the name that the line defines. Loops that become empty are dropped too. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    VEC(size_t) open = VEC_INIT; /* closing lines not yet matched */
+    VEC(size_t) open = VEC_INIT; /* closing lines whose opening line is still to come */
     size_t kept = 0;
     VEC(size_t) kept_at_close = VEC_INIT;
     for (size_t i = v->n; i-- > 0;) {
@@ -245,7 +245,7 @@ static void drop_unused(const struct unit_text *u, bool *stays)
         if (!stays[i])
             continue;
         kept += l->kind < LINE_OPEN;
-        if (l->kind == LINE_LET) /* before the "=" is the name that the line defines */
+        if (l->kind == LINE_LET) /* the text before "=" is the name that the line defines */
             mark_used(strchr(l->text, '='), used, u->names);
         else if (l->kind == LINE_SET)
             mark_used(strchr(l->text, ' '), used, u->names);
@@ -483,7 +483,7 @@ struct index place_at(struct unit_text *u, struct place *p, uint32_t axis)
     struct index at = index_number(u, 0);
     if (!dim_is(p->shape[axis], 1)) {
         at = index_div(u, p->linear, extent(u, p, axis + 1, p->rank));
-        if (!is_text(extent(u, p, 0, axis), "1")) /* the first axis has no remainder to take */
+        if (!is_text(extent(u, p, 0, axis), "1")) /* the first axis needs no remainder */
             at = index_mod(u, at, index_dim(u, p->shape[axis]));
     }
     place_set(p, axis, at);

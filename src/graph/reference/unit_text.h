@@ -32,7 +32,7 @@ struct index {
     unsigned depth;
 };
 
-/* A double in the unit's text, and its magnitude: how large the terms were that it adds up. */
+/* A double in the unit's text, and its magnitude (emit.h). */
 struct term {
     const char *v, *m;
     unsigned depth;
@@ -62,7 +62,7 @@ struct index index_sub(struct unit_text *u, struct index a, struct index b);
 struct index index_mul(struct unit_text *u, struct index a, struct index b);
 struct index index_div(struct unit_text *u, struct index a, struct index b);
 struct index index_mod(struct unit_text *u, struct index a, struct index b);
-/* Any other expression of C, of the depth given. */
+/* Any other expression of C, known from scope depth `depth` on. */
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -73,8 +73,8 @@ const char *dim_in_c(struct unit_text *u, const struct dim *d);
 /* ---- statements ------------------------------------------------------------------------------ */
 
 unsigned scope_depth(const struct scope *s);
-/* Sets the current scope for a statement that reads memory: the scope of that depth, or the
- * innermost condition if that is deeper, because a guarded read must stay guarded. Returns the
+/* Sets the current scope for a statement that reads memory. That is the scope of the given depth,
+ * or the innermost condition if it is deeper, because a guarded read must stay guarded. Returns the
  * scope before; the caller restores u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
@@ -93,12 +93,13 @@ void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(pr
 /* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). */
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out);
-/* if (condition): no read of memory inside it moves out of it. */
+/* if (condition). No read of memory moves out of the condition. */
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void unit_close(struct unit_text *u, struct scope *was);
 
-/* Finds the term that was computed before for a key; false if it is not in scope here. */
+/* Finds the term that was computed before for a key. Returns false if that term is not in scope
+ * here. */
 bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
 void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
 

@@ -1,6 +1,6 @@
 /*
- * broadcast.c - inputs of different shapes and dtypes in the shape of the output. An input has
- * stride 0 along each axis that it lacks.
+ * broadcast.c - binds inputs whose shapes broadcast to the shape of the output. An input has stride
+ * 0 along each axis that it lacks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* The output's sizes, innermost first. Neighbouring axes are merged if the same inputs vary along
- * them. If the operation works along rows, the last axis is not merged. */
+/* The output's axes in groups, innermost first. Neighbouring axes form one group if the same inputs
+ * vary along them. If the operation works along rows, the last axis is a group of its own. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
-    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the size */
+    uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the group */
 };
 
-/* The d-th size from the last; "1" if the tensor has fewer axes. */
+/* The size of axis d, counted from the last axis; "1" if the tensor has fewer axes. */
 static const char *dim_from_last(const json_t *tensor, size_t d)
 {
     const json_t *shape = json_object_get(tensor, "shape");
@@ -123,7 +123,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                            json_object_get(out, "shape")) &&
                 str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
     const char *expr = bound_text(b, "expr", strlen("expr"));
-    if (rows && expr) /* any other expression needs this playbook too */
+    /* Along rows, an expression other than the input needs this playbook anyway. */
+    if (rows && expr)
         alike = alike && str_eq(expr, "v0");
     if (alike) {
         strbuf_adds(why, "the task's inputs are all like its output, so it needs no broadcasting");
@@ -146,7 +147,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            strbuf_addf(&align, "%s256", comma); /* elements are read one by one */
+            /* This input needs no alignment, because its elements are read one by one. */
+            strbuf_addf(&align, "%s256", comma);
     }
     const struct {
         const char *form, *text;

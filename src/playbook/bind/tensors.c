@@ -1,4 +1,4 @@
-/* tensors.c - a task's tensors and scalars in the roles of an operation. */
+/* tensors.c - binds a task's tensors and scalars to the roles of an operation. */
 #include "playbook/bind/tensors.h"
 
 #include <ctype.h>
@@ -19,7 +19,8 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes the size of a role with the task's names, without blanks; "" if a name is not bound yet.
+/* Writes the size of a role with the task's names for its axes, without blanks. Writes "" if a name
+ * is not bound yet.
  */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
@@ -43,8 +44,9 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-/* Binds the role's size to the actual size if it is a name that is not bound yet. Any other size
- * must be the same expression; that is checked only once all names are bound. */
+/* If the role's size is a name that is not bound yet, binds it to the actual size. Any other size
+ * of the role must be the same expression as the actual size; this is checked only when all names
+ * are bound. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {
@@ -61,7 +63,8 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
-/* "*N" stands for any number of sizes, multiplied; they must be the same wherever it occurs. */
+/* "*N" stands for the product of any number of sizes. The product must be the same wherever "*N"
+ * occurs. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
     const char *had = bound_text(b, role, strlen(role));
@@ -148,7 +151,8 @@ static const char *passed_type(const json_t *t)
     return value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
-/* Binds the list of repeated inputs, in each of the spellings that templates need. */
+/* Binds the list of repeated inputs in every form that templates need: names, parameters, types and
+ * so on. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {

@@ -2,7 +2,7 @@
  * book.h - a playbook: a kernel template, the operations it can do and the settings it may take.
  *
  * A playbook is a folder with playbook.json (which tasks it fits, its settings) and kernel.cu (the
- * template). docs/playbooks.md describes both. playbook/playbook.h says how one is used.
+ * template). docs/playbooks.md describes both. playbook/playbook.h says how Hone uses a playbook.
  *
  * A point is one choice for all settings. The code of a point, such as "[softmax 1.0.2]", gives for
  * each setting the index in its list of values. A candidate's move ends with the code, so a later
@@ -37,12 +37,12 @@ struct pb_setting {
 struct pb_tensor {
     const char *role;
     bool in, out;
-    bool repeat;    /* the role takes one or more inputs; only the first role may */
+    bool repeat;    /* the role takes one or more inputs; only the first role may have this */
     bool broadcast; /* repeated inputs may differ in dtype, and their shapes broadcast */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
     uint32_t dtypes;  /* a bit per enum dtype */
-    const char *like; /* the role whose dtype it shares, or NULL */
+    const char *like; /* the role that has the same dtype, or NULL */
 };
 
 struct pb_signature {
@@ -62,18 +62,19 @@ struct pb_op {
 struct playbook {
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch;  /* the least it needs: 80, 90 */
+    uint32_t arch;  /* the least architecture that it needs: 80, 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
-    VEC(struct expr *) require; /* over the settings, then "elem" */
+    /* Conditions over the settings and "elem", the bytes of an element. */
+    VEC(struct expr *) require;
 };
 
 struct playbook_shelf {
     struct arena arena;
-    VEC(struct playbook) books; /* the most demanding architecture first, then by name */
+    VEC(struct playbook) books; /* sorted: highest architecture first, then by name */
 };
 
 /* Opens the built-in playbooks and those in folders of dir (NULL = none). A playbook of dir
@@ -81,7 +82,7 @@ struct playbook_shelf {
 int playbooks_open(struct playbook_shelf **out, const char *dir, struct err *err);
 void playbooks_close(struct playbook_shelf *s);
 
-/* What the template's placeholders stand for in one task. */
+/* The texts that replace the template's placeholders in one task. */
 struct pb_text {
     const char *key, *value;
 };
@@ -101,14 +102,15 @@ void pb_binding_release(struct pb_binding *b);
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* The point with every setting at its start. If the requirements forbid that point for wide
- * elements, the first setting that helps is lowered. */
+/* The point with every setting at its start. If the elements are so wide that the requirements
+ * forbid this point, lowers the first setting that helps. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p);
 void playbook_code(const struct playbook *pb, const struct pb_point *p, struct strbuf *out);
-/* Reads "[NAME 0.1.2]" out of a text; false if the text has no point of this playbook. */
+/* Finds the code "[NAME 0.1.2]" of a point in a text. Returns false if the text has no code of this
+ * playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
 /* 0 structure, 1 movement, 2 pipelining, 3 tuning; -1 for any other name. */
@@ -127,9 +129,10 @@ VEC_DECL(pb_trial_vec, struct pb_trial);
  * Finds the k-th point to try next (k from 0): a point that was not tried and differs from `base`
  * in one setting. Settings of the given move stage come first, then the others in order. Among the
  * values of a setting the nearest come first, upwards before downwards. A value is dominated if it
- * was clearly slower than the value of `base` with all other settings equal; it is left out, with
- * all values beyond it. Changes of two settings come after all changes of one. Returns false when
- * nothing is left. *changed is the setting that differs (the first one of two).
+ * failed, or was clearly slower than the value of `base`, with all other settings equal. A
+ * dominated value is left out, and so are all values beyond it. Changes of two settings come after
+ * all changes of one. Returns false when nothing is left. *changed is the setting that differs, or
+ * the first of the two that differ.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,

@@ -1,4 +1,5 @@
-/* load.c - playbook.json and kernel.cu into a struct playbook, checked completely. */
+/* load.c - reads playbook.json and kernel.cu into a struct playbook, and checks everything in
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static bool is_name(const char *s)
     return n > 0 && n < 48 && !s[n] && !(s[0] >= '0' && s[0] <= '9');
 }
 
-/* Refuses unknown keys, so that a misspelt key is an error and not silently a default. */
+/* Refuses unknown keys. Otherwise a misspelt key would silently mean the default. */
 static int only_keys(const struct loading *l, const json_t *j, const char *pointer,
                      const char *const *keys)
 {
@@ -171,8 +172,9 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
-/* Loads `tensors` and `scalars` of the playbook, or of one op that has its own; NULL if j has
- * neither. */
+/* Loads `tensors` and `scalars` of j, which is the playbook or one of its ops. A key that j lacks
+ * keeps its value in `from`: NULL for the playbook, the playbook's signature for an op. If j has
+ * neither key, *out is `from`. */
 static int load_signature(const struct loading *l, const json_t *j, const char *pointer,
                           const struct pb_signature *from, const struct pb_signature **out)
 {
@@ -213,8 +215,9 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     return 0;
 }
 
-/* "share" adds the ops of playbooks/parts/NAME.json. If the playbook has an op of the same name,
- * the texts of that op are added to the shared op, and replace its texts of the same key. */
+/* Adds the ops of playbooks/parts/NAME.json, where NAME is the value of "share". If the playbook
+ * has an op with the same name, the keys of the playbook's op are added to the shared op and
+ * replace equal keys. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");
@@ -226,7 +229,8 @@ static int add_shared_ops(const struct loading *l, json_t *own)
     snprintf(path, sizeof path, "playbooks/parts/%.60s.json", part ? part : "");
     const struct asset *a = part ? asset_find(path) : NULL;
     if (!a || !json_is_object(own))
-        return bad(l, "/share", "there is no %s, or there are no ops to add", path);
+        return bad(l, "/share",
+                   "there is no %s, or the playbook has no \"ops\" object to add its ops to", path);
     json_t *ops = json_read_text(a->data, a->len, path, NULL, l->err);
     json_object_foreach(ops, name, op)
     {

@@ -6,7 +6,8 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* A point that is slower by more than this factor, with all else equal, has clearly lost. */
+/* A value is clearly slower if its point takes more than this factor of the time, with all other
+ * settings equal. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -95,7 +96,8 @@ static const struct pb_trial *find(const struct playbook *pb, const struct pb_tr
     return NULL;
 }
 
-/* Did value v of setting s lose clearly to the value `to`, all else being equal, anywhere? */
+/* Was value v of setting s, in any point that was tried, clearly slower than the value `to` with
+ * all other settings equal? A point that failed counts as slower. */
 static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, uint32_t s, uint8_t v,
                  uint8_t to)
 {
@@ -111,7 +113,7 @@ static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, ui
     return false;
 }
 
-/* A value is dominated if it, or a value between it and the base's value, lost to the base's. */
+/* A value is dominated if it lost to the value of `base`, or if a value between the two did. */
 static bool dominated(const struct playbook *pb, const struct pb_trial_vec *tried,
                       const struct pb_point *base, uint32_t s, uint8_t v)
 {
@@ -151,8 +153,8 @@ static bool take(struct search *x, const struct pb_point *p)
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) && x->skip-- == 0;
 }
 
-/* Tries the values of setting order[i], starting from p, nearest first; for each of them it then
- * moves `more` further settings. */
+/* Starting from p, tries the values of setting order[i], nearest first. For each value it then also
+ * changes `more` further settings. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {

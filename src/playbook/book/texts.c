@@ -1,4 +1,4 @@
-/* texts.c - the texts of placeholders, and sizes as texts. */
+/* texts.c - see texts.h. */
 #include "playbook/book/texts.h"
 
 #include <ctype.h>

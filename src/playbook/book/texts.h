@@ -1,5 +1,6 @@
 /*
- * texts.h - what a template's placeholders stand for in one task, and sizes as texts.
+ * texts.h - the text that replaces each placeholder of a template in one task, and arithmetic on
+ * sizes that are texts.
  *
  * The author facts of a task give sizes as texts ("2*D"), and plans take sizes as texts. Two sizes
  * from the same facts are compared as texts, without blanks.
@@ -13,7 +14,7 @@
 /* Binds a text to a key. If the key is bound already, the earlier text stays. */
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 void bind_number(struct pb_binding *b, const char *key, int64_t v);
-/* The text bound to the key, which has `len` characters; NULL if it is not bound. */
+/* The text bound to the key, whose length is `len`; NULL if the key is not bound. */
 const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
 /* "__restrict__ ", unless the output is one of the inputs. */
 const char *restricted(const struct pb_binding *b);
@@ -22,7 +23,7 @@ const char *restricted(const struct pb_binding *b);
 bool same_text(const char *a, const char *b);
 bool same_shape(const json_t *a, const json_t *b); /* lists of texts */
 
-/* A size as a factor of a product: in brackets, except "1". */
+/* A size as a factor of a product, in parentheses unless it is "1". */
 const char *dim_factor(struct arena *a, const char *dim);
 /* A product of two sizes, without a factor that is 1. */
 const char *dims_times(struct arena *a, const char *left, const char *right);

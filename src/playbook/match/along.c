@@ -1,5 +1,6 @@
 /*
- * along.c - reductions, softmaxes and scans of an elementwise expression, along adjacent axes.
+ * along.c - matches reductions, softmaxes and scans of an elementwise expression, along adjacent
+ * axes.
  *
  *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
  *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"
@@ -45,7 +46,7 @@ static const char *name_of(const struct value *v)
                              : NULL;
 }
 
-/* A reduction whose result may go through a further expression (`post`). */
+/* Whether v is a reduction after which a further expression (`post`) may follow. */
 static bool is_reduction(const struct value *v)
 {
     return op_row(v->op)->kind == OPK_REDUCTION && v->op != OP_ARGMAX && v->op != OP_ARGMIN &&
@@ -54,7 +55,7 @@ static bool is_reduction(const struct value *v)
 
 /* ---- the expression after a reduction -------------------------------------------------------- */
 
-/* Counts the outermost reductions; *found is the last of them. */
+/* Counts the reductions that no other reduction contains. *found is the last of them. */
 static unsigned outermost(const struct match *x, const struct value **found)
 {
     const bool *needed = graph_needed(&x->m->g, x->v, is_reduction, &x->m->mem);
@@ -75,8 +76,8 @@ static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, stru
 }
 
 /* Splits "torch.sqrt(x.mean(-1) + 1)" into the reduction, which it returns, and `post`, the
- * expression around it, in which the reduction is v0. NULL with the reason if the value has another
- * form. */
+ * expression around it, in which the reduction is v0. If the value has another form, returns NULL
+ * and gives the reason. */
 static const struct value *split_post(struct match *x, struct strbuf *post)
 {
     const struct value *reduction = NULL;
@@ -143,9 +144,10 @@ static bool keeps_others(const json_t *shape, const struct along *a, const json_
 }
 
 /*
- * The task as an op over axes [from, to) sees it; a new reference. With `rows` these are the last
- * axes, and they are merged into one. Otherwise tensors get three axes: before, [from, to), and
- * after; a reduction drops the middle one.
+ * Returns the task with its tensors reshaped for an op over axes [from, to); a new reference. With
+ * `rows` these are the last axes, and they are merged into one. Otherwise each tensor gets three
+ * axes: all axes before `from`, the axes [from, to), and all axes after. The result of a reduction
+ * lacks the middle one.
  */
 static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 {
@@ -184,7 +186,8 @@ static bool is_whole(const struct pb_op *op)
     return str_starts(op->name, WHOLE);
 }
 
-/* The op of that name; for integers the op "whole_...", if the playbook has it. */
+/* Finds the op with the name of the operation, or for integers the op "whole_...", if the playbook
+ * has one. */
 static const struct pb_op *op_for(struct match *x, const struct along *a, bool rows)
 {
     char name[64];

@@ -1,10 +1,11 @@
 /*
- * chain.c - expressions that need sums or extremes of each row, such as all kinds of norms.
+ * chain.c - matches expressions that need sums or extremes of each row, such as norms.
  *
- *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x|, then x is divided by it
+ *     x / x.abs().amax(-1, keepdim=True)     one pass finds the greatest |x| of a row; then x is
+ *     divided by that
  *
  * Operations along the last axis are rewritten as sums and extremes (graph/normal/normal.h). Each
- * sum or extreme is one pass over the row. Later passes and the result may use its value.
+ * sum or extreme is one pass over the row. Later passes and the result may use the value of a pass.
  */
 #include <string.h>
 
@@ -82,7 +83,8 @@ static bool is_length_less_one(const struct chain *c, const struct value *v)
                                          c->row->is_number && length == (double)c->row->value));
 }
 
-/* The length of a row is a float variable in the kernel, so the length minus 1 is a float too. */
+/* Writes leaves. The kernel has the length of a row in a float variable, so the length minus 1 is a
+ * float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct chain *c = ctx;
@@ -99,7 +101,8 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     return write_value_number(m, v, "", out);
 }
 
-/* Writes an expression in floats. Refuses integers: their sums would not be exact in floats. */
+/* Writes an expression of floats. Refuses integers, because their sums would not be exact in
+ * floats. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
     struct leaves leaves = {leaf, c};
@@ -112,7 +115,8 @@ static bool bind_passes(struct chain *c)
 {
     struct strbuf all = STRBUF_INIT(64 << 10);
     bool ok = true;
-    size_t first = c->x->m->n; /* the row's length, then the passes */
+    /* The number of the first variable: the row's length, then one per pass. */
+    size_t first = c->x->m->n;
     strbuf_addf(&all, "float v%zu = float(cols);", first);
     for (size_t i = 0; i < c->n && ok; i++) {
         struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);

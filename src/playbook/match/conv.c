@@ -1,5 +1,5 @@
 /*
- * conv.c - one depthwise convolution, in one or two dimensions, with an epilogue.
+ * conv.c - matches one depthwise convolution, in one or two dimensions, with an epilogue.
  *
  * The op is "depthwise". Its tensors are [N, C, H, W], [C, KH, KW] and [N, C, OH, OW]; in one
  * dimension H is 1.
@@ -9,8 +9,8 @@
 
 enum { MAX_WINDOW = 64 };
 
-/* Pairs hold a number for the height and one for the width. In one dimension the height has size
- * and stride 1 and padding 0. */
+/* Each pair has a number for the height and a number for the width. In one dimension the height has
+ * size and stride 1 and padding 0. */
 struct conv {
     const struct value *v;
     int x, w, bias; /* inputs; bias: -1 if there is none */
@@ -33,8 +33,8 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
     return true;
 }
 
-/* Is it F.pad with zeros, of spatial axes only? The padding after the plane need not be known: it
- * follows from the result's shape. */
+/* Does v pad only spatial axes, and with zeros, as F.pad does? The padding after the last row and
+ * column need not be a known number, because it follows from the result's shape. */
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;
@@ -75,7 +75,7 @@ static json_t *with_shape(const json_t *t, json_t *shape)
     return copy;
 }
 
-/* [N, C, L] as [N, C, 1, L]. */
+/* Gives a tensor [N, C, L] the shape [N, C, 1, L]. */
 static json_t *as_planes(const json_t *t)
 {
     json_t *shape = json_deep_copy(json_object_get(t, "shape"));

@@ -1,4 +1,4 @@
-/* epilogue.c - the expression around a product, with each input's element at its place. */
+/* epilogue.c - writes the expression around a product, with the index of each input's element. */
 #include "playbook/match/epilogue.h"
 
 #include <string.h>
@@ -58,8 +58,8 @@ static bool is_like(const struct value *t, const struct graph_output *c)
     return same;
 }
 
-/* The index, in the template's names, at which input i holds the value for an element; NULL if the
- * input has another shape. */
+/* The index at which input i holds the value for an element of the result, written with the
+ * template's names. NULL if the input has none of the shapes that an epilogue may read. */
 static const char *place_of(const struct match *x, const struct epilogue *e, int i)
 {
     const struct graph_output *c = &x->m->g.outputs.items[0];
@@ -133,7 +133,8 @@ static bool is_output(const struct match *x, int i)
     return false;
 }
 
-/* Binds the members, parameters, plan arguments and names of everything that the expression reads.
+/* For everything that the expression reads, binds the member of the parameter struct, the kernel's
+ * parameter, the plan's argument and the name.
  */
 static bool bind_reads(struct match *x, const struct writing *w)
 {

@@ -1,4 +1,4 @@
-/* expression.c - elementwise values as CUDA C++. */
+/* expression.c - writes elementwise values as CUDA C++. */
 #include "playbook/match/expression.h"
 
 #include <ctype.h>
@@ -77,7 +77,7 @@ static bool is_plain(const char *key)
     return true;
 }
 
-/* Writes a size with its axes as v<i>. Both have the type int64_t. */
+/* Writes a size as an expression in which axis i is v<i>. Axes and sizes have the type int64_t. */
 static bool write_size(const struct meaning *m, const struct dim *d, const char *prefix,
                        struct strbuf *out)
 {
@@ -164,7 +164,7 @@ static void of_integers(const struct value *v, const char *a, const char *b, str
         strbuf_addf(out, "%s(%s %s %s)", type, a, op, b);
 }
 
-/* C compares uint32_t with a signed integer as unsigned integers; PyTorch compares them as int64.
+/* C compares uint32_t with int32_t as unsigned integers, but PyTorch compares them as int64.
  */
 static bool mixes_signs(const struct value *x, const struct value *y)
 {
@@ -209,8 +209,8 @@ static bool write_floor(struct writer *w, const struct value *v, struct strbuf *
     return ok;
 }
 
-/* Writes a cube as a product. Other powers of integers are refused. Squares do not come here: they
- * are an operation of their own. */
+/* Writes a cube as a product. Other powers of integers are refused. Squares do not reach this
+ * function, because they are an operation of their own. */
 static bool write_power(struct writer *w, const struct value *v, struct strbuf *out)
 {
     double n = 0;
@@ -255,7 +255,7 @@ static bool write_cast(struct writer *w, const struct value *v, struct strbuf *o
     struct strbuf a = STRBUF_INIT(MAX_EXPRESSION);
     bool ok = write_as(w, v->args[0], kind_of(v->args[0]), &a);
     bool real = dtype_is_float(v->dtype);
-    if (ok && real && dtype_bytes(v->dtype) < 4) /* the cast rounds */
+    if (ok && real && dtype_bytes(v->dtype) < 4) /* the cast rounds to a narrower float */
         strbuf_addf(out, "float(%s{float(%s)})", element_type(v->dtype), a.buf);
     else if (ok && real && kind_of(v->args[0]) == KIND_REAL)
         strbuf_adds(out, a.buf);
@@ -342,7 +342,8 @@ static bool write_operation(struct writer *w, const struct value *v, struct strb
     }
 }
 
-/* Writes a number in the kind that the operation around it needs; any other value keeps its type.
+/* Writes v. A number gets the kind that the operation around it needs; any other value keeps its
+ * type.
  */
 static bool write_as(struct writer *w, const struct value *v, enum kind kind, struct strbuf *out)
 {

@@ -1,11 +1,11 @@
 /*
- * expression.h - an elementwise value of a graph as a CUDA C++ expression.
+ * expression.h - writes an elementwise value of a graph as a CUDA C++ expression.
  *
  *     x * sigmoid(x), x being v0   ->   "(v0 * (1.f / (1.f + expf(-v0))))"
  *
- * Floats of all widths are `float`. Integers keep their width and wrap as PyTorch's do. A bool's +
- * is "or". The caller says how the leaves are written: inputs, scalars, and values that something
- * else computes (a product, a reduction).
+ * Floats of all widths are `float`. Integers keep their width and wrap around as in PyTorch. Adding
+ * bools is "or". The caller says how the leaves are written: inputs, scalars, and values that
+ * something else computes (a product, a reduction).
  */
 #ifndef PLAYBOOK_MATCH_EXPRESSION_H
 #define PLAYBOOK_MATCH_EXPRESSION_H
@@ -17,25 +17,25 @@
 enum { MAX_EXPRESSION = 16 << 10 };
 
 /* How leaves are written. `write` returns false if the value is not a leaf. For a leaf it returns
- * true and writes it, or puts a reason into `why` if the leaf is not allowed. */
+ * true and either writes the leaf, or, if the leaf is not allowed, puts the reason into `why`. */
 struct leaves {
     bool (*write)(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
     void *ctx;
 };
 
-/* False, with the reason, if the value is not elementwise down to the leaves or if the text would
- * be too long. */
+/* Returns false, with the reason, if there is an operation between v and the leaves that is not
+ * elementwise, or if the text would be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 
-/* Writes an input, a scalar or a size of axes as v0, v1, ... after the prefix. False if v is none
- * of these. */
+/* Writes the prefix and then an input, a scalar or an axis as v0, v1, ..., or a size as an
+ * expression of these. False if v is none of these. */
 bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
                         struct strbuf *out);
 /* The usual leaves: those of write_value_number(), without a prefix. */
 struct leaves usual_leaves(const struct meaning *m);
 
-/* Adds the reason, unless there is one already; returns false. */
+/* Adds the reason, unless `why` already has one. Returns false. */
 bool cannot_write(struct strbuf *why, const char *what, const struct value *v);
 
 #endif

@@ -23,7 +23,7 @@ struct form {
     const struct pb_op *op;
     struct meaning *m;
     const char *text;                         /* with -1 for $last */
-    const struct value *results[MAX_RESULTS]; /* of the task, for comparing */
+    const struct value *results[MAX_RESULTS]; /* the task's results, in the form for comparisons */
     size_t inputs, nroles;
     const char *roles[MAX_ROLES];           /* inputs, then scalars */
     const struct value *values[MAX_ROLES];  /* what the roles stand for */
@@ -32,7 +32,7 @@ struct form {
     const struct value *scalars[MAX_ROLES]; /* the scalar or number in each scalar's role */
 };
 
-/* "$last" is the last axis, whatever the rank. */
+/* Replaces "$last" by -1, the last axis of a tensor of any rank. */
 static const char *with_last(struct arena *a, const char *text)
 {
     struct strbuf out = STRBUF_INIT(8192);
@@ -136,7 +136,7 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* A tensor that is updated in place gets its role from its place among the outputs. */
+/* If a tensor is updated in place, its position among the outputs decides its role. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;

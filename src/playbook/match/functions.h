@@ -2,8 +2,8 @@
  * functions.h - how CUDA C++ writes an elementwise operation of a graph.
  *
  * $0, $1, ... are the operands. max_nan and min_nan (playbooks/parts/values.cu) keep a NaN, as
- * PyTorch does. Operators (add, eq, ...) are not here: expression.c writes them, because integers
- * and bools need other forms.
+ * PyTorch does. expression.c writes operators (add, eq, ...), because integers and bools need other
+ * forms.
  */
 #ifndef PLAYBOOK_MATCH_FUNCTIONS_H
 #define PLAYBOOK_MATCH_FUNCTIONS_H

@@ -1,4 +1,4 @@
-/* halves.c - an elementwise expression of the two halves of each row of the only input. */
+/* halves.c - matches an elementwise expression of the two halves of each row of the only input. */
 #include "base/util.h"
 #include "playbook/match/match.h"
 

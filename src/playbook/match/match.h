@@ -3,8 +3,8 @@
  *
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
  * way looks at the value of the task's only output. If the value fits, the way returns the op,
- * binds the texts that the template needs, and may set `seen`: the task with its tensors in the
- * shapes of the op's roles. If the value does not fit, the way returns NULL and says why.
+ * binds the texts that the template needs, and may set `seen` to a copy of the task whose tensors
+ * have the shapes of the op's roles. If the value does not fit, the way returns NULL and says why.
  */
 #ifndef PLAYBOOK_MATCH_MATCH_H
 #define PLAYBOOK_MATCH_MATCH_H
@@ -19,7 +19,7 @@ struct match {
     const struct value *v; /* the only output's value */
     struct pb_binding *b;
     struct strbuf *why;
-    json_t *seen; /* NULL: the task as it is */
+    json_t *seen; /* NULL if the task is used as it is */
 };
 
 struct match_way {
@@ -34,7 +34,7 @@ const struct pb_op *match_elementwise(struct match *x);
 /* "torch rows": one reduction, softmax or scan along the last axes, of an elementwise expression;
  * after a reduction there may be another expression. Binds expr and post. */
 const struct pb_op *match_rows(struct match *x);
-/* "torch axis": the same along other axes than the last. */
+/* "torch axis": like "torch rows", but along other axes than the last. */
 const struct pb_op *match_axis(struct match *x);
 /* "torch gemm": one product of matrices, and an epilogue. */
 const struct pb_op *match_product(struct match *x);
@@ -50,7 +50,8 @@ const struct pb_op *match_chain(struct match *x);
 const struct pb_op *match_halves(struct match *x);
 
 /* Finds an op that lists the task's expression among its `torch` forms; NULL if there is none.
- * *seen gets the task with its tensors and scalars in the order of the op's roles, a new reference.
+ * Sets *seen to a new reference: the task with its tensors and scalars in the order of the op's
+ * roles.
  */
 const struct pb_op *match_form(const struct playbook *pb, struct meaning *m, json_t **seen);
 

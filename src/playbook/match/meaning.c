@@ -1,4 +1,4 @@
-/* meaning.c - from a task's author facts to its graph and the numbers of its values. */
+/* meaning.c - reads a task's graph from its author facts, and numbers the values. */
 #include "playbook/match/meaning.h"
 
 #include <ctype.h>
@@ -146,8 +146,8 @@ static bool same_but_ones(const struct value *a, const struct value *b)
     }
 }
 
-/* The one reshape through which every use reads the input; the input itself if uses read it
- * directly or through different reshapes. */
+/* If every use reads the input through the same reshape, returns this reshape. Otherwise returns
+ * the input. */
 static const struct value *how_seen(const struct meaning *m, const uint32_t *uses,
                                     const struct value *input)
 {
@@ -177,7 +177,7 @@ static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *sh
     json_object_set_new(tensor, "shape", texts);
 }
 
-/* Gives the tensors in m->facts the shapes that the expression sees; equal sizes get one spelling.
+/* Gives the tensors in m->facts the shapes that m->seen has. Equal sizes get the same spelling.
  */
 static void see_tensors(struct meaning *m)
 {

@@ -3,11 +3,12 @@
  * number.
  *
  * Kernels call the task's values v0, v1, ...: the inputs in order, then the scalars, then (after
- * meaning_take_axes()) the axes that the computation uses as numbers. An input whose every use goes
- * through one reshape that only adds axes of size 1, as w[:, None], is taken to have that shape.
+ * meaning_take_axes()) the axes that the computation uses as numbers. If every use of an input
+ * reads it through the same reshape, such as w[:, None], and this reshape only adds axes of size 1,
+ * matching takes the input to have the reshape's shape.
  *
  *     struct meaning m;
- *     if (meaning_read(&m, facts))      m.facts has the shapes as they are seen
+ *     if (meaning_read(&m, facts))      m.facts then has these shapes
  *     meaning_release(&m);
  */
 #ifndef PLAYBOOK_MATCH_MEANING_H
@@ -17,7 +18,7 @@
 #include "playbook/book/book.h"
 
 struct meaning {
-    json_t *facts; /* the task, with inputs in the shapes that the expression sees */
+    json_t *facts; /* the task; inputs have the shapes of `seen` */
     bool readable; /* there is a graph */
     struct graph g;
     struct arena mem;  /* holds the names that the graph borrows */
@@ -30,14 +31,15 @@ struct meaning {
         *seen[PB_MAX_TENSORS]; /* the input, or the reshape through which it is used */
 };
 
-/* False if the task has an expression that cannot be read; m->why says why. A task without an
- * expression is not readable, and that is no error. */
+/* Returns false if Hone cannot read the task's expression; m->why says why. For a task without an
+ * expression, returns true and `readable` is false. */
 bool meaning_read(struct meaning *m, const json_t *facts);
 void meaning_release(struct meaning *m);
 
-/* Axes that the computation uses as numbers become scalars of the task, after its own. */
+/* Axes that the computation uses as numbers become scalars of the task, after the task's own
+ * scalars. */
 void meaning_take_axes(struct meaning *m);
-/* The number of the input that the value is; -1 if it is no input. */
+/* If v is an input, returns the input's number, else -1. */
 int meaning_input(const struct meaning *m, const struct value *v);
 /* The value of the only output, without reshapes that only add or remove axes of size 1; NULL if
  * there are several outputs. */

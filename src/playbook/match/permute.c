@@ -1,5 +1,5 @@
 /*
- * permute.c - a permutation of axes, in one of the forms that templates know.
+ * permute.c - matches a permutation of axes that templates know.
  *
  * Axes that stay together are merged. The result must be "permute_zmn", [Z, M, N] to [Z, N, M], or
  * "permute_rows", [Z, M, N, D] to [Z, N, M, D]. Z is 1 if no axis stays in front.
@@ -62,7 +62,7 @@ const struct pb_op *match_permute(struct match *x)
     }
     struct arena mem = ARENA_INIT;
     const char *dims[4] = {"1"};
-    for (size_t k = 0; k < r.n; k++) { /* the result has the second run before the first */
+    for (size_t k = 0; k < r.n; k++) { /* the result has the two runs after the front exchanged */
         size_t to = k < front ? 0 : k == front ? 2 : k == front + 1 ? 1 : 3;
         dims[to] = dims_product(&mem, shape, r.from[k], r.from[k] + r.len[k]);
     }

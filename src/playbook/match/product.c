@@ -1,9 +1,10 @@
 /*
- * product.c - one product of two inputs, each perhaps transposed, with an epilogue.
+ * product.c - matches one product of two inputs, each perhaps transposed, with an epilogue.
  *
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
- * The op's tensors are [Z, M, K] and so on: Z is the batch, 1 where the second operand has none.
+ * The op's tensors are [Z, M, K] and so on. Z is the batch; it is 1 if the second operand has no
+ * batch.
  */
 #include <stdio.h>
 

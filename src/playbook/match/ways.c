@@ -21,7 +21,8 @@ const struct pb_op *match_elementwise(struct match *x)
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
     struct leaves leaves = usual_leaves(x->m);
     enum dtype stored = x->m->g.outputs.items[0].dtype;
-    /* Leave out a last EXPAND: the expression broadcasts its inputs to the output anyway. */
+    /* We leave out an EXPAND at the end, because the kernel broadcasts the inputs to the output
+     * anyway. */
     const struct value *v = x->v->op == OP_EXPAND ? x->v->args[0] : x->v;
     bool ok = write_expression(v, &leaves, &expr, x->why);
     if (ok) {

@@ -2,7 +2,8 @@
 {"launches":[{"kernel":"sum","grid":["N/128"],"block":[128],"args":["x","y","part","done"]}],
  "workspace":{"part":{"bytes":"4*N/128"},"done":{"bytes":"4","init":"zero"}}}
 */
-/* The last block reads what the others stored. Both sides have their fence. */
+/* The last block reads what the others stored. Both sides have their fence. expect.tsv leaves out
+ * lines by their last comment. */
 extern "C" __global__ void sum(const float *x, float *y, float *part, unsigned *done)
 {
     __shared__ int last;
@@ -10,13 +11,13 @@ extern "C" __global__ void sum(const float *x, float *y, float *part, unsigned *
     y[i] = x[i] + 1;
     if (threadIdx.x == 0) {
         part[blockIdx.x] = x[i];
-        __threadfence();
+        __threadfence(); // writer
         last = atomicAdd(done, 1) == gridDim.x - 1;
     }
     __syncthreads();
     if (!last)
         return;
-    __threadfence();
+    __threadfence(); // reader
     float s = 0;
     for (int b = threadIdx.x; b < gridDim.x; b += blockDim.x)
         s += part[b];

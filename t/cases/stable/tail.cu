@@ -1,8 +1,8 @@
 /* hone-plan
 {"launches":[{"kernel":"tail","grid":["N/128"],"block":[128],"args":["x","y"]}]}
 */
-/* The second load of each thread is clamped to the last element and its value is not used, while
- * another warp stores there. */
+/* The second load of each thread is clamped to the last element, while another warp stores there.
+ * Without the line `used`, nobody uses its value. */
 extern "C" __global__ void tail(const float *x, float *y)
 {
     const int n = 128;
@@ -15,4 +15,5 @@ extern "C" __global__ void tail(const float *x, float *y)
     y[i] = a + 1;
     if (i + n < n)
         y[i + n] = b + 1;
+    y[i] = b == 12345.0f ? a : a + 1; // used
 }

@@ -1,0 +1,40 @@
+/*
+ * fragments.h - passes undefined bits through the matrix instructions of a warp.
+ *
+ * A fragment is the part of a matrix that a lane holds in its registers. sanitizer/undefined.c
+ * marks the undefined bits of registers. These functions say where the bits go.
+ */
+#ifndef EMU_TENSOR_FRAGMENTS_H
+#define EMU_TENSOR_FRAGMENTS_H
+
+#include "emu/core/core.h"
+#include "emu/core/mem.h"
+#include "emu/tensor/mma.h"
+
+/* How an instruction moves a fragment between registers and the lines of a matrix in memory. */
+struct fragment_move {
+    uint32_t operand;   /* of the instruction: the fragment */
+    uint32_t bits, per; /* bits of an element, elements of a register */
+    /* The line in memory, and the bit in the line, of element e of register r. */
+    void (*place)(const struct insn *in, unsigned lane, unsigned r, unsigned e, unsigned *line,
+                  unsigned *bit);
+};
+
+/* A line is accessed in pieces of FRAGMENT_PIECE bytes; fragment_piece() numbers them for
+ * matrix_access.piece. */
+enum { FRAGMENT_PIECE = 64 };
+static inline uint32_t fragment_piece(uint32_t line, uint32_t byte)
+{
+    return line * 2 + byte / FRAGMENT_PIECE;
+}
+
+/* Call it after a load whose memory had undefined bytes (w->matrix->undefined). */
+void fragment_loaded(struct warp *w, const struct insn *in, const struct fragment_move *f);
+/* Call it before a store if the warp has marked registers. addr[i] is the address of line i. */
+void fragment_stores(struct warp *w, const struct insn *in, const struct fragment_move *f,
+                     enum ptx_space sp, const uint64_t *addr);
+/* Call it before mma, wmma.mma and movmatrix if the warp has marked registers. */
+void fragment_product(struct warp *w, const struct insn *in, const struct mma_op *op);
+void fragment_transpose(struct warp *w, const struct insn *in);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * about.h - the paragraph at the top of every exported file: what it computes, which verdict stands
+ * behind it, and which calls it allows.
+ */
+#ifndef EXPORT_ABOUT_H
+#define EXPORT_ABOUT_H
+
+#include <jansson.h>
+
+#include "base/strbuf.h"
+#include "export/model.h"
+
+/* Appends the paragraph; each line begins with `prefix`. The text does not end a C comment or a
+ * Python string. */
+void about_text(struct export_model *m, const char *prefix, struct strbuf *out);
+/* The same facts for programs. */
+json_t *about_json(struct export_model *m);
+/* "Softmax of each row." on one line. */
+const char *about_title(struct export_model *m);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * c_text.h - the parts of C text that several formats share: the plan with its helpers
+ * (templates/c_plan.h.in). The text is C11 and C++17.
+ */
+#ifndef EXPORT_C_TEXT_H
+#define EXPORT_C_TEXT_H
+
+#include "base/strbuf.h"
+#include "export/model.h"
+
+/* The members of struct NAME_args: tensors, then the sizes and scalars that the caller gives. */
+void c_text_args(struct export_model *m, struct strbuf *out);
+/* Needs <stdarg.h>, <stdint.h>, <stdio.h> and <string.h>, and struct NAME_args before it. */
+void c_text_plan(struct export_model *m, struct strbuf *out);
+/* The number of different kernels that the plan launches, as text. */
+const char *c_text_kernel_count(struct export_model *m);
+/* Calls fn for each different kernel of the plan, in order. */
+void c_text_each_kernel(const struct export_model *m,
+                        void (*fn)(void *ctx, size_t i, const char *kernel), void *ctx);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * evidence.h - finds the candidate that is to be exported, and the verdict that allows it.
+ *
+ *     struct evidence e;
+ *     evidence_from_run(&e, store, "last:3", err);          a run's task, source and verdict
+ *     evidence_from_file(&e, task, source, len, "k.cu");    a kernel file; it has no verdict yet
+ *     evidence_search(&e, store, err);                      1 = the store has a verdict for it
+ *     if (evidence_check(&e, &e.verdict, err) < 0) ...      why the verdict does not allow export
+ *
+ * A verdict allows export if it passes, if it is about this source and this task (by their hashes),
+ * and if it checked workloads of every role that the task has.
+ */
+#ifndef EXPORT_EVIDENCE_H
+#define EXPORT_EVIDENCE_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "store/store.h"
+#include "task/snapshot.h"
+#include "verdict/verdict.h"
+
+struct evidence {
+    struct arena arena;
+    struct task *task;
+    struct strbuf source;
+    char task_sha[TASK_HASH], source_sha[TASK_HASH];
+    const char *from;
+    bool has_verdict;
+    struct verdict verdict; /* valid if has_verdict */
+};
+
+/* Takes RUN or RUN:N. Sets has_verdict if the candidate has a verdict, whatever its kind. */
+int evidence_from_run(struct evidence *e, struct store *s, const char *which, struct err *err);
+/* Takes over the task. */
+void evidence_from_file(struct evidence *e, struct task *t, const char *source, size_t len,
+                        const char *path);
+/* Looks in all runs for a passing verdict about this source and task; a measured one is better than
+ * a modelled one. Returns 1 if it found one, 0 if not, -1 on an error. */
+int evidence_search(struct evidence *e, struct store *s, struct err *err);
+/* Takes the verdict from a file that `hone eval --json` wrote. */
+int evidence_read_verdict(struct evidence *e, const char *path, struct err *err);
+int evidence_check(const struct evidence *e, const struct verdict *v, struct err *err);
+void evidence_release(struct evidence *e);
+
+#endif

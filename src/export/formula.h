@@ -1,0 +1,50 @@
+/*
+ * formula.h - an expression of a plan or a task as a tree, printed as C or as Python.
+ *
+ *     const struct formula *f = formula_of(expr, &scope, &arena);
+ *     formula_print(&sb, f, &scope, FORMULA_VALUE);           "cdiv(N, 128)"
+ *
+ * Both languages get readable infix text. In Python integers have no limit. In C an operation that
+ * may overflow, or divide by zero, becomes a checked call; formula_of() knows from the bounds of
+ * the names which operations are safe. The printed C also compiles as C++.
+ */
+#ifndef EXPORT_FORMULA_H
+#define EXPORT_FORMULA_H
+
+#include "base/arena.h"
+#include "base/expr.h"
+#include "base/strbuf.h"
+#include "export/names.h"
+
+/* The names that expressions may use, as the printed code spells them, and their bounds. */
+struct formula_scope {
+    enum export_lang lang;
+    size_t n;
+    const char *const *names;
+    const int64_t *lo, *hi;
+    bool wide; /* C: print 64-bit literals */
+};
+
+enum formula_kind { FORMULA_NUMBER, FORMULA_NAME, FORMULA_ALIGN, FORMULA_APPLY, FORMULA_CHOOSE };
+
+struct formula {
+    enum formula_kind kind;
+    int64_t number;     /* FORMULA_NUMBER */
+    size_t name;        /* FORMULA_NAME */
+    const char *tensor; /* FORMULA_ALIGN: alignof(tensor) */
+    const char *op;     /* FORMULA_APPLY: "+", "min", "neg", "&&", ... */
+    const struct formula *a, *b, *c;
+    double lo, hi; /* the value lies between these, if no operation fails */
+    bool may_fail; /* this operation may overflow 64 bits or divide by a number below 1 */
+};
+
+enum formula_use { FORMULA_VALUE, FORMULA_CONDITION }; /* a condition need not be 0 or 1 */
+
+const struct formula *formula_of(const struct expr *e, const struct formula_scope *s,
+                                 struct arena *a);
+void formula_print(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
+                   enum formula_use use);
+/* How often name i occurs in the formula. */
+unsigned formula_uses(const struct formula *f, size_t i);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * model.h - one verified kernel as the writers of src/export see it: the task's tensors and axes,
+ * the plan, the compiled code and the verdict.
+ *
+ * A caller fills `struct export_source` and calls export_model_init(). Everything else here is
+ * derived from it and lives in the model's arena.
+ */
+#ifndef EXPORT_MODEL_H
+#define EXPORT_MODEL_H
+
+#include "base/err.h"
+#include "compile/compiled.h"
+#include "export/formula.h"
+#include "plan/model.h"
+#include "task/snapshot.h"
+#include "verdict/verdict.h"
+
+/* What an export is made from. All of it is borrowed. */
+struct export_source {
+    const struct task *task;
+    const char *text; /* the candidate */
+    size_t len;
+    const struct plan *plan;
+    const struct compiled *code;
+    const struct verdict *verdict; /* NULL: --unverified */
+    const char *from; /* "run softmax-refine-1a2b, candidate 3" or "kernels/softmax.cu" */
+};
+
+/* How an exported call learns the value of an axis. */
+enum axis_from {
+    AXIS_CONST,    /* the task fixes it */
+    AXIS_SHAPE,    /* it is a dimension of an input, or follows from one */
+    AXIS_PARAMETER /* the caller must give it */
+};
+
+struct axis_rule {
+    enum axis_from from;
+    size_t tensor;
+    uint32_t dim;                /* AXIS_SHAPE */
+    const struct formula *shape; /* AXIS_SHAPE: the formula of that dimension */
+};
+
+struct export_model {
+    struct arena arena;
+    struct export_source in;
+    const char *ident; /* the task's name as an identifier */
+    char task_sha[TASK_HASH], source_sha[TASK_HASH];
+    int64_t *lo, *hi;               /* of each name in expressions */
+    int64_t *tested_lo, *tested_hi; /* of each axis: what the task's workloads span */
+    struct axis_rule *axes;
+    size_t *axis_order; /* the axes, each after those that its rule needs */
+};
+
+int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);
+void export_model_release(struct export_model *m);
+
+/* The names of expressions in one language, with their bounds. */
+struct formula_scope export_scope(struct export_model *m, enum export_lang lang);
+/* Every address of the tensor is a multiple of this. */
+uint32_t export_align(const struct export_model *m, size_t tensor);
+/* The signature of a launch's kernel. */
+const struct sig *export_sig(const struct export_model *m, const struct plan_launch *l);
+/* "float32[R, C]". */
+const char *export_tensor_text(struct export_model *m, const struct task_tensor *t);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * origin.h - the PyTorch module that a task was imported from.
+ *
+ * An imported task has the module's file in `torch` and says in `origin` how the module and the
+ * task belong together:
+ *
+ *     "origin": { "class": "Model",                        the class in the file
+ *                 "arguments": ["x"],                      forward's arguments, as inputs of the
+ * task "state": {"conv.weight": "conv_weight"}, parameters and buffers, as inputs "updates":
+ * {"bn.running_mean": "new_mean"} }   buffers that forward changes, and the outputs with their new
+ * values
+ *
+ * An export then offers an nn.Module with the parameters and buffers of the original, so that its
+ * state_dict loads.
+ */
+#ifndef EXPORT_ORIGIN_H
+#define EXPORT_ORIGIN_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "export/model.h"
+
+/* The name of the module's class; NULL if the task did not come from a module. An error says which
+ * part of `origin` does not fit the task. */
+int origin_class(struct export_model *m, const char **name, struct err *err);
+/* Whether the input is state that forward changes. */
+bool origin_is_updated(const struct export_model *m, const char *input);
+/* Appends `class NAME`, whose forward evaluates `call`, a function of the task's inputs. Needs
+ * _reference_space() (torch_module_reference.py.in). Call it only if origin_class() gave a name. */
+void origin_module(struct export_model *m, const char *name, const char *call, struct strbuf *out);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * plan_code.h - the launch plan as readable code.
+ *
+ * plan_code_write() walks the plan once: axes, tensors, constraints, then each launch with the
+ * workspaces and tensor maps that it uses. A printer for each language writes the lines:
+ *
+ *     C:       launch_grid(plan, cdiv(N, 256), 1, 1);
+ *     Python:  plan.launch("vector_add", grid=(_cdiv(N, 256), 1, 1), ...)
+ */
+#ifndef EXPORT_PLAN_CODE_H
+#define EXPORT_PLAN_CODE_H
+
+#include "base/strbuf.h"
+#include "export/model.h"
+
+struct plan_code {
+    struct export_model *m;
+    const struct plan_printer *printer;
+    struct formula_scope scope;
+    struct strbuf *out;
+    int indent; /* columns */
+};
+
+/* A printer may leave functions NULL: it then writes nothing at that step. */
+struct plan_printer {
+    enum export_lang lang;
+    int indent;
+    void (*axes)(struct plan_code *c);
+    void (*tensor)(struct plan_code *c, size_t tensor);
+    void (*constraint)(struct plan_code *c, const struct formula *f, const char *text);
+    void (*begin_launch)(struct plan_code *c, const struct plan_launch *l,
+                         const struct formula *when);
+    void (*workspace)(struct plan_code *c, size_t workspace);
+    void (*map)(struct plan_code *c, size_t map);
+    void (*launch)(struct plan_code *c, const struct plan_launch *l, const struct sig *sig);
+    void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
+};
+/* The sizes printer writes the first part in Python: axes from shapes, checks, constraints. */
+extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
+
+void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);
+
+/* For printers: a line at the current indent, and expressions as text (in the model's arena). A
+ * missing expression has the value `otherwise`. */
+void code_line(struct plan_code *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *code_value(struct plan_code *c, const struct expr *e, const char *otherwise);
+const char *code_formula(struct plan_code *c, const struct formula *f, enum formula_use use);
+/* The text of an expression for use inside a string literal. */
+const char *code_text(struct plan_code *c, const char *text);
+/* A floating-point number that reads back exactly. */
+const char *code_double(struct plan_code *c, double v);
+/* A dimension of a tensor map: the plan's, or the tensor's own. */
+const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
+/* The bits of a 2-byte floating-point scalar. */
+unsigned code_half_bits(const struct task_scalar *s);
+/* CUtensorMapDataType. */
+int code_map_type(enum dtype t);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * regime_axes.h - what the axes of a task allow, and which of their values matter.
+ *
+ * An axis matters in another way if memory is contiguous along it (kernels use vectors there) than
+ * if it counts rows. For each axis this part lists the sizes at which kernels go wrong: just below,
+ * at and above a warp, a tile, a block. regimes.c combines them to shapes.
+ *
+ *     struct regime_axes a;
+ *     axes_read(&a, task);
+ *     for (size_t k = 0; k < a.axis[i].n; k++)
+ *         ... a.axis[i].values[k].v ...
+ */
+#ifndef TASK_REGIME_AXES_H
+#define TASK_REGIME_AXES_H
+
+#include "task/task.h"
+
+enum {
+    MAX_VALUES = 56,
+    VECTOR = 16, /* the widest vector has 16 bytes, and at most 16 elements */
+    MAX_SCAN = 4200
+};
+
+struct axis_value {
+    int64_t v;
+    const char *text; /* "just above a warp (32)" */
+    bool alone;       /* also wanted while all other axes are as small as possible */
+};
+
+struct axis_info {
+    bool is_const;
+    bool inner;           /* the innermost extent of some tensor depends on it */
+    bool outer;           /* another extent of some tensor depends on it */
+    struct expr *follows; /* the axis equals this expression, by a constraint; NULL = free */
+    int64_t least, most;
+    bool vectors; /* kernels use vectors along it: see find_vector_axes() */
+    size_t n;
+    struct axis_value values[MAX_VALUES];
+};
+
+struct regime_axes {
+    struct task *t;
+    struct axis_info axis[TASK_MAX_AXES];
+    bool heavy; /* much arithmetic for each element, as in a product of matrices */
+};
+
+/* Reads the axes of the task, and chooses the values that matter. */
+void axes_read(struct regime_axes *a, struct task *t);
+
+size_t axes_count(const struct regime_axes *a);
+/* Whether the axis is neither constant nor defined by a constraint. */
+bool axes_is_free(const struct regime_axes *a, size_t i);
+/* Whether the constraints that name only this axis allow the value. */
+bool axes_allow(const struct regime_axes *a, size_t axis, int64_t v);
+/* Returns the allowed value nearest to v in direction `step`, at most a quarter of v away; 0 if
+ * there is none. */
+int64_t axes_nearest(const struct regime_axes *a, size_t axis, int64_t v, int step);
+/* Whether the value of axis `of` depends on `axis`, directly or through other axes. */
+bool axes_depend(const struct regime_axes *a, size_t of, size_t axis);
+/* Writes the constant axes and the integer scalars to x. */
+void axes_fill_scalars(const struct task *t, int64_t *x);
+/* The operations of the task at this shape, or a guess. */
+double axes_flops(const struct regime_axes *a, const struct shape *s);
+
+#endif

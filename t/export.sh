@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# `hone export`: only kernels with a passing verdict leave; exported C builds, launches what the plan says
+# and refuses wrong calls; exported Python is checked with PyTorch for the CPU in `make test-all`.
+. "$(dirname "$0")/lib.sh"
+share_cache
+export HONE_STORE=$T/store.db
+cases=$ROOT/t/cases/export
+cp -r "$cases/rowmix" . && chmod -R u+w rowmix
+export_it() { "$HONE" export rowmix "$cases/rowmix.cu" --verdict verdict.json "$@"; }
+
+# ---- usage and evidence
+runs 2 "no format" "$HONE" export last --out x
+runs 2 "an unknown format" "$HONE" export last --as rust --out x
+err_has "lists the formats" "torch, c, kernelbench, flashinfer-bench, cubin"
+runs 2 "--backward is for torch" "$HONE" export last --as c --out x --backward last
+runs 0 "a kernel is evaluated" "$HONE" eval --device emu --skip-time --skip-baselines --json rowmix "$cases/rowmix.cu"
+cp "$T/out" verdict.json
+runs 0 "and exported with its verdict" export_it --as c --out lib
+ok "the file has the verdict" grep -q "Verdict: passes" lib/rowmix.h
+sed 's/+ shift;$/+ shift + 0;/' "$cases/rowmix.cu" >other.cu
+runs 1 "a verdict about another source" "$HONE" export rowmix other.cu --verdict verdict.json --as c --out x
+err_has "is refused" "the verdict is about another source"
+cp -r rowmix newer && sed -i 's/"budget": 4/"budget": 5/' newer/task.json
+runs 1 "a verdict for another version of the task" \
+    "$HONE" export newer "$cases/rowmix.cu" --verdict verdict.json --as c --out x
+err_has "is refused" "another version of task 'rowmix'"
+python3 - <<'PY'
+import json
+v = json.load(open("verdict.json"))
+v["workloads"] = [w for w in v["workloads"] if w["role"] == "smoke"]
+json.dump(v, open("smoke.json", "w"))
+v["kind"] = "mismatch"
+json.dump(v, open("wrong.json", "w"))
+PY
+runs 1 "a verdict of a shortened evaluation" \
+    "$HONE" export rowmix "$cases/rowmix.cu" --verdict smoke.json --as c --out x
+err_has "is refused" "no check workload was checked"
+runs 1 "a failed verdict" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --as c --out x
+err_has "is refused" "its verdict is mismatch"
+ok "and nothing is written" test ! -e x
+runs 0 "unless --unverified" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --as c --out x
+ok "which is written into the file" grep -q "UNVERIFIED" x/rowmix.c x/rowmix.h
+runs 1 "a run that is not there" "$HONE" export last --as c --out x
+
+# ---- a run: a recording, whose verdicts get the hash of the task
+hash=$("$HONE" task show --json fused_add_rmsnorm | python3 -c 'import json,sys; print(json.load(sys.stdin)["hash"])')
+rec=$ROOT/t/cases/recordings/team_norm.jsonl
+if in_tier rest; then
+    runs 0 "a run of an older Hone" "$HONE" optimize --author "replay:$rec"
+    runs 1 "is not exported" "$HONE" export last --as cubin --out x.cubin
+    err_has "for its verdicts do not name a version of the task" "from an older Hone"
+fi
+python3 - "$rec" "$hash" >new.jsonl <<'PY'
+import json, sys
+for line in open(sys.argv[1]):
+    d = json.loads(line)
+    if "verdict" in d:
+        d["verdict"]["verdict"]["task_sha"] = sys.argv[2]
+    print(json.dumps(d))
+PY
+runs 0 "a run of this Hone" "$HONE" optimize --author replay:new.jsonl
+runs 0 "is exported" "$HONE" export last --as cubin --out best.cubin
+ok "as machine code" cmp -n 4 best.cubin <(printf '\177ELF')
+ok "with the plan" grep -q '"launches"' best.cubin.json
+runs 0 "so is one candidate" "$HONE" export last:0 --as cubin --out first.cubin
+runs 1 "a candidate that is not there" "$HONE" export last:99 --as cubin --out x.cubin
+err_has "is named" "has no candidate '99'"
+"$HONE" show last best >best.cu
+runs 0 "a file finds its verdict in the store" "$HONE" export fused_add_rmsnorm best.cu --as cubin --out b.cubin --json
+out_has "and says so" '"verified": true'
+
+# ---- C
+export_c() { ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Ilib -o "$1" "$2" lib/rowmix.c -ldl; }
+ok "the C library builds without warnings" export_c calls "$cases/calls.c"
+ok "so does the example" export_c example lib/example.c
+mkdir fake && cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o fake/libcuda.so.1 "$ROOT/t/fake/libcuda.c"
+on_fake() { LD_LIBRARY_PATH=$PWD/fake FAKE_CUDA_LOG=$PWD/log "$@"; }
+runs 0 "the example runs" on_fake ./example
+is "and launches what the plan says" "$(grep -E 'Launch|Memset' log)" "cuMemsetD8Async 0 32
+cuLaunchKernelEx mix4 1,4,1 64,1,1 0 attributes 0: 0 0,0,0
+cuLaunchKernelEx sums 8,1,1 128,1,1 512 attributes 1: 4 2,1,1
+cuLaunchKernelEx finish 1,1,1 64,1,1 0 attributes 1: 2 1,0,0"
+rm log
+runs 0 "wrong calls" on_fake ./calls
+is "are refused with the reason" "$(sed 's/0x[0-9a-f]*/ADDRESS/' "$T/out")" "good: ok
+misaligned for vectors: ok
+null: rowmix: in is NULL; it must be the address of device memory
+odd address: rowmix: the address of in, ADDRESS, must be a multiple of 4
+empty: rowmix: R is 0; it must be 1 to 2147483647
+huge: rowmix: R is 1099511627776; it must be 1 to 2147483647
+large: rowmix: in is larger than a GPU's memory
+constraint: rowmix: R is 3, C is 7; the task requires R % 2 == 0 || C != 7
+grid: rowmix: these sizes need a grid of 70000 blocks or threads in y; the GPU allows 1 to 65535
+workspace: rowmix: the workspace has 16 bytes; this call needs 256
+no workspace: rowmix: this call needs a workspace of 256 bytes; rowmix_workspace() gives the number
+odd workspace: rowmix: the address of the workspace must be a multiple of 256"
+is "an address that is not aligned for vectors takes the other kernel" "$(grep -c 'LaunchKernelEx mix ' log)" 1
+is "a refused call launches nothing" "$(grep -c LaunchKernelEx log)" 6
+runs 1 "a driver that fails" env LD_LIBRARY_PATH="$PWD/fake" FAKE_CUDA_FAIL=cuModuleLoadData:209 ./calls
+out_has "is named" "load: rowmix: cuModuleLoadData failed: error 209"
+
+# ---- Python
+runs 0 "as torch" export_it --as torch --out rowmix_op.py
+runs 0 "as kernelbench" export_it --as kernelbench --out model_new.py
+ok "which needs no word that KernelBench's static check bans" bash -c '! grep -nwE "try:|except|pass" model_new.py'
+ok "and has those it wants" grep -q "__global__.*" model_new.py
+runs 0 "as kernelbench, with machine code" export_it --as kernelbench --cubin-form --out model_cubin.py
+runs 0 "as flashinfer-bench" export_it --as flashinfer-bench --out bench
+python3 -c 'import glob, json; print(json.load(open(glob.glob("bench/solutions/*.json")[0]))["sources"][0]["content"])' >run.py
+ok "the Python files compile" python3 -m py_compile rowmix_op.py model_new.py model_cubin.py run.py
+
+# ---- the gradient as a kernel
+backward() { # TASK KERNEL: softmax with this backward kernel
+    "$HONE" export softmax "$ROOT/kernels/softmax.cu" --unverified --backward "$1=$2" --as torch --out softmax_grad_op.py
+}
+runs 0 "with a backward kernel" backward "$cases/softmax_grad" "$cases/softmax_grad.cu"
+ok "which compiles" python3 -m py_compile softmax_grad_op.py
+runs 1 "a backward kernel of another operation" backward rowmix "$cases/rowmix.cu"
+err_has "is refused" "its input 'in' is neither a tensor of task 'softmax' nor the gradient of an output"
+runs 1 "a kernel without a verdict" "$HONE" export nosuchtask "$cases/rowmix.cu" --as torch --out x.py
+err_has "of a task that is not there" "nosuchtask"
+
+# ---- with PyTorch
+if in_tier rest; then
+    python=${HONE_PYTHON:-python3}
+    for name in softmax layernorm fused_add_rmsnorm silu_and_mul; do
+        "$HONE" export $name "$ROOT/kernels/$name.cu" --unverified --as torch --out ${name}_op.py >"$T/out" 2>&1
+    done
+    "$HONE" export matmul_f16 "$ROOT/kernels/matmul_f16.sm90.cu" --unverified --as torch --out matmul_f16_op.py >"$T/out" 2>&1
+    "$HONE" export "$cases/affine" "$cases/affine.cu" --unverified --as torch --out affine_op.py >"$T/out" 2>&1
+    if "$python" -c 'import torch' 2>/dev/null; then
+        runs 0 "the operators in PyTorch" on_fake "$python" "$cases/check_torch.py" "$PWD"
+        while read -r line; do pass "${line#ok }"; done < <(grep '^ok ' "$T/out")
+        "$python" "$cases/check_nvrtc.py" "$PWD" >"$T/out" 2>&1
+        case $?/$(cat "$T/out") in
+        0/*) pass "NVRTC builds the source for another GPU" ;;
+        */*skip:*) skip "NVRTC builds the source for another GPU" "no NVRTC" ;;
+        *) fail "NVRTC builds the source for another GPU" "$(cat "$T/out")" ;;
+        esac
+    else
+        skip "the operators in PyTorch" "no PyTorch in $python"
+    fi
+fi
+done_testing

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Exports three kernels and uses them as a program would: in a fresh process, eager, in torch.compile and
+# in a captured CUDA graph. Compares results with PyTorch and the time in the graph with the verdict's.
+# Measures the host's time for an eager call beside a compiled extension's. Builds and runs the C example,
+# and runs ModelNew in both forms and a FlashInfer-Bench solution.
+#   HONE=bin/hone OUT=results t/gpu/export.sh
+# Exits 77 where there is no GPU, 1 if a check fails. PyTorch's extension compiles in the background.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} python=${HONE_PYTHON:-python3}
+[ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
+mkdir -p "$OUT/export" && cd "$OUT/export" || exit 1
+export HONE root
+t0=$(date +%s)
+
+# The extension takes PyTorch a minute to build; it needs no verdict.
+"$HONE" export vector_add "$root/kernels/vector_add.cu" --unverified --as kernelbench --out model_source.py >/dev/null
+"$python" -c 'import model_source' >extension.txt 2>&1 &
+extension=$!
+
+for name in vector_add softmax matmul_f16.sm90; do echo $name; done | xargs -P 3 -I{} bash -c '
+    task=${1%%.*}
+    timeout 100 "$HONE" eval --device cuda --skip-baselines --json "$task" "$root/kernels/$1.cu" \
+        >"$task.json" 2>"$task.err" || { cat "$task.err"; exit 1; }
+    "$HONE" export "$task" "$root/kernels/$1.cu" --verdict "$task.json" --as torch --out "${task}_op.py" >/dev/null' - {} || exit 1
+"$HONE" export vector_add "$root/kernels/vector_add.cu" --verdict vector_add.json --as c --out c >/dev/null || exit 1
+"$HONE" export vector_add "$root/kernels/vector_add.cu" --verdict vector_add.json --as kernelbench --cubin-form \
+    --out model_cubin.py >/dev/null || exit 1
+"$HONE" export softmax "$root/kernels/softmax.cu" --verdict softmax.json --as flashinfer-bench --out bench >/dev/null || exit 1
+"$HONE" export "$root/t/cases/export/rowmix" "$root/t/cases/export/rowmix.cu" --unverified --as torch --out rowmix_op.py >/dev/null || exit 1
+cc -std=c11 -O2 -Wall -Wextra -Werror -o example c/example.c c/vector_add.c -ldl && ./example >example.txt || exit 1
+echo "# $(($(date +%s) - t0)) s of evaluating and exporting"
+wait $extension || cat extension.txt
+timeout 150 "$python" "$root/t/gpu/export.py"
+status=$?
+echo "# $(($(date +%s) - t0)) s in all"
+exit $status
