@@ -16,8 +16,11 @@ static void print_report(const struct import_report *r)
 {
     size_t i;
     json_t *note;
-    printf("%s: %zu free size%s, agrees with PyTorch in double: largest difference %.2g\n", r->dir,
-           r->axes, r->axes == 1 ? "" : "s", r->largest);
+    printf("%s: %zu free size%s\n", r->dir, r->axes, r->axes == 1 ? "" : "s");
+    if (r->compared)
+        printf("  agrees with PyTorch in double: largest difference %.2g\n", r->largest);
+    else
+        puts("  not compared with PyTorch: the trace is a recorded one");
     printf("  random rounding reaches %.2f of the tolerance\n", r->rounding);
     if (r->accepts_wrong)
         puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
@@ -45,7 +48,7 @@ static int read_precision(const char *word, enum import_precision *out, struct e
 
 static int run_torch(int argc, const char **argv)
 {
-    const char *out = ".", *class = "torch";
+    const char *out = ".", *class = "torch", *recorded = NULL, *record = NULL;
     struct str_vec inputs = VEC_INIT, sizes = VEC_INIT;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the task's folder in DIR (default: here)"),
@@ -53,6 +56,8 @@ static int run_torch(int argc, const char **argv)
                  "an argument, if the file has no get_inputs(): x=float16[B,128]"),
         OPT_STRS(0, "size", &sizes, "NAME=N", "a size of --input at which to time: B=4096"),
         OPT_PRECISION(&class),
+        OPT_STR(0, "save-trace", &record, "FILE", "write the traced graph and its facts to FILE"),
+        OPT_STR(0, "trace", &recorded, "FILE", "read them from FILE; FILE.py does not run"),
         OPT_END(),
     };
     const struct options spec = {
@@ -73,7 +78,9 @@ static int run_torch(int argc, const char **argv)
                                .inputs = inputs.items,
                                .ninputs = inputs.n,
                                .sizes = sizes.items,
-                               .nsizes = sizes.n};
+                               .nsizes = sizes.n,
+                               .recorded = recorded,
+                               .record = record};
     struct err err = ERR_INIT;
     struct importer im;
     struct import_report r = {.name = NULL};

@@ -81,7 +81,8 @@ static int prove_tolerance(const struct task *t, struct import_report *r, struct
 }
 
 /* Checks the task as `hone task check` does, and holds its oracle against PyTorch in double. */
-static int prove(struct importer *im, const char *dir, struct import_report *r, struct err *err)
+static int prove(struct importer *im, const char *dir, bool with_torch, struct import_report *r,
+                 struct err *err)
 {
     struct task_check_result found = TASK_CHECK_RESULT_INIT;
     struct task *t = task_load(dir, &found.problems);
@@ -90,7 +91,7 @@ static int prove(struct importer *im, const char *dir, struct import_report *r, 
     im->torch.raised = false;
     if (t)
         task_check(t, &found);
-    if (t && !found.problems.n && !interrupted())
+    if (t && with_torch && !found.problems.n && !interrupted())
         torch_check_task(&im->torch, t, &found);
     r->largest = im->torch.largest;
     r->accepts_wrong = found.accepts_wrong;
@@ -174,7 +175,7 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     struct import_choice how = {.precision = im->precision, .floor = 1};
     for (;;) {
         int rc = write_files(r->dir, f, err);
-        rc = rc < 0 ? rc : prove(im, r->dir, r, err);
+        rc = rc < 0 ? rc : prove(im, r->dir, !rq->recorded, r, err);
         if (rc == 0)
             return 0;
         if (im->torch.raised && how.floor == 1)
@@ -201,6 +202,7 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
     json_t *found = trace_and_write(rq, r->name, &how, &f, err);
     int rc = found ? 0 : -1;
     if (rc == 0) {
+        r->compared = !rq->recorded;
         r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));
         r->notes = json_incref(json_object_get(found, "notes"));
         rc = write_and_prove(im, rq, found, &f, r, err);

@@ -31,6 +31,7 @@ struct importer {
 
 struct import_report {
     char *name, *dir; /* the task's name, and its folder */
+    bool compared;    /* PyTorch ran; false for a recorded trace */
     double largest;   /* difference from PyTorch in double, divided by the magnitude */
     double rounding;  /* the largest error of random rounding, divided by the tolerance */
     double seconds;

@@ -225,6 +225,8 @@ static void write_document(struct writer *w, const char *name, const char *file)
     put_flags(w);
     put_workloads(w);
     json_object_set(w->task, "torch", torch);
+    if (json_is_object(json_object_get(w->found, "origin")))
+        json_object_set(w->task, "origin", json_object_get(w->found, "origin"));
     put(w, "graph", graph_to_json(&w->g));
     strbuf_release(&about);
 }

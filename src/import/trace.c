@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "sys/asset.h"
+#include "sys/file.h"
 #include "sys/json.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
@@ -87,7 +88,7 @@ static int refusal(const json_t *answer, const char *file, struct err *err)
     return err_set(err, ERR_INPUT, "%s: %s", file, why ? why : "refused");
 }
 
-json_t *trace_run(const struct trace_request *rq, struct err *err)
+static json_t *run_python(const struct trace_request *rq, struct err *err)
 {
     const struct asset *program = asset_find("src/import/trace.py");
     const char *name = getenv("HONE_PYTHON");
@@ -114,11 +115,29 @@ json_t *trace_run(const struct trace_request *rq, struct err *err)
         struct json_caps caps = {.max_bytes = MAX_ANSWER};
         answer = json_read_text(c.out.buf ? c.out.buf : "", c.out.len, "trace.py's answer", &caps, err);
     }
-    if (answer && refusal(answer, rq->file, err) < 0) {
+    child_release(&c);
+    free(request);
+    return answer;
+}
+
+static int write_answer(const char *path, const json_t *answer, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(MAX_ANSWER);
+    json_add_text(&text, answer, true);
+    int rc = file_write(path, text.buf, text.len, err);
+    strbuf_release(&text);
+    return rc;
+}
+
+json_t *trace_run(const struct trace_request *rq, struct err *err)
+{
+    struct json_caps caps = {.max_bytes = MAX_ANSWER};
+    json_t *answer =
+        rq->recorded ? json_read_file(rq->recorded, &caps, err) : run_python(rq, err);
+    if (answer && ((rq->record && write_answer(rq->record, answer, err) < 0) ||
+                   refusal(answer, rq->file, err) < 0)) {
         json_decref(answer);
         answer = NULL;
     }
-    child_release(&c);
-    free(request);
     return answer;
 }

@@ -400,6 +400,7 @@ class Target(NamedTuple):
 
     name: str
     is_module: bool
+    is_class: bool
     construction: str  # Python code that makes the module
     make: Callable[[dict[str, Any]], Callable[..., Any]]
     arguments: Callable[[dict[str, Any]], list[Any]]
@@ -463,7 +464,7 @@ def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
         init = "*get_init_inputs()[0], **get_init_inputs()[1]"
     is_module = is_class or isinstance(what, torch.nn.Module)
     construction = f"{name}({init})" if is_class else name
-    return Target(name, is_module, construction, make, arguments, params)
+    return Target(name, is_module, is_class, construction, make, arguments, params)
 
 
 def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, Any]) -> list[Any]:
@@ -1762,7 +1763,20 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
         "sizes": {n: v for n, v in original.items() if n in known},
         "init": init,
         "torch": baseline(source, target, captured, code, [i["name"] for i in graph["inputs"]]),
+        "origin": origin(target, captured, graph) if target.is_class else None,
         "notes": notes,
+    }
+
+
+def origin(target: Target, captured: Captured, graph: dict[str, Any]) -> dict[str, Any]:
+    """How the module and the task belong together, for an export (src/export/origin.h)."""
+    taken = {i["name"] for i in graph["inputs"]}
+    state = {n: task_name(n) for n, _ in captured.parameters}
+    return {
+        "class": target.name,
+        "arguments": [n for n, _ in captured.inputs if n in taken],
+        "state": {n: t for n, t in state.items() if t in taken},
+        "updates": {n: task_name(n) for n in captured.changed},
     }
 
 

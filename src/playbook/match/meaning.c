@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/json.h"
 #include "graph/normal/normal.h"
 #include "playbook/book/texts.h"
 #include "torch/read.h"
@@ -212,9 +213,12 @@ static bool read_graph(struct meaning *m, const struct signature *s)
                                     .nscalars = s->nscalars,
                                     .constraints = s->constraints,
                                     .nconstraints = s->nconstraints};
-    if (torch_read(&m->g, facts_text(m->facts, "torch"), &task, &err) < 0 ||
-        graph_verify(&m->g, &err) < 0 || graph_normalise(&m->g, &err) < 0) {
-        strbuf_addf(&m->why, "its PyTorch expression cannot be read: %s", err.msg);
+    const json_t *graph = json_object_get(m->facts, "graph");
+    int rc = graph ? graph_from_json(&m->g, graph, &err)
+                   : torch_read(&m->g, facts_text(m->facts, "torch"), &task, &err);
+    if (rc < 0 || graph_verify(&m->g, &err) < 0 || graph_normalise(&m->g, &err) < 0) {
+        strbuf_addf(&m->why, "its %s cannot be read: %s", graph ? "graph" : "PyTorch expression",
+                    err.msg);
         return false;
     }
     return true;
