@@ -24,8 +24,7 @@ static void print_report(const struct import_report *r)
     printf("  random rounding reaches %.2f of the tolerance\n", r->rounding);
     if (r->accepts_wrong)
         puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
-    json_array_foreach (r->notes, i, note)
-        printf("  note: %s\n", json_string_value(note));
+    json_array_foreach(r->notes, i, note) printf("  note: %s\n", json_string_value(note));
 }
 
 static int read_precision(const char *word, enum import_precision *out, struct err *err)
@@ -39,8 +38,8 @@ static int read_precision(const char *word, enum import_precision *out, struct e
     return err_set(err, ERR_USAGE, "--precision %s: give torch, fp32 or tf32", word);
 }
 
-#define OPT_PRECISION(v)                                                                  \
-    OPT_STR(0, "precision", v, "CLASS",                                                   \
+#define OPT_PRECISION(v)                                                                   \
+    OPT_STR(0, "precision", v, "CLASS",                                                    \
             "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
             "(default); fp32 or tf32: all of them so")
 
@@ -138,8 +137,11 @@ static bool import_line(struct importer *im, const char *file, const char *out)
     struct import_report r;
     int rc = import_module(im, &rq, out, &r, &err);
     if (rc == 0)
-        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r.name, r.seconds, r.axes, r.largest, r.rounding,
-               r.accepts_wrong ? "degenerate" : r.is_ill ? "ill-conditioned" : "");
+        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r.name, r.seconds, r.axes, r.largest,
+               r.rounding,
+               r.accepts_wrong ? "degenerate"
+               : r.is_ill      ? "ill-conditioned"
+                               : "");
     else
         printf("%s\t%.1f\t\t\t\t\t%s\n", r.name, r.seconds, err.msg);
     fflush(stdout);
@@ -157,10 +159,11 @@ static int run_kernelbench(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone import kernelbench [--out DIR] FILE.py | DIR",
-        .about = "Makes tasks from problems of KernelBench: files with a class Model, get_inputs()\n"
-                 "and get_init_inputs(). Prints a table: name, seconds, free sizes, the largest\n"
-                 "difference from PyTorch in double, how much of the tolerance random rounding\n"
-                 "reaches, marks, and why a problem was refused.",
+        .about =
+            "Makes tasks from problems of KernelBench: files with a class Model, get_inputs()\n"
+            "and get_init_inputs(). Prints a table: name, seconds, free sizes, the largest\n"
+            "difference from PyTorch in double, how much of the tolerance random rounding\n"
+            "reaches, marks, and why a problem was refused.",
         .example = "hone import kernelbench KernelBench/level1 --out tasks/",
         .opts = opts,
     };

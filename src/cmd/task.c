@@ -207,7 +207,8 @@ static void show_text(const struct task *t)
         printf("  where %s\n", t->constraints.items[i]);
     if (t->flops && t->bytes)
         printf("  %s flops, at least %s bytes, computed in %s%s\n", expr_text(t->flops),
-               expr_text(t->bytes), dtype_name(t->compute), t->allow_tf32         ? " (TF32 allowed)"
+               expr_text(t->bytes), dtype_name(t->compute),
+               t->allow_tf32         ? " (TF32 allowed)"
                : t->allow_tf32_convs ? " (TF32 allowed for convolutions)"
                                      : "");
     if (t->align)

@@ -159,8 +159,8 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
     return 0;
 }
 
-static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase,
-                     uint64_t sample_seed, struct err *err)
+static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, uint64_t sample_seed,
+                     struct err *err)
 {
     cu_function f;
     struct unit_sample sample;

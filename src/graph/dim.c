@@ -461,9 +461,9 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         return NULL;
     }
     size_t before = p->all.n;
-    const struct dim *d = expr_fold(
-        e, &(struct expr_fold){
-               .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
+    const struct dim *d =
+        expr_fold(e, &(struct expr_fold){
+                         .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
     if (!d) { /* without `choose`, expr_fold() does not know && || ?: */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};

@@ -130,7 +130,8 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
     size_t i, before = json_array_size(fixed);
     json_t *axis;
-    json_array_foreach (axes, i, axis) {
+    json_array_foreach(axes, i, axis)
+    {
         const char *name = json_string_value(axis), *at = message;
         size_t len = name ? strlen(name) : 0;
         for (; len && (at = strstr(at, name)); at += len)
@@ -167,8 +168,8 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Writes and proves. A module may refuse sizes of 1 (batch statistics of one value): then no size of
- * the task is 1. If a wrong answer would pass, the task is marked as degenerate. */
+/* Writes and proves. A module may refuse sizes of 1 (batch statistics of one value): then no size
+ * of the task is 1. If a wrong answer would pass, the task is marked as degenerate. */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {

@@ -10,9 +10,9 @@
  *     importer_close(&im);
  *
  * The steps: trace.py records the module's operations as a graph. Hone writes the graph's reference
- * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does, and runs the
- * module in PyTorch, in double, at the smoke shapes and at two drawn shapes: its results must be the
- * oracle's. The task needs PyTorch no more, except as a baseline.
+ * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does, and runs
+ * the module in PyTorch, in double, at the smoke shapes and at two drawn shapes: its results must
+ * be the oracle's. The task needs PyTorch no more, except as a baseline.
  */
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
@@ -35,17 +35,17 @@ struct import_report {
     double largest;   /* difference from PyTorch in double, divided by the magnitude */
     double rounding;  /* the largest error of random rounding, divided by the tolerance */
     double seconds;
-    size_t axes;      /* sizes that may vary */
+    size_t axes;        /* sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
-    bool is_ill; /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
-    json_t *notes;    /* texts: sizes that were fixed, and why */
+    bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
+    json_t *notes; /* texts: sizes that were fixed, and why */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);
 void importer_close(struct importer *im);
 
-/* Writes the task's folder into the folder `out`. If the task cannot be proven, nothing stays of it.
- * The caller releases the report, also after an error. */
+/* Writes the task's folder into the folder `out`. If the task cannot be proven, nothing stays of
+ * it. The caller releases the report, also after an error. */
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
                   struct import_report *r, struct err *err);
 void import_report_release(struct import_report *r);

@@ -16,9 +16,10 @@
 #define CHECK_ELEMS (1 << 21)
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
-static const int64_t likely[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 12,  13,  15,  16,  17,
-                                 20, 24, 28, 31, 32, 33, 36, 40, 48, 56, 63,  64,  65,  72,  80,
-                                 96, 97, 100, 112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
+static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
+                                 13,  15,  16,  17,  20,  24,  28,  31,  32,  33,  36,
+                                 40,  48,  56,  63,  64,  65,  72,  80,  96,  97,  100,
+                                 112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
 
 struct search {
     struct graph *g;
@@ -249,8 +250,8 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     struct graph *g = s->g;
     for (size_t i = 0; i < g->nguards; i++) {
         const char *text = g->guards[i];
-        struct expr *e = expr_parse(text, strlen(text), g->dims.names, g->dims.nnames, &c->arena,
-                                    NULL, err);
+        struct expr *e =
+            expr_parse(text, strlen(text), g->dims.names, g->dims.nnames, &c->arena, NULL, err);
         if (!e)
             return err_prefix(err, "guard '%s'", text);
         *vec_push(&s->guards) = e;
@@ -275,9 +276,8 @@ static void read_values(struct search *s, struct size_choice *c)
     vec_each (const struct dim *, d, &s->positive)
         *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", (*d)->text);
     for (size_t i = 0; i < s->n; i++)
-        *vec_push(&c->constraints) =
-            arena_printf(&c->arena, "%s >= %lld", s->g->dims.names[i],
-                         (long long)MIN(s->floor, s->original[i]));
+        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= %lld", s->g->dims.names[i],
+                                                  (long long)MIN(s->floor, s->original[i]));
 }
 
 static int find_steps(struct search *s, struct size_choice *c, struct err *err)

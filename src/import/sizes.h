@@ -33,13 +33,13 @@ struct size_range {
 struct size_choice {
     struct arena arena;
     struct size_points smoke, check;
-    struct size_range *heldout;      /* one per axis */
-    VEC(const char *) constraints;   /* what every shape must satisfy */
-    bool no_small_shape;             /* every shape has a tensor that is too large for a smoke test */
+    struct size_range *heldout;    /* one per axis */
+    VEC(const char *) constraints; /* what every shape must satisfy */
+    bool no_small_shape;           /* every shape has a tensor that is too large for a smoke test */
 };
 
-/* `original` has one value per axis, and no axis gets less than `floor` (1, or 2 if the module refuses
- * a size of 1). */
+/* `original` has one value per axis, and no axis gets less than `floor` (1, or 2 if the module
+ * refuses a size of 1). */
 int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
                  struct err *err);
 void sizes_release(struct size_choice *c);

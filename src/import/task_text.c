@@ -80,8 +80,7 @@ static void put_tolerance(struct writer *w)
 static bool has_float_conv(const struct graph *g)
 {
     for (size_t i = 0; i < g->values.n; i++)
-        if (op_row(g->values.items[i]->op)->kind == OPK_CONV &&
-            g->values.items[i]->dtype == DT_F32)
+        if (op_row(g->values.items[i]->op)->kind == OPK_CONV && g->values.items[i]->dtype == DT_F32)
             return true;
     return false;
 }
@@ -152,7 +151,8 @@ static void put_work(struct writer *w)
     put_tolerance(w);
     put_init(w);
     vec_each (const struct graph_phase, p, &w->ref.phases)
-        json_array_append_new(phases, json_pack("{s:s, s:s}", "fn", p->fn, "units", p->units->text));
+        json_array_append_new(phases,
+                              json_pack("{s:s, s:s}", "fn", p->fn, "units", p->units->text));
     json_t *oracle = json_pack("{s:o}", "phases", phases);
     if (w->ref.scratch)
         json_object_set_new(oracle, "scratch", json_string(w->ref.scratch->text));
@@ -175,10 +175,10 @@ static json_t *heldout_json(const struct writer *w)
     for (size_t i = 0; i < w->g.dims.nnames; i++) {
         const struct size_range *r = &w->sizes.heldout[i];
         json_object_set_new(ranges, w->g.dims.names[i],
-                            r->lo == r->hi
-                                ? json_integer(r->lo)
-                                : json_pack("{s:I, s:I, s:I}", "min", (json_int_t)r->lo, "max",
-                                            (json_int_t)r->hi, "multiple", (json_int_t)r->multiple));
+                            r->lo == r->hi ? json_integer(r->lo)
+                                           : json_pack("{s:I, s:I, s:I}", "min", (json_int_t)r->lo,
+                                                       "max", (json_int_t)r->hi, "multiple",
+                                                       (json_int_t)r->multiple));
     }
     return json_pack("{s:s, s:o}", "role", "heldout", "axes", ranges);
 }
@@ -239,10 +239,10 @@ int import_write_task(const json_t *found, const char *name, const char *file,
     const json_t *graph = json_object_get(found, "graph");
     if (graph_from_json(&w.g, graph, err) < 0)
         return err_prefix(err, "%s: the graph", file);
-    w.mode = (struct reference_mode){
-        .kind = REFERENCE_SIGMA,
-        .tf32_products = how->precision == PRECISION_TF32,
-        .tf32_convs = how->precision != PRECISION_FP32 && has_float_conv(&w.g)};
+    w.mode = (struct reference_mode){.kind = REFERENCE_SIGMA,
+                                     .tf32_products = how->precision == PRECISION_TF32,
+                                     .tf32_convs =
+                                         how->precision != PRECISION_FP32 && has_float_conv(&w.g)};
     int rc = read_original(&w, &a, err);
     if (rc == 0 && (rc = graph_write_reference_as(&w.g, w.mode, &w.ref, err)) == 0) {
         if ((rc = sizes_choose(&w.sizes, &w.g, w.original, how->floor, err)) == 0) {

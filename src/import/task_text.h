@@ -18,8 +18,8 @@
 struct import_files {
     struct strbuf task, reference;
 };
-#define IMPORT_FILES_INIT                                                \
-    {                                                                    \
+#define IMPORT_FILES_INIT                                                   \
+    {                                                                       \
         STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1) \
     }
 

@@ -98,7 +98,8 @@ static json_t *run_python(const struct trace_request *rq, struct err *err)
     if (!request)
         return NULL;
     const char *argv[] = {name && *name ? name : "python3", "-", request, NULL};
-    const char *env[] = {"OMP_NUM_THREADS=2", "TORCHDYNAMO_DISABLE=1", "PYTHONDONTWRITEBYTECODE=1", NULL};
+    const char *env[] = {"OMP_NUM_THREADS=2", "TORCHDYNAMO_DISABLE=1", "PYTHONDONTWRITEBYTECODE=1",
+                         NULL};
     struct child_process c = CHILD_INIT;
     json_t *answer = NULL;
     c.argv = argv;
@@ -113,7 +114,8 @@ static json_t *run_python(const struct trace_request *rq, struct err *err)
         rc = failed(&c, rq->file, err);
     if (rc == 0) {
         struct json_caps caps = {.max_bytes = MAX_ANSWER};
-        answer = json_read_text(c.out.buf ? c.out.buf : "", c.out.len, "trace.py's answer", &caps, err);
+        answer =
+            json_read_text(c.out.buf ? c.out.buf : "", c.out.len, "trace.py's answer", &caps, err);
     }
     child_release(&c);
     free(request);
@@ -132,8 +134,7 @@ static int write_answer(const char *path, const json_t *answer, struct err *err)
 json_t *trace_run(const struct trace_request *rq, struct err *err)
 {
     struct json_caps caps = {.max_bytes = MAX_ANSWER};
-    json_t *answer =
-        rq->recorded ? json_read_file(rq->recorded, &caps, err) : run_python(rq, err);
+    json_t *answer = rq->recorded ? json_read_file(rq->recorded, &caps, err) : run_python(rq, err);
     if (answer && ((rq->record && write_answer(rq->record, answer, err) < 0) ||
                    refusal(answer, rq->file, err) < 0)) {
         json_decref(answer);

@@ -18,14 +18,14 @@
 #include "base/err.h"
 
 struct trace_request {
-    const char *file, *name;    /* name: the module or function; "" = the only one */
-    const char *const *inputs;  /* "x=float16[B,128]", for a file without get_inputs() */
+    const char *file, *name;   /* name: the module or function; "" = the only one */
+    const char *const *inputs; /* "x=float16[B,128]", for a file without get_inputs() */
     size_t ninputs;
-    const char *const *sizes;   /* "B=64": the size at which the task is timed */
+    const char *const *sizes; /* "B=64": the size at which the task is timed */
     size_t nsizes;
-    const json_t *fixed;        /* names of sizes that must not vary; NULL = none */
-    const char *recorded;       /* a file with trace.py's answer: PyTorch does not run; NULL = none */
-    const char *record;         /* a file to write the answer to; NULL = none */
+    const json_t *fixed;  /* names of sizes that must not vary; NULL = none */
+    const char *recorded; /* a file with trace.py's answer: PyTorch does not run; NULL = none */
+    const char *record;   /* a file to write the answer to; NULL = none */
 };
 
 /* A new reference to trace.py's answer, or NULL. An error of kind ERR_INPUT means that the module

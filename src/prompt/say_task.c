@@ -99,7 +99,8 @@ void say_task(const struct task *t, struct strbuf *out)
             "Sigma is the standard deviation of the rounding error of a good implementation "
             "in %s%s: one rounding for each operation, sums in chains of at most 1024 "
             "terms. Half a unit in the last place of the dtype comes on top.\n",
-            dtype_name(t->compute), t->allow_tf32         ? " with TF32 products"
+            dtype_name(t->compute),
+            t->allow_tf32         ? " with TF32 products"
             : t->allow_tf32_convs ? " with TF32 convolutions"
                                   : "");
     if (other)
@@ -187,12 +188,12 @@ json_t *say_task_json(const struct task *t)
         json_object_set_new(j, "offset_elems", json_integer(w->offset_elems));
         json_array_append_new(times, j);
     }
-    json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b}", "name",
-                     t->name, "torch", t->torch_src ? t->torch_src : "", "op_type", t->op_type,
-                     "class", task_class_name(t->class), "axes", axes, "constraints", constraints,
-                     "tensors", tensors, "scalars", scalars, "workloads", times, "compute",
-                     dtype_name(t->compute), "allow_tf32", t->allow_tf32, "nondeterministic_ok",
-                     t->nondeterministic_ok);
+    json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b}",
+                              "name", t->name, "torch", t->torch_src ? t->torch_src : "", "op_type",
+                              t->op_type, "class", task_class_name(t->class), "axes", axes,
+                              "constraints", constraints, "tensors", tensors, "scalars", scalars,
+                              "workloads", times, "compute", dtype_name(t->compute), "allow_tf32",
+                              t->allow_tf32, "nondeterministic_ok", t->nondeterministic_ok);
     if (t->graph_json)
         json_object_set_new(facts, "graph", json_loads(t->graph_json, 0, NULL));
     return facts;

@@ -66,7 +66,7 @@ struct hone_ref_ctx {
     const void *in[HONE_REF_MAX_TENSORS];    /* one per tensor, NULL for pure outputs */
     double *out_value[HONE_REF_MAX_TENSORS]; /* NULL for pure inputs */
     double *out_mag[HONE_REF_MAX_TENSORS];
-    const void *got[HONE_REF_MAX_TENSORS]; /* the candidate's outputs, for GOT; NULL = none */
+    const void *got[HONE_REF_MAX_TENSORS];   /* the candidate's outputs, for GOT; NULL = none */
     int64_t in_elems[HONE_REF_MAX_TENSORS];  /* elements that IN may read */
     int64_t out_elems[HONE_REF_MAX_TENSORS]; /* elements that OUT may write */
     const int64_t *axis;

@@ -386,8 +386,8 @@ static void load_flags(struct loader *l)
 {
     static const char *const flags[] = {"nondeterministic_ok", "allow_tf32", "allow_tf32_convs",
                                         "no_small_shape", "degenerate"};
-    bool *const fields[] = {&l->t->nondeterministic_ok, &l->t->allow_tf32,
-                            &l->t->allow_tf32_convs, &l->t->no_small_shape, &l->t->degenerate};
+    bool *const fields[] = {&l->t->nondeterministic_ok, &l->t->allow_tf32, &l->t->allow_tf32_convs,
+                            &l->t->no_small_shape, &l->t->degenerate};
     struct json_node n;
     if (!json_node_get(&l->root, "flags", &n) || !json_node_array(&n, 16))
         return;

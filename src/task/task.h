@@ -152,13 +152,14 @@ struct task {
     VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
     struct expr *scratch;        /* NULL = none */
     struct expr *flops, *bytes;
-    enum dtype compute; /* declared compute precision; DT_F32 by default */
+    enum dtype compute;    /* declared compute precision; DT_F32 by default */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
     bool allow_tf32_convs; /* only convolutions may, as in PyTorch */
     bool nondeterministic_ok;
-    bool no_small_shape; /* smoke workloads may have large tensors: the constraints allow no others */
+    bool no_small_shape; /* smoke workloads may have large tensors: the constraints allow no others
+                          */
     bool degenerate;     /* the outputs hardly depend on the inputs: a constant kernel would pass */
-    const char *text;        /* task.json without white space, in the order of its keys */
+    const char *text;    /* task.json without white space, in the order of its keys */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
     const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
     bool is_copy; /* loaded from a snapshot; its baseline "naive" is naive_cu or absent, never the
@@ -167,7 +168,8 @@ struct task {
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
-    const char *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = as torch says */
+    const char
+        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = as torch says */
     struct task_place graph_place;
 };
 

@@ -236,8 +236,8 @@ static double rms_of(const double *v, uint64_t n)
 }
 
 /* What PyTorch's result may be off by, in units of the tolerance. In double it must be far closer
- * than the tolerance of a task whose tolerance was derived. In the task's own dtypes it must satisfy
- * such a tolerance; one that someone wrote may assume fewer roundings than PyTorch does. */
+ * than the tolerance of a task whose tolerance was derived. In the task's own dtypes it must
+ * satisfy such a tolerance; one that someone wrote may assume fewer roundings than PyTorch does. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)
@@ -321,8 +321,7 @@ static int run_workload(const struct expression_check *e, const struct task_work
     struct shape s;
     int rc = 0;
     if (shape_resolve(&s, e->t, w, seed, &a, NULL) == 0 &&
-        (w->role == ROLE_SMOKE || !e->t->flops ||
-         shape_eval(&s, e->t->flops, NULL) < MAX_FLOPS)) {
+        (w->role == ROLE_SMOKE || !e->t->flops || shape_eval(&s, e->t->flops, NULL) < MAX_FLOPS)) {
         const char *where = arena_printf(&a, "at %s", shape_text(&s, &a));
         rc = run_at(e, &s, where, &err);
         e->c->raised |= rc < 0 && err.kind == ERR_INPUT;

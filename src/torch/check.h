@@ -24,8 +24,8 @@ struct python;
 struct torch_check {
     struct python *python; /* NULL: not started, or there is none */
     bool tried;
-    char *version; /* "PyTorch 2.9.1"; NULL = none */
-    bool raised;   /* PyTorch refused a shape that the task's constraints allow */
+    char *version;  /* "PyTorch 2.9.1"; NULL = none */
+    bool raised;    /* PyTorch refused a shape that the task's constraints allow */
     double largest; /* the largest difference between oracle and PyTorch in double, divided by the
                      * magnitude, over all outputs compared since the caller set it to 0 */
     char *

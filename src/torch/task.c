@@ -40,7 +40,8 @@ static struct torch_task signature_of(const struct task *t, struct arena *a)
                                .nconstraints = t->constraints.n};
 }
 
-/* ---- the key "graph" -------------------------------------------------------------------------- */
+/* ---- the key "graph" --------------------------------------------------------------------------
+ */
 
 /* Is the type that the graph gives a tensor the one that the task declares? */
 static bool same_type(struct graph *g, const struct task_tensor *x, enum dtype dtype, uint32_t rank,
@@ -69,8 +70,8 @@ static int compare_tensors(struct graph *g, const struct task *t, struct err *er
         const struct value *v = x->is_input ? graph_find(g, x->name) : NULL;
         const struct graph_output *o = x->is_output ? find_output(g, x->name) : NULL;
         if ((x->is_input && !v) || (x->is_output && !o))
-            return err_set(err, ERR_INPUT, "it has no %s '%s'", v || !x->is_input ? "output" : "input",
-                           x->name);
+            return err_set(err, ERR_INPUT, "it has no %s '%s'",
+                           v || !x->is_input ? "output" : "input", x->name);
         if ((v && !same_type(g, x, v->dtype, v->rank, v->shape)) ||
             (o && !same_type(g, x, o->dtype, o->rank, o->shape)))
             return err_set(err, ERR_INPUT, "'%s' has another dtype or shape there", x->name);
@@ -78,7 +79,8 @@ static int compare_tensors(struct graph *g, const struct task *t, struct err *er
         outputs += x->is_output;
     }
     if (inputs != g->inputs.n || outputs != g->outputs.n)
-        return err_set(err, ERR_INPUT, "it has %zu inputs and %zu outputs, but the task has %zu and %zu",
+        return err_set(err, ERR_INPUT,
+                       "it has %zu inputs and %zu outputs, but the task has %zu and %zu",
                        g->inputs.n, g->outputs.n, inputs, outputs);
     return 0;
 }
@@ -96,7 +98,8 @@ static int read_graph(struct graph *g, const struct task *t, struct err *err)
     return rc < 0 ? err_prefix(err, "task '%s', its graph", t->name) : 0;
 }
 
-/* ---- the key "torch" -------------------------------------------------------------------------- */
+/* ---- the key "torch" --------------------------------------------------------------------------
+ */
 
 static int read_expression(struct graph *g, const struct task *t, struct err *err)
 {
@@ -117,8 +120,9 @@ int torch_read_task(struct graph *g, const struct task *t, struct err *err)
         return read_graph(g, t, err);
     if (t->torch_src)
         return read_expression(g, t, err);
-    return err_set(err, ERR_INPUT,
-                   "task '%s' has neither \"graph\" nor a PyTorch expression (\"torch\"), so it has "
-                   "no graph",
-                   t->name);
+    return err_set(
+        err, ERR_INPUT,
+        "task '%s' has neither \"graph\" nor a PyTorch expression (\"torch\"), so it has "
+        "no graph",
+        t->name);
 }
