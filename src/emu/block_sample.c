@@ -69,7 +69,7 @@ bool block_sample_polls(const struct code *c)
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* lower numbers may be in a loop */
+        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions before may loop */
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
@@ -182,18 +182,26 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
 
 /* ---- which blocks of a sampled launch run --------------------------------------------------- */
 
-/* A sampled launch runs in up to three steps.  1. It counts a sample of SAMPLE_CLUSTERS clusters,
- * for the cost model. If blocks do not depend on each other, we split the grid into equal parts and
- * draw one cluster from each, so that a block cannot know whether it is in the sample. If blocks
- * may wait for earlier blocks, the sample is the first clusters of the grid. If blocks depend on
- * each other in a loop and all fit on the GPU, they may divide the work among themselves at run
- * time. Then a sample of the blocks would do the work of all, so all blocks run. 2. If the worker
- * will verify the call, more clusters run as far as the budget allows; they are not counted. They
- * are all the others, or else one from each part of the grid and those at its edges. If blocks
- * depend on each other, either all of them run or none. 3. The clusters that ran may seem to leave
- * out a part of an output. This estimate alone proves little, so then all clusters run, or as many
- * as a larger budget allows.  The budgets are in units of count_cost(), so the choice depends on
- * the seed and the kernel alone, not on the speed of this machine. */
+/*
+ * A sampled launch runs in up to three steps.
+ *
+ * 1. It runs a sample of about SAMPLE_CLUSTERS clusters (fewer if they are long) and counts their
+ *    work for the cost model: the counted sample. If blocks do not depend on each other, we split
+ *    the grid into equal parts and draw one cluster from each, so that a block cannot know whether
+ *    it is in the sample. If blocks may wait for earlier blocks, the sample is the first clusters
+ *    of the grid. If blocks depend on each other in a loop and all fit on the GPU, they may divide
+ *    the work among themselves at run time. Then a sample of the blocks would do the work of all,
+ *    so all blocks run.
+ * 2. If the worker will verify the call, more clusters run as far as the budget allows; their work
+ *    is not counted. They are all the others, or else one from each part of the grid and those at
+ *    its edges. If blocks depend on each other, either all of them run or none.
+ * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
+ *    fully. If it seems not, the estimate alone is no proof. So all clusters run, or as many as a
+ *    larger budget allows.
+ *
+ * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
+ * not on the speed of this machine.
+ */
 /* If step 2 cannot run all clusters, this many are enough to catch bad blocks that are 1% of all.
  */
 #define VERIFY_CLUSTERS 1000u
@@ -339,7 +347,8 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* Estimates how many times the bytes of the blocks that ran all blocks together would store. */
+/* Estimates the bytes that all blocks together would store, divided by the bytes that the blocks
+ * that ran have stored. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
@@ -357,7 +366,8 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Whether the clusters that ran seem to leave out a part of an output. If the kernel updates its
+/* Whether the whole grid, to judge by the clusters that ran, would leave a part of an output
+ * unwritten. If the kernel updates its
  * outputs in place, a written element may keep its value. Then we count the clusters that store
  * nothing instead. */
 static bool leaves_something_out(const struct launch *run)

@@ -5,7 +5,7 @@
  * the call may take. If the time runs out, the watchdog sets the snapshot's status, writes it as
  * result.bin and ends the process. The device's context and memory end with the process.
  *
- *     watchdog_start(&dog, dir, wall_ns);
+ *     watchdog_start(&dog, dir, wall_ns, cpu_ns, err);
  *     watchdog_snapshot(dog, bytes, len, false);
  *     watchdog_arm(dog, call_ns, RESULT_HANG);
  *     ... the call ...

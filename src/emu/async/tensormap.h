@@ -5,8 +5,9 @@
  * a map as opaque: they pass it by value, copy it, and edit it only with tensormap.replace. We read
  * the bytes back from the kernel's memory, so tensormap_load() checks every field.
  *
- * tensormap_walk() splits a box into runs: parts of the innermost dimension that are contiguous
- * both in the tensor and in the (unswizzled) box.
+ * tensormap_walk() splits each row of a box into runs. A run is contiguous in the (unswizzled) box,
+ * and lies either wholly inside or wholly outside the tensor. In the tensor its elements are `step`
+ * bytes apart.
  *
  *     tensormap_walk(&t, coords, NULL, run_fn, ctx);
  *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     -- 16 bytes at a time
@@ -76,8 +77,8 @@ int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint
                       struct err *err);
 
 uint32_t tensormap_elem_bytes(const struct tensormap *t);
-/* Returns the bytes of the box without padding. A load adds them to its mbarrier's transaction
- * count. */
+/* Returns the bytes of the box without padding. A load reports this many to its mbarrier with
+ * complete_tx, which subtracts them from the transaction count. */
 uint32_t tensormap_box_bytes(const struct tensormap *t);
 /* Returns the bytes that the box takes in shared memory, from its first byte to its last, with the
  * padding of rows. */
@@ -99,8 +100,8 @@ typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 
-/* Returns the shared-memory address of a byte of the box. Swizzling xors the lowest one, two or
- * three address bits from bit 4 on with those from bit 7 on (32B, 64B, 128B). */
+/* Takes the address that a byte has in the unswizzled box and returns its swizzled address. 32B
+ * xors bit 4 with bit 7, 64B xors bits 4-5 with bits 7-8, 128B xors bits 4-6 with bits 7-9. */
 static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t addr)
 {
     return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;
