@@ -444,7 +444,7 @@ static void *fold_apply(void *ctx, const char *op, void *a, void *b)
     } makers[] = {{"+", dim_add}, {"-", dim_sub},   {"*", dim_mul},  {"/", dim_div},
                   {"%", dim_mod}, {"min", dim_min}, {"max", dim_max}};
     for (size_t i = 0; i < ARRAY_LEN(makers); i++)
-        if (str_eq(makers[i].op, op))
+        if (b && str_eq(makers[i].op, op))
             return (void *)makers[i].make(ctx, a, b);
     if (str_eq(op, "neg"))
         return (void *)dim_sub(ctx, dim_number(ctx, 0), a);

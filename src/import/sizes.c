@@ -13,7 +13,8 @@
 #define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
 #define CHECK_COST 1.5e8 /* the oracle runs it in about a second */
 #define HELDOUT_COST 6e7
-#define CHECK_ELEMS (1 << 21)
+#define CHECK_ELEMS 2097152
+#define MAX_SHRINKS 100 /* by a fifth each: down to 2e-10 of the size */
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
 static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
@@ -225,7 +226,8 @@ static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
     int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
-    for (double scale = 1; scale > 1e-9; scale *= 0.8) {
+    double scale = 1;
+    for (int shrunk = 0; shrunk < MAX_SHRINKS; shrunk++, scale *= 0.8) {
         for (size_t i = 0; i < s->n; i++) {
             int64_t m = s->multiple[i];
             axes[i] = MAX(s->least[i], (int64_t)((double)s->original[i] * scale) / m * m);
@@ -306,9 +308,9 @@ static void add_least(struct size_choice *c, struct size_points *out, const stru
 
 static void choose(struct size_choice *c, const struct search *s)
 {
-    static const struct wish smoke[] = {{SMOKE_COST / 30, TASK_SMOKE_ELEMS / 8, 1e3},
+    static const struct wish smoke[] = {{SMOKE_COST / 30, TASK_SMOKE_ELEMS / 8.0, 1e3},
                                         {SMOKE_COST, TASK_SMOKE_ELEMS, SMOKE_COST / 20}};
-    static const struct wish check[] = {{CHECK_COST / 10, CHECK_ELEMS / 8, CHECK_COST / 100},
+    static const struct wish check[] = {{CHECK_COST / 10, CHECK_ELEMS / 8.0, CHECK_COST / 100},
                                         {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20},
                                         {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20}};
     for (uint32_t i = 0; i < ARRAY_LEN(smoke); i++)

@@ -92,7 +92,7 @@ static enum own own_of(const struct value *v)
     case OP_FLOOR_DIV:
         return OWN_NONE;
     case OP_CAST:
-        if (!dtype_is_float(v->args[0]->dtype))
+        if (!v->args[0] || !dtype_is_float(v->args[0]->dtype))
             return is_narrow(v->dtype) ? OWN_ROUND : OWN_NONE;
         return dtype_mantissa_bits(v->dtype) < dtype_mantissa_bits(v->args[0]->dtype) ? OWN_ROUND
                                                                                       : OWN_NONE;

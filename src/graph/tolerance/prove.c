@@ -127,7 +127,7 @@ static void note_noise(struct proof *p, size_t i, const struct oracle_trial *x)
 static void note_undecided(struct proof *p, size_t i, const struct oracle_trial *x,
                            const struct oracle_trial *plain)
 {
-    for (uint64_t k = 0; k < x->shape->elems[i]; k++)
+    for (uint64_t k = 0; plain->mag[i] && k < x->shape->elems[i]; k++)
         p->undecided[i] += x->mag[i][k] > UNDECIDED_FACTOR * plain->mag[i][k];
 }
 
