@@ -41,6 +41,8 @@ static void end_process(struct watchdog *w, enum result_status status)
 
 /* ---- crashes ---- */
 
+#ifndef __SANITIZE_ADDRESS__ /* which has handlers of its own */
+
 /* For the signal handler, which gets no argument. */
 static struct watchdog *in_crash;
 static char *crash_path;
@@ -60,10 +62,8 @@ static void save_in_crash(int sig)
     raise(sig);
 }
 
-/* AddressSanitizer has handlers of its own. */
 static void watch_crashes(struct watchdog *w)
 {
-#ifndef __SANITIZE_ADDRESS__
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     struct sigaction act = {.sa_handler = save_in_crash, .sa_flags = (int)SA_RESETHAND};
     if (w) {
@@ -73,10 +73,16 @@ static void watch_crashes(struct watchdog *w)
     in_crash = w;
     for (size_t i = 0; w && i < ARRAY_LEN(signals); i++)
         sigaction(signals[i], &act, NULL);
-#else
-    (void)w;
-#endif
 }
+
+#else
+
+static void watch_crashes(struct watchdog *w)
+{
+    (void)w;
+}
+
+#endif
 
 static uint64_t process_cpu_ns(void)
 {

@@ -312,6 +312,13 @@ static int with_snapshot(const char *dir, bool crash)
     return st;
 }
 
+/* AddressSanitizer has handlers of its own, so there is no crash to try. */
+#ifdef __SANITIZE_ADDRESS__
+enum { CRASHES = 1 };
+#else
+enum { CRASHES = 2 };
+#endif
+
 /* The file waits for a call that takes long. A crash does not lose it. */
 static void an_unsaved_snapshot_is_saved_in_time(void **state)
 {
@@ -320,15 +327,9 @@ static void an_unsaved_snapshot_is_saved_in_time(void **state)
     char *data;
     size_t len;
     setup(&b, "good");
-    for (int crash = 0; crash < 2; crash++) {
+    for (int crash = 0; crash < CRASHES; crash++) {
         int st = with_snapshot(b.dir, crash);
-#ifndef __SANITIZE_ADDRESS__
         assert_true(crash ? WIFSIGNALED(st) && WTERMSIG(st) == SIGSEGV : WIFEXITED(st));
-#else
-        if (crash)
-            break;
-        (void)st;
-#endif
         assert_int_equal(bundle_read(b.dir, "progress.bin", 100, &data, &len, NULL), 0);
         assert_int_equal(len, 6);
         assert_memory_equal(data, "so far", 6);
