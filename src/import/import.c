@@ -207,7 +207,7 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
         r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));
         r->notes = json_incref(json_object_get(found, "notes"));
         rc = write_and_prove(im, rq, found, &f, r, err);
-        if (rc < 0 && !existed && !getenv("HONE_KEEP"))
+        if (rc < 0 && !existed)
             dir_remove(r->dir, NULL);
     }
     r->seconds = (double)(now_ns() - start) / 1e9;

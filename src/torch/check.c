@@ -300,6 +300,8 @@ static int run_at(const struct expression_check *e, const struct shape *s, const
     if (rc == 0 && call(e, &x, true, err) == 0) {
         rc = compare_outputs(e, &x, true, where, err);
         compared = true;
+    } else if (rc == 0 && e->t->graph_json) { /* only a run in double proves an imported graph */
+        rc = err_prefix(err, "in double");
     }
     if (rc == 0 && e->c->python) {
         int ran = call(e, &x, false, &narrow);
