@@ -168,8 +168,8 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
             *vec_push(out) = piece;
     }
     free(pieces);
-    /* Of elements of one byte, one in 256 equals its poison by chance, so we see only 255 of
-     * 256. */
+    /* A written element of one byte equals its poison by chance, once in 256 times. We take such
+     * an element for unwritten. */
     double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
     double elems = (double)(a->end - a->addr) / a->elem_bytes;
     if (!i || written <= 0)

@@ -105,7 +105,7 @@ static void add_cuda_source(struct export_model *m, struct strbuf *out)
     strbuf_release(&set);
 }
 
-/* What load_inline compiles for the host: tensors in, one call of NAME_launch. */
+/* Writes the host code that load_inline compiles: it takes tensors and calls NAME_launch once. */
 static void add_cpp_source(struct export_model *m, struct strbuf *out)
 {
     strbuf_addf(out,

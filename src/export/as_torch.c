@@ -16,8 +16,9 @@ enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNE
 
 /* ---- --backward ------------------------------------------------------------------------------ */
 
-/* What the backward kernel's tensor is to the forward one: "inputs[0]", "outputs[1]", "grads[0]",
- * or the index of the input whose gradient it is. */
+/* Where the tensors of the backward kernel come from and go to. An input is "inputs[0]",
+ * "outputs[1]" or "grads[0]" of the forward kernel. An output is the gradient of the forward
+ * kernel's input with this index. */
 struct binding {
     size_t ninputs, noutputs;
     const char *inputs[TASK_MAX_TENSORS];

@@ -15,7 +15,7 @@
 #include "task/snapshot.h"
 #include "verdict/verdict.h"
 
-/* What an export is made from. All of it is borrowed. */
+/* The parts from which an export is made. All of them are borrowed. */
 struct export_source {
     const struct task *task;
     const char *text; /* the candidate */

@@ -111,7 +111,7 @@ struct verdict {
     const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
     const char *detector; /* the rule that decided: "input-hash", "oob", "floor", ... */
     const char *summary;  /* one sentence */
-    /* What an author needs to repair the candidate, in at most about 60 lines. */
+    /* The facts with which an author can repair the candidate, in at most about 60 lines. */
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */
     double time_ns; /* geomean over time workloads; 0 = none */

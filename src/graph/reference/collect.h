@@ -54,7 +54,7 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 /* Notes that the term is `off` if shared error k is 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* What has been collected: as partial result, and as the element. */
+/* The result so far: collect_now() gives it as a partial result, collect_end() as the element. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);

@@ -17,7 +17,7 @@
  * enum lowered_note. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
 
-/* What the model of rounding errors must know of a lowered value. */
+/* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {
     LOWERED_END = 1,   /* the result of an operation of g; others are inside of such an operation */
     LOWERED_SHIFT = 2, /* a - b, where any b would do: softmax subtracts the largest element */

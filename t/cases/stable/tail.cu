@@ -2,7 +2,7 @@
 {"launches":[{"kernel":"tail","grid":["N/128"],"block":[128],"args":["x","y"]}]}
 */
 /* The second load of each thread is clamped to the last element, while another warp stores there.
- * Without the line `used`, nobody uses its value. */
+ * Without the line `used`, the loaded value has no use. */
 extern "C" __global__ void tail(const float *x, float *y)
 {
     const int n = 128;
