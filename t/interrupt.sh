@@ -73,6 +73,14 @@ extern "C" __global__ void k(const float *a, const float *b, float *c, int n)
 CU
 "$HONE" compile "$T/spin.cu" >/dev/null 2>&1
 one "emu, running" 2 "$HONE" emu vector_add "$T/spin.cu"
+
+# A worker that writes into its directory without end.
+cat >"$T/writer" <<'SH'
+#!/usr/bin/env bash
+while :; do : >"${!#}/$RANDOM"; done
+SH
+chmod +x "$T/writer"
+HONE_WORKER=$T/writer one "eval, running" 1.5 "$HONE" eval --device emu vector_add "$T/spin.cu"
 one "task check" 0.5 "$HONE" task check --all
 
 mkdir "$T/spool"

@@ -116,14 +116,15 @@ void evaluator_close(struct evaluator *e)
 {
     if (!e)
         return;
-    for (struct evaluation *a = e->evaluations, *next; a; a = next) {
-        next = a->next;
-        evaluation_free(a);
-    }
+    /* Workers write into the directories of their evaluations, so the workers end first. */
     if (e->main && e->main != e->local)
         sched_close(e->main);
     if (e->local)
         sched_close(e->local);
+    for (struct evaluation *a = e->evaluations, *next; a; a = next) {
+        next = a->next;
+        evaluation_free(a);
+    }
     baseline_verdicts_close(&e->baselines);
     compiler_close(e->compiler);
     arena_release(&e->arena);
