@@ -12,7 +12,7 @@ class Model(nn.Module):
         return torch.relu(self.norm(x))
 
 
-batch, channels, height, width = 16, 32, 28, 28
+batch, channels, height, width = 8, 16, 12, 12
 
 
 def get_inputs():

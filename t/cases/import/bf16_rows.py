@@ -14,7 +14,7 @@ class Model(nn.Module):
         return (f * scale).to(torch.bfloat16) * self.weight
 
 
-tokens, width = 1024, 640
+tokens, width = 128, 96
 
 
 def get_inputs():

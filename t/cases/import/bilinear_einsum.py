@@ -12,7 +12,7 @@ class Bilinear(nn.Module):
         return torch.einsum("bik,kl,bjl->bij", a, self.form, b)
 
 
-batch, length, features = 8, 100, 64
+batch, length, features = 4, 40, 24
 
 
 def get_inputs():

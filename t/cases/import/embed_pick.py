@@ -13,7 +13,7 @@ class EmbedPick(nn.Module):
         return rows.gather(1, columns) * 2.0
 
 
-vocab, width, count, picks = 1000, 96, 512, 24
+vocab, width, count, picks = 48, 24, 32, 16
 
 
 def get_inputs():

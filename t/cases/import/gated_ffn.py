@@ -14,9 +14,9 @@ class GatedFFN(nn.Module):
         return F.silu(self.gate(x)) * self.up(x)
 
 
-rows = 512
-features = 256
-hidden = 384
+rows = 96
+features = 64
+hidden = 80
 
 
 def get_inputs():

@@ -12,7 +12,7 @@ class GroupNormGelu(nn.Module):
         return nn.functional.gelu(self.norm(x))
 
 
-batch, channels, length, num_groups = 8, 48, 256, 4
+batch, channels, length, num_groups = 4, 24, 48, 4
 
 
 def get_inputs():

@@ -13,8 +13,8 @@ class Model(nn.Module):
         return torch.relu(x * self.scale + self.shift) + residual
 
 
-batch = 4096
-channels = 768
+batch = 256
+channels = 96
 
 
 def get_inputs():

@@ -10,4 +10,4 @@ class PairDistance(nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(200, 24), torch.rand(320, 24)]
+    return [torch.rand(40, 24), torch.rand(48, 24)]

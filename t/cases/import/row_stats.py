@@ -17,7 +17,7 @@ class Model(nn.Module):
         return {"y": y, "mean": mean, "rstd": rstd}
 
 
-rows, cols = 2048, 512
+rows, cols = 256, 512
 
 
 def get_inputs():

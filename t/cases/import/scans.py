@@ -10,7 +10,7 @@ class Scans(nn.Module):
         return decay, before, x.flip(0).cumsum(0).flip(0)
 
 
-rows, cols = 256, 200
+rows, cols = 64, 48
 
 
 def get_inputs():

@@ -11,7 +11,7 @@ class ViewMix(nn.Module):
         return swapped * s[None, :, None].expand_as(swapped)
 
 
-batch, length, width = 8, 128, 96
+batch, length, width = 4, 32, 24
 
 
 def get_inputs():
