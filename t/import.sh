@@ -53,27 +53,34 @@ PY
 }
 if in_tier quick; then
     runs 2 "import of nothing" "$HONE" import torch
-    runs 1 "a trace that is not there" "$HONE" import torch --trace none.json model.py
+    runs 3 "a trace that is not there" "$HONE" import torch --trace none.json model.py
     err_has "is named" "none.json"
     echo '{"graph": ' >broken.json
     runs 1 "a trace that is no JSON" "$HONE" import torch --trace broken.json model.py
     err_has "is refused with its place" "broken.json:"
     echo '[1, 2]' >list.json
     runs 1 "a trace that is a list" "$HONE" import torch --trace list.json model.py
+    err_has "is no graph" "expected an object"
     echo '{"refused": {"why": "forward draws random numbers", "line": 7}}' >refused.json
     runs 1 "a trace that refuses" "$HONE" import torch --trace refused.json model.py
     err_has "gives its line" "model.py:7: forward draws random numbers"
     bad_trace "an unknown operation" 'g["values"][0]["op"] = "launch_missiles"' "launch_missiles"
-    bad_trace "a tensor of 4,000 axes" 'g["inputs"][0]["shape"] = [1] * 4000' "tokens"
-    bad_trace "a wrong shape" 'g["values"][0]["shape"] = ["vocab", 7]' "shape"
+    bad_trace "a tensor of 4,000 axes" 'g["inputs"][0]["shape"] = [1] * 4000' "4000 entries, more than the limit of 8"
+    bad_trace "a wrong shape" 'g["values"][1]["shape"] = ["vocab", 7]' \
+        "but float32[vocab, 7] is declared"
     bad_trace "a wrong dtype" 'g["inputs"][0]["dtype"] = "float12"' "float12"
     bad_trace "an operand that does not exist" 'g["values"][0]["args"][0] = "%99"' "%99"
     bad_trace "a size that does not exist" 'g["outputs"][0]["shape"][0] = "depth"' "depth"
     bad_trace "no original size" 'del t["sizes"]["vocab"]' "vocab"
+    bad_trace "a size that is no number" 't["sizes"]["vocab"] = "many"' "the trace has no size for axis 'vocab'"
+    bad_trace "a huge size" 't["sizes"]["vocab"] = 10**18' "is out of range"
+    bad_trace "a guard that cannot be computed" 'g["guards"] = ["1/0 == 7"]' "do not satisfy the graph's guards"
+    bad_trace "a name that is a path" 'g["inputs"][0]["name"] = "../x"' "'../x' is not a name"
+    bad_trace "too many operations" 'g["values"] *= 100000' "more than the limit of 16384"
+    bad_trace "a distribution that Hone does not have" 't["init"]["tokens"]["dist"] = "evil"' 'unknown "evil"'
     bad_trace "no graph" 'del t["graph"]' "graph"
-    HONE_PYTHON=no-such-python runs 1 "no Python" "$HONE" import torch "$CASES/scans.py"
+    HONE_PYTHON=no-such-python runs 3 "no Python" "$HONE" import torch "$CASES/scans.py"
     err_has "is an error that names it" "no-such-python"
-    runs 1 "a file that is not there" "$HONE" import torch --trace "$CASES/none.json" none.py
 fi
 
 # ---- with PyTorch
