@@ -76,7 +76,7 @@ if in_tier quick; then
     bad_trace "a huge size" 't["sizes"]["vocab"] = 10**18' "is out of range"
     bad_trace "a guard that cannot be computed" 'g["guards"] = ["1/0 == 7"]' "do not satisfy the graph's guards"
     bad_trace "a name that is a path" 'g["inputs"][0]["name"] = "../x"' "'../x' is not a name"
-    bad_trace "too many operations" 'g["values"] *= 100000' "more than the limit of 16384"
+    bad_trace "too many operations" 'g["values"] *= 5000' "more than the limit of 16384"
     bad_trace "a distribution that Hone does not have" 't["init"]["tokens"]["dist"] = "evil"' 'unknown "evil"'
     bad_trace "no graph" 'del t["graph"]' "graph"
     HONE_PYTHON=no-such-python runs 3 "no Python" "$HONE" import torch "$CASES/scans.py"
