@@ -358,14 +358,17 @@ def recurrent(kind: str) -> Callable[..., Any]:
     return run
 
 
-def fresh_weights(module: torch.nn.Module, args: Any) -> None:
-    """nn.RNNBase keeps a list of its weights, which functional_call does not replace."""
-    module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]  # type: ignore
+# nn.RNNBase keeps a list of its weights, which functional_call does not replace.
+FRESH_WEIGHTS = """
+def fresh_weights(module, args):
+    module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
+"""
+exec(FRESH_WEIGHTS)
 
 
-def linear(x: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch.Tensor:
+def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch.Tensor:
     """F.linear, whose C++ code would turn the sizes of a 3-D input into numbers."""
-    made = torch.matmul(x, weight.t())
+    made = torch.matmul(input, weight.t())
     return made if bias is None else made + bias
 
 
@@ -376,7 +379,7 @@ def replaced_layers(model: Any) -> Iterator[None]:
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
-    hooks = [p.register_forward_pre_hook(fresh_weights) for p in parts
+    hooks = [p.register_forward_pre_hook(globals()["fresh_weights"]) for p in parts
              if isinstance(p, torch.nn.RNNBase)]  # fmt: skip
     try:
         torch.nn.functional.linear = linear
@@ -1845,17 +1848,6 @@ FLAT = """def flat(result):
 
 
 """
-FRESH_WEIGHTS = """def fresh_weights(module, args):
-    # nn.RNNBase keeps a list of its weights, which functional_call does not replace.
-    module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
-
-
-for part in model.modules():
-    if isinstance(part, torch.nn.RNNBase):
-        part.register_forward_pre_hook(fresh_weights)
-
-
-"""
 
 
 def baseline(
@@ -1887,7 +1879,12 @@ def baseline(
         "    result = flat(result)\n" if captured.changed or not captured.is_plain else "",
         f"    return ({updated}*result{made})\n" if captured.changed else "    return result\n",
     ]
-    hooks = FRESH_WEIGHTS if captured.is_recurrent else ""
+    hooks = ""
+    if captured.is_recurrent:
+        hooks = FRESH_WEIGHTS.lstrip() + (
+            "\n\nfor part in model.modules():\n"
+            "    if isinstance(part, torch.nn.RNNBase):\n"
+            "        part.register_forward_pre_hook(fresh_weights)\n\n\n")  # fmt: skip
     return text + f"model = {target.construction}\n\n\n" + hooks + head + "".join(lines)
 
 

@@ -103,7 +103,7 @@ static void accesses_out_of_bounds_are_told(void **state)
         {"SCRATCH(unit) = 0;", "OUT(y, 7 * unit, 0);",
          "reference.c:3: OUT(y, 105) is out of bounds: 'y' has 100 elements here"},
         {"SCRATCH(unit) = 0;", "OUT_ADD(y, unit | ((int64_t)1 << 40), 1, 1);",
-         "reference.c:3: OUT(y, 68719476735) is out of bounds"},
+         "reference.c:3: OUT(y, 2147483647) is out of bounds"},
         {"SCRATCH(unit) = IN(y, unit);", "OUT(y, unit, 0);", "IN(y, 0), but 'y' is only an output"},
         {"SCRATCH(unit) = 0; OUT(x, unit, 1);", "OUT(y, unit, 0);",
          "OUT(x, 0), but 'x' is only an input"},

@@ -71,7 +71,8 @@ static struct task *task_of(const char *torch, const char *dtype, const char *sh
 }
 
 /* Proves the task at its first smoke shapes. */
-static int prove(const struct task *t, size_t most, struct tolerance_report *r, struct err *err)
+static int prove_as(const struct task *t, bool tf32, size_t most, struct tolerance_report *r,
+                    struct err *err)
 {
     struct arena a = ARENA_INIT;
     struct graph g;
@@ -83,7 +84,7 @@ static int prove(const struct task *t, size_t most, struct tolerance_report *r, 
         if (t->workloads.items[i].role == ROLE_SMOKE &&
             shape_resolve(&shapes[n], t, &t->workloads.items[i], 1, &a, err) == 0)
             n++;
-    struct reference_mode mode = {.tf32_products = t->allow_tf32, .tf32_convs = t->allow_tf32};
+    struct reference_mode mode = {.tf32_products = tf32, .tf32_convs = tf32};
     int rc = tolerance_prove(&g, mode, t, shapes, n, r, err);
     if (rc < 0)
         fail_msg("%s: %s", t->name, err->msg);
@@ -91,6 +92,11 @@ static int prove(const struct task *t, size_t most, struct tolerance_report *r, 
     graph_release(&g);
     arena_release(&a);
     return rc;
+}
+
+static int prove(const struct task *t, size_t most, struct tolerance_report *r, struct err *err)
+{
+    return prove_as(t, false, most, r, err);
 }
 
 /* ---- right ----------------------------------------------------------------------------------- */
@@ -191,6 +197,19 @@ static void expressions(void **state)
         must_accept(t, 1, all[i].torch);
         task_free(t);
     }
+}
+
+static void tf32(void **state)
+{
+    struct task *t = task_of("x @ w", "float32", "[\"R\", \"C\"]", UNIT, 32, 128);
+    struct tolerance_report r, exact;
+    struct err err = ERR_INIT;
+    assert_int_equal(prove_as(t, true, 1, &r, &err), 0);
+    assert_int_equal(prove(t, 1, &exact, &err), 0);
+    assert_true(r.outputs[0].noise > 20 * exact.outputs[0].noise);
+    tolerance_report_release(&r);
+    tolerance_report_release(&exact);
+    task_free(t);
 }
 
 /* ---- wrong ----------------------------------------------------------------------------------- */
@@ -309,10 +328,13 @@ static void limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions),     cmocka_unit_test(tasks),
-        cmocka_unit_test(wrong_answers),   cmocka_unit_test(undecided),
-        cmocka_unit_test(ill_conditioned), cmocka_unit_test(limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(expressions),
+                                       cmocka_unit_test(tasks),
+                                       cmocka_unit_test(wrong_answers),
+                                       cmocka_unit_test(undecided),
+                                       cmocka_unit_test(ill_conditioned),
+                                       cmocka_unit_test(limits),
+                                       cmocka_unit_test(tf32)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
