@@ -24,7 +24,8 @@ static void print_report(const struct import_report *r)
     printf("  random rounding reaches %.2f of the tolerance\n", r->rounding);
     if (r->accepts_wrong)
         puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
-    json_array_foreach(r->notes, i, note) printf("  note: %s\n", json_string_value(note));
+    json_array_foreach(r->notes, i, note) if (json_is_string(note))
+        printf("  note: %s\n", json_string_value(note));
 }
 
 static int read_precision(const char *word, enum import_precision *out, struct err *err)

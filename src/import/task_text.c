@@ -204,7 +204,7 @@ static int read_original(struct writer *w, struct arena *a, struct err *err)
     for (size_t i = 0; i < w->g.dims.nnames; i++) {
         out[i] = json_integer_value(json_object_get(sizes, w->g.dims.names[i]));
         if (out[i] < 1)
-            return err_set(err, ERR_INTERNAL, "trace.py gave no size for axis '%s'",
+            return err_set(err, ERR_INPUT, "the trace has no size for axis '%s'",
                            w->g.dims.names[i]);
     }
     w->original = out;

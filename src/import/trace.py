@@ -47,6 +47,10 @@ DTYPES = {
 }  # fmt: skip
 numbers.Integral.register(torch.SymInt)  # nn.LayerNorm and others ask for this class
 NAMED_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+# Newer versions of make_fx take this as an argument, older ones from PythonKeyTracer.
+RECORD_LINES: dict[str, Any] = (
+    {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters
+    else {})  # fmt: skip
 
 
 class Refused(Exception):
@@ -210,6 +214,17 @@ class Source:
             data = data[:begin] + text.encode() + data[end:]
         return data.decode()
 
+    def line_of_assignment(self, name: str) -> int:
+        """The line that assigns to self.NAME outside of a constructor; 0 if there is none."""
+        for function in ast.walk(self.tree):
+            if not isinstance(function, ast.FunctionDef) or function.name == "__init__":
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.Attribute) and node.attr == name and isinstance(
+                        node.ctx, ast.Store):  # fmt: skip
+                    return node.lineno
+        return 0
+
     def line_of(self, tb: types.TracebackType | None) -> int:
         """The last line of the user's file in a traceback."""
         lines = [f.lineno or 0 for f in traceback.extract_tb(tb) if f.filename == self.path]
@@ -229,6 +244,7 @@ class Captured(NamedTuple):
     changed: list[str]  # parameters and buffers that forward changes, which are outputs too
     is_recurrent: bool  # the module has an nn.LSTM, nn.GRU or nn.RNN
     ranges: dict[str, tuple[Any, Any]]  # input -> the bounds that get_inputs gave torch.randint
+    is_plain: bool  # the result is a tensor, or a tuple of tensors
 
 
 class IntOrSize(type):
@@ -496,11 +512,28 @@ def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, A
     return made
 
 
-def refuse_state(before: dict[str, Any], model: Any) -> None:
+def refuse_state(before: dict[str, Any], model: Any, source: Source) -> None:
     for path, value in attributes(model).items():
         old = before.get(path)
         if isinstance(value, torch.Tensor) and value is not old:
-            raise Refused(f"forward keeps state between calls: it assigns self.{path}")
+            raise Refused(f"forward keeps state between calls: it assigns self.{path}",
+                          source.line_of_assignment(path.rpartition(".")[2]))  # fmt: skip
+
+
+def plain_state(model: Any) -> dict[str, Any]:
+    """The attributes of the module and its parts that are neither tensors nor modules."""
+    if not isinstance(model, torch.nn.Module):
+        return {}
+    found = {}
+    for prefix, part in model.named_modules():
+        for name, value in vars(part).items():
+            if name.startswith("_") or name == "training":
+                continue
+            if isinstance(value, (int, float, str, type(None))):
+                found[f"{prefix}.{name}" if prefix else name] = value
+            elif isinstance(value, (list, dict, tuple)):
+                found[f"{prefix}.{name}" if prefix else name] = len(value)
+    return found
 
 
 def attributes(model: Any) -> dict[str, Any]:
@@ -530,6 +563,23 @@ def flatten(result: Any, prefix: str = "y") -> list[tuple[str, torch.Tensor]]:
     if result is None:
         return []
     raise Refused(f"forward returns a {type(result).__name__}, not a tensor")
+
+
+def is_plain(result: Any) -> bool:
+    parts = result if isinstance(result, (list, tuple)) else [result]
+    return all(isinstance(r, torch.Tensor) for r in parts)
+
+
+def drop_unchanged(fx: torch.fx.GraphModule, held: list[str]) -> list[str]:
+    """The last outputs are the state after the call. Keeps those that forward has changed."""
+    nodes = list(fx.graph.nodes)
+    given = [n for n in nodes if n.op == "placeholder"]
+    end = nodes[-1]
+    results = list(end.args[0])
+    own, state = results[: len(results) - len(held)], results[len(results) - len(held) :]
+    changed = [(n, new) for n, new, old in zip(held, state, given) if new is not old]
+    end.args = (own + [new for _, new in changed],)
+    return [n for n, _ in changed]
 
 
 def task_name(path: str) -> str:
@@ -586,7 +636,7 @@ def capture(
         held.update(model.named_buffers())
     before = attributes(model)
     outputs: list[str] = []
-    changed: list[str] = []
+    shape = [True]
 
     def run(
         state: list[torch.Tensor], args: list[torch.Tensor], sizes: list[Any]
@@ -596,38 +646,43 @@ def capture(
         if isinstance(model, torch.nn.Module):
             bound = dict(zip(held, state))
             result = torch.func.functional_call(model, bound, tuple(full))
-            refuse_state(before, model)
+            refuse_state(before, model, source)
         else:
             bound, result = {}, model(*full)
         flat = flatten(result)
         if not flat:
             raise Refused("forward returns no tensor")
         outputs[:] = [n for n, _ in flat]
-        outs = [t for _, t in flat]
-        changed.clear()
-        for name, old in zip(held, state):
-            new = bound.get(name)
-            if new is not old and isinstance(new, torch.Tensor):
-                changed.append(name)
-                outputs.append(name)
-                outs.append(new)
-        return outs
+        shape[0] = is_plain(result)
+        # All of the state: the graph shows which of it forward has changed.
+        return [t for _, t in flat] + [bound.get(n, old) for n, old in zip(held, state)]
 
-    with enable_python_dispatcher(), mode, torch.nn.attention.sdpa_kernel(
-        torch.nn.attention.SDPBackend.MATH
-    ), torch.no_grad(), replaced_layers(model):
-        fx = make_fx(
+    def record() -> torch.fx.GraphModule:
+        return make_fx(
             torch.func.functionalize(run, remove="mutations"),
             decomposition_table=core_aten_decompositions(),
             tracing_mode="real",
             _allow_non_fake_inputs=True,
+            **RECORD_LINES,
         )(list(held.values()), tensors, list(values.values()))
+
+    with enable_python_dispatcher(), mode, torch.nn.attention.sdpa_kernel(
+        torch.nn.attention.SDPBackend.MATH
+    ), torch.no_grad(), replaced_layers(model):
+        plain = plain_state(model)
+        fx = record()
+        assigned = [n for n, v in plain_state(model).items() if n not in plain or plain[n] is not v]
+        if assigned and record().code != fx.code:  # the second call differs from the first
+            raise Refused(f"forward keeps state between calls: it changes self.{assigned[0]}",
+                          source.line_of_assignment(assigned[0].rpartition(".")[2]))  # fmt: skip
+    changed = drop_unchanged(fx, list(held))
+    outputs += changed
     return (
         Captured(
             fx, symbols, list(zip(names, tensors)), list(held.items()), env,
             list(zip(target.names, given)), changed,
             isinstance(model, torch.nn.Module)
-            and any(isinstance(p, torch.nn.RNNBase) for p in model.modules()), ranges,
+            and any(isinstance(p, torch.nn.RNNBase) for p in model.modules()), ranges, shape[0],
         ),
         outputs,
     )  # fmt: skip
@@ -1753,7 +1808,7 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     code = {n: sizes.in_python(s) for n, s in captured.axes.items()}
     for n in free:
         if n not in known:
-            notes.append(f"{n}: always {code[n].replace('SIZES', '')}")
+            notes.append(f"{n}: always {sizes.write(captured.env.replace(captured.axes[n]))}")
     init = {
         **fill_facts(fill_parameters, captured.parameters, source, target, original, notes),
         **fill_facts(fill_inputs, captured.inputs, source, target, original, notes),
@@ -1783,6 +1838,18 @@ def origin(target: Target, captured: Captured, graph: dict[str, Any]) -> dict[st
     }
 
 
+# Functions that a baseline needs. They are text because this program has no file to read them from.
+FLAT = """def flat(result):
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        return [t for part in result for t in flat(part)]
+    return [] if result is None else [result]
+
+
+"""
+
+
 def baseline(
     source: Source, target: Target, captured: Captured, code: dict[str, str], taken: list[str]
 ) -> str:
@@ -1796,16 +1863,21 @@ def baseline(
     call = ", ".join(argument(n, v) for n, v in captured.arguments)
     text = source.baseline(code).rstrip() + "\n\n\n# ---- added by hone import\n\n"
     head = f"def run({', '.join(taken)}):\n"
+    if captured.changed or not captured.is_plain:
+        text += FLAT
     if not target.is_module:
-        return text + head + f"    return {target.name}({call})\n"
+        made = f"{target.name}({call})"
+        return text + head + f"    return {made if captured.is_plain else f'flat({made})'}\n"
     names = [(n, task_name(n)) for n, _ in captured.parameters]
     held = "".join(f"        {n!r}: {t},\n" for n, t in names if t in taken)
-    changed = "".join(f", {task_name(n)}" for n in captured.changed)
+    # A task's tensors are its inputs, then its outputs: a changed input comes before the results.
+    updated = "".join(f"held[{n!r}], " for n in captured.changed if task_name(n) in taken)
+    made = "".join(f", held[{n!r}]" for n in captured.changed if task_name(n) not in taken)
     lines = [
         "    held = {\n" + held + "    }\n",
         f"    result = torch.func.functional_call(model, held, ({call}{',' if call else ''}))\n",
-        "    results = result if isinstance(result, (tuple, list)) else (result,)\n" if changed else "",
-        f"    return (*results{changed})\n" if changed else "    return result\n",
+        "    result = flat(result)\n" if captured.changed or not captured.is_plain else "",
+        f"    return ({updated}*result{made})\n" if captured.changed else "    return result\n",
     ]
     hooks = ""
     if captured.is_recurrent:

@@ -13,9 +13,10 @@ device memory, opened by IPC handle: inputs are copied out of it, outputs into i
 
 `hone task check` runs the same program without a GPU: "gpu" is null, and a buffer is {"file": PATH}.
 An input's file holds its bytes; the call writes an output's file as doubles. With "wide": true, float
-inputs are converted to float64 first.
+inputs are converted to float64 first, and casts to narrower floats in the program give float64 too.
 """
 import ast
+import contextlib
 import ctypes
 import inspect
 import json
@@ -35,6 +36,24 @@ class View:
     def __init__(self, ptr, nbytes):
         self.__cuda_array_interface__ = {
             "shape": (nbytes,), "typestr": "|u1", "data": (ptr, False), "version": 3}
+
+
+def keeping_double():
+    """A scope in which casts to narrower floats, x.float() or x.to(torch.bfloat16), give float64."""
+    try:
+        from torch.utils._python_dispatch import TorchDispatchMode
+    except ImportError:
+        return contextlib.nullcontext()
+    narrow = (torch.float16, torch.bfloat16, torch.float32)
+
+    class KeepingDouble(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if kwargs.get("dtype") in narrow:
+                kwargs["dtype"] = torch.float64
+            return func(*args, **kwargs)
+
+    return KeepingDouble()
 
 
 class Sidecar:
@@ -177,7 +196,8 @@ class Sidecar:
             value = raw.view(getattr(torch, buf["dtype"])).reshape(buf["shape"])
             wide = rq["wide"] and value.is_floating_point()
             tensors[buf["name"]] = value.double() if wide else value
-        out = self.call_fn(tensors)
+        with keeping_double() if rq["wide"] else contextlib.nullcontext():
+            out = self.call_fn(tensors)
         for (where, buf), value in self.outputs(pairs, out):
             flat = value.to(torch.float64).contiguous().reshape(-1)
             self.check_size(buf, value, flat.numel(), math.prod(buf["shape"]))
