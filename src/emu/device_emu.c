@@ -529,8 +529,10 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->stored_after = false;
     e->blocks = e->blocks_ran = 0;
     e->traces.n = 0;
-    for (size_t i = 0; i < e->mem.n; i++)
-        e->mem.allocs[i]->atomics = e->mem.allocs[i]->loaded = false;
+    for (size_t i = 0; i < e->mem.n; i++) {
+        struct alloc *a = e->mem.allocs[i];
+        a->atomics = a->loaded = a->stored = false;
+    }
 }
 
 /* ---- what a sample of blocks wrote ---------------------------------------------------------- */

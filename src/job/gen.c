@@ -19,25 +19,27 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
 
 #define CHUNK_BLOCKS 64
 #define CHUNK (4 * CHUNK_BLOCKS)
+#define SMALL 32 /* the elements of a short chunk, for small tensors and the end of a range */
 
-/* Makes the words of elements 4*block .. 4*block + CHUNK - 1. The result is that of gen_words(),
- * but here each round of the generator runs on all blocks before the next round. */
-static void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, uint32_t *w)
+/* Makes the words of elements 4*block .. 4*(block + nblocks) - 1. The result is that of
+ * gen_words(), but here each round of the generator runs on all blocks before the next round. */
+static inline void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, unsigned nblocks,
+                               uint32_t *w)
 {
     uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (unsigned b = 0; b < CHUNK_BLOCKS; b++) {
+    for (unsigned b = 0; b < nblocks; b++) {
         c[0][b] = (uint32_t)(block + b);
         c[1][b] = (uint32_t)((block + b) >> 32);
         c[2][b] = stream;
         c[3][b] = 0;
     }
     for (int round = 0; round < GEN_ROUNDS; round++) {
-        for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
+        for (unsigned b = 0; b < nblocks; b++)
             gen_philox_round(&c[0][b], &c[1][b], &c[2][b], &c[3][b], k0, k1);
         k0 += GEN_KEY_STEP0;
         k1 += GEN_KEY_STEP1;
     }
-    for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
+    for (unsigned b = 0; b < nblocks; b++)
         for (unsigned i = 0; i < 4; i++)
             w[4 * b + i] = c[i][b];
 }
@@ -48,23 +50,23 @@ static void store_bits(void *dst, size_t bytes, uint64_t v)
 }
 
 /* Computes the float values, before they are rounded to the dtype. */
-static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
+static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, unsigned n, double *v)
 {
     double a = p->spec.a, k = p->k;
     if (p->spec.dist == GEN_NORMAL)
-        for (unsigned j = 0; j < CHUNK; j++)
+        for (unsigned j = 0; j < n; j++)
             v[j] = a + (double)gen_bell(w[j]) * k;
     else
-        for (unsigned j = 0; j < CHUNK; j++)
+        for (unsigned j = 0; j < n; j++)
             v[j] = a + (double)w[j] * k;
 }
 
 /* Like gen_encode, to 16 bits. Returns false if a value is not a normal number of the type. */
-static bool chunk_halves(int type, const double *v, uint16_t *h)
+static inline bool chunk_halves(int type, const double *v, unsigned n, uint16_t *h)
 {
     int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
     uint64_t least = (uint64_t)(1024 - bias) << 52, past = (uint64_t)(1022 + bias) << 52, odd = 0;
-    for (unsigned j = 0; j < CHUNK; j++) {
+    for (unsigned j = 0; j < n; j++) {
         uint64_t bits = gen_f64_bits(v[j]), a = bits & ~(UINT64_C(1) << 63);
         uint64_t r = a + (UINT64_C(1) << (51 - mant)) - 1 + (a >> (52 - mant) & 1);
         odd |= (uint64_t)(a < least) | (uint64_t)(a >= past);
@@ -74,25 +76,25 @@ static bool chunk_halves(int type, const double *v, uint16_t *h)
     return !odd;
 }
 
-/* Stores elements [from, to) of the chunk. The chunk starts at element `base`. */
-static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t base, unsigned from,
-                        unsigned to, char *dst)
+/* Stores elements [from, to) of the chunk. The chunk starts at element `base` and has n words. */
+static inline void chunk_store(const struct gen_plan *p, const uint32_t *w, unsigned n,
+                               uint64_t base, unsigned from, unsigned to, char *dst)
 {
     size_t bytes = gen_type_bytes(p->type);
     bool bell = p->spec.dist == GEN_NORMAL || p->spec.dist == GEN_UNIFORM;
     double v[CHUNK];
     if (bell)
-        chunk_values(p, w, v);
+        chunk_values(p, w, n, v);
     if (bell && p->type == GEN_T_F32) {
         float f[CHUNK];
-        for (unsigned j = 0; j < CHUNK; j++)
+        for (unsigned j = 0; j < n; j++)
             f[j] = (float)v[j];
         memcpy(dst, f + from, (to - from) * sizeof *f);
     } else if (bell && bytes == 2) {
         uint16_t h[CHUNK];
         bool floats = p->type == GEN_T_F16 || p->type == GEN_T_BF16;
-        if (!floats || !chunk_halves(p->type, v, h))
-            for (unsigned j = 0; j < CHUNK; j++)
+        if (!floats || !chunk_halves(p->type, v, n, h))
+            for (unsigned j = 0; j < n; j++)
                 h[j] = (uint16_t)gen_encode(p->type, v[j]);
         memcpy(dst, h + from, (to - from) * sizeof *h);
     } else if (bell) {
@@ -121,8 +123,13 @@ void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t
     for (uint64_t i = first, end = first + count; i < end;) {
         uint64_t base = i & ~(uint64_t)3;
         unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)CHUNK);
-        chunk_words(seed, stream, base / 4, w);
-        chunk_store(&p, w, base, from, to, out);
+        if (to > SMALL) { /* the compiler knows how often these loops run */
+            chunk_words(seed, stream, base / 4, CHUNK_BLOCKS, w);
+            chunk_store(&p, w, CHUNK, base, from, to, out);
+        } else {
+            chunk_words(seed, stream, base / 4, SMALL / 4, w);
+            chunk_store(&p, w, SMALL, base, from, to, out);
+        }
         out += (to - from) * bytes;
         i = base + to;
     }

@@ -428,7 +428,7 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
  * check module variables either, because the block that restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    enum { MAX_PIECES = 2048, MAX_INPUT_PIECES = 512 };
+    enum { MAX_PIECES = 1024, MAX_INPUT_PIECES = 512 };
     const struct device_ops *ops = r->dev->ops;
     size_t n = 0;
     if (!ops->written || !*r->job->oracle)
