@@ -19,29 +19,26 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
 
 #define CHUNK_BLOCKS 64
 #define CHUNK (4 * CHUNK_BLOCKS)
-#define SMALL 32 /* the elements of a short chunk, for small tensors and the end of a range */
+#define SMALL 32 /* the elements of a small chunk, for ranges shorter than a chunk */
 
-/* Makes the words of elements 4*block .. 4*(block + nblocks) - 1. The result is that of
- * gen_words(), but here each round of the generator runs on all blocks before the next round. */
+/* Makes the words of elements 4*block .. 4*(block + nblocks) - 1, as gen_words() does. The compiler
+ * runs the loop on several blocks at once, with all rounds in registers. */
 static inline void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, unsigned nblocks,
                                uint32_t *w)
 {
-    uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    uint32_t lo = (uint32_t)block, hi = (uint32_t)(block >> 32);
+    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
     for (unsigned b = 0; b < nblocks; b++) {
-        c[0][b] = (uint32_t)(block + b);
-        c[1][b] = (uint32_t)((block + b) >> 32);
-        c[2][b] = stream;
-        c[3][b] = 0;
+        uint32_t c0 = lo + b, c1 = hi + (c0 < lo), c2 = stream, c3 = 0;
+#pragma GCC unroll 10
+        for (uint32_t round = 0; round < GEN_ROUNDS; round++)
+            gen_philox_round(&c0, &c1, &c2, &c3, key0 + round * GEN_KEY_STEP0,
+                             key1 + round * GEN_KEY_STEP1);
+        w[4 * b] = c0;
+        w[4 * b + 1] = c1;
+        w[4 * b + 2] = c2;
+        w[4 * b + 3] = c3;
     }
-    for (int round = 0; round < GEN_ROUNDS; round++) {
-        for (unsigned b = 0; b < nblocks; b++)
-            gen_philox_round(&c[0][b], &c[1][b], &c[2][b], &c[3][b], k0, k1);
-        k0 += GEN_KEY_STEP0;
-        k1 += GEN_KEY_STEP1;
-    }
-    for (unsigned b = 0; b < nblocks; b++)
-        for (unsigned i = 0; i < 4; i++)
-            w[4 * b + i] = c[i][b];
 }
 
 static void store_bits(void *dst, size_t bytes, uint64_t v)
@@ -122,8 +119,10 @@ void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t
     uint32_t w[CHUNK];
     for (uint64_t i = first, end = first + count; i < end;) {
         uint64_t base = i & ~(uint64_t)3;
-        unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)CHUNK);
-        if (to > SMALL) { /* the compiler knows how often these loops run */
+        bool whole = end - base >= CHUNK;
+        unsigned from = (unsigned)(i - base),
+                 to = (unsigned)MIN(end - base, (uint64_t)(whole ? CHUNK : SMALL));
+        if (whole) { /* the compiler knows how often the loops run */
             chunk_words(seed, stream, base / 4, CHUNK_BLOCKS, w);
             chunk_store(&p, w, CHUNK, base, from, to, out);
         } else {

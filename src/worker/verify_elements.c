@@ -82,9 +82,9 @@ static void unreserve(const void *p, uint64_t bytes)
 }
 
 /* Elements have 1, 2, 4 or 8 bytes, so no element lies in two pieces. */
-static uint8_t piece_shift(uint64_t elem_bytes)
+static uint8_t piece_shift(const struct lazy *z)
 {
-    return (uint8_t)__builtin_ctzll(LAZY_PIECE / elem_bytes);
+    return (uint8_t)(z->shift - (uint32_t)__builtin_ctzll(dtype_bytes(z->dtype)));
 }
 
 /* A unit is about to read or write this element of the scratch; we cannot see which. If the element
@@ -138,8 +138,8 @@ static int set_up(struct verify_elements *s, const struct job_call *call, struct
                 return -1;
             s->ctx.in[i] = mem;
             s->ctx.in_elems[i] = (int64_t)b->elems;
-            lazy_init(&s->in[i], mem, b, LAZY_DATA, call->seed);
-            s->shift[i] = piece_shift(dtype_bytes(b->dtype));
+            lazy_init_fine(&s->in[i], mem, b, call->seed);
+            s->shift[i] = piece_shift(&s->in[i]);
         }
         if (is_output(b) && (!(s->ctx.out_value[i] = reserve(b->elems * 8, err)) ||
                              !(s->ctx.out_mag[i] = reserve(b->elems * 8, err))))
@@ -152,7 +152,6 @@ static int set_up(struct verify_elements *s, const struct job_call *call, struct
     s->ctx.scratch_elems = (int64_t)s->c->scratch_elems;
     s->fault = REF_NO_FAULT;
     s->ctx.fault = &s->fault;
-    s->scratch_shift = piece_shift(sizeof(double));
     s->seen = xcalloc(SEEN_SIZE, sizeof *s->seen);
     s->used_bits = xcalloc(s->c->scratch_elems / 8 + 1, 1);
     return 0;
@@ -321,6 +320,7 @@ static int run_units(struct verify_elements *s, size_t k, struct err *err)
     if (bytes)
         madvise(s->ctx.scratch, bytes, MADV_DONTNEED);
     lazy_init_doubles(&s->scratch, s->ctx.scratch, s->c->scratch_elems + 1, fills[k]);
+    s->scratch_shift = piece_shift(&s->scratch);
     s->used = k ? NULL : s->used_bits;
     s->maybe_unwritten &= k > 0;
     for (uint32_t p = 0; p < s->c->nphases && rc == 0; p++) {
