@@ -112,6 +112,10 @@ static void *part_main(void *arg)
     }
     if (p->b->dtype == DT_NONE)
         size = 4;
+    if (!p->first) {
+        poison_fill(p->b->dtype, p->seed, MIN(p->count * size, p->b->bytes), p->dst);
+        return NULL;
+    }
     for (uint64_t i = p->first; i < p->first + p->count; i++) {
         uint64_t v = poison_bits((uint8_t)p->b->dtype, p->seed, i);
         memcpy(p->dst + i * size, &v, MIN(size, p->b->bytes - i * size));
