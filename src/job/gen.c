@@ -58,8 +58,8 @@ static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, uns
             v[j] = a + (double)w[j] * k;
 }
 
-/* Like gen_encode, to 16 bits. Returns false if a value is not a normal number of the type. */
-static inline bool chunk_halves(int type, const double *v, unsigned n, uint16_t *h)
+/* Like gen_encode, to float16 or bfloat16. */
+static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t *h)
 {
     int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
     uint64_t least = (uint64_t)(1024 - bias) << 52, past = (uint64_t)(1022 + bias) << 52, odd = 0;
@@ -70,7 +70,11 @@ static inline bool chunk_halves(int type, const double *v, unsigned n, uint16_t 
         h[j] =
             (uint16_t)(bits >> 63 << 15 | ((r >> (52 - mant)) - ((uint64_t)(1023 - bias) << mant)));
     }
-    return !odd;
+    for (unsigned j = 0; odd && j < n; j++) { /* values that are not normal numbers of the type */
+        uint64_t a = gen_f64_bits(v[j]) & ~(UINT64_C(1) << 63);
+        if (a < least || a >= past)
+            h[j] = (uint16_t)gen_encode(type, v[j]);
+    }
 }
 
 /* Stores elements [from, to) of the chunk. The chunk starts at element `base` and has n words. */
@@ -89,8 +93,11 @@ static inline void chunk_store(const struct gen_plan *p, const uint32_t *w, unsi
         memcpy(dst, f + from, (to - from) * sizeof *f);
     } else if (bell && bytes == 2) {
         uint16_t h[CHUNK];
-        bool floats = p->type == GEN_T_F16 || p->type == GEN_T_BF16;
-        if (!floats || !chunk_halves(p->type, v, n, h))
+        if (p->type == GEN_T_F16)
+            chunk_halves(GEN_T_F16, v, n, h);
+        else if (p->type == GEN_T_BF16)
+            chunk_halves(GEN_T_BF16, v, n, h);
+        else
             for (unsigned j = 0; j < n; j++)
                 h[j] = (uint16_t)gen_encode(p->type, v[j]);
         memcpy(dst, h + from, (to - from) * sizeof *h);

@@ -65,6 +65,24 @@ POISON_FN int poison_is_proof(uint8_t dtype)
 #ifndef __CUDACC__
 #include "base/dtype.h"
 
+/* Whether poison_bits() gives these bits for some pattern and element. The answer is often no, and
+ * costs less than poison_bits(). */
+static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case 1:
+        return (bits & 0x7ff8000000000003u) == 0x7ff8000000000001u;
+    case 2:
+        return (bits & 0x7fc00003u) == 0x7fc00001u;
+    case 3:
+        return (bits & 0x7e03u) == 0x7e01u;
+    case 4:
+        return (bits & 0x7fc3u) == 0x7fc1u;
+    default:
+        return true;
+    }
+}
+
 /* Fills `bytes` bytes at dst; a tail shorter than an element takes the element's low bytes. */
 void poison_fill(enum dtype t, uint64_t pattern, uint64_t bytes, void *dst);
 #endif
