@@ -31,9 +31,8 @@ POISON_FN uint64_t poison_mix(uint64_t x)
 
 /* `dtype` is a number of enum dtype; the element is in the low bytes. Bit 0 is set and bit 1 is
  * clear, so the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
-POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
+POISON_FN uint64_t poison_of_hash(uint8_t dtype, uint64_t h)
 {
-    uint64_t h = poison_mix(pattern ^ poison_mix(i));
     switch (dtype) {
     case 1: /* float64 */
         return 0x7ff8000000000000u | (h & 0x8007fffffffffffcu) | 1;
@@ -53,6 +52,11 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     default:
         return h;
     }
+}
+
+POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
+{
+    return poison_of_hash(dtype, poison_mix(pattern ^ poison_mix(i)));
 }
 
 /* Whether the bits alone prove that the kernel did not write the element, even if NaN is the right
