@@ -141,7 +141,7 @@ static uint32_t count_written(const struct device_piece *p)
  * `out`, until `out` has `max` pieces; `out` may be NULL. Estimates a->share. */
 static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
-    enum { TRIES = 1 << 10 };
+    enum { TRIES = 768 };
     uint64_t n = 0, i;
     uint64_t *pieces = xmalloc((a->lazy->npieces + 1) * sizeof *pieces);
     for (uint64_t k = 0; k < a->lazy->npieces; k++)

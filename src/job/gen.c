@@ -17,14 +17,13 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
                    (int)GEN_T_U16 == DT_U16 && (int)GEN_T_U8 == DT_U8 && (int)GEN_T_BOOL == DT_BOOL,
                "gen_core.h and dtype.h number the types differently");
 
-#define CHUNK_BLOCKS 64
-#define CHUNK (4 * CHUNK_BLOCKS)
-#define SMALL 32 /* the elements of a small chunk, for ranges shorter than a chunk */
+/* The elements of a chunk, and of those for shorter ranges. */
+enum { CHUNK = 256, MEDIUM = 128, SMALL = 32 };
 
 /* Makes the words of elements 4*block .. 4*(block + nblocks) - 1, as gen_words() does. The compiler
  * runs the loop on several blocks at once, with all rounds in registers. */
-static inline void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, unsigned nblocks,
-                               uint32_t *w)
+static inline __attribute__((always_inline)) void
+chunk_words(uint64_t seed, uint32_t stream, uint64_t block, unsigned nblocks, uint32_t *w)
 {
     uint32_t lo = (uint32_t)block, hi = (uint32_t)(block >> 32);
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
@@ -78,8 +77,10 @@ static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t 
 }
 
 /* Stores elements [from, to) of the chunk. The chunk starts at element `base` and has n words. */
-static inline void chunk_store(const struct gen_plan *p, const uint32_t *w, unsigned n,
-                               uint64_t base, unsigned from, unsigned to, char *dst)
+static inline __attribute__((always_inline)) void chunk_store(const struct gen_plan *p,
+                                                              const uint32_t *w, unsigned n,
+                                                              uint64_t base, unsigned from,
+                                                              unsigned to, char *dst)
 {
     size_t bytes = gen_type_bytes(p->type);
     bool bell = p->spec.dist == GEN_NORMAL || p->spec.dist == GEN_UNIFORM;
@@ -117,25 +118,31 @@ static inline void chunk_store(const struct gen_plan *p, const uint32_t *w, unsi
     }
 }
 
+static inline __attribute__((always_inline)) void fill_chunk(const struct gen_plan *p,
+                                                             uint64_t base, unsigned n,
+                                                             unsigned from, unsigned to, char *dst)
+{
+    uint32_t w[CHUNK];
+    chunk_words(p->seed, p->stream, base / 4, n / 4, w);
+    chunk_store(p, w, n, base, from, to, dst);
+}
+
 void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
               uint64_t first, uint64_t count, void *dst)
 {
     struct gen_plan p = gen_prepare(spec, (int)t, seed, stream);
     char *out = dst;
     size_t bytes = dtype_bytes(t);
-    uint32_t w[CHUNK];
     for (uint64_t i = first, end = first + count; i < end;) {
         uint64_t base = i & ~(uint64_t)3;
-        bool whole = end - base >= CHUNK;
-        unsigned from = (unsigned)(i - base),
-                 to = (unsigned)MIN(end - base, (uint64_t)(whole ? CHUNK : SMALL));
-        if (whole) { /* the compiler knows how often the loops run */
-            chunk_words(seed, stream, base / 4, CHUNK_BLOCKS, w);
-            chunk_store(&p, w, CHUNK, base, from, to, out);
-        } else {
-            chunk_words(seed, stream, base / 4, SMALL / 4, w);
-            chunk_store(&p, w, SMALL, base, from, to, out);
-        }
+        unsigned n = end - base >= CHUNK ? CHUNK : end - base >= MEDIUM ? MEDIUM : SMALL;
+        unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)n);
+        if (n == CHUNK) /* a chunk of each size has its own loops, of a known length */
+            fill_chunk(&p, base, CHUNK, from, to, out);
+        else if (n == MEDIUM)
+            fill_chunk(&p, base, MEDIUM, from, to, out);
+        else
+            fill_chunk(&p, base, SMALL, from, to, out);
         out += (to - from) * bytes;
         i = base + to;
     }
