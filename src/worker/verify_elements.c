@@ -15,7 +15,7 @@
 /* How many operations of the task we may run to verify one call. budget_ops takes about 0.1 s on
  * two cores. A heavy call takes seconds to emulate anyway, so it gets budget_share of its
  * operations if that is more, but at most budget_ops_most. */
-static const double budget_ops = 3e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
+static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
 /* One thread runs so few operations. */
 #define SMALL_OPS 1e5
 enum {
