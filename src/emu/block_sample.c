@@ -137,17 +137,11 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-struct share {
-    double mean, most; /* the estimate; the estimate plus four standard errors */
-};
-
 /* Looks at up to TRIES filled pieces, drawn at random. Appends those that the kernel wrote to
- * `out`, until `out` has `max` pieces; `out` may be NULL. Returns an estimate of the share of the
- * buffer's elements that the kernel wrote. */
-static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t max,
-                                struct piece_vec *out)
+ * `out`, until `out` has `max` pieces; `out` may be NULL. Estimates a->share. */
+static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
-    enum { TRIES = 1 << 11 };
+    enum { TRIES = 768 };
     uint64_t n = 0, i;
     uint64_t *pieces = xmalloc((a->lazy->npieces + 1) * sizeof *pieces);
     for (uint64_t k = 0; k < a->lazy->npieces; k++)
@@ -172,12 +166,14 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
      * an element for unwritten. */
     double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
     double elems = (double)(a->end - a->addr) / a->elem_bytes;
+    a->share = (struct written_share){.known = true};
     if (!i || written <= 0)
-        return (struct share){0, 0};
+        return;
     double mean = written / (double)i * (double)n / elems / seen;
     double rest = 1 - (double)i / (double)n; /* the share of pieces that we did not look at */
     double error = sqrt(MAX(squares * (double)i / (written * written) - 1, 0) / (double)i * rest);
-    return (struct share){mean, mean * (1 + 4 * error)};
+    a->share.mean = mean;
+    a->share.most = mean * (1 + 4 * error);
 }
 
 /* ---- which blocks of a sampled launch run --------------------------------------------------- */
@@ -202,9 +198,9 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
  * not on the speed of this machine.
  */
-/* If step 2 cannot run all clusters, this many are enough to catch bad blocks that are 1% of all.
- */
-#define VERIFY_CLUSTERS 1000u
+/* If step 2 cannot run all clusters, it stops at this many, the counted sample included. If 1% of
+ * the blocks are bad, 500 blocks hold a bad one with a probability of 99.3%. */
+#define VERIFY_CLUSTERS 500u
 /* For heavy kernels: step 2 may cost half as much as the counted sample, at most this. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* for step 2, if it must run all blocks or none */
@@ -212,8 +208,16 @@ static struct share draw_pieces(const struct alloc *a, uint64_t seed, uint32_t m
 /* Step 3 runs if all blocks together seem to write less than this share of an output. */
 #define DOUBT_SHARE 0.995
 
+/* Call it when more blocks run: their stores make the estimates wrong. */
+static void forget_shares(const struct emu_mem *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        m->allocs[i]->share.known = false;
+}
+
 void block_sample_choose(const struct code *c, struct launch *run)
 {
+    forget_shares(&run->emu->mem);
     if (run->cooperative || (block_sample_polls(c) && run->nclusters <= 2 * run->sms))
         return;
     bool few = run->nclusters <= 2 * SAMPLE_CLUSTERS, alone = !may_wait_for_blocks(c);
@@ -377,12 +381,12 @@ static bool leaves_something_out(const struct launch *run)
     double scale = scale_of_sample(run, &s);
     bool any = false;
     for (size_t i = 0; i < m->n; i++) {
-        const struct alloc *a = m->allocs[i];
+        struct alloc *a = m->allocs[i];
         if (a->role != JOB_OUTPUT || !a->lazy)
             continue;
-        struct share share = draw_pieces(a, run->seed, 0, NULL);
-        any |= share.mean > 0;
-        if (share.mean > 0 && share.most * scale < DOUBT_SHARE)
+        draw_pieces(a, run->seed, 0, NULL);
+        any |= a->share.mean > 0;
+        if (a->share.mean > 0 && a->share.most * scale < DOUBT_SHARE)
             return true;
     }
     return !any && s.idle > (1 - DOUBT_SHARE) * s.n;
@@ -405,12 +409,17 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
     else if (!whole && most >= each)
-        st = run_some(run, (uint32_t)MIN(most / each, (double)VERIFY_CLUSTERS), err);
+        st = run_some(run,
+                      (uint32_t)MIN(most / each, (double)(VERIFY_CLUSTERS -
+                                                          MIN(run->nran, VERIFY_CLUSTERS - 1))),
+                      err);
     e->verify_left = MAX(e->verify_left - each * run->nran, 0);
     if (st == RESULT_OK && !whole && !run->over_limit && run->nran < run->nclusters &&
-        leaves_something_out(run))
+        leaves_something_out(run)) {
+        forget_shares(&e->mem);
         st = rest <= DOUBT_COST ? run_rest(run, err)
                                 : run_some(run, (uint32_t)(DOUBT_COST / each), err);
+    }
     if (run->over_limit)
         run->nran = run->nsample ? run->nsample : run->nran;
     return st;
@@ -503,19 +512,20 @@ static void drop_unwritten(struct device_written *out, uint32_t per)
     out->places.n = n;
 }
 
-void block_sample_written(struct emu *e, const struct alloc *a, uint64_t seed, uint32_t max,
+void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_t max,
                           struct device_written *out)
 {
     out->most = INFINITY;
     /* A write to an input is wrong no matter which blocks ran. */
-    if (!a->lazy || (a->role != JOB_INPUT && !sample_is_independent(e)))
+    if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
     if (a->role != JOB_INPUT)
         pieces_of_clusters(e, a, seed, max, out);
     bool found = out->pieces.n > 0;
-    struct share share = draw_pieces(a, seed, max, found ? NULL : &out->pieces);
+    if (!found || !a->share.known)
+        draw_pieces(a, seed, max, found ? NULL : &out->pieces);
     drop_unwritten(out, LAZY_PIECE / a->elem_bytes);
-    out->seen = MIN(share.mean, 1.0);
-    if (share.mean > 0 || !e->ran_in_part)
-        out->most = share.most * (e->ran_in_part ? e->in_part_scale : 1);
+    out->seen = MIN(a->share.mean, 1.0);
+    if (a->share.mean > 0 || !e->ran_in_part)
+        out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
 }

@@ -26,7 +26,7 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err);
 /* Adds the launch to the call's totals, and notes whether it ran in part. */
 void block_sample_note(struct launch *run);
 /* Implements the operation `written` of device.h. */
-void block_sample_written(struct emu *e, const struct alloc *a, uint64_t seed, uint32_t max,
+void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_t max,
                           struct device_written *out);
 
 #endif

@@ -112,6 +112,10 @@ static void *part_main(void *arg)
     }
     if (p->b->dtype == DT_NONE)
         size = 4;
+    if (!p->first) {
+        poison_fill(p->b->dtype, p->seed, MIN(p->count * size, p->b->bytes), p->dst);
+        return NULL;
+    }
     for (uint64_t i = p->first; i < p->first + p->count; i++) {
         uint64_t v = poison_bits((uint8_t)p->b->dtype, p->seed, i);
         memcpy(p->dst + i * size, &v, MIN(size, p->b->bytes - i * size));
@@ -529,8 +533,10 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->stored_after = false;
     e->blocks = e->blocks_ran = 0;
     e->traces.n = 0;
-    for (size_t i = 0; i < e->mem.n; i++)
-        e->mem.allocs[i]->atomics = e->mem.allocs[i]->loaded = false;
+    for (size_t i = 0; i < e->mem.n; i++) {
+        struct alloc *a = e->mem.allocs[i];
+        a->atomics = a->loaded = a->stored = false;
+    }
 }
 
 /* ---- what a sample of blocks wrote ---------------------------------------------------------- */

@@ -17,29 +17,27 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
                    (int)GEN_T_U16 == DT_U16 && (int)GEN_T_U8 == DT_U8 && (int)GEN_T_BOOL == DT_BOOL,
                "gen_core.h and dtype.h number the types differently");
 
-#define CHUNK_BLOCKS 64
-#define CHUNK (4 * CHUNK_BLOCKS)
+/* The elements of a chunk, and of those for shorter ranges. */
+enum { CHUNK = 256, MEDIUM = 128, SMALL = 32 };
 
-/* Makes the words of elements 4*block .. 4*block + CHUNK - 1. The result is that of gen_words(),
- * but here each round of the generator runs on all blocks before the next round. */
-static void chunk_words(uint64_t seed, uint32_t stream, uint64_t block, uint32_t *w)
+/* Makes the words of elements 4*block .. 4*(block + nblocks) - 1, as gen_words() does. The compiler
+ * runs the loop on several blocks at once, with all rounds in registers. */
+static inline __attribute__((always_inline)) void
+chunk_words(uint64_t seed, uint32_t stream, uint64_t block, unsigned nblocks, uint32_t *w)
 {
-    uint32_t c[4][CHUNK_BLOCKS], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (unsigned b = 0; b < CHUNK_BLOCKS; b++) {
-        c[0][b] = (uint32_t)(block + b);
-        c[1][b] = (uint32_t)((block + b) >> 32);
-        c[2][b] = stream;
-        c[3][b] = 0;
+    uint32_t lo = (uint32_t)block, hi = (uint32_t)(block >> 32);
+    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
+    for (unsigned b = 0; b < nblocks; b++) {
+        uint32_t c0 = lo + b, c1 = hi + (c0 < lo), c2 = stream, c3 = 0;
+#pragma GCC unroll 10
+        for (uint32_t round = 0; round < GEN_ROUNDS; round++)
+            gen_philox_round(&c0, &c1, &c2, &c3, key0 + round * GEN_KEY_STEP0,
+                             key1 + round * GEN_KEY_STEP1);
+        w[4 * b] = c0;
+        w[4 * b + 1] = c1;
+        w[4 * b + 2] = c2;
+        w[4 * b + 3] = c3;
     }
-    for (int round = 0; round < GEN_ROUNDS; round++) {
-        for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
-            gen_philox_round(&c[0][b], &c[1][b], &c[2][b], &c[3][b], k0, k1);
-        k0 += GEN_KEY_STEP0;
-        k1 += GEN_KEY_STEP1;
-    }
-    for (unsigned b = 0; b < CHUNK_BLOCKS; b++)
-        for (unsigned i = 0; i < 4; i++)
-            w[4 * b + i] = c[i][b];
 }
 
 static void store_bits(void *dst, size_t bytes, uint64_t v)
@@ -48,51 +46,60 @@ static void store_bits(void *dst, size_t bytes, uint64_t v)
 }
 
 /* Computes the float values, before they are rounded to the dtype. */
-static void chunk_values(const struct gen_plan *p, const uint32_t *w, double *v)
+static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, unsigned n, double *v)
 {
     double a = p->spec.a, k = p->k;
     if (p->spec.dist == GEN_NORMAL)
-        for (unsigned j = 0; j < CHUNK; j++)
+        for (unsigned j = 0; j < n; j++)
             v[j] = a + (double)gen_bell(w[j]) * k;
     else
-        for (unsigned j = 0; j < CHUNK; j++)
+        for (unsigned j = 0; j < n; j++)
             v[j] = a + (double)w[j] * k;
 }
 
-/* Like gen_encode, to 16 bits. Returns false if a value is not a normal number of the type. */
-static bool chunk_halves(int type, const double *v, uint16_t *h)
+/* Like gen_encode, to float16 or bfloat16. */
+static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t *h)
 {
     int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
     uint64_t least = (uint64_t)(1024 - bias) << 52, past = (uint64_t)(1022 + bias) << 52, odd = 0;
-    for (unsigned j = 0; j < CHUNK; j++) {
+    for (unsigned j = 0; j < n; j++) {
         uint64_t bits = gen_f64_bits(v[j]), a = bits & ~(UINT64_C(1) << 63);
         uint64_t r = a + (UINT64_C(1) << (51 - mant)) - 1 + (a >> (52 - mant) & 1);
         odd |= (uint64_t)(a < least) | (uint64_t)(a >= past);
         h[j] =
             (uint16_t)(bits >> 63 << 15 | ((r >> (52 - mant)) - ((uint64_t)(1023 - bias) << mant)));
     }
-    return !odd;
+    for (unsigned j = 0; odd && j < n; j++) { /* values that are not normal numbers of the type */
+        uint64_t a = gen_f64_bits(v[j]) & ~(UINT64_C(1) << 63);
+        if (a < least || a >= past)
+            h[j] = (uint16_t)gen_encode(type, v[j]);
+    }
 }
 
-/* Stores elements [from, to) of the chunk. The chunk starts at element `base`. */
-static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t base, unsigned from,
-                        unsigned to, char *dst)
+/* Stores elements [from, to) of the chunk. The chunk starts at element `base` and has n words. */
+static inline __attribute__((always_inline)) void chunk_store(const struct gen_plan *p,
+                                                              const uint32_t *w, unsigned n,
+                                                              uint64_t base, unsigned from,
+                                                              unsigned to, char *dst)
 {
     size_t bytes = gen_type_bytes(p->type);
     bool bell = p->spec.dist == GEN_NORMAL || p->spec.dist == GEN_UNIFORM;
     double v[CHUNK];
     if (bell)
-        chunk_values(p, w, v);
+        chunk_values(p, w, n, v);
     if (bell && p->type == GEN_T_F32) {
         float f[CHUNK];
-        for (unsigned j = 0; j < CHUNK; j++)
+        for (unsigned j = 0; j < n; j++)
             f[j] = (float)v[j];
         memcpy(dst, f + from, (to - from) * sizeof *f);
     } else if (bell && bytes == 2) {
         uint16_t h[CHUNK];
-        bool floats = p->type == GEN_T_F16 || p->type == GEN_T_BF16;
-        if (!floats || !chunk_halves(p->type, v, h))
-            for (unsigned j = 0; j < CHUNK; j++)
+        if (p->type == GEN_T_F16)
+            chunk_halves(GEN_T_F16, v, n, h);
+        else if (p->type == GEN_T_BF16)
+            chunk_halves(GEN_T_BF16, v, n, h);
+        else
+            for (unsigned j = 0; j < n; j++)
                 h[j] = (uint16_t)gen_encode(p->type, v[j]);
         memcpy(dst, h + from, (to - from) * sizeof *h);
     } else if (bell) {
@@ -111,18 +118,31 @@ static void chunk_store(const struct gen_plan *p, const uint32_t *w, uint64_t ba
     }
 }
 
+static inline __attribute__((always_inline)) void fill_chunk(const struct gen_plan *p,
+                                                             uint64_t base, unsigned n,
+                                                             unsigned from, unsigned to, char *dst)
+{
+    uint32_t w[CHUNK];
+    chunk_words(p->seed, p->stream, base / 4, n / 4, w);
+    chunk_store(p, w, n, base, from, to, dst);
+}
+
 void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
               uint64_t first, uint64_t count, void *dst)
 {
     struct gen_plan p = gen_prepare(spec, (int)t, seed, stream);
     char *out = dst;
     size_t bytes = dtype_bytes(t);
-    uint32_t w[CHUNK];
     for (uint64_t i = first, end = first + count; i < end;) {
         uint64_t base = i & ~(uint64_t)3;
-        unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)CHUNK);
-        chunk_words(seed, stream, base / 4, w);
-        chunk_store(&p, w, base, from, to, out);
+        unsigned n = end - base >= CHUNK ? CHUNK : end - base >= MEDIUM ? MEDIUM : SMALL;
+        unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)n);
+        if (n == CHUNK) /* a chunk of each size has its own loops, of a known length */
+            fill_chunk(&p, base, CHUNK, from, to, out);
+        else if (n == MEDIUM)
+            fill_chunk(&p, base, MEDIUM, from, to, out);
+        else
+            fill_chunk(&p, base, SMALL, from, to, out);
         out += (to - from) * bytes;
         i = base + to;
     }

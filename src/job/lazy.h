@@ -22,7 +22,10 @@
 
 #include "job/job.h"
 
-#define LAZY_PIECE 1024u /* bytes: a whole number of elements of every type */
+/* Bytes in a piece, a whole number of elements of every type. The oracle's inputs have fine pieces,
+ * because a unit may read single elements here and there. */
+#define LAZY_PIECE 1024u
+#define LAZY_FINE_PIECE 256u
 
 enum lazy_kind {
     LAZY_DATA,   /* data that gen_fill makes from the buffer's spec and the seed */
@@ -35,6 +38,7 @@ enum lazy_state { LAZY_UNTOUCHED, LAZY_IN_THE_MAKING, LAZY_THERE };
 struct lazy {
     uint8_t *mem;
     uint64_t bytes, npieces;
+    uint8_t shift; /* log2 of the bytes in a piece */
     enum lazy_kind kind;
     uint64_t seed;
     enum dtype dtype;
@@ -44,9 +48,11 @@ struct lazy {
     atomic_ullong made;  /* pieces filled so far */
 };
 
-/* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_doubles for n equal doubles. */
+/* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_fine for LAZY_DATA in fine
+ * pieces, lazy_init_doubles for n equal doubles. */
 void lazy_init(struct lazy *z, void *mem, const struct job_buffer *b, enum lazy_kind kind,
                uint64_t seed);
+void lazy_init_fine(struct lazy *z, void *mem, const struct job_buffer *b, uint64_t seed);
 void lazy_init_doubles(struct lazy *z, double *mem, uint64_t count, double value);
 void lazy_release(struct lazy *z);
 
@@ -62,7 +68,7 @@ static inline bool lazy_made(const struct lazy *z, uint64_t piece)
  * and the bytes must lie inside the memory. */
 static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 {
-    for (uint64_t k = from / LAZY_PIECE, last = (from + n - 1) / LAZY_PIECE; k <= last; k++)
+    for (uint64_t k = from >> z->shift, last = (from + n - 1) >> z->shift; k <= last; k++)
         if (!lazy_made(z, k))
             lazy_make(z, k);
 }

@@ -1,21 +1,41 @@
 #include "job/poison.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/util.h"
+
+/* poison_mix(i) for the first elements. They are enough for a piece of lazy memory. */
+static uint64_t mixed[512];
+static pthread_once_t mixed_once = PTHREAD_ONCE_INIT;
+
+static void make_mixed(void)
+{
+    for (uint64_t i = 0; i < ARRAY_LEN(mixed); i++)
+        mixed[i] = poison_mix(i);
+}
+
+static inline uint64_t mix_index(uint64_t i)
+{
+    return i < ARRAY_LEN(mixed) ? mixed[i] : poison_mix(i);
+}
 
 /* Fills elements of the two usual sizes. Stores of a constant size are three times as fast. Returns
  * how many elements it filled. */
 static uint64_t fill_whole(enum dtype t, uint64_t size, uint64_t pattern, uint64_t n, uint8_t *p)
 {
+    /* poison_of_hash() keeps some bits of the hash and sets the others. */
+    uint64_t set = poison_of_hash((uint8_t)t, 0),
+             kept = poison_of_hash((uint8_t)t, UINT64_MAX) ^ set;
+    pthread_once(&mixed_once, make_mixed);
     if (size == 4)
         for (uint64_t i = 0; i < n; i++) {
-            uint32_t v = (uint32_t)poison_bits((uint8_t)t, pattern, i);
+            uint32_t v = (uint32_t)(set | (poison_mix(pattern ^ mix_index(i)) & kept));
             memcpy(p + 4 * i, &v, 4);
         }
     else if (size == 2)
         for (uint64_t i = 0; i < n; i++) {
-            uint16_t v = (uint16_t)poison_bits((uint8_t)t, pattern, i);
+            uint16_t v = (uint16_t)(set | (poison_mix(pattern ^ mix_index(i)) & kept));
             memcpy(p + 2 * i, &v, 2);
         }
     else

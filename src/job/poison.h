@@ -31,9 +31,8 @@ POISON_FN uint64_t poison_mix(uint64_t x)
 
 /* `dtype` is a number of enum dtype; the element is in the low bytes. Bit 0 is set and bit 1 is
  * clear, so the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
-POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
+POISON_FN uint64_t poison_of_hash(uint8_t dtype, uint64_t h)
 {
-    uint64_t h = poison_mix(pattern ^ poison_mix(i));
     switch (dtype) {
     case 1: /* float64 */
         return 0x7ff8000000000000u | (h & 0x8007fffffffffffcu) | 1;
@@ -55,6 +54,11 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     }
 }
 
+POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
+{
+    return poison_of_hash(dtype, poison_mix(pattern ^ poison_mix(i)));
+}
+
 /* Whether the bits alone prove that the kernel did not write the element, even if NaN is the right
  * answer. */
 POISON_FN int poison_is_proof(uint8_t dtype)
@@ -64,6 +68,24 @@ POISON_FN int poison_is_proof(uint8_t dtype)
 
 #ifndef __CUDACC__
 #include "base/dtype.h"
+
+/* Whether poison_bits() gives these bits for some pattern and element. The answer is often no, and
+ * costs less than poison_bits(). */
+static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case 1:
+        return (bits & 0x7ff8000000000003u) == 0x7ff8000000000001u;
+    case 2:
+        return (bits & 0x7fc00003u) == 0x7fc00001u;
+    case 3:
+        return (bits & 0x7e03u) == 0x7e01u;
+    case 4:
+        return (bits & 0x7fc3u) == 0x7fc1u;
+    default:
+        return true;
+    }
+}
 
 /* Fills `bytes` bytes at dst; a tail shorter than an element takes the element's low bytes. */
 void poison_fill(enum dtype t, uint64_t pattern, uint64_t bytes, void *dst);

@@ -172,9 +172,9 @@ static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         if (b->file && *b->file ? fill_from_file(r, x->addr[i], b, err) < 0
-                                : ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
-            return -1;
-        if (edges_wanted(b, x->call) && write_edges(r, x, i, err) < 0)
+            : edges_wanted(b, x->call)
+                ? write_edges(r, x, i, err) < 0
+                : ops->fill_gen(r->dev, x->addr[i], b, x->call->seed, err) < 0)
             return -1;
         if (x->call->perturb_buffer == (int32_t)i) {
             uint8_t elem[8];
@@ -428,7 +428,7 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
  * check module variables either, because the block that restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    enum { MAX_PIECES = 2048, MAX_INPUT_PIECES = 512 };
+    enum { MAX_PIECES = 768, MAX_INPUT_PIECES = 512 };
     const struct device_ops *ops = r->dev->ops;
     size_t n = 0;
     if (!ops->written || !*r->job->oracle)

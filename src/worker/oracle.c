@@ -12,6 +12,9 @@
 #include "job/ref_ctx.h"
 #include "job/unit_sample.h"
 
+/* One thread is enough for so few operations: they take as long as to start some threads. */
+#define SMALL_OPS 1e5
+
 struct oracle {
     void *lib;
 };
@@ -39,7 +42,7 @@ void oracle_close(struct oracle *o)
 
 struct crew {
     void (*work)(struct crew *w, uint64_t first, uint64_t count);
-    uint64_t units, grain;
+    uint64_t units, grain; /* a thread takes `grain` units or more at a time */
     atomic_uint_fast64_t next;
     /* these describe a phase to run */
     ref_phase_fn fn;
@@ -66,7 +69,7 @@ static void crew_run(struct crew *w, unsigned nthreads)
     enum { MAX_CREW = 256 };
     pthread_t t[MAX_CREW];
     unsigned n = MAX(1u, MIN(nthreads, (unsigned)MAX_CREW)), started = 0;
-    w->grain = MAX(w->units / (n * 16u), UINT64_C(1));
+    w->grain = MAX(w->units / (n * 16u), MAX(w->grain, UINT64_C(1)));
     atomic_init(&w->next, 0);
     while (started + 1 < n && w->units > 1 && started + 1 < w->units &&
            pthread_create(&t[started], NULL, crew_member, w) == 0)
@@ -105,7 +108,12 @@ static void *regenerate(const struct job_buffer *b, const struct job_call *call,
                         unsigned nthreads)
 {
     char *p = xmalloc(b->bytes);
-    struct crew w = {.work = work_fill, .units = b->elems, .b = b, .seed = call->seed, .dst = p};
+    struct crew w = {.work = work_fill,
+                     .units = b->elems,
+                     .grain = 4096, /* short calls of gen_fill() are slow */
+                     .b = b,
+                     .seed = call->seed,
+                     .dst = p};
     crew_run(&w, b->elems > 100000 ? nthreads : 1);
     if (edges_wanted(b, call))
         edges_apply(b, p);
@@ -191,6 +199,7 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                           .scratch_elems = (int64_t)c->scratch_elems,
                           .fault = &fault};
     bool partial = unit_sample_is_partial(c);
+    nthreads = MAX(c->flops, c->min_bytes) < SMALL_OPS ? 1 : nthreads;
     *out = (struct truth){0};
     if (!fits_in_memory(c))
         return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);

@@ -219,6 +219,34 @@ static void element_needs_its_row(void **state)
               (struct job_phase[]){{"part", R * C}, {"reference", R * C}}, 2, R * C, 2);
 }
 
+/* If the units write all of the scratch that they use, they run once for the truth. A second run
+ * would give other magnitudes here, and the truth would be unknown. */
+static void full_scratch_needs_one_run(void **state)
+{
+    (void)state;
+    both_ways("#include \"hone_ref.h\"\n"
+              "static _Atomic long runs;\n"
+              "PHASE(row) { double m = -INFINITY;\n"
+              "  for (int64_t j = 0; j < AX(C); j++) m = fmax(m, IN(x, unit * AX(C) + j));\n"
+              "  SCRATCH(unit) = m; OUT(s, unit, m); }\n"
+              "PHASE(reference) { double v = IN(x, unit) - SCRATCH(unit / AX(C));\n"
+              "  OUT_MAG(y, unit, v, fabs(v) * (1 + 1e-9 * (double)runs++)); }\n",
+              (struct job_phase[]){{"row", R}, {"reference", R * C}}, 2, R, 2);
+}
+
+/* A unit may change an element of the scratch that no unit wrote. fmax drops the NaN there, so only
+ * the other fills show that the result is unknown. */
+static void changed_scratch_is_noticed(void **state)
+{
+    (void)state;
+    both_ways("#include \"hone_ref.h\"\n"
+              "PHASE(part) { SCRATCH((unit + AX(R) / 2) % AX(R)) = 10; }\n"
+              "PHASE(row) { SCRATCH(unit) = fmax(SCRATCH(unit), IN(x, unit * AX(C))); }\n"
+              "PHASE(reference) { OUT(y, unit, SCRATCH(unit / AX(C)) + IN(x, unit));\n"
+              "  if (unit % AX(C) == 0) OUT(s, unit / AX(C), SCRATCH(unit / AX(C))); }\n",
+              (struct job_phase[]){{"part", R}, {"row", R}, {"reference", R * C}}, 3, R, 2);
+}
+
 /* Every element needs every other: the truth is known only as long as that is cheap. */
 static void element_needs_all(void **state)
 {
@@ -286,6 +314,8 @@ int main(void)
         cmocka_unit_test(rows),
         cmocka_unit_test(row_then_element),
         cmocka_unit_test(element_needs_its_row),
+        cmocka_unit_test(full_scratch_needs_one_run),
+        cmocka_unit_test(changed_scratch_is_noticed),
         cmocka_unit_test(element_needs_all),
         cmocka_unit_test(a_wrong_guess_is_no_verdict),
     };

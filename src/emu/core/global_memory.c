@@ -161,12 +161,27 @@ void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *
     lazy_init(a->lazy, mem_host(m, a->addr), b, kind, seed);
 }
 
-static void drop_pages(void *base, uint64_t from, uint64_t to)
+/* Zeroes bytes [from, to). If they are many, gives their pages back. To give back a few pages and
+ * get them again for the next buffer would take longer than to zero them. */
+static void clear_bytes(void *base, uint64_t from, uint64_t to)
 {
-    from = (from + PAGE - 1) / PAGE * PAGE;
-    to = to / PAGE * PAGE;
-    if (to > from)
-        madvise((char *)base + from, to - from, MADV_DONTNEED);
+    uint64_t a = (from + PAGE - 1) / PAGE * PAGE, b = to / PAGE * PAGE;
+    if (b <= a || b - a < 16 * PAGE) {
+        memset((char *)base + from, 0, to - from);
+        return;
+    }
+    memset((char *)base + from, 0, a - from);
+    madvise((char *)base + a, b - a, MADV_DONTNEED);
+    memset((char *)base + b, 0, to - b);
+}
+
+void mem_clear_cells(struct emu_mem *m, struct alloc *a)
+{
+    uint64_t lo = (a->lo - GLOBAL_BASE) >> m->cell_shift,
+             hi = ((a->hi - GLOBAL_BASE) >> m->cell_shift) + 1;
+    clear_bytes(m->writer, lo * sizeof *m->writer, hi * sizeof *m->writer);
+    clear_bytes(m->reader, lo * sizeof *m->reader, hi * sizeof *m->reader);
+    a->dirty = false;
 }
 
 void mem_free(struct emu_mem *m, struct alloc *a)
@@ -175,23 +190,14 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         if (m->allocs[i] != a)
             continue;
         uint64_t lo = a->lo - GLOBAL_BASE, hi = a->hi - GLOBAL_BASE;
-        drop_pages(m->host, lo, hi);
-        if (m->init) {
-            /* drop_pages() clears whole pages, so the rest of the first and of the last page must
-             * be cleared here. To clear everything by hand would allocate host memory for the
-             * shadow of gigabytes. */
-            uint64_t edge = MIN(a->hi - a->lo, UINT64_C(8) * 65536);
-            mem_mark_init(m, a->lo, edge, false);
-            mem_mark_init(m, a->hi - edge, edge, false);
-            drop_pages(m->init, lo / 8, hi / 8);
-            for (uint32_t k = 1; k <= 4; k *= 2) { /* for every possible size of a cell */
-                memset((char *)m->writer + lo * k, 0, MIN(4096u, (hi - lo) * k));
-                memset((char *)m->reader + lo * k, 0, MIN(4096u, (hi - lo) * k));
-                drop_pages(m->writer, lo * k, hi * k);
-                drop_pages(m->reader, lo * k, hi * k);
-                drop_pages(m->wtick, lo * k / 2, hi * k / 2);
-                drop_pages(m->rtick, lo * k / 2, hi * k / 2);
-            }
+        clear_bytes(m->host, lo, hi);
+        if (m->init)
+            clear_bytes(m->init, lo / 8, hi / 8); /* lo and hi are multiples of PAGE */
+        if (m->writer && a->dirty) {
+            uint64_t first = lo >> m->cell_shift, end = (hi >> m->cell_shift) + 1;
+            clear_bytes(m->wtick, first * sizeof *m->wtick, end * sizeof *m->wtick);
+            clear_bytes(m->rtick, first * sizeof *m->rtick, end * sizeof *m->rtick);
+            mem_clear_cells(m, a);
         }
         memmove(m->allocs + i, m->allocs + i + 1, (m->n - i - 1) * sizeof *m->allocs);
         m->n--;

@@ -40,6 +40,13 @@ struct alloc_reads {
     uint64_t fresh, again, waits;
 };
 
+/* An estimate of the share of a buffer's elements that the blocks which ran have written. `most` is
+ * the estimate plus four standard errors. */
+struct written_share {
+    bool known; /* no block has run since the estimate */
+    double mean, most;
+};
+
 struct alloc {
     uint64_t lo, hi;    /* the whole range, with guard zones */
     uint64_t addr, end; /* the buffer proper */
@@ -52,6 +59,8 @@ struct alloc {
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* what the counted launch read */
     bool atomics, loaded;     /* in a sampled call: atomics, plain loads touched it */
+    bool stored;              /* in a sampled call: stores or atomics touched it */
+    struct written_share share; /* block_sample.c estimates it */
     /* sanitizer: the store of this launch that comes last in the code (not in time) */
     const struct insn *store;
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
@@ -71,12 +80,15 @@ struct emu_mem {
     uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
     uint32_t *writer, *reader; /* shadow of each cell, usually 4 bytes: see global.c */
     uint16_t *wtick, *rtick;   /* warp and clock of that writer and that reader */
+    uint32_t cell_shift;       /* a cell had 1 << cell_shift bytes in the last checked launch */
 };
 
 int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
 void mem_release(struct emu_mem *m);
 struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *spec, struct err *err);
 void mem_free(struct emu_mem *m, struct alloc *a);
+/* Forgets who read and wrote the allocation. */
+void mem_clear_cells(struct emu_mem *m, struct alloc *a);
 /* The allocation (guards included) that holds addr, or NULL. */
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 /* Marks these bytes in the shadow as written, or as never written. */
@@ -382,7 +394,6 @@ struct emu {
     struct strbuf printf_text;
     uint64_t launches, steps_last;
     uint64_t clock; /* warp instructions of all launches before: the time that kernels see */
-    uint32_t last_gmem_shift;
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;

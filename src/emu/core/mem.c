@@ -130,6 +130,8 @@ static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *
     struct cluster *c = w->block->cluster;
     if (access & (MEM_READ | MEM_ATOMIC))
         set_flag(access & MEM_ATOMIC ? &a->atomics : &a->loaded);
+    if (access & (MEM_WRITE | MEM_ATOMIC))
+        set_flag(&a->stored);
     if (!(access & MEM_WRITE))
         return;
     c->trace->bytes += bytes;
@@ -182,6 +184,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     }
     if (a->lazy)
         touch(a, addr, addr + n);
+    if (access & (MEM_WRITE | MEM_ATOMIC))
+        set_flag(&a->stored);
     if (w->block->cluster->trace && addr >= a->addr && addr < a->end)
         trace_access(w, a, &addr, 1, n, access);
     return mem_host(m, addr);

@@ -16,8 +16,9 @@
 #define SECTOR_BITS 40
 #define MAX_SECTORS (1u << 22)
 
-struct use {
-    /* time of the last use, by the block's clock and by that of the warp; the warp */
+struct slot {
+    uint64_t key;
+    /* the last use: its time by the block's clock and by that of the warp; the warp */
     uint32_t at, warp_at, warp;
 };
 
@@ -28,8 +29,8 @@ struct tally {
 };
 
 struct sector_set {
-    uint64_t *slots, epoch;
-    struct use *uses; /* the last use of the sector in each slot */
+    struct slot *slots;
+    uint64_t epoch;
     uint32_t cap, n, clock;
     struct tally tallies[8]; /* for the allocations read last */
     uint32_t next;           /* the tally to reuse for another allocation */
@@ -90,7 +91,6 @@ void reuse_free(struct block *b)
         return;
     add_all(b);
     free(b->sectors->slots);
-    free(b->sectors->uses);
     free(b->sectors);
     b->sectors = NULL;
 }
@@ -101,28 +101,21 @@ static uint32_t find_slot(const struct sector_set *s, uint64_t key)
 {
     uint64_t h = key * 0x9e3779b97f4a7c15ull;
     uint32_t i = (uint32_t)(h >> 32) & (s->cap - 1);
-    while (s->slots[i] != key && s->slots[i] >> SECTOR_BITS == key >> SECTOR_BITS)
+    while (s->slots[i].key != key && s->slots[i].key >> SECTOR_BITS == key >> SECTOR_BITS)
         i = (i + 1) & (s->cap - 1);
     return i;
 }
 
 static void grow(struct sector_set *s)
 {
-    uint64_t *old = s->slots;
-    struct use *uses = s->uses;
+    struct slot *old = s->slots;
     uint32_t cap = s->cap;
     s->cap = cap ? 2 * cap : 1024;
     s->slots = xcalloc(s->cap, sizeof *s->slots);
-    s->uses = xcalloc(s->cap, sizeof *s->uses);
-    for (uint32_t i = 0; i < cap; i++) {
-        if (old[i] >> SECTOR_BITS != (s->epoch & 0xffffff))
-            continue;
-        uint32_t to = find_slot(s, old[i]);
-        s->slots[to] = old[i];
-        s->uses[to] = uses[i];
-    }
+    for (uint32_t i = 0; i < cap; i++)
+        if (old[i].key >> SECTOR_BITS == (s->epoch & 0xffffff))
+            s->slots[find_slot(s, old[i].key)] = old[i];
     free(old);
-    free(uses);
 }
 
 /* When the set is full (MAX_SECTORS), every sector counts as new: we assume that a block which
@@ -137,20 +130,19 @@ bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1)
         grow(s);
     }
     uint64_t key = (s->epoch & 0xffffff) << SECTOR_BITS | sector;
-    uint32_t i = find_slot(s, key), at = s->clock++;
-    bool fresh = s->slots[i] != key;
+    struct slot *u = &s->slots[find_slot(s, key)];
+    uint32_t at = s->clock++;
+    bool fresh = u->key != key;
     if (fresh) {
-        s->slots[i] = key;
         s->n++;
     } else if (by_l1) {
-        const struct use *u = &s->uses[i];
         uint64_t since =
             u->warp == w->id ? (uint64_t)(warp_at - u->warp_at) * w->block->nwarps : at - u->at;
         uint32_t bucket = MIN(63 - (uint32_t)__builtin_clzll(since | 1), REUSE_BUCKETS - 1);
         s->again[bucket].sectors++;
         s->again[bucket].since += since;
     }
-    s->uses[i] = (struct use){.at = at, .warp_at = warp_at, .warp = w->id};
+    *u = (struct slot){.key = key, .at = at, .warp_at = warp_at, .warp = w->id};
     return fresh;
 }
 

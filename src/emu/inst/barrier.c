@@ -143,6 +143,12 @@ static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
     const uint32_t *v = opnd(w, code);
     bool same = true;
     *out = v[__builtin_ctz(w->active)];
+    if (w->active == FULL) { /* the usual case; the compiler vectorises this loop */
+        uint32_t differ = 0;
+        for (uint32_t i = 0; i < WARP; i++)
+            differ |= v[i] ^ *out;
+        return !differ;
+    }
     FOR_LANES(i, w)
     same &= v[i] == *out;
     return same;

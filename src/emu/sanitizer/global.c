@@ -572,18 +572,6 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-static void clear_words(uint32_t *base, uint64_t from, uint64_t to)
-{
-    uint64_t a = (from * 4 + 4095) & ~4095ull, b = to * 4 & ~4095ull;
-    if (b <= a || b - a < 65536) {
-        memset(base + from, 0, (to - from) * 4);
-        return;
-    }
-    memset(base + from, 0, a - from * 4);
-    madvise((char *)base + a, b - a, MADV_DONTNEED);
-    memset((char *)base + b, 0, to * 4 - b);
-}
-
 void san_launch_begin(struct launch *l)
 {
     struct emu_mem *m = &l->emu->mem;
@@ -592,13 +580,9 @@ void san_launch_begin(struct launch *l)
         struct alloc *a = m->allocs[i];
         if (!a->dirty || !m->writer)
             continue;
-        uint64_t lo = (a->lo - GLOBAL_BASE) >> l->emu->last_gmem_shift;
-        uint64_t hi = ((a->hi - GLOBAL_BASE) >> l->emu->last_gmem_shift) + 1;
-        clear_words(m->writer, lo, hi);
-        clear_words(m->reader, lo, hi);
-        a->dirty = false;
+        mem_clear_cells(m, a);
     }
-    l->emu->last_gmem_shift = l->gmem_shift;
+    m->cell_shift = l->gmem_shift;
 }
 
 /* Keeps the place of the store to the allocation that comes last in the code (not in time). The
