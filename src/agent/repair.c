@@ -1,0 +1,62 @@
+/* repair.c - repairs a candidate that failed: a diagnosis, then an edit, several times. */
+#include <string.h>
+
+#include "agent/roles.h"
+#include "prompt/fold.h"
+#include "prompt/say.h"
+#include "source/dialect.h"
+
+static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
+                       struct node **out, struct err *err)
+{
+    struct situation s = {.node = failed, .step = a->step, .earlier = earlier->buf};
+    struct ask q;
+    struct writing w;
+    if (role_ask(a, &q, AUTHOR_DEBUG, "diagnose", "diagnose", &s, -1, err) < 0)
+        return -1;
+    int rc = agent_ask(a, &q, 1, err);
+    if (rc == 0) {
+        s.advice = q.ok ? q.reply : "";
+        rc = role_write(a, &w, AUTHOR_DEBUG, "repair", "repair", &s, failed, -1, err);
+        if (rc == 0) {
+            w.any_dialect = !dialect_is_cute(failed->source, strlen(failed->source), NULL);
+            rc = writings_try(a, &w, 1, "repair", out, err);
+            writing_release(&w);
+        }
+        if (rc == 0) {
+            strbuf_addf(earlier, "Diagnosis: ");
+            fold_text(s.advice, strlen(s.advice), 400, earlier);
+            strbuf_adds(earlier, "\nThe edit that followed gave: ");
+            say_verdict_short(&(*out)->verdict, earlier);
+            strbuf_adds(earlier, "\n\n");
+        }
+    }
+    ask_release(&q);
+    return rc;
+}
+
+int repair_node(struct agent *a, struct node *failed, struct node **out, struct err *err)
+{
+    struct strbuf earlier = STRBUF_INIT(64 << 10);
+    struct node *base = failed;
+    int rc = 0;
+    *out = NULL;
+    for (int32_t k = 0; k < a->cfg->repairs && rc == 0; k++) {
+        struct node *n = NULL;
+        if (!base->source[0])
+            break; /* there is no file to repair */
+        rc = repair_once(a, base, &earlier, &n, err);
+        if (rc)
+            break;
+        if (node_passes(n)) {
+            *out = n;
+            break;
+        }
+        /* We go on from the better of the two. A kernel with wrong results, for example, is nearer
+         * to passing than one that does not compile. */
+        if (n->source[0] && n->verdict.kind >= base->verdict.kind)
+            base = n;
+    }
+    strbuf_release(&earlier);
+    return rc;
+}
