@@ -53,7 +53,22 @@ err_has "says what that costs" "could not get nvidia-cutlass: features that need
 is "asks pip for the pinned file only" "$(grep -c -- '--require-hashes' "$T/calls")" \
     "$(grep -c . "$T/calls")"
 is "and leaves nothing half done" "$(find "$T/deps" -name 'fetch.*' -o -path '*stamps/*')" ""
+
+stub python3 <<'SH'
+echo "python3 $*" >>"$CALLS"
+[ "$1" != -c ] || exit 1 # no ensurepip
+[ "$2" != venv ] || { mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }
+SH
+DEPS=$T/torch runs 0 "PyTorch gets an environment of its own" setup torch
+calls "with the package that makes one" "python3 -c import ensurepip
+apt-get install -y -q --no-install-recommends python3-venv
+python3 -m venv $T/torch/torch
+python3 -m pip install -q torch==2.9.1"
+DEPS=$T/torch runs 0 "PyTorch that is there" setup torch
+is "is not fetched again" "$(grep -c "pip install" "$T/calls")" 0
 stub python3 <<<'exit 1'
+DEPS=$T/torch2 runs 0 "PyTorch that cannot be had" setup torch
+err_has "costs some tests" "could not get PyTorch: the tests that need it are skipped"
 cp "$S/python3" "$S/python"
 DEPS=$T/deps runs 0 "no pip" setup
 err_has "says how to get it" "needs pip: sudo apt-get install -y python3-pip"
