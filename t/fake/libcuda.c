@@ -8,12 +8,12 @@
  * `add_one(uint32_t *x, uint32_t n)`, which adds 1 to each element. A module is PTX text with the
  * kernel's name in it, or any ELF file, which has every kernel and no variable.
  *
- *   FAKE_CUDA_LOG=FILE         each call becomes a line of FILE
- *   FAKE_CUDA_FAIL=NAME:CODE   the function returns this error
- *   FAKE_CUDA_LOST=NAME:N:CODE the N-th call of the function returns this error, and so do all
- * later calls of every function: the context is lost FAKE_CUDA_BUSY=N           each event is not
- * ready the first N times it is asked -DWITHOUT_TENSOR_MAPS      builds a driver that is too old:
- * it lacks cuTensorMapEncodeTiled
+ *   FAKE_CUDA_LOG=FILE          each call becomes a line of FILE
+ *   FAKE_CUDA_FAIL=NAME:CODE    every call of the function NAME returns the error CODE
+ *   FAKE_CUDA_LOST=NAME:N:CODE  the context is lost: the N-th call of NAME returns CODE, and so
+ *                               do all later calls of every function
+ *   FAKE_CUDA_BUSY=N            the first N queries of each event say that it is not ready
+ *   -DWITHOUT_TENSOR_MAPS       builds a driver that is too old: no cuTensorMapEncodeTiled
  */
 #include <stdarg.h>
 #include <stdbool.h>
