@@ -142,7 +142,7 @@ void options_help(const struct options *spec, FILE *out);
 /* Returns the word nearest to a mistyped one, or NULL if none is near. */
 const char *suggest_word(const char *typed, const char *const *words, size_t n);
 
-/* Parse "64K" and "10ms" as options do; return 0 or -1. */
+/* Parses a number of bytes such as "64K", as options do. Returns 0 or -1. */
 int parse_bytes(const char *s, uint64_t *out);
 
 #endif

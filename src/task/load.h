@@ -25,10 +25,11 @@ void load_align(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 
-/* Reads an expression over the task's names, without alignof. */
+/* Reads an expression over the task's axes and scalars. The expression cannot use alignof. */
 bool load_expr(struct loader *l, const struct json_node *n, struct expr **out);
 
-/* Whether "inputs" or "outputs" has such a member, even a broken one. */
+/* Whether the object `list` ("inputs", "outputs") of task.json has a member called `name`, even one
+ * that the loader rejected. */
 bool load_declared(const struct loader *l, const char *list, const char *name);
 
 #endif
