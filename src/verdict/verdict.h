@@ -72,12 +72,13 @@ struct verdict_time {
     double roofline_pct;
 };
 
-/* A baseline of the evaluation, judged by the same rules as a candidate. Only a baseline that is
- * "right" or "imprecise" has times and ratios. */
+/* A baseline of the evaluation, judged by the same rules as a candidate. A baseline that is "wrong"
+ * or "failed" has no times and ratios. */
 struct verdict_baseline {
     const char *who;   /* "naive", "torch", "torch.compile", "cublaslt", a file */
     const char *state; /* "right"; "imprecise": a library within the tolerance but over the error
-                          budget; "wrong"; "failed": it could not run; "unverified" */
+                          budget; "wrong"; "failed": it could not run; "unverified": no output of
+                          it was compared with the truth */
     const char *text;  /* why, in words; "" if it is right */
 };
 
@@ -109,7 +110,7 @@ struct verdict {
     struct arena arena;
     enum verdict_kind kind;
     const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
-    const char *detector; /* the rule that decided: "input-hash", "oob", "floor", ... */
+    const char *detector; /* the rule that decided: "input-hash", "sanitizer", ... */
     const char *summary;  /* one sentence */
     /* The facts with which an author can repair the candidate, in at most about 60 lines. */
     const char *detail;

@@ -20,7 +20,8 @@
  * there are up to TOLERANCE_MORE_RUNS at each shape. */
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
-/* Shares of undecided elements: more are worth a word, more refuse the task. */
+/* Shares of undecided elements. t/unit/tolerance.c allows the first for the tasks that it tries; if
+ * the share is over the second, tolerance_accept() refuses the task. */
 #define TOLERANCE_UNDECIDED_SAY 0.001
 #define TOLERANCE_UNDECIDED_MOST 0.01
 /* From here on a task is ill-conditioned: rms sigma divided by the rms of the output. */
