@@ -51,12 +51,8 @@ extern "C" __global__ void hone_fill(void *dst, const struct gen_spec spec, int3
     uint32_t bytes = gen_type_bytes(type);
     for (uint64_t b = TID; b * 4 < n; b += STRIDE) {
         struct gen_block w = gen_words(seed, stream, 0, b);
-        for (uint32_t k = 0; k < 4 && b * 4 + k < n; k++) {
-            int special = gen_special_of(&p.spec, w.w[k]);
-            uint64_t v = special ? gen_special_bits(type, special, w.w[k])
-                                 : gen_value(&p, w.w[k], b * 4 + k);
-            store_bits(dst, bytes, b * 4 + k, v);
-        }
+        for (uint32_t k = 0; k < 4 && b * 4 + k < n; k++)
+            store_bits(dst, bytes, b * 4 + k, gen_bits(&p, w.w[k], b * 4 + k));
     }
 }
 

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "eval/library.h"
+#include "eval/precision.h"
 
 /* The emulator runs this much work in about a second. If a held-out shape needs more, a smaller one
  * is drawn instead. */
@@ -120,6 +121,13 @@ static void add_regime_call(struct job_case *c, uint64_t seed)
              mix(seed, 3, 0));
 }
 
+/* A call on precision data. The emulator runs a sample of blocks if the shape is a timed one. */
+static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
+{
+    add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),
+             mix(seed, 15, 0));
+}
+
 static void add_time_calls(struct job_case *c, const struct case_options *o, uint64_t seed)
 {
     if (o->profile && !o->emu) {
@@ -216,10 +224,19 @@ static void note_registers(struct job_program *p, const struct compiled *code)
             }
 }
 
+/* If `data` is set, the case has the shape of w, but precision data, and is not timed. */
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
-                    unsigned index, const struct contender *who, size_t n,
-                    const struct case_options *o, struct arena *a, struct err *err)
+                    unsigned index, const struct precision_data *data, const struct contender *who,
+                    size_t n, const struct case_options *o, struct arena *a, struct err *err)
 {
+    bool timed = w->role == ROLE_TIME;
+    if (data) {
+        struct task_workload *changed = arena_alloc(a, sizeof *changed);
+        *changed = *w;
+        changed->role = timed ? ROLE_CHECK : w->role;
+        changed->regime = precision_data_text(data);
+        w = changed;
+    }
     uint64_t seed = mix(o->seed, (uint64_t)w->role + 100, index);
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
@@ -228,7 +245,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
      * with which one they begin, so no kernel can know it. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
-    if (o->emu && w->role == ROLE_TIME && total_bytes(s) > emu_max_time_bytes) {
+    if (o->emu && timed && total_bytes(s) > emu_max_time_bytes) {
         *vec_push(&out->notes) = arena_printf(a, "%s left out: %.1f GB is too much to emulate",
                                               name, total_bytes(s) / 1e9);
         return 0;
@@ -253,7 +270,10 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         c.nprograms++;
     }
     c.calls = arena_alloc(a, sizeof *c.calls * 64);
-    if (w->role == ROLE_TIME)
+    if (data) {
+        precision_data_apply(data, &c);
+        add_precision_call(&c, o->emu && timed, seed);
+    } else if (w->role == ROLE_TIME)
         add_time_calls(&c, o, seed);
     else if (w->regime)
         add_regime_call(&c, seed);
@@ -279,6 +299,32 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
+/* Adds cases with precision data after the others of the role: one with the shape of the first
+ * smoke workload, and one for each timed shape, as a check workload. On the emulator the first timed
+ * shape must be enough. `index` numbers the cases. */
+static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
+                               unsigned index, const struct contender *who,
+                               const struct case_options *o, struct arena *a, struct err *err)
+{
+    enum workload_role of = role == ROLE_CHECK ? ROLE_TIME : ROLE_SMOKE;
+    const struct precision_data *data = NULL;
+    int rc = 0;
+    if (role != ROLE_SMOKE && !(role == ROLE_CHECK && o->time))
+        return 0;
+    data = precision_data_find(t, who[0].code, a);
+    for (size_t i = 0; data && i < t->workloads.n && rc == 0; i++) {
+        const struct task_workload *w = &t->workloads.items[i];
+        if (w->role != of)
+            continue;
+        if (wanted(o, role, index, SIZE_MAX))
+            rc = add_case(out, t, w, index, data, who, 1, o, a, err);
+        index++;
+        if (role == ROLE_SMOKE || o->emu)
+            break;
+    }
+    return rc;
+}
+
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err)
 {
@@ -291,7 +337,7 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
             if (w->role != order[r])
                 continue;
             bool take = wanted(o, w->role, index, i);
-            int rc = take ? add_case(out, t, w, index, who, n, o, a, err) : 0;
+            int rc = take ? add_case(out, t, w, index, NULL, who, n, o, a, err) : 0;
             index++;
             if (rc)
                 return rc;
@@ -299,10 +345,13 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
         for (size_t i = 0; order[r] == ROLE_SMOKE && i < t->regimes.n; i++, index++) {
             const struct task_workload *w = &t->regimes.items[i];
             bool take = wanted(o, w->role, index, t->workloads.n + i);
-            int rc = take ? add_case(out, t, w, index, who, n, o, a, err) : 0;
+            int rc = take ? add_case(out, t, w, index, NULL, who, n, o, a, err) : 0;
             if (rc)
                 return rc;
         }
+        int rc = add_precision_cases(out, t, order[r], index, who, o, a, err);
+        if (rc)
+            return rc;
     }
     if (o->only && !out->cases.n)
         return err_set(err, ERR_INPUT, "task '%s' has no workload '%s' (hone task show %s)",

@@ -109,13 +109,14 @@ static inline __attribute__((always_inline)) void chunk_store(const struct gen_p
         for (unsigned j = from; j < to; j++)
             store_bits(dst + (j - from) * bytes, bytes, gen_value(p, w[j], base + j));
     }
-    if (!p->spec.every[0] && !p->spec.every[1])
-        return;
-    for (unsigned j = from; j < to; j++) {
+    for (unsigned j = from; (p->spec.every[0] || p->spec.every[1]) && j < to; j++) {
         int special = gen_special_of(&p->spec, w[j]);
         if (special)
             store_bits(dst + (j - from) * bytes, bytes, gen_special_bits(p->type, special, w[j]));
     }
+    for (unsigned j = from; p->spec.thin[0].places && j < to; j++)
+        if (!gen_keeps(p, base + j))
+            memset(dst + (j - from) * bytes, 0, bytes);
 }
 
 static inline __attribute__((always_inline)) void fill_chunk(const struct gen_plan *p,

@@ -41,6 +41,13 @@ enum gen_special {
     GEN_SPECIAL_COUNT
 };
 
+enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
+
+/* A range of a tensor's dimensions: its places, and how many elements lie between two of them. */
+struct gen_range {
+    uint64_t places, step;
+};
+
 struct gen_spec {
     uint8_t dist; /* enum gen_dist */
     /* enum gen_special, about one of every[i] elements is special[i], at random */
@@ -48,6 +55,9 @@ struct gen_spec {
     uint32_t every[2]; /* 0 = never */
     double a, b;
     uint64_t n; /* elements of the tensor, for CSR and PERM */
+    /* The tensor is zero but at GEN_FEW places along these ranges together, drawn by the seed. A
+     * range without places is absent; thin[1] is absent if thin[0] is. */
+    struct gen_range thin[GEN_THIN_RANGES];
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
@@ -58,9 +68,10 @@ struct gen_plan {
     int type;
     uint64_t seed;
     uint32_t stream;
-    double k;      /* NORMAL, UNIFORM: the change of the value for one step of the word */
-    uint64_t span; /* INT: how many integers */
-    uint64_t key;  /* CSR, PERM */
+    double k;               /* NORMAL, UNIFORM: the change of the value for one step of the word */
+    uint64_t span;          /* INT: how many integers */
+    uint64_t key;           /* CSR, PERM, thin */
+    uint64_t kept[GEN_FEW]; /* thin: the places that are not zero */
 };
 
 GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t seed,
@@ -80,7 +91,23 @@ GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t 
     if (s->dist == GEN_INT && s->b >= s->a)
         p.span = (uint64_t)(s->b - s->a) + 1;
     p.key = gen_mix64(seed ^ gen_mix64(stream + 0x9e3779b97f4a7c15u));
+    uint64_t places = s->thin[0].places * (s->thin[1].places ? s->thin[1].places : 1);
+    for (uint32_t k = 0; k < GEN_FEW; k++)
+        p.kept[k] = places > GEN_FEW ? gen_mix64(p.key + k) % places : k;
     return p;
+}
+
+/* Whether element i of a thin tensor keeps its value. */
+GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
+{
+    const struct gen_range *r = p->spec.thin;
+    uint64_t place = i / r[0].step % r[0].places;
+    if (r[1].places)
+        place = place * r[1].places + i / r[1].step % r[1].places;
+    for (uint32_t k = 0; k < GEN_FEW; k++)
+        if (p->kept[k] == place)
+            return 1;
+    return 0;
 }
 
 /* Returns a bell-shaped integer, symmetric about 0: the sum of eight bytes and 21 fraction bits. */
@@ -224,13 +251,19 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
     }
 }
 
-/* Returns element i, which may be a special value. */
+/* Returns the bits of element i, given its random word. The element may be a special value. */
+GEN_FN uint64_t gen_bits(const struct gen_plan *p, uint32_t x, uint64_t i)
+{
+    int special = gen_special_of(&p->spec, x);
+    if (p->spec.thin[0].places && !gen_keeps(p, i))
+        return 0;
+    return special ? gen_special_bits(p->type, special, x) : gen_value(p, x, i);
+}
+
 GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
 {
     struct gen_block b = gen_words(p->seed, p->stream, 0, i / 4);
-    uint32_t x = b.w[i % 4];
-    int special = gen_special_of(&p->spec, x);
-    return special ? gen_special_bits(p->type, special, x) : gen_value(p, x, i);
+    return gen_bits(p, b.w[i % 4], i);
 }
 
 /*

@@ -38,6 +38,10 @@ static void put_gen(struct strbuf *o, const struct gen_spec *g)
     wire_put_f64(o, g->a);
     wire_put_f64(o, g->b);
     wire_put_u64(o, g->n);
+    for (int i = 0; i < GEN_THIN_RANGES; i++) {
+        wire_put_u64(o, g->thin[i].places);
+        wire_put_u64(o, g->thin[i].step);
+    }
 }
 
 static void put_buffer(struct strbuf *o, const struct job_buffer *b)
@@ -250,6 +254,15 @@ static void get_gen(struct wire_reader *r, struct gen_spec *g)
     g->a = wire_get_f64(r, "distribution");
     g->b = wire_get_f64(r, "distribution");
     g->n = wire_get_u64(r, "distribution");
+    for (int i = 0; i < GEN_THIN_RANGES; i++) {
+        struct gen_range *x = &g->thin[i];
+        x->places = wire_get_u64(r, "thin range");
+        x->step = wire_get_u64(r, "thin range");
+        wire_require(r, x->places <= JOB_MAX_ELEMS && (x->step || !x->places), "thin range");
+    }
+    const struct gen_range *x = g->thin;
+    wire_require(r, !x[1].places || (x[0].places && x[0].places <= JOB_MAX_ELEMS / x[1].places),
+                 "thin range");
 }
 
 static void get_buffer(struct wire_reader *r, struct arena *a, struct job_buffer *b)

@@ -17,6 +17,16 @@ static struct gen_spec spec_of(int dist, double a, double b, int special)
     return s;
 }
 
+static struct gen_spec thin_spec(void)
+{
+    struct gen_spec s = spec_of(GEN_UNIFORM, 1, 2, GEN_NAN);
+    s.thin[0].places = 7;
+    s.thin[0].step = 500;
+    s.thin[1].places = 11;
+    s.thin[1].step = 3;
+    return s;
+}
+
 int main(void)
 {
     const struct gen_spec specs[] = {
@@ -28,6 +38,7 @@ int main(void)
         spec_of(GEN_DENORMAL, 0, 0, GEN_POS_INF),
         spec_of(GEN_CSR, 0, 80000, GEN_SPECIAL_NONE),
         spec_of(GEN_PERM, 0, 0, GEN_SPECIAL_NONE),
+        thin_spec(),
     };
     for (unsigned s = 0; s < sizeof specs / sizeof specs[0]; s++) {
         for (int t = GEN_T_F64; t <= GEN_T_BOOL; t++) {

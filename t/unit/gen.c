@@ -45,7 +45,40 @@ static const struct gen_spec specs[] = {
      .b = 1e-3,
      .special = {GEN_SPECIAL_DENORMAL, GEN_SPECIAL_MAX},
      .every = {7, 3}},
+    {.dist = GEN_UNIFORM, .a = 1, .b = 2, .thin = {{13, 7}}},
+    {.dist = GEN_NORMAL, .b = 1, .special = {GEN_NAN}, .every = {9}, .thin = {{5, 100}, {9, 3}}},
 };
+
+/* A [6, 40, 3, 10] tensor that is thin along dimensions 1 and 3 has at most GEN_FEW values that are
+ * not zero for each pair of the other two indexes, at the same places for all pairs. */
+static void a_thin_tensor_has_few_values(void **state)
+{
+    enum { A = 6, B = 40, C = 3, D = 10 };
+    struct gen_spec s = {.dist = GEN_UNIFORM, .a = 1, .b = 2, .thin = {{B, C * D}, {D, 1}}};
+    static float x[A][B][C][D];
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        gen_fill(&s, DT_F32, seed, 1, 0, A * B * C * D, x);
+        unsigned first = 0;
+        for (int a = 0; a < A; a++)
+            for (int c = 0; c < C; c++) {
+                unsigned n = 0;
+                for (int b = 0; b < B; b++)
+                    for (int d = 0; d < D; d++) {
+                        n += x[a][b][c][d] != 0;
+                        assert_int_equal(x[a][b][c][d] != 0, x[0][b][0][d] != 0);
+                    }
+                first = a || c ? first : n;
+                assert_in_range(n, 1, GEN_FEW);
+                assert_int_equal(n, first);
+            }
+    }
+    /* A dimension that has no more places than that keeps all its values. */
+    s.thin[0] = (struct gen_range){GEN_FEW, 1};
+    s.thin[1] = (struct gen_range){0, 0};
+    gen_fill(&s, DT_F32, 3, 1, 0, A * B * C * D, x);
+    for (int i = 0; i < A * B * C * D; i++)
+        assert_true((&x[0][0][0][0])[i] >= 1);
+}
 
 static void an_element_alone_equals_the_fill(void **state)
 {
@@ -308,7 +341,8 @@ static void data_of_a_seed_is_fixed(void **state)
     static const uint64_t want[ARRAY_LEN(specs)] = {
         0xf2f8b04357b7cb05, 0xba11ab60c5a6457e, 0x7e42e2179406b674, 0xcb16a9618b9aa155,
         0x1644c3e9757a4144, 0x83caa3c5767f6b5e, 0xb4123f7f7b62c812, 0xd19a1a3c48fa638e,
-        0x4a70619b6f4eed97, 0xf37877e465a954e0, 0x8a442d0bb52c671a};
+        0x4a70619b6f4eed97, 0xf37877e465a954e0, 0x8a442d0bb52c671a, 0xf27cafcf5bc7c74c,
+        0x87be9e15b1a573c1};
     for (size_t s = 0; s < ARRAY_LEN(specs); s++) {
         uint64_t h = 0;
         for (int t = DT_NONE + 1; t < DT_COUNT; t++) {
@@ -371,6 +405,7 @@ int main(void)
         cmocka_unit_test(ranges_of_every_size),
         cmocka_unit_test(philox_gives_the_published_answers),
         cmocka_unit_test(an_element_alone_equals_the_fill),
+        cmocka_unit_test(a_thin_tensor_has_few_values),
         cmocka_unit_test(encoding_rounds_once_to_even),
         cmocka_unit_test(moments_are_as_asked),
         cmocka_unit_test(float32_data_uses_its_whole_mantissa),

@@ -1,0 +1,138 @@
+#include "eval/precision.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "graph/thin.h"
+#include "torch/task.h"
+
+enum { SCALE_BITS = 20 };
+
+struct changed_input {
+    const char *name;
+    uint32_t dims; /* bit d: thin along dimension d */
+    int scale;     /* times 2^(SCALE_BITS * scale) */
+};
+
+struct precision_data {
+    struct changed_input *inputs;
+    size_t n;
+    const char *text;
+};
+
+/* Whether the kernels could compute less precisely than float32: they have matrix or dot-product
+ * instructions, or types narrower than float32. */
+static bool may_be_narrow(const struct compiled *code)
+{
+    static const char *const words[] = {"mma",   ".f16",  ".bf16", "f16x2", "tf32",
+                                        ".e4m3", ".e5m2", "dp4a",  "dp2a"};
+    for (size_t i = 0; code && code->ptx && i < ARRAY_LEN(words); i++)
+        if (strstr(code->ptx, words[i]))
+            return true;
+    return false;
+}
+
+/* The generator makes a tensor thin along at most GEN_THIN_RANGES ranges of dimensions. */
+static unsigned ranges_in(uint32_t dims)
+{
+    return (unsigned)__builtin_popcount(dims & ~(dims << 1));
+}
+
+/* Whether multiplying the data by a power of two changes nothing but their exponents. */
+static bool can_scale(const struct task_tensor *x)
+{
+    return x->init.dist == GEN_NORMAL || x->init.dist == GEN_UNIFORM || x->init.dist == GEN_CONST;
+}
+
+static const struct task_tensor *tensor_named(const struct task *t, const char *name)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_input && str_eq(x->name, name))
+            return x;
+    return NULL;
+}
+
+static const char *describe(const struct precision_data *d, const struct thin *thin,
+                            struct arena *a)
+{
+    const char *text =
+        arena_printf(a, "at most %d terms in each %s", GEN_FEW, thin->products ? "product" : "sum");
+    for (size_t i = 0; i < d->n; i++)
+        if (d->inputs[i].scale)
+            text = arena_printf(a, "%s, %s %c 2^%d", text, d->inputs[i].name,
+                                d->inputs[i].scale > 0 ? '*' : '/', SCALE_BITS);
+    return text;
+}
+
+static struct precision_data *choose(const struct graph *g, const struct task *t,
+                                     const struct thin *thin, struct arena *a)
+{
+    struct precision_data *d = arena_alloc(a, sizeof *d);
+    d->inputs = arena_alloc(a, (g->inputs.n + 1) * sizeof *d->inputs);
+    bool scale = true;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const struct task_tensor *x = tensor_named(t, g->inputs.items[i]->name);
+        scale = scale && (!thin->inputs[i].scale || (x && can_scale(x)));
+    }
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const struct thin_input *x = &thin->inputs[i];
+        struct changed_input c = {.name = arena_strdup(a, g->inputs.items[i]->name),
+                                  .dims = ranges_in(x->dims) <= GEN_THIN_RANGES ? x->dims : 0,
+                                  .scale = scale ? x->scale : 0};
+        if (c.dims || c.scale)
+            d->inputs[d->n++] = c;
+    }
+    d->text = describe(d, thin, a);
+    return d;
+}
+
+const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
+                                                 struct arena *a)
+{
+    struct graph g;
+    struct err err = ERR_INIT;
+    const struct precision_data *d = NULL;
+    if (t->compute != DT_F32 || torch_read_task(&g, t, &err) < 0)
+        return NULL;
+    struct thin thin = graph_thin(&g, a);
+    if (thin.products || (thin.sums && may_be_narrow(code)))
+        d = choose(&g, t, &thin, a);
+    graph_release(&g);
+    return d;
+}
+
+const char *precision_data_text(const struct precision_data *d)
+{
+    return d->text;
+}
+
+static void thin_out(struct job_buffer *b, uint32_t dims)
+{
+    uint64_t step = 1;
+    struct gen_range ranges[GEN_THIN_RANGES] = {{0}};
+    unsigned n = ranges_in(dims);
+    for (uint32_t d = b->rank; d-- > 0; step *= (uint64_t)b->dims[d]) {
+        if (!(dims >> d & 1))
+            continue;
+        if (d + 1 == b->rank || !(dims >> (d + 1) & 1))
+            ranges[--n] = (struct gen_range){1, step};
+        ranges[n].places *= (uint64_t)b->dims[d];
+    }
+    memcpy(b->gen.thin, ranges, sizeof ranges);
+}
+
+void precision_data_apply(const struct precision_data *d, struct job_case *c)
+{
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        struct job_buffer *b = &c->buffers[i];
+        for (const struct changed_input *x = d->inputs; x < d->inputs + d->n; x++) {
+            if (!str_eq(x->name, b->name) || !b->elems)
+                continue;
+            b->gen.a = ldexp(b->gen.a, SCALE_BITS * x->scale);
+            b->gen.b = ldexp(b->gen.b, SCALE_BITS * x->scale);
+            thin_out(b, x->dims);
+        }
+    }
+}

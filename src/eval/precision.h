@@ -1,0 +1,28 @@
+/*
+ * precision.h - data that shows how precisely a kernel computes.
+ *
+ * A sum of many terms hides rounding errors of its terms. So on ordinary data, a product in TF32
+ * can be as close to the truth as one in float32. On the data made here, no product has more than
+ * GEN_FEW terms that are not zero, and the terms use whole mantissas. Where it can, one operand is
+ * multiplied by 2^20 and the other one by 2^-20, beyond the range of float16 (docs/regimes.md).
+ */
+#ifndef EVAL_PRECISION_H
+#define EVAL_PRECISION_H
+
+#include "compile/compile.h"
+#include "job/job.h"
+#include "task/task.h"
+
+struct precision_data;
+
+/* Finds the inputs to change. Returns NULL if the task has no graph, or nothing to make thin. Sums
+ * count only if `code` has instructions that compute less precisely than float32. The result lives
+ * in the arena. */
+const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
+                                                 struct arena *a);
+/* Changes the generators of the case's inputs. */
+void precision_data_apply(const struct precision_data *d, struct job_case *c);
+/* "at most 4 terms in each product, a * 2^20, b / 2^20" */
+const char *precision_data_text(const struct precision_data *d);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * thin.h - which inputs, made zero but at a few places, leave few terms in each product.
+ *
+ * Long sums hide how precisely their terms were computed: the errors of many terms cancel. With at
+ * most GEN_FEW terms that are not zero, a product in TF32 or half precision is visibly wrong. So
+ * Hone also runs kernels on such data (eval/probe.h). For each matrix product, convolution and
+ * attention in float32, this file looks for an operand that comes from an input by views and
+ * casts, and says along which dimensions of the input it must be thin. Where both operands come
+ * from inputs that nothing else uses, one input may grow by any power of two if the other shrinks
+ * by the same power.
+ */
+#ifndef GRAPH_THIN_H
+#define GRAPH_THIN_H
+
+#include "graph/graph.h"
+
+struct thin_input {
+    uint32_t dims; /* bit d: thin along dimension d; 0 = not thin */
+    int scale;     /* 1: this input grows; -1: it shrinks; 0: neither */
+};
+
+struct thin {
+    struct thin_input *inputs; /* one for each input of the graph, in its order */
+    uint32_t products;         /* products that get few terms */
+    uint32_t sums;             /* sums that get few terms */
+    uint32_t left;             /* products that keep all their terms */
+};
+
+/* The result lives in the arena. */
+struct thin graph_thin(const struct graph *g, struct arena *a);
+
+#endif

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Data on which no product has more than four terms shows how precisely a kernel computes (docs/regimes.md).
+# On the ordinary data of cases/precision/long_product, the errors of many terms cancel.
+. "$(dirname "$0")/lib.sh"
+share_cache
+"$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
+cases=$ROOT/t/cases/precision
+
+judged() { # judged KERNEL VERDICT DESCRIPTION [options]
+    "$HONE" eval --device emu --seed 7 "${@:4}" "$cases/$task" "$cases/$1.cu" >"$T/out" 2>"$T/err"
+    is "$1: $3 ($(sed -n 2p "$T/out"))" "$(head -1 "$T/out" | cut -d' ' -f1)" "$2"
+}
+task=long_product
+few="at most 4 terms in each product, A / 2^20, B * 2^20"
+if in_tier quick; then
+    judged half_pairs mismatch "operands with the range of float16 fail" --smoke
+    out_has "on data beyond that range" "$few"
+    judged half_pairs pass "and pass on ordinary data" --workload smoke:0
+    judged one_tf32 mismatch "TF32 fails on few terms" --workload smoke:1
+    out_has "because they are few" "$few"
+fi
+if in_tier rest; then
+    judged exact pass "float32 terms, added up in float64, pass"
+    judged three_tf32 pass "three products of TF32 parts pass"
+    judged one_tf32 mismatch "TF32 fails on few terms of a timed shape" --workload check:1
+    out_has "because they are few" "$few"
+fi
+
+# A sum counts only if the kernel could be less precise than float32.
+task=row_sum
+if in_tier quick; then
+    smoke=smoke:$("$HONE" task show --json "$cases/row_sum" | python3 -c 'import json, sys
+t = json.load(sys.stdin)
+print(sum(w["role"] == "smoke" for w in t["workloads"]) + len(t["regimes"]))')
+    judged sum_of_halves mismatch "numbers rounded to float16 fail" --workload "$smoke"
+    out_has "on few terms" "at most 4 terms in each sum"
+    runs 3 "sum: a float32 kernel has no such workload" \
+        "$HONE" eval --device emu --workload "$smoke" "$cases/row_sum" "$cases/sum.cu"
+    out_has "and says so" "has no workload '$smoke'"
+fi
+done_testing
