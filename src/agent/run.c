@@ -699,7 +699,8 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
     v->stage = "extract";
     v->detector = arena_strdup(&v->arena, detector);
     v->summary = arena_strdup(&v->arena, reason);
-    v->detail = v->bottleneck = v->device = v->gpu = v->driver = v->arch = v->compiler = "";
+    v->detail = v->precision = v->bottleneck = v->device = v->gpu = v->driver = v->arch =
+        v->compiler = "";
     v->source_sha = arena_strdup(&v->arena, n->source_sha);
     v->task = arena_strdup(&v->arena, a->task->name);
     char task_sha[TASK_HASH];

@@ -38,6 +38,32 @@ static void note_libraries(struct verdict *v, const struct evaluation *a, const 
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
 }
 
+static bool takes_float32(const struct task *t)
+{
+    bool any = false;
+    vec_each (const struct task_tensor, x, &t->tensors) {
+        if (x->is_input && dtype_is_float(x->dtype) && x->dtype != DT_F32)
+            return false;
+        any = any || (x->is_input && x->dtype == DT_F32);
+    }
+    return any && t->compute == DT_F32;
+}
+
+/* The precision that the task declares, and how the kernel's tensor cores reach it. */
+static const char *precision_text(struct verdict *v, const struct task *t,
+                                  const struct tensor_use *use)
+{
+    const char *declared = t->allow_tf32         ? "TF32"
+                           : t->allow_tf32_convs ? "float32, TF32 convolutions"
+                                                 : dtype_name(t->compute);
+    if (!takes_float32(t) || !(use->tf32 + use->narrow > 0))
+        return arena_strdup(&v->arena, declared);
+    return arena_printf(&v->arena,
+                        "%s; for each product, tensor cores do %.2g in TF32 and %.2g in narrower "
+                        "types",
+                        declared, use->tf32, use->narrow);
+}
+
 /* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
  * algorithm saves an eighth of a matrix product and Winograd's more than half of a convolution.
  * The share here is lower still, because the counts may come from a sample of blocks. For other
@@ -74,7 +100,8 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
                                .ceilings = &e->ceilings,
                                .operand = a->task->tensors.items[0].dtype,
                                .allow_tf32 = a->task->allow_tf32 || a->task->allow_tf32_convs,
-                               .least_arithmetic = least_arithmetic(a->task)};
+                               .least_arithmetic = least_arithmetic(a->task),
+                               .float32 = takes_float32(a->task)};
     double got, floor;
     int c = a->stage == RUNNING ? measure_below_floor(&mi, &got, &floor) : -1;
     if (c >= 0)
@@ -90,6 +117,17 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
                     a->job.cases[c].name, arithmetic ? "does" : "touches", 100 * got,
                     arithmetic ? "arithmetic that the task takes"
                                : "memory that the task must read and write");
+    struct tensor_use use;
+    c = measure_tensor_use(&mi, &use);
+    if (c >= 0)
+        check_blame(v, &in, V_MISMATCH, "check", "precision",
+                    "on %s, tensor cores do %.2g TF32 products and %.2g of narrower types for each "
+                    "product of the task; %s",
+                    a->job.cases[c].name, use.tf32, use.narrow,
+                    mi.allow_tf32 ? "TF32 precision needs 1, or 6 products of a 16-bit type"
+                                  : "float32 precision needs 3, or 6 products of a 16-bit type");
+    if (!v->precision || use.tf32 + use.narrow > 0)
+        v->precision = precision_text(v, a->task, &use);
     bool left_out[JOB_MAX_PROGRAMS] = {false};
     if (a->stage == RUNNING)
         baseline_states(v, &in, &a->parts.rejected, left_out);

@@ -189,7 +189,8 @@ int ptx_job_run(const struct ptx_options *o, struct verdict *out, struct problem
         rc = -1;
     if (rc == 0) {
         memset(out, 0, sizeof *out);
-        out->detail = out->bottleneck = out->driver = out->arch = out->compiler = "";
+        out->detail = out->precision = out->bottleneck = out->driver = out->arch = out->compiler =
+            "";
         out->source_sha = out->task = out->task_sha = out->speedup_over = "";
         out->gpu = arena_strdup(&out->arena, b->job.gpu.name);
         out->seed = o->seed;

@@ -236,6 +236,27 @@ static bool all_calls_ended(const struct measure_input *in, uint32_t c)
 /* A kernel must touch every byte that the task reads or writes at least once. `enough` is below 1,
  * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
  * whole. */
+int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
+{
+    *out = (struct tensor_use){.share = INFINITY};
+    int worst = -1;
+    for (uint32_t c = 0; in->float32 && in->least_arithmetic > 0 && c < in->result->ncases; c++) {
+        double tf32 = counter_sum(in, c, "tensor_ops_tf32");
+        double half = counter_sum(in, c, "tensor_ops_16bit");
+        double byte = counter_sum(in, c, "tensor_ops_8bit"), flops = in->job->cases[c].flops;
+        if (!(tf32 + half + byte > 0) || !(flops > 0) || !all_calls_ended(in, c))
+            continue;
+        double exact = counter_sum(in, c, "tensor_ops_f64") +
+                       2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
+        double done = (exact + half / 6 + tf32 / (in->allow_tf32 ? 1 : 3)) / flops;
+        if (done >= out->share)
+            continue;
+        *out = (struct tensor_use){tf32 / flops, (half + byte) / flops, done};
+        worst = (int)c;
+    }
+    return out->share < in->least_arithmetic ? worst : -1;
+}
+
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

@@ -30,11 +30,23 @@ struct measure_input {
     bool allow_tf32;      /* float32 products may use TF32 */
     const bool *left_out; /* one per program: a baseline that is wrong has no times; NULL = none */
     double least_arithmetic; /* share of the flops that every algorithm needs; 0 = unknown */
+    bool float32;            /* all float inputs are float32 */
 };
 
 /* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings about them.
  * All times are of one job. `speedup` compares with the first baseline that has a time. */
 void measure_times(struct verdict *v, const struct measure_input *in);
+
+/* How many tensor-core products stand for one product of the task, on the case where they are
+ * fewest. */
+struct tensor_use {
+    double tf32, narrow; /* products of TF32, and of narrower types; both 0 = no tensor cores */
+    double share; /* of the products that the task needs in its declared precision, those done */
+};
+/* From the emulator's counters. Returns the case in which the candidate did too few products for
+ * the declared precision, or -1. A float32 product needs three TF32 products, or six of a 16-bit
+ * type; a TF32 product needs one TF32 product, or six of a 16-bit type. */
+int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
 /* The case in which the candidate was faster than the floor, or -1. *floor_ns is that floor. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);

@@ -129,6 +129,8 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     add_workloads(sb, v);
     add_times(sb, v);
     add_baselines(sb, v);
+    if (v->kind == V_PASS && *v->precision)
+        strbuf_addf(sb, "\nprecision: %s\n", v->precision);
     if (*v->bottleneck)
         strbuf_addf(sb, "\n%s\n", v->bottleneck);
     vec_each (const char *, w, &v->warnings)

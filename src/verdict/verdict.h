@@ -125,6 +125,9 @@ struct verdict {
     VEC(struct verdict_finding) findings;
     VEC(struct verdict_counter) counters;
     VEC(const char *) warnings;
+    /* The precision that the task declares ("float32", "TF32"), and the tensor-core products with
+     * which the kernel reaches it; "" = unknown. */
+    const char *precision;
     const char *bottleneck; /* "dram-bound: 91% of measured copy bandwidth"; "" = unknown */
     const char *device, *gpu, *driver, *arch, *compiler;
     const char *source_sha, *task;

@@ -505,6 +505,13 @@ static void put_work(struct emu *e, const char *k, uint32_t line, const struct w
         ops += w->tensor[i];
     if (ops > 0)
         put(e, k, line, "tensor_ops", "1", ops, true);
+    static const char *const by_type[] = {[TENSOR_F16] = "tensor_ops_16bit",
+                                          [TENSOR_TF32] = "tensor_ops_tf32",
+                                          [TENSOR_8BIT] = "tensor_ops_8bit",
+                                          [TENSOR_F64] = "tensor_ops_f64"};
+    for (int i = 0; i < 4 && !line; i++)
+        if (w->tensor[i] > 0)
+            put(e, k, line, by_type[i], "1", w->tensor[i], true);
     if (w->ld_sectors + w->st_sectors > 0)
         put(e, k, line, "global_sectors", "1", w->ld_sectors + w->st_sectors, true);
     if (w->ld_bytes + w->st_bytes > 0)
