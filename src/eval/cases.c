@@ -46,35 +46,6 @@ static double total_bytes(const struct shape *s)
     return sum;
 }
 
-/* Fills the flops and bytes that no implementation can avoid, as the task states them. */
-static int fill_physics(struct job_case *c, const struct shape *s, struct err *err)
-{
-    struct err e = ERR_INIT;
-    c->flops = s->task->flops ? (double)shape_eval(s, s->task->flops, &e) : 0;
-    c->min_bytes = s->task->bytes ? (double)shape_eval(s, s->task->bytes, &e) : 0;
-    return e.kind == ERR_NONE ? 0 : err_set(err, e.kind, "%s", e.msg);
-}
-
-static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
-{
-    const struct task *t = s->task;
-    struct err e = ERR_INIT;
-    c->nphases = (uint32_t)t->phases.n;
-    c->phases = arena_alloc(a, sizeof *c->phases * (t->phases.n + 1));
-    for (size_t i = 0; i < t->phases.n; i++) {
-        int64_t units = shape_eval(s, t->phases.items[i].units, &e);
-        c->phases[i] = (struct job_phase){t->phases.items[i].fn, (uint64_t)MAX(units, 0)};
-    }
-    c->scratch_elems = t->scratch ? (uint64_t)MAX(shape_eval(s, t->scratch, &e), 0) : 0;
-    c->naxes = (uint32_t)t->axes.n;
-    c->axes = s->axes;
-    c->nscalars = (uint32_t)t->scalars.n;
-    c->scalars = arena_alloc(a, sizeof(double) * (t->scalars.n + 1));
-    for (size_t i = 0; i < t->scalars.n; i++)
-        c->scalars[i] = t->scalars.items[i].value;
-    return e.kind == ERR_NONE ? 0 : err_set(err, e.kind, "%s", e.msg);
-}
-
 static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint64_t seed,
                      uint64_t poison)
 {
@@ -196,10 +167,10 @@ static int draw(struct shape *s, const struct task *t, const struct task_workloa
     for (unsigned i = 0; i < tries; i++) {
         if (shape_resolve(s, t, w, mix(seed, 10, i), a, err) < 0)
             return -1;
-        struct job_case probe = {0};
-        if (fill_physics(&probe, s, err) < 0)
+        int64_t flops = t->flops ? shape_eval(s, t->flops, err) : 0;
+        if (flops < 0)
             return -1;
-        double cost = MAX(probe.flops / emu_max_flops, total_bytes(s) / emu_max_bytes);
+        double cost = MAX((double)flops / emu_max_flops, total_bytes(s) / emu_max_bytes);
         if (!best.task || cost < best_cost) {
             best = *s;
             best_cost = cost;
@@ -251,7 +222,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         return 0;
     }
     struct job_case c = {.name = name};
-    if (fill_physics(&c, s, err) < 0 || fill_oracle(&c, s, a, err) < 0)
+    if (plan_fill_case(&c, s, a, err) < 0)
         return -1;
     size_t programs = w->role == ROLE_TIME ? n : 1;
     c.programs = arena_alloc(a, sizeof *c.programs * programs);
