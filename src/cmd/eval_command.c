@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "cmd/command.h"
+#include "eval/cases.h"
 #include "sys/json.h"
 #include "sys/term.h"
 
@@ -62,7 +63,8 @@ int eval_command_run(const struct eval_command *j)
     if (!t)
         return HONE_ENV;
     int rc;
-    if (cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
+    if ((j->config.workload && cases_check_workload(t, j->config.workload, &err) < 0) ||
+        cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
         eval_command_evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
     } else {

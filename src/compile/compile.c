@@ -570,23 +570,23 @@ int compile_prepare(struct compiler *c, const char *parent, const char *arch)
     return state;
 }
 
-/* Examples: sm_90, sm_90a, sm_120f. */
-static bool is_arch(const char *s)
+int compile_check_arch(const char *arch, struct err *err)
 {
-    if (!str_starts(s, "sm_"))
-        return false;
-    size_t digits = strspn(s + 3, "0123456789");
-    const char *end = s + 3 + digits;
-    return digits >= 2 && digits <= 3 && (!*end || (strchr("af", *end) && !end[1]));
+    size_t digits = str_starts(arch, "sm_") ? strspn(arch + 3, "0123456789") : 0;
+    const char *end = digits ? arch + 3 + digits : arch;
+    unsigned long number = digits && digits <= 3 ? strtoul(arch + 3, NULL, 10) : 0;
+    bool suffix = !*end || (strchr("af", *end) && !end[1]);
+    if (number >= 75 && number <= 200 && suffix)
+        return 0;
+    return err_set(err, ERR_USAGE, "'%s' is not an architecture: write sm_80, sm_90a, sm_120 ...",
+                   arch);
 }
 
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **out,
                   struct err *err)
 {
-    if (rq->arch && !is_arch(rq->arch)) {
-        err_set(err, ERR_USAGE, "'%s' is not an architecture: write sm_90a, sm_80 ...", rq->arch);
+    if (rq->arch && compile_check_arch(rq->arch, err) < 0)
         return -1;
-    }
     struct compile_ticket *t = ticket_new(c, rq);
     struct source_scan scan;
     int rc = 0;

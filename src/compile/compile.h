@@ -58,6 +58,8 @@ void compile_key(struct compiler *c, const struct compile_request *rq, char key[
 /* Waits until the compile has ended. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
+/* Refuses an architecture that no CUDA compiler has, such as "sm_12". */
+int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at once: compile_start returns a ticket with an fd that becomes readable
  * when the compile is done. */
 struct compile_ticket;

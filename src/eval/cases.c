@@ -1,5 +1,6 @@
 #include "eval/cases.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -261,6 +262,43 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     return 0;
 }
 
+/* How many workloads of the role an evaluation has at most, with those that Hone adds. */
+static unsigned most_of(const struct task *t, enum workload_role role)
+{
+    unsigned n = 0, timed = 0;
+    vec_each (const struct task_workload, w, &t->workloads) {
+        n += w->role == role;
+        timed += w->role == ROLE_TIME;
+    }
+    return n + (role == ROLE_SMOKE ? (unsigned)t->regimes.n + 1 : role == ROLE_CHECK ? timed : 0);
+}
+
+int cases_check_workload(const struct task *t, const char *name, struct err *err)
+{
+    struct strbuf known = STRBUF_INIT(256);
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+    bool found = *name >= '0' && *name <= '9' && !*end && number < t->workloads.n + t->regimes.n;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const char *word = workload_role_name((enum workload_role)role);
+        unsigned n = most_of(t, (enum workload_role)role);
+        size_t len = strlen(word);
+        if (n)
+            strbuf_addf(&known, n > 1 ? "%s%s:0 to %u" : "%s%s:%u", known.len ? ", " : "", word,
+                        n - 1);
+        if (strncmp(name, word, len) || name[len] != ':' || !(name[len + 1] >= '0') ||
+            name[len + 1] > '9')
+            continue;
+        number = strtoul(name + len + 1, &end, 10);
+        found = found || (!*end && number < n);
+    }
+    int rc = found ? 0
+                   : err_set(err, ERR_USAGE, "task '%s' has no workload '%s'; it has %s", t->name,
+                             name, known.buf);
+    strbuf_release(&known);
+    return rc;
+}
+
 bool cases_time_any(const struct task *t, const struct case_options *o)
 {
     unsigned index = 0;
@@ -271,8 +309,8 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
 }
 
 /* Adds cases with precision data after the others of the role: one with the shape of the first
- * smoke workload, and one for each timed shape, as a check workload. On the emulator the first timed
- * shape must be enough. `index` numbers the cases. */
+ * smoke workload, and one for each timed shape, as a check workload. On the emulator the first
+ * timed shape must be enough. `index` numbers the cases. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

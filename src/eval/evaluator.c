@@ -56,6 +56,8 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     struct evaluator *e = xcalloc(1, sizeof *e);
     const char *arch = NULL;
     temp_dir_sweep(); /* removes bundles of evaluations that were killed */
+    if (o->arch && compile_check_arch(o->arch, err) < 0)
+        goto fail;
     const char *gpu = o->gpu;
     if (choose_device(e, o, &gpu, err) < 0)
         goto fail;
