@@ -1,12 +1,13 @@
+/* thin.c - finds the inputs to make thin: zero but at a few places along some dimensions. */
 #include "graph/thin.h"
 
 #include "base/util.h"
 
-/* An input that an operand comes from, and the input's dimensions for some of the operand's. */
+/* The input that an operand comes from. */
 struct source {
     const struct value *input; /* NULL = the operand does not come from one input */
-    uint32_t dims;
-    bool alone; /* nothing else uses the input */
+    uint32_t dims; /* the dimensions of the input that correspond to given ones of the operand */
+    bool alone;    /* nothing else uses the input */
 };
 
 static uint32_t bits(uint32_t first, uint32_t end)
@@ -14,8 +15,9 @@ static uint32_t bits(uint32_t first, uint32_t end)
     return (end < 32 ? (1u << end) - 1 : ~0u) & ~((1u << first) - 1);
 }
 
-/* Finds the dimensions of a reshape's operand. Equal sizes at both ends stay the same dimensions.
- * All dimensions between the ends together are those between the ends of the operand. */
+/* Finds the dimensions of a reshape's operand that correspond to `dims` of its result. Leading and
+ * trailing dimensions whose sizes agree correspond one to one. The dimensions in between correspond
+ * only as a group. So the function returns false if `dims` has some of them but not all. */
 static bool through_reshape(const struct value *v, uint32_t dims, uint32_t *out)
 {
     const struct value *x = v->args[0];
@@ -139,7 +141,7 @@ static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
     case OP_MATMUL:
         *b = 1u << (w->rank > 1 ? w->rank - 2 : 0);
         break;
-    case OP_CONV: /* a window of the input is no range of its dimensions */
+    case OP_CONV: /* sums over a window, not over whole dimensions of x: only w can be thin */
         *a = 0;
         *b = bits(1, w->rank);
         break;

@@ -14,7 +14,7 @@
  * since then. Only the compiler knows spills and registers, so the job brings both.
  *
  * The constants were fitted to times of an H200: results/h200/public.tsv (LeetCUDA) and
- * results/h200/rank.txt. docs/emulator.md says how good the model is. gpus/NAME.json has the
+ * results/h200/rank.txt. docs/emulator-cost.md says how good the model is. gpus/NAME.json has the
  * numbers that differ between GPUs. Use the model to rank variants. Each modelled time comes with
  * the error to expect (model_error.h).
  */

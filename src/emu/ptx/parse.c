@@ -332,7 +332,7 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
     }
 }
 
-/* Lays out an entry's parameter block as the driver does. */
+/* Gives the parameters of a function their offsets; for an entry, as the driver lays them out. */
 static void place_params(struct ptx_func *f)
 {
     uint64_t off = 0;

@@ -84,7 +84,7 @@ static const struct value *finite_peak(struct lower *l, const struct value *a, s
     return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
 }
 
-/* a - b, where any b would do. */
+/* a - b. The final result does not depend on b, which only prevents overflow. */
 static const struct value *shifted(struct lower *l, const struct value *a, const struct value *b)
 {
     const struct value *d = two(l, OP_SUB, a, b);
@@ -372,7 +372,8 @@ static int lower_outputs(struct lower *l)
     return 0;
 }
 
-/* The operand of a view is rounded where the view is: a view itself computes nothing. */
+/* Returns the notes (LOWERED_...) of every lowered value. A view computes nothing, so its operand
+ * also gets the view's LOWERED_END. */
 static const uint8_t *notes_of(const struct lower *l)
 {
     uint8_t *notes = arena_alloc(&l->g->arena, l->g->values.n + 1);
