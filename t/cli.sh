@@ -40,6 +40,10 @@ is "only a store is made" "$(grep -rl 'hone:' "$T/cwd" "$T/cache" 2>/dev/null)" 
 # broken
 mkdir dir && : >empty
 runs 2 "an unknown device" "$HONE" eval vector_add "$k" --device tpu
+runs 2 "an unknown workload" "$HONE" eval vector_add "$k" --device emu --workload smoke:999
+err_has "the message lists the workloads" "task 'vector_add' has no workload 'smoke:999'; it has smoke:0 to"
+runs 2 "an unknown architecture" "$HONE" eval vector_add "$k" --device emu --arch sm_12
+err_has "the message has examples" "'sm_12' is not an architecture"
 runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
 runs 2 "an unknown GPU" "$HONE" eval vector_add "$k" --device emu --gpu h9000
 err_has "lists the known ones" "h200"
