@@ -25,8 +25,8 @@ VEC_DECL(anchor_vec, struct anchor);
 /* Reads the anchors of a planner's reply; returns false with a reason if they do not fit. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
-/* True if every change from `before` to `after` is inside an anchor, and every anchor contains
- * one. */
+/* True if every change from `before` to `after` is inside an anchor, and every anchor contains a
+ * change. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
 /* Appends the source with the anchors marked, for the coder. */

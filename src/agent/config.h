@@ -56,8 +56,8 @@ struct run_config {
     int32_t repairs;       /* how often to repair a failed step; -1 = the strategy's default */
     uint32_t tries;        /* how often to ask for a first kernel */
     int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
-    double regress_allow;  /* a kernel after a structural step may be slower by this factor */
-    uint32_t regress_steps; /* and still be the parent for this many steps */
+    double regress_allow;  /* by which factor a kernel after a structural step may be slower ... */
+    uint32_t regress_steps; /* ... and still be the parent, for this many steps */
     double stop_pct;        /* stop at this share of the roofline; 0 = never */
     double eps;
     uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */

@@ -1,7 +1,7 @@
 /*
  * context.h - which other candidates a role's prompt mentions (STARK's dynamic context).
  *
- *     plan   sees  the root, the node's children, the top of the leaderboard
+ *     plan   sees  the root, the node's children, the fastest nodes (cfg->leaders of them)
  *     code   sees  the root, the node's children, the children of its siblings
  *     debug  sees  the root, the node's siblings
  *

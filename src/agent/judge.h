@@ -25,7 +25,7 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    /* At most these, because the judge may be set up without baselines. */
+    /* The baselines to time. A judge that was set up without baselines times none. */
     enum eval_baselines baselines;
     bool model;         /* evaluate on the emulator, only for the modelled time */
     uint64_t index;     /* the verdict's index in the run, its key in a recording */
