@@ -68,8 +68,8 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
-/* Divides as expressions in plans do. Terms of `a` that `b` divides without remainder are divided
- * at once; only the rest stays in a division: (2*D + 1)/2 is D. */
+/* Divides as expressions in plans do. Divides each term of `a` that is a multiple of `b` at once;
+ * only the other terms stay in a division: (2*D + 1)/2 is D + 1/2, and 1/2 is 0. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);

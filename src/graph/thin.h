@@ -1,13 +1,14 @@
 /*
- * thin.h - which inputs, made zero but at a few places, leave few terms in each product.
+ * thin.h - finds the inputs that must be thin (zero except at a few places) so that each product
+ * has few terms.
  *
  * Long sums hide how precisely their terms were computed: the errors of many terms cancel. With at
  * most GEN_FEW terms that are not zero, a product in TF32 or half precision is visibly wrong. So
  * Hone also runs kernels on such data (eval/probe.h). For each matrix product, convolution and
  * attention in float32, this file looks for an operand that comes from an input by views and
- * casts, and says along which dimensions of the input it must be thin. Where both operands come
- * from inputs that nothing else uses, one input may grow by any power of two if the other shrinks
- * by the same power.
+ * casts, and says along which dimensions this input must be thin. Where both operands come from
+ * inputs that nothing else uses, one input may be multiplied by any power of two if the other is
+ * divided by it.
  */
 #ifndef GRAPH_THIN_H
 #define GRAPH_THIN_H
@@ -16,7 +17,7 @@
 
 struct thin_input {
     uint32_t dims; /* bit d: thin along dimension d; 0 = not thin */
-    int scale;     /* 1: this input grows; -1: it shrinks; 0: neither */
+    int scale;     /* 1: this input may be multiplied; -1: divided; 0: neither */
 };
 
 struct thin {

@@ -37,7 +37,7 @@ struct plan_arg {
 struct plan_launch {
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
-    /* NULL means 0 bytes, and a launch that always runs. */
+    /* Without `smem` (NULL) a launch has 0 bytes; without `when` it always runs. */
     struct expr *smem, *when;
     bool cooperative;
     VEC(struct plan_arg) args;

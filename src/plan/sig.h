@@ -2,7 +2,7 @@
  * sig.h - a kernel's parameter types, as the compiler saw them.
  *
  * PTX cannot tell a pointer from an int64. So Hone compiles a trailer after the candidate's source.
- * The trailer derives each kernel's parameter types from decltype(&kernel) and exports them as
+ * The trailer derives each kernel's parameter types from decltype(::kernel) and exports them as
  * data. compile/ reads that data into these structs.
  */
 #ifndef PLAN_SIG_H

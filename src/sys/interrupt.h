@@ -3,9 +3,9 @@
  *
  * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor. After a
  * signal every loop_step() returns -1, callers close their files and processes, and main exits with
- * 130. A second signal (a quarter of a second later or more), or ten seconds without an end, exits
- * with 130 at once. That is safe: every process that Hone started dies with Hone, and Hone never
- * leaves a half-written file.
+ * 130. If a second signal comes (a quarter of a second later or more), or if Hone has not ended
+ * after ten seconds, it exits with 130 at once. That is safe: every process that Hone started dies
+ * with Hone, and Hone never leaves a half-written file.
  */
 #ifndef SYS_INTERRUPT_H
 #define SYS_INTERRUPT_H

@@ -37,10 +37,10 @@ struct child_process {
     const char *const *argv; /* argv[0] is looked up on PATH */
     const char *const *env;  /* "NAME=VALUE" sets, "NAME" unsets; NULL-terminated; or NULL */
     bool clean_env;          /* start with PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH only */
-    const char *dir;         /* working directory; NULL = ours */
+    const char *dir;         /* working directory; NULL = Hone's */
     const void *input;       /* its standard input; NULL = empty */
     size_t input_len;
-    int in_fd, out_fd, err_fd; /* descriptors to use directly; -1 = `input`, captured, captured */
+    int in_fd, out_fd, err_fd; /* descriptors to use directly; -1 = from `input`, to `out`, `err` */
     int pass_fd;               /* becomes descriptor 3 of the program; -1 = none */
     bool merge;                /* standard error goes where standard output goes */
     size_t max_out, max_err;   /* caps on the output that is kept; 0 = 1 MiB */

@@ -1,7 +1,7 @@
 /*
  * supervise.h - the supervisor's side of proc.h: the process between Hone and a program.
  *
- * supervise() runs in a process forked from Hone. Hone may have had several threads then. So
+ * supervise() runs in a process forked from Hone. Hone may have several threads when it forks, so
  * supervise() allocates nothing and calls only functions that are safe after fork. It talks to Hone
  * over a SOCK_SEQPACKET socket:
  *

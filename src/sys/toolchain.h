@@ -7,10 +7,10 @@
  *     toolchain_release(&tc);
  *
  * It looks in this order: the environment (HONE_CUDA_HOME, HONE_CUTLASS_HOME and HONE_NVRTC, and
- * for single tools HONE_NVCC, HONE_CUOBJDUMP, ...); .deps/ (which tools/setup fills) above the
- * running binary, then in the current directory; share/hone/ of the prefix Hone is installed in;
- * CUDA_HOME and CUDA_PATH; PATH; the usual places (/usr/local/cuda, /opt/cuda, /usr). It loads no
- * library.
+ * for single tools HONE_NVCC, HONE_CUOBJDUMP, ...); .deps/ (which tools/setup fills) in each
+ * directory above the running binary, then in the current directory; share/hone/ of the prefix Hone
+ * is installed in; CUDA_HOME and CUDA_PATH; PATH; the usual places (/usr/local/cuda, /opt/cuda,
+ * /usr). It loads no library.
  */
 #ifndef SYS_TOOLCHAIN_H
 #define SYS_TOOLCHAIN_H

@@ -13,7 +13,7 @@
  *  2. a unit adds to or reads an element of an output that it did not store itself;
  *  3. a unit reads scratch that no unit has written;
  *  4. two units of one phase use the same slot of the scratch, and at least one of them writes it.
- *  For each error it calls on_error with the line of reference.c, the units and the element.
+ * For each error it calls on_error with the line of reference.c, the units and the element.
  */
 #ifndef TASK_ORACLE_WATCH_H
 #define TASK_ORACLE_WATCH_H

@@ -1,9 +1,9 @@
 /*
  * regime_axes.h - what the axes of a task allow, and which of their values matter.
  *
- * An axis matters in another way if memory is contiguous along it (kernels use vectors there) than
- * if it counts rows. For each axis this part lists the sizes at which kernels go wrong: just below,
- * at and above a warp, a tile, a block. regimes.c combines them to shapes.
+ * For each axis this part lists the sizes at which kernels go wrong: just below, at and above a
+ * warp, a tile, a block. These sizes differ between an axis along which memory is contiguous, where
+ * kernels use vectors, and an axis that counts rows. regimes.c combines the sizes to shapes.
  *
  *     struct regime_axes a;
  *     axes_read(&a, task);

@@ -94,8 +94,8 @@ struct task_tensor {
     struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    double rtol, atol, budget;         /* outputs; with sigmas they follow from it: */
-    double sigmas;           /* the oracle gives sigma, not a magnitude; 0 = it does not */
+    double rtol, atol, budget;         /* outputs; if `sigmas` is not 0, they follow from it */
+    double sigmas;           /* not 0: the oracle gives a sigma instead of a magnitude */
     const char *why;         /* the task's reason for the tolerance */
     struct task_place place; /* where the tolerance is */
 };
@@ -148,7 +148,7 @@ struct task {
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* the text of each constraint */
-    VEC(struct expr *) constraint_exprs; /* those in our expression language */
+    VEC(struct expr *) constraint_exprs; /* those in Hone's expression language */
     VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
     struct expr *scratch;        /* NULL = none */
     struct expr *flops, *bytes;

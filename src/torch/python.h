@@ -2,13 +2,13 @@
  * python.h - a python3 that runs PyTorch expressions on the CPU, for `hone task check`.
  *
  *     struct python *p = python_start(err);
- *     char *reply = python_ask(p, request, 60 * SEC, err);     `request` is a JSON object; frees it
+ *     char *reply = python_ask(p, request, 60 * SEC, err);     frees the JSON object `request`
  *     free(reply);
  *     python_stop(p);
  *
- * The program is src/worker/torch_sidecar.py, which also runs the PyTorch baselines. It describes
- * the requests. python3 is $HONE_PYTHON, or the first on PATH. One process serves all tasks of a
- * command, because PyTorch takes seconds to start.
+ * The program is src/worker/torch_sidecar.py, which also runs the PyTorch baselines. Its first
+ * comment describes the requests. python3 is $HONE_PYTHON, or the first on PATH. One process serves
+ * all tasks of a command, because PyTorch takes seconds to start.
  */
 #ifndef TORCH_PYTHON_H
 #define TORCH_PYTHON_H

@@ -5,8 +5,8 @@
  *     if (tolerance_prove(&g, mode, task, shapes, nshapes, &r, err) < 0 ||
  *         tolerance_accept(&r, err) < 0) ...
  *
- * tolerance_prove() runs the SIGMA reference of the graph at each shape, and eight times or more a
- * NOISY reference, which rounds at random. It needs a C compiler and no GPU.
+ * At each shape, tolerance_prove() runs the graph's SIGMA reference once, and its NOISY reference,
+ * which rounds at random, eight times or more. It needs a C compiler and no GPU.
  */
 #ifndef GRAPH_TOLERANCE_PROVE_H
 #define GRAPH_TOLERANCE_PROVE_H
@@ -16,15 +16,15 @@
 #include "task/task.h"
 
 #define TOLERANCE_RUNS 8
-/* The largest error, divided by the allowance, is at least this. If eight runs do not reach it,
- * there are up to TOLERANCE_MORE_RUNS at each shape. */
+/* The largest error, divided by the allowance, must reach this. If it does not in eight runs, there
+ * are up to TOLERANCE_MORE_RUNS at each shape. */
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
 /* Shares of undecided elements. t/unit/tolerance.c allows the first for the tasks that it tries; if
  * the share is over the second, tolerance_accept() refuses the task. */
 #define TOLERANCE_UNDECIDED_SAY 0.001
 #define TOLERANCE_UNDECIDED_MOST 0.01
-/* From here on a task is ill-conditioned: rms sigma divided by the rms of the output. */
+/* A task is ill-conditioned if rms sigma divided by the rms of the output is above this. */
 #define TOLERANCE_ILL 0x1p-6
 
 struct tolerance_output {
