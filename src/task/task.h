@@ -95,9 +95,9 @@ struct task_tensor {
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
     double rtol, atol, budget;         /* outputs; if `sigmas` is not 0, they follow from it */
-    double sigmas;           /* not 0: the oracle gives a sigma instead of a magnitude */
-    const char *why;         /* the task's reason for the tolerance */
-    struct task_place place; /* where the tolerance is */
+    double sigmas;                     /* not 0: the oracle gives a sigma instead of a magnitude */
+    const char *why;                   /* the task's reason for the tolerance */
+    struct task_place place;           /* where the tolerance is */
 };
 
 /* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by
