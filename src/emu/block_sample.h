@@ -1,5 +1,5 @@
 /*
- * block_sample.h - decides which blocks of a sampled call run, and tells what they wrote.
+ * block_sample.h - decides which blocks of a sampled call run, and finds out what they wrote.
  *
  * A call at a timed size is too large to emulate whole. A sample of its blocks runs for the cost
  * model. If the worker will verify the call, more blocks run, as many as a budget of work allows.
@@ -18,8 +18,8 @@
 /* Work that may be spent to verify a call, in units of count_cost(): about 20 ms on two cores. */
 #define VERIFY_COST 2e6
 
-/* Whether a block may depend on other blocks inside a loop, for example wait for the block before
- * it. If it does, running the blocks in another order takes very long. */
+/* Whether a block might depend on other blocks inside a loop, for example wait for the block before
+ * it. If so, it takes very long to run the blocks in another order. */
 bool block_sample_polls(const struct code *c);
 void block_sample_choose(const struct code *c, struct launch *run);
 enum result_status block_sample_run_more(struct launch *run, struct err *err);

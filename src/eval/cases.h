@@ -50,8 +50,8 @@ struct case_set {
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);
-/* Refuses the name of a workload that no candidate of the task could have. The error lists the
- * names. */
+/* Fails if no evaluation of the task can have a workload of this name. The error lists the
+ * possible names. */
 int cases_check_workload(const struct task *t, const char *name, struct err *err);
 /* True if some workload would be timed with these options. */
 bool cases_time_any(const struct task *t, const struct case_options *o);

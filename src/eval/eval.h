@@ -1,6 +1,6 @@
 /*
- * eval.h - evaluates one candidate, from its source to its verdict: extract, compile, emulate, run
- * and check, time, profile.
+ * eval.h - evaluates one candidate, from its source to its verdict: plan, compile, emulate, run and
+ * check, time, profile.
  *
  *     struct eval_config cfg = EVAL_CONFIG_INIT;
  *     struct verdict v;
@@ -8,7 +8,8 @@
  *     while ((rc = eval_wait(ev, 200000000u, &done, &v, err)) == 0)
  *         ...                                        v is the verdict of `done` when rc is 1
  *
- * A candidate that fails gets a verdict. -1 means that Hone could not begin (no compiler, no disk).
+ * A candidate that fails gets a verdict too. eval_submit() and eval_wait() return -1 only if Hone
+ * itself fails: for example, if there is no compiler or no space on the disk.
  */
 #ifndef EVAL_EVAL_H
 #define EVAL_EVAL_H
@@ -42,7 +43,8 @@ int eval_prepare(struct evaluator *e, const struct task *t, const char *source, 
 /* Appends in a few words what a submitted evaluation is doing; nothing if it is done or unknown. */
 void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 
-/* Submit several, then wait for any. Compiling overlaps with running. */
+/* You can submit several evaluations and then wait for any of them. One compiles while another
+ * runs. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
 /* Judges a baseline's kernel as a candidate is judged, and waits for its verdict, which is borrowed

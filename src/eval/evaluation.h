@@ -14,6 +14,7 @@
 #include "sched/sched.h"
 #include "sys/file.h"
 
+/* FILTERING: before a GPU runs the candidate, the emulator runs it on the smoke workloads. */
 enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
 /* A kernel baseline of a candidate. */

@@ -1,10 +1,10 @@
 /*
  * library.h - vendor libraries as baselines: recognises a task that is a plain matrix product, and
- * asks cuBLASLt for it (src/device/cuda_lib.c runs it).
+ * describes the call of cuBLASLt that computes it (src/device/cuda_lib.c makes this call).
  *
  * Only the shapes decide. The task must have two inputs and one output whose extents are axes:
  * out[m,n] from a[m,k] or a[k,m] and b[k,n] or b[n,k]. Only one epilogue is recognised: a third
- * input bias[n], in a task whose PyTorch form is torch.relu(torch.nn.functional.linear(...)).
+ * input bias[n], in a task whose `torch` is torch.relu(torch.nn.functional.linear(...)).
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H
@@ -27,7 +27,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
                      struct arena *a);
 
 /* The spec for the PyTorch sidecar: names of axes and scalars, mode, precision, program (see
- * docs/worker.md). The task must have a PyTorch form. The caller frees the text. */
+ * docs/worker.md). The task must have the key `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
 
 #endif

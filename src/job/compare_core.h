@@ -10,8 +10,8 @@
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the error of an ideal implementation
  *
  * A NaN matches only a NaN truth. An infinity is right if the truth is the same infinity, or if the
- * truth or a value within its tolerance overflows the dtype. A magnitude of -1 means that the
- * oracle did not compute the element; such an element is skipped.
+ * truth or a value within its tolerance overflows the dtype. An element with a negative magnitude
+ * (COMPARE_SKIPPED, COMPARE_UNSEEN) has no truth and is not compared.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H

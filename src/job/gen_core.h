@@ -7,7 +7,7 @@
  *   1. Random words come from Philox4x32-10: integers only.
  *   2. A float is a + w * k with w an integer below 2^32 and k a double cut to 21 significant bits,
  *      so w * k is exact and only the addition rounds: a fused multiply-add gives the same result.
- *   3. Doubles become narrower types by integer arithmetic (gen_round), one rounding, to even.
+ *   3. Integer arithmetic (gen_round) rounds a double to a narrower type, once, to nearest even.
  *
  * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It comes from word i
  * % 4 of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 is the data;
@@ -43,20 +43,21 @@ enum gen_special {
 
 enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
 
-/* A range of a tensor's dimensions: its places, and how many elements lie between two of them. */
+/* A range of a tensor's dimensions: how many places it has, and the distance between two
+ * neighbouring places, in elements. */
 struct gen_range {
     uint64_t places, step;
 };
 
 struct gen_spec {
     uint8_t dist; /* enum gen_dist */
-    /* enum gen_special, about one of every[i] elements is special[i], at random */
+    /* enum gen_special: about one element in every[i], drawn at random, has the value special[i] */
     uint8_t special[2];
     uint32_t every[2]; /* 0 = never */
     double a, b;
     uint64_t n; /* elements of the tensor, for CSR and PERM */
-    /* The tensor is zero but at GEN_FEW places along these ranges together, drawn by the seed. A
-     * range without places is absent; thin[1] is absent if thin[0] is. */
+    /* A thin tensor is zero except at GEN_FEW places along these ranges together, which the seed
+     * chooses. A range without places is absent; thin[1] is absent if thin[0] is. */
     struct gen_range thin[GEN_THIN_RANGES];
 };
 

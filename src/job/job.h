@@ -16,7 +16,8 @@
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
  * then loads the oracle. It generates the inputs of each kept call again, computes the truth in
- * double and compares. So no part of the oracle is in the process while the candidate can run.
+ * double and compares. So no part of the oracle is in the process while the candidate can run. (On
+ * the emulator, where a kernel cannot read the worker's memory, it verifies some calls earlier.)
  *
  * After job_read() a reader may rely on these invariants: every index is in range, every count is
  * under its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
@@ -138,7 +139,7 @@ enum job_call_flags {
     JOB_CALL_COUNT = 8,  /* collect counters */
     JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that it sees state
                                   that earlier calls left behind, as it would for a user */
-    JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only these launches */
+    JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only such calls */
     JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
     JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: a sample of blocks only, for the cost model */
@@ -156,8 +157,9 @@ struct job_call {
 /*
  * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
  * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
- * has min_calls and the 95% interval of each median is under target_rel, or when max_calls or
- * limits.measure_ns is reached. It verifies `verify` of these candidate calls, drawn at random.
+ * has min_calls and the 95% interval of each median, divided by the median, is under target_rel, or
+ * when max_calls or limits.measure_ns is reached. It verifies `verify` of the candidate's calls in
+ * these rounds, drawn at random.
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
@@ -200,7 +202,7 @@ struct job_module {
     enum job_module_kind kind;
     const char *cubin; /* file in the bundle; "" if none */
     const char *ptx;
-    const char *spec;   /* TORCH: the program's text; LIBRARY: what to call, see docs/judge.md */
+    const char *spec;   /* TORCH: the program's text; LIBRARY: what to call: docs/worker.md */
     const char *source; /* file with the source text, for findings; "" if none */
 };
 

@@ -69,8 +69,8 @@ POISON_FN int poison_is_proof(uint8_t dtype)
 #ifndef __CUDACC__
 #include "base/dtype.h"
 
-/* Whether poison_bits() gives these bits for some pattern and element. The answer is often no, and
- * costs less than poison_bits(). */
+/* Whether poison_bits() can give these bits, for any pattern and element. This test costs less than
+ * poison_bits(), and its answer is usually no. */
 static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
 {
     switch (dtype) {

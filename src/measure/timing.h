@@ -41,7 +41,7 @@ void measure_times(struct verdict *v, const struct measure_input *in);
  * fewest. */
 struct tensor_use {
     double tf32, narrow; /* products of TF32, and of narrower types; both 0 = no tensor cores */
-    double share; /* of the products that the task needs in its declared precision, those done */
+    double share; /* products done / products that the task needs, in its declared precision */
 };
 /* From the emulator's counters. Returns the case in which the candidate did too few products for
  * the declared precision, or -1. A float32 product needs three TF32 products, or six of a 16-bit

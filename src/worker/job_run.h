@@ -6,7 +6,7 @@
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c). Then it unloads the candidate's module, opens the oracle and compares the kept outputs
- * with the truth (verify.c).
+ * with the truth (verify.c). On the emulator it also does so before the first sampled call.
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H
@@ -49,9 +49,9 @@ void unload_kernels(struct job_run *r);
 /* Ends the job: stores status, message and place in the result. Returns the status. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Hands the result so far to the watchdog and writes it to progress.bin. Unless `now`, does so at
- * most every 50 ms. On the emulator, if the file is younger than that, the watchdog writes it
- * later. */
+/* Hands the result so far to the watchdog and writes it to progress.bin: always if `now` is true,
+ * else at most every 50 ms. On the emulator, if the file is younger than 50 ms, the watchdog writes
+ * it later, unless another result comes first. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 unsigned job_run_threads(const struct job_run *r);
 /* Stores the GPU's clocks, and the reasons why they are low, in the result. Slot 0 is for the start

@@ -61,7 +61,7 @@ struct job_run {
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
     } spent;               /* time that calls took, by part, for the log */
-    struct rounds *rounds; /* set during a timed call of the candidate: this call may be kept */
+    struct rounds *rounds; /* set during a timed call of the candidate: decides if it is kept */
     bool timing_ready;
 };
 

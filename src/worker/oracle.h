@@ -9,8 +9,8 @@
  *     truth_release(&truth);
  *     oracle_close(o);
  *
- * The library is Hone's own code (a task's reference.c). The worker opens it only after it has
- * unloaded the candidate.
+ * The library is a task's compiled reference.c, which we trust. On a GPU the worker opens it only
+ * after it has unloaded the candidate.
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H

@@ -1,20 +1,23 @@
 /*
  * spool.h - a directory in which bundles wait for a worker, shared by any number of machines.
  *
- *     DIR/tmp/          files that are being made or thrown away
- *     DIR/todo/ID/      complete bundles; a directory appears here by rename
- *     DIR/claimed/ID.W/ worker W (host-pid-random) runs it and touches `alive` every 2 s
- *     DIR/done/ID/      with result.bin
+ *     DIR/tmp/          bundles that are being made or thrown away
+ *     DIR/todo/ID/      complete bundles, put there by rename
+ *     DIR/claimed/ID.W/ a bundle that worker W runs; W touches the file `alive` in it every 2 s
+ *     DIR/done/ID/      a bundle with its result.bin
  *
- * Every step is one rename(2). If several workers try the same step, exactly one succeeds.
- *   claim      todo/ID -> claimed/ID.W
- *   finish     claimed/ID.W -> done/ID; if done/ID exists already, the worker discards its own
- *   result
- *   take back  claimed/ID.W -> todo/ID, when `alive` is older than the lease: any worker then
- *   assumes that W is dead. If W was only slow, its paths no longer exist and its result is lost.
- *   If MAX_TRIES workers tried a bundle and none wrote a result, the bundle gets a result that says
- *   so (RESULT_MACHINE). We compute the age of `alive` by the file system's own clock, so the
- *   machines' clocks need not agree.
+ * ID is the name of a bundle, W the name of a worker: host name, process id, a random number. Every
+ * step is one rename(2). If several workers try the same step, exactly one succeeds:
+ *
+ *     claim      todo/ID -> claimed/ID.W
+ *     finish     claimed/ID.W -> done/ID
+ *     take back  claimed/ID.W -> todo/ID
+ *
+ * If done/ID exists already, a worker that finishes discards its own result. Any worker takes a
+ * bundle back if its `alive` is older than the lease, because W is probably dead. If W was only
+ * slow, its paths no longer exist and its result is lost. If MAX_TRIES workers tried a bundle and
+ * none wrote a result, the bundle gets a result that says so (RESULT_MACHINE). We compute the age
+ * of `alive` by the file system's own clock, so the machines' clocks need not agree.
  */
 #ifndef WORKER_SPOOL_H
 #define WORKER_SPOOL_H

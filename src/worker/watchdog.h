@@ -28,9 +28,9 @@ struct watchdog;
  * runs out, the status is RESULT_MACHINE, because no single call hung. */
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
                    struct err *err);
-/* Copies a serialized result and keeps it until the next one. `save_later`: the watchdog writes it
- * to progress.bin if it is still the newest one after 50 ms, or if this process crashes. That works
- * only with a limit of CPU time. */
+/* Copies a serialized result and keeps it until the next one. If `save_later`, the watchdog writes
+ * it to progress.bin if it is still the newest one after 50 ms, or if this process crashes. Use
+ * `save_later` only if watchdog_start() got a cpu_ns. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);
