@@ -142,8 +142,8 @@ GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
         return 0;
     uint64_t kept = sig >> drop, rest = sig & ((one << drop) - 1), half = one << drop >> 1;
     kept += rest > half || (rest == half && (kept & 1));
-    /* The kept bits of a normal number include the hidden bit, so the addition carries into the
-     * exponent. */
+    /* `kept` of a normal number includes the hidden bit, which adds 1 to the exponent field. So we
+     * add e - emin here, not e - emin + 1. */
     uint64_t out = e < emin ? kept : kept + ((uint64_t)(e - emin) << mant);
     uint64_t past = (uint64_t)(emax - emin + 2) << mant;
     return out < past ? out : past;
@@ -209,7 +209,7 @@ struct gen_float {
     int mant, bits;
     uint64_t inf;  /* +inf, or the largest finite value if the type has no infinity */
     uint64_t most; /* the largest finite value */
-    uint64_t nan;  /* a quiet NaN; the bits under nan_free are free */
+    uint64_t nan;  /* a quiet NaN; it remains one whatever its bits in the mask nan_free are */
     uint64_t nan_free;
 };
 

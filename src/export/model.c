@@ -28,7 +28,8 @@ static int check_name(const struct task *t, const char *name, struct err *err)
     snprintf(longer, sizeof longer, "%s_", name);
     if ((*name_suffix(LANG_C, name) || *name_suffix(LANG_PYTHON, name)) && is_task_name(t, longer))
         return err_set(err, ERR_INPUT,
-                       "the task has both '%s', which a language reserves, and '%s'; rename one",
+                       "C or Python reserves the name '%s', so the export would use '%s', but the "
+                       "task has that name too; rename one",
                        name, longer);
     return 0;
 }
@@ -47,7 +48,8 @@ static int check_names(const struct task *t, struct err *err)
     return 0;
 }
 
-/* A scalar that the caller gives must have a type that a caller can write down. */
+/* A caller cannot pass a float narrower than 32 bits, so the task must give such a scalar a
+ * value. */
 static int check_scalars(const struct task *t, struct err *err)
 {
     vec_each (const struct task_scalar, s, &t->scalars)
@@ -108,7 +110,8 @@ static void find_bounds(struct export_model *m)
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Whether the formula uses axis `axis` once, under + - * and neg alone, beside known axes. */
+/* Whether the formula can be solved for `axis`: it uses `axis` once, applies only + - * and neg to
+ * it, and knows all other axes. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {

@@ -147,8 +147,7 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     free(bad);
 }
 
-/* Adds a wrong element to the examples, in ascending order. Does not look for a pattern, because
- * these are too few elements to show one. */
+/* Adds a wrong element to the examples, in ascending order. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
     uint32_t at = out->nexamples++;
