@@ -186,7 +186,8 @@ int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct bloc
                     n - (int)m.pending, m.expected);
     else if (rc == MBAR_TX_RANGE)
         emu_finding(w, pc, (int)lane, FIND_BARRIER, "shared", off, NULL,
-                    "the mbarrier's transaction count leaves its range (%d, %d more)", m.tx, n);
+                    "the mbarrier's transaction count is %d; a change by %d takes it out of range",
+                    m.tx, n);
     *word = mbar_pack(&m);
     return EX_NEXT;
 }

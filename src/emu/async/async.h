@@ -45,7 +45,7 @@ struct async_op {
     uint32_t lane;
     /* the block whose shared memory the operation writes (LOAD) or reads (STORE) */
     struct block *block;
-    uint32_t base, span;  /* address and bytes of this shared memory */
+    uint32_t base, span;  /* the bytes of that memory: address, size */
     struct tensormap map; /* swizzle and fill; zero for plain copies */
     struct async_run *runs;
     uint32_t nruns, runs_cap;
@@ -61,7 +61,7 @@ struct async_op {
     uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
     /* STORE */
     uint32_t group;
-    uint8_t *staged; /* a copy of the box, made when the store has read it; else NULL */
+    uint8_t *staged; /* a copy of the box; NULL until the store has read it */
     /* CP_ARRIVE */
     uint32_t cp_seq;
     bool noinc;
@@ -96,7 +96,7 @@ struct warp_async {
     /* wgmma */
     VEC(struct wg_pending) wg;
     uint32_t wg_committed, wg_seq;
-    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's clocks of the last products, by number */
+    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's clock of product i is at i % WG_CLOCKS */
     bool wg_fenced, wg_ever;
     const uint32_t *wg_last; /* registers of the last completed accumulator */
     uint64_t wg_last_hash;   /* hash of the values that those registers had then */
@@ -140,8 +140,8 @@ enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes copies that the lanes in `mask` issued before `limit`. If `all`, completes
- * all of them, else all but those of the newest `keep` groups. */
+/* cpasync.c: completes copies of the lanes in `mask` with a sequence number (cp_seq) below `limit`.
+ * If `all`, completes all of them, else all but those of the newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
 /* warpgroup.c */
 void wg_release(struct warp *w);

@@ -122,7 +122,8 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
                          b->rank, t->rank);
     if ((t->mode == TMAP_IM2COL) != b->im2col)
         return emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_OTHER,
-                         "%s: tile and im2col mode do not match the tensor map", b->what);
+                         "%s: only one of the instruction and the tensor map is in im2col mode",
+                         b->what);
     return EX_NEXT;
 }
 
@@ -173,7 +174,7 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
         for (unsigned i = 0; i < b->noffsets; i++)
             off[i] = ((const uint16_t *)opnd(w, b->offsets[i]))[lane];
         struct tensormap t = op->map;
-        if (!load) /* the hardware stores up to the end of the last 16 bytes of a row */
+        if (!load) /* the hardware rounds a row up to a multiple of 16 bytes */
             t.dims[0] |= 16 / tensormap_elem_bytes(&t) - 1;
         if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&t, c, off, on_run, &k))
             return EX_FAULT;
@@ -281,8 +282,8 @@ static int exec_load(struct warp *w, const struct insn *in)
             uint32_t mask = ((const uint16_t *)opnd(w, b->mask))[i];
             if (!mask || mask >> c->nblocks)
                 return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_OOB,
-                                 "%s: multicast mask 0x%x for a cluster of %u blocks", b->what,
-                                 mask, c->nblocks);
+                                 "%s: multicast mask 0x%x is not valid in a cluster of %u blocks",
+                                 b->what, mask, c->nblocks);
             for (uint32_t r = 0; r < c->nblocks && rc == EX_NEXT; r++)
                 if (mask >> r & 1)
                     rc = load_into(w, in, i, &c->blocks[r]);

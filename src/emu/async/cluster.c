@@ -26,7 +26,7 @@ static int exec_mapa(struct warp *w, const struct insn *in)
         uint64_t a = addr_of(w, in->o[1], in->sub[0] * 8u, i, in->imm);
         if (rank[i] >= nblocks)
             return emu_fault(w, in, (int)i, RESULT_FAULT, FIND_OOB,
-                             "mapa: block %u of a cluster of %u", rank[i], nblocks);
+                             "mapa: there is no block %u in a cluster of %u", rank[i], nblocks);
         uint32_t s = ((rank[i] + 1) << SMEM_RANK_SHIFT) | ((uint32_t)a & SMEM_OFF_MASK);
         if (in->sub[0] == 4)
             ((uint32_t *)opnd(w, in->o[0]))[i] = s;

@@ -27,7 +27,7 @@ static struct block *locate(struct warp *w, const struct insn *in, uint32_t lane
     struct block *b = smem_block(w, (uint32_t)addr, off);
     if (!b || *off + 8 > b->smem_bytes) {
         emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_OOB,
-                  "mbarrier at 0x%llx, outside shared memory", (unsigned long long)addr);
+                  "the mbarrier at 0x%llx is outside shared memory", (unsigned long long)addr);
         return NULL;
     }
     return b;
@@ -86,7 +86,7 @@ static int arrive_lane(struct warp *w, const struct insn *in, uint32_t lane)
     }
     if (n < 1 || n > MBAR_MAX_COUNT)
         return emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_BARRIER,
-                         "mbarrier arrival with a count of %u", n);
+                         "mbarrier arrival with a count of %u; 1 to 2^20-1 is allowed", n);
     int rc = mbar_apply(w, in, lane, b, off, m->drop ? MBAR_FN_DROP : MBAR_FN_ARRIVE, (int32_t)n);
     struct mbar now, was;
     if (rc == EX_NEXT && m->no_complete && mbar_unpack(&was, before) && mbar_unpack(&now, *word) &&
@@ -141,7 +141,8 @@ static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const
     if (mbar_done(&bar, parity))
         return 1;
     bool poll = !m->blocking && ++warp_async(w)->polls % 4;
-    w->block->cluster->probe.writes |= !m->blocking; /* every fourth poll may complete copies */
+    /* Every fourth poll may complete copies, so a poll counts as a write. */
+    w->block->cluster->probe.writes |= !m->blocking;
     if (poll || !async_settle(b, off))
         return 0;
     mbar_unpack(&bar, *mbar_word(b, off));

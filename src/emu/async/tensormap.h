@@ -72,7 +72,7 @@ int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_
 int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
 /* Executes tensormap.replace.tile.FIELD. `ord` is the ordinal, if the field has one. The map as a
  * whole is not checked, because it may be inconsistent between two edits. Returns -1 for an unknown
- * field, ordinal or value. */
+ * field or ordinal, or if there is no map. */
 int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
                       struct err *err);
 
