@@ -258,7 +258,7 @@ struct warp {
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps;
     uint64_t call_bytes; /* memory of the frames of open calls */
-    uint32_t strong; /* strong loads and atomics, until run() sees that the warp may be spinning */
+    uint32_t strong;     /* strong loads and atomics since run() last took the warp for spinning */
     /* exits.c sets these if the sanitizer is on: where each lane exited, and where it last met
      * other threads */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
@@ -281,7 +281,7 @@ struct barrier {
     } at;
     struct barrier_place { /* the instructions that threads executed to arrive in this phase */
         uint32_t place, threads;
-        struct warp *warp; /* the first of them; the others as in `at` */
+        struct warp *warp; /* the first warp that arrived there; the rest as in `at` */
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
@@ -302,7 +302,7 @@ struct block {
     uint8_t *smem;
     uint32_t smem_bytes; /* static + dynamic */
     struct barrier bar[16];
-    struct block_async *async; /* mbarriers' waiters, bulk copies in flight: async.h */
+    struct block_async *async; /* copies in flight into this block: async.h */
     struct block_san *san;
     uint64_t steps;
     char *memory; /* registers, local memory: one allocation, reused by the next block */

@@ -1,5 +1,5 @@
 /*
- * exits.c - tells threads that returned early from threads that went past a barrier, or a
+ * exits.c - distinguishes threads that returned early from threads that went past a barrier, or a
  * warp-wide instruction, without executing it.
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
@@ -74,7 +74,7 @@ static bool analyse(struct launch *l, uint32_t since, uint32_t at, uint32_t exit
     return past;
 }
 
-/* Returns the answer of analyse(), and keeps it in launch->past. */
+/* Returns the answer of analyse(). launch->past caches answers. */
 static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t exit)
 {
     struct went_past *free_slot = NULL;

@@ -107,11 +107,11 @@ static void find_edges(struct flow *g, const struct ptx_func *f, struct arena *a
 
 struct loops {
     uint32_t *order;    /* reverse postorder number; NONE = unreachable */
-    uint32_t *by_order; /* block of a number */
+    uint32_t *by_order; /* the block with each number */
     uint32_t nreach;
-    uint32_t *loop;   /* innermost loop header of a block, NONE */
-    uint32_t *parent; /* the header of the enclosing loop, by the header of the inner one */
-    uint32_t *size;   /* blocks in the loop with this header, with those of inner loops */
+    uint32_t *loop;   /* header of the innermost loop around each block, or NONE */
+    uint32_t *parent; /* parent[h]: header of the loop around the loop with header h */
+    uint32_t *size;   /* size[h]: blocks in the loop with header h, inner loops included */
 };
 
 static void number_blocks(struct flow *g, struct loops *lp)
@@ -327,7 +327,7 @@ static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t av
     free(work);
 }
 
-/* Whether the block does something besides branching and returning, before instruction `end`. */
+/* Whether the block's part of [from, end) has any instruction but branches, returns and moves. */
 static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint32_t from,
                       uint32_t end)
 {

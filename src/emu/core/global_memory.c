@@ -161,8 +161,8 @@ void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *
     lazy_init(a->lazy, mem_host(m, a->addr), b, kind, seed);
 }
 
-/* Zeroes bytes [from, to). If they are many, gives their pages back. To give back a few pages and
- * get them again for the next buffer would take longer than to zero them. */
+/* Zeroes bytes [from, to). If there are many, gives their pages back to the system, which
+ * returns them zeroed. A few pages are faster to zero than to give back and get again. */
 static void clear_bytes(void *base, uint64_t from, uint64_t to)
 {
     uint64_t a = (from + PAGE - 1) / PAGE * PAGE, b = to / PAGE * PAGE;

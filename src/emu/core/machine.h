@@ -18,7 +18,7 @@
 #define SAMPLE_LEAST 8u /* at least this many clusters of a sample run, however long they take */
 /* A sample of more than SAMPLE_LEAST clusters ends when it has cost this much host work, in the
  * units of count_cost(). If the call has a time limit, SAMPLE_COST_PER_NS for each nanosecond of
- * the limit is a second bound. It is low enough for a slow or busy host. */
+ * the limit is a second bound. Even a slow or busy host does this much work in time. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u
@@ -58,7 +58,7 @@ struct alloc {
     bool shadowed;            /* may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* what the counted launch read */
-    bool atomics, loaded;     /* in a sampled call: atomics, plain loads touched it */
+    bool atomics, loaded;     /* in a sampled call: touched by atomics, by plain loads */
     bool stored;              /* in a sampled call: stores or atomics touched it */
     struct written_share share; /* block_sample.c estimates it */
     /* sanitizer: the store of this launch that comes last in the code (not in time) */
@@ -131,7 +131,7 @@ struct code_func {
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
     bool decoded, has_calls;
-    struct insn_schedule *schedule; /* of each instruction, and of the end */
+    struct insn_schedule *schedule; /* one for each instruction, and one for the end */
 };
 
 struct code {
@@ -140,7 +140,7 @@ struct code {
     struct emu *emu;
     struct code_func *funcs;
     uint32_t nfuncs;
-    char *consts; /* broadcast immediates */
+    char *consts; /* the constant pool: each constant 32 times */
     uint32_t nconsts, cap_consts, const_bytes_used;
     uint32_t *const_hash;
     uint32_t const_hash_cap;
@@ -374,7 +374,7 @@ enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
-/* Remembers which finding an instruction caused, so that it is cheap to count when it repeats. */
+/* Remembers which finding an instruction caused, so that counting a repeat is cheap. */
 struct seen_finding {
     const struct insn *pc;
     enum finding_kind kind;
@@ -388,7 +388,8 @@ struct emu {
     struct arena strings; /* findings, counters: live until close */
     pthread_mutex_t lock; /* guards findings, counters, printf_text and the heap */
     struct finding_vec findings;
-    uint32_t unwritten_lines[16]; /* reads of unwritten memory, reported even beside a race */
+    /* source lines whose reads of unwritten memory we report even beside a race */
+    uint32_t unwritten_lines[16];
     struct seen_finding seen[64]; /* findings of this launch; guarded by `lock` */
     struct counter_vec counters;
     struct strbuf printf_text;
@@ -459,7 +460,7 @@ uint32_t exits_place(const struct warp *w, const struct insn *pc);
 /* Whether the instruction at place `since` comes after the one at place `at`, and no loop leads
  * back. */
 bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
-/* The lanes that the warp had at its start: fewer than 32 at the end of a block. */
+/* The lanes with which the warp started. The last warp of a block may have fewer than 32. */
 uint32_t warp_lanes(const struct warp *w);
 
 /* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
@@ -481,13 +482,14 @@ struct matrix_access {
     uint64_t undefined; /* bit p: piece p has undefined bytes, and at[p] is valid */
     struct matrix_piece {
         uint64_t bytes;   /* bit k: byte k is undefined */
-        uint32_t origins; /* the instructions that made them, as undefined.c counts them */
+        uint32_t origins; /* bit i: undef.read[i] (undefined.c) made some of them */
     } at[64];
 };
-/* undefined.c, for a warp with marked registers. undef_bits gives the undefined bits of a lane's
- * register and adds their origins to *origins. undef_mark replaces the undefined bits of a lane's
- * register. undef_store_piece says which bytes of the piece that warp.matrix names are undefined;
- * it reports them if they may not stay in memory. Both ignore operands that are no registers. */
+/* undefined.c, for a warp with marked registers. undef_bits() returns the undefined bits of a
+ * lane's register and adds their origins to *origins. undef_mark() replaces the undefined bits of a
+ * lane's register. Both ignore operands that are no registers. undef_store_piece() takes the
+ * undefined bytes of the piece that warp.matrix names. It notes them, or reports them if this
+ * memory must not hold undefined bytes. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
@@ -498,7 +500,8 @@ void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_
 void san_warp_sync(struct warp *w, uint32_t mask);
 /* Call it when the warp executes a fence. Scope 0 is the block, 1 the cluster, 2 the device. */
 void san_fence(struct warp *w, uint32_t scope);
-/* Returns the clock of a product (wgmma) of this warp, after the sanitizer checked it. */
+/* Call it when the operands of a product (wgmma) of this warp are checked. Returns the product's
+ * clock. */
 uint32_t san_product(struct warp *w);
 /* Call it when w has waited for the product of `warp` with clock t. From then on w may overwrite
  * the product's operands. */
@@ -513,7 +516,7 @@ void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */
 /* suspects.c. suspects_follow() begins the second run, and returns false if there is no suspect.
- * suspects_settle() adds the findings and notes that it left open. */
+ * suspects_settle() adds the findings and notes that the second run left open. */
 void suspects_open(struct launch *l);
 void suspects_close(struct launch *l);
 bool suspects_follow(struct launch *l);

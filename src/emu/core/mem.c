@@ -200,8 +200,8 @@ static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane
     if (started && b->nrunning)
         return;
     emu_finding(w, pc, (int)lane, FIND_RACE, "shared", -1, NULL,
-                "%s of the shared memory of block (%u,%u,%u), which %s: no barrier of the cluster "
-                "lies between",
+                "%s of the shared memory of block (%u,%u,%u), which %s: a cluster barrier is "
+                "missing",
                 what, b->id[0], b->id[1], b->id[2],
                 started ? "has ended" : "may not have started yet");
 }

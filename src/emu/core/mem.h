@@ -25,7 +25,7 @@ extern pthread_mutex_t mem_wide_lock;
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
 
-/* More access flags, the core's own. */
+/* Access flags beside the MEM_ flags of core.h. */
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
 

@@ -66,7 +66,7 @@ static bool merge_into(struct warp *w, uint32_t i)
 }
 
 /* Returns the fragment to run next, among those that do not wait. If `fair`, it is the fragment
- * that ran longest ago. Else it is the one in the deepest call, and of several such the one of
+ * that ran longest ago. Else it is the one in the deepest call; if several are, the one of
  * least rank. */
 static int pick_fragment(struct warp *w, bool fair)
 {

@@ -550,8 +550,8 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* A repeated call runs the blocks of each wave in reverse order, as a GPU might. Results that
- * depend on the order of blocks then differ. */
+/* A repeated call reverses each 64 consecutive clusters, as a GPU might. Results that depend on the
+ * order of blocks then differ. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };
