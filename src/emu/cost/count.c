@@ -422,8 +422,8 @@ static void footprint(struct launch *l, struct work *w, double scale)
 
 /* ---- named numbers -------------------------------------------------------------------------- */
 
-/* Sets a counter. If an earlier launch of the kernel has set the counter, adds the value to it if
- * it is one that adds up, and else replaces it. */
+/* Sets a counter. If an earlier launch of the kernel has set it, adds the value if `additive`, else
+ * replaces the old value. */
 static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
                 const char *unit, double value, bool additive)
 {

@@ -18,7 +18,7 @@
 
 struct slot {
     uint64_t key;
-    /* the last use: its time by the block's clock and by that of the warp; the warp */
+    /* the last use: its time by the block's clock, its time by the warp's clock, the warp */
     uint32_t at, warp_at, warp;
 };
 

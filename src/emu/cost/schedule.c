@@ -7,14 +7,14 @@
  * branch form one region, and ptxas moves the loads of a region together. A load whose address
  * comes from another load of the region must wait for that load. We say that its level is one
  * higher. Within a region an instruction can start when its operands are ready. The length of a
- * region is the longest chain of such latencies, or one clock for each instruction if that is
- * longer.
+ * region is that of its longest chain of dependent instructions, or one clock for each instruction
+ * if that is longer.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 #include "emu/core/mem.h"
 
-#define MAX_PREDICATED 8u /* ptxas predicates branches over about this many, at most */
+#define MAX_PREDICATED 8u /* about the most instructions under a branch that ptxas predicates */
 
 /* Clocks until the result of an instruction can be used (H200, dependent chains). Global loads are
  * not here: the model adds their waits. */
