@@ -54,8 +54,8 @@ out:
     w->frame = was;
 }
 
-/* Reports threads that arrived at another instruction, if that comes after the one at which the
- * rest arrived: they went around a barrier. */
+/* Reports threads that arrived at an instruction which comes after the one at which others arrived.
+ * They went around a barrier. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)

@@ -252,7 +252,8 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    enum ptx_type last; /* type of the last operand, if it differs; wide: also of dst */
+    /* type of the last operand, if it differs; in .wide forms: type of dst and of mad's c */
+    enum ptx_type last;
 };
 
 #define F3(op, mods, t, fn)         \

@@ -438,9 +438,9 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
 {
     const struct ptx_var *v = a->var;
     if (a->imm < 0 || (uint64_t)a->imm + bytes > v->bytes)
-        return dec_bad(d, p, "outside of parameter '%s'", v->name);
+        return dec_bad(d, p, "the access leaves parameter '%s'", v->name);
     if ((v->addr + (uint64_t)a->imm) % in->sub[1])
-        return dec_bad(d, p, "misaligned in parameter '%s'", v->name);
+        return dec_bad(d, p, "the access to parameter '%s' is misaligned", v->name);
     if (v->is_kernel_param && is_store)
         return dec_bad(d, p, "kernel parameters cannot be written");
     in->imm = (int64_t)v->addr + a->imm;

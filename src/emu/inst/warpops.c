@@ -6,8 +6,8 @@
  * these lanes have reached it; fragments at the same instruction merge while they wait. It does not
  * wait for lanes that have exited.
  *
- * A lane takes no part if it has exited, if it does not execute the instruction, or if the mask of
- * the lane that reads it does not name it. Votes, matches and reductions leave such lanes out. A
+ * A lane takes no part if it has exited, if it does not execute the instruction, or if the reading
+ * lane's mask does not name it. Votes, matches and reductions leave such lanes out. A
  * shuffle that reads such a lane gets an undefined value, which is a finding if the kernel uses it.
  */
 #include "base/util.h"
@@ -15,8 +15,8 @@
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* Reports lanes that execute the instruction together, name each other, and have different
- * masks. */
+/* Reports a lane whose mask names a lane with another mask, if both execute the instruction
+ * together. */
 static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     FOR_LANES(i, w)
