@@ -225,8 +225,8 @@ uint32_t ptx_type_bits(enum ptx_type t);    /* bits of a value: 1 for PRED, 16 f
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);
-/* Returns the n-th (0, 1, ..) modifier that is a type; the last modifier that is a type. PT_NONE if
- * there is none. */
+/* Return the n-th (from 0) and the last of the modifiers that are types, or PT_NONE if there is
+ * none. */
 enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
 enum ptx_type ptx_last_type(const struct ptx_insn *in);
 
