@@ -185,8 +185,8 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Notes an atomic in a canonical run. If other blocks did atomics there before, a later plain load
- * of this block is not ordered after them, though this atomic is. */
+/* Returns the writer cell after an atomic in a canonical run. If other blocks did atomics on the
+ * cell before, this atomic is ordered after theirs, but a later plain load of this block is not. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -195,8 +195,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
 }
 
 /* Returns the writer cell after an atomic in a parallel run. A later access must conflict with this
- * atomic and with the access that the cell held. So if that came from another block, the cell says
- * "strong, by MANY". If it was a plain write of this block, the cell keeps it. */
+ * atomic and with the access that the cell held. So if the held access came from another block, the
+ * cell says "strong, by MANY". If it was a plain write of this block, the cell keeps it. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))

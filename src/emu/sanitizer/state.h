@@ -96,7 +96,7 @@ struct warp_san {
     struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
-/* A "who" says in one word which access it is: warp, lane, instruction, strong or not. */
+/* A "who" identifies an access in one word: warp, lane, instruction, strong or not. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,

@@ -30,7 +30,7 @@ struct suspect_cell {
     struct suspect_write {
         struct place at;
         uint32_t block, clock; /* as in suspect_read; block 0: none */
-    } last, other;             /* the last write, and the last one of another block than that */
+    } last, other;             /* the last write, and the last write of a different block */
 };
 
 struct pending_race { /* a race in which the kernel has not used the values read so far */
@@ -56,7 +56,7 @@ struct suspects {
     VEC(struct suspect_read) reads;
     VEC(struct pending_race) pending;
     VEC(struct use) uses;
-    VEC(const bool *) found; /* the flags of the race under way */
+    VEC(const bool *) found; /* the `used` flags of the race being reported */
     VEC(struct signal) signals;
     struct arena flags; /* the `used` flags */
     struct {            /* the load under way; all its lanes share one `used` flag */
@@ -225,7 +225,7 @@ void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
 {
     struct suspects *s = w->launch->suspects;
     if (find_cell(s, suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift)))
-        return; /* part of the race: data, and no signal */
+        return; /* the address is part of a race, so it holds data and is no signal */
     struct signal now = {addr, w->block->linear + 1, w->block->g_clock, write, acquire};
     const struct signal *last = s->signals.n ? &s->signals.items[s->signals.n - 1] : NULL;
     if (last && last->addr == addr && last->block == now.block && last->clock == now.clock &&
@@ -248,7 +248,8 @@ void unwritten_stands(struct emu *e, uint32_t line)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* An access with a race has up to 16 bytes, and only its first cell with a race is a suspect. */
+/* An access has up to 16 bytes, and only its first cell with a race is a suspect. So we look at all
+ * cells of the same 16 bytes. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift)
 {
     const struct suspects *s = w->launch->suspects;

@@ -2,8 +2,8 @@
  * suspects.h - repeats a launch that has races, to say more about each race.
  *
  * The first run reports each race when it sees the second of the two accesses, and collects the
- * cells that are part of a race: the suspects. settle.c then repeats the run, which does the same
- * step by step. In this second run the sanitizer knows the suspects from the start:
+ * cells that are part of a race: the suspects. settle.c then repeats the run, which takes exactly
+ * the same steps. In this second run the sanitizer knows the suspects from the start:
  *
  * - It notes the line and thread of each access to a suspect, so that a finding names both sides.
  * - It follows values that are loaded from a suspect (undefined.c). If the kernel uses none of the
@@ -55,9 +55,10 @@ struct race {
 /* Reports a race. */
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
-/* Reads of unwritten memory. A race may be the reason: the write comes too late. Then only the race
- * is reported. These two say that a read on this line is a finding of its own: the first if no cell
- * of a race is near the cell with this key, in the second run; the second in any case. */
+/* A race may be the reason for a read of unwritten memory: the write comes too late. Then only the
+ * race is reported. These two say that a read on this line is a finding of its own.
+ * unwritten_stands() always says so. unwritten_apart() says so only in the second run, if no
+ * suspect is near the cell with this key. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
 void unwritten_stands(struct emu *e, uint32_t line);
 

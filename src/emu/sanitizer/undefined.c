@@ -489,8 +489,9 @@ static uint32_t suspects_of(const struct undef *u, uint32_t origins)
     return out;
 }
 
-/* Whether a store may leave bytes with these origins in memory there. If not, reports them. We do
- * not follow suspects in memory: storing their values is a use. */
+/* Reports the origins whose values a store must not leave in this memory, and removes them from
+ * *origins. Returns whether any are left. We do not follow suspects in memory: storing their values
+ * is a use. */
 static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
                       uint32_t *origins)
 {
@@ -603,7 +604,7 @@ static bool is_exchange(const struct ptx_insn *p)
 }
 
 /* Whether the instruction writes its first operand and does not read it. The exceptions are stores,
- * branches, barriers, nanosleep, and wgmma with its accumulators. */
+ * red, branches, barriers, nanosleep, and wgmma with its accumulators. */
 static bool has_destination(const struct ptx_insn *p)
 {
     static const char *const reads[] = {"bar", "barrier", "nanosleep", "wgmma", "brx", "st", "red"};
@@ -739,7 +740,7 @@ static bool is_fragment(const struct ptx_insn *p, uint32_t i)
     return str_eq(p->op, "movmatrix");
 }
 
-/* Whether the step before an instruction leaves this operand to the instruction itself. */
+/* Whether undef_step() skips this operand, because the instruction itself passes its marks on. */
 static bool is_left(const struct ptx_insn *p, uint32_t i)
 {
     return (i == 1 && is_exchange(p)) || is_fragment(p, i);
