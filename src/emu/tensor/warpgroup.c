@@ -335,8 +335,8 @@ void wg_check_exit(struct warp *w)
 
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
-/* Finds the ranges [lo, hi) that hold the operand's chunks: one if all chunks are adjacent, else
- * two. */
+/* Finds one or two ranges [lo, hi) that cover the operand's chunks. The first chunk that is more
+ * than 1024 bytes away from the first range begins the second. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
