@@ -31,9 +31,9 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 }
 
 /* Whether a block may wait for other blocks, or act on values that come from them. If so, only the
- * first blocks of a grid can run without the others. An atomic whose result nobody reads brings a
- * block no such value: the block does the same with or without the others. But the memory that such
- * an atomic changes may still depend on the others; atomics_meet() checks that. */
+ * first blocks of a grid can run without the others. An atomic whose result nobody reads gives the
+ * block no such value, so the block does the same without the others. But the memory that such an
+ * atomic changes may still depend on the others; atomics_meet() checks that. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -69,7 +69,7 @@ bool block_sample_polls(const struct code *c)
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions before may loop */
+        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this index may loop */
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
@@ -189,11 +189,11 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    the work among themselves at run time. Then a sample of the blocks would do the work of all,
  *    so all blocks run.
  * 2. If the worker will verify the call, more clusters run as far as the budget allows; their work
- *    is not counted. They are all the others, or else one from each part of the grid and those at
- *    its edges. If blocks depend on each other, either all of them run or none.
+ *    is not counted. They are all the others if the budget allows. If not, they are one from each
+ *    part of the grid, and those at its edges. If blocks depend on each other, all run or none.
  * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
- *    fully. If it seems not, the estimate alone is no proof. So all clusters run, or as many as a
- *    larger budget allows.
+ *    fully. If the estimate says no, that is no proof. So all clusters run, or as many as a larger
+ *    budget allows.
  *
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
  * not on the speed of this machine.
@@ -201,10 +201,11 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /* If step 2 cannot run all clusters, it stops at this many, the counted sample included. If 1% of
  * the blocks are bad, 500 blocks hold a bad one with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
-/* For heavy kernels: step 2 may cost half as much as the counted sample, at most this. */
+/* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
+ * sample, but at most this. */
 #define VERIFY_COST_MOST 6e7
-#define WHOLE_COST 2e8 /* for step 2, if it must run all blocks or none */
-#define DOUBT_COST 4e8 /* for step 3 */
+#define WHOLE_COST 2e8 /* budget of step 2, if it must run all blocks or none */
+#define DOUBT_COST 4e8 /* budget of step 3 */
 /* Step 3 runs if all blocks together seem to write less than this share of an output. */
 #define DOUBT_SHARE 0.995
 
@@ -371,9 +372,8 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
 }
 
 /* Whether the whole grid, to judge by the clusters that ran, would leave a part of an output
- * unwritten. If the kernel updates its
- * outputs in place, a written element may keep its value. Then we count the clusters that store
- * nothing instead. */
+ * unwritten. If the kernel updates its outputs in place, a written element may keep its value. Then
+ * we count the clusters that store nothing instead. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
@@ -403,7 +403,7 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
-        return RESULT_OK; /* blocks of an earlier launch are missing: nothing can be verified */
+        return RESULT_OK; /* after a launch in part nothing can be verified; or all blocks ran */
     /* The budgets above count work. This limit of time only stops a block that runs for ever. */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
