@@ -74,6 +74,9 @@ static void on_end(struct child_process *c, void *ctx)
     leave_gpu(r->owner);
 }
 
+/* The worker of the emulator runs the task's reference.c on the CPU, so it gets no network. */
+static const struct jail offline = {.net = JAIL_NET_NONE, .optional = true};
+
 static int start_waiting(struct local *l, struct err *err)
 {
     for (struct local_bundle *r = l->runs; r && l->running < l->slots; r = r->next) {
@@ -82,6 +85,7 @@ static int start_waiting(struct local *l, struct err *err)
         if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
             return 0; /* another process measures on this GPU: local_wait() tries again */
         r->child.argv = (const char *const *)r->argv;
+        r->child.jail = l->gpu < 0 ? &offline : NULL;
         r->child.limit_ns = r->wall_ns + GRACE_NS;
         r->child.max_out = r->child.max_err = 64 << 10;
         r->child.on_end = on_end;

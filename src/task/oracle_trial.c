@@ -16,6 +16,7 @@
 #include "job/compare_core.h"
 #include "job/gen.h"
 #include "sys/interrupt.h"
+#include "sys/jail.h"
 #include "task/oracle.h"
 #include "task/oracle_watch.h"
 
@@ -209,6 +210,7 @@ static void set_limits(const struct shape *s)
 #ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes */
     limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
 #endif
+    jail_enter(-1, JAIL_NET_NONE);
 }
 
 /* ---- in Hone --------------------------------------------------------------------------------- */
