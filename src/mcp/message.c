@@ -102,6 +102,17 @@ static bool is_notification(const struct message *m)
     return *m->method && !json_object_get(m->root, "id");
 }
 
+/* Finds the id of a message that is too strange for us (a NUL in a string, a key twice, nested too
+ * deep), so that its sender learns which request failed. */
+static void find_id(struct message *m, const char *text, size_t len)
+{
+    m->root = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
+    json_t *id = json_object_get(m->root, "id");
+    if (json_is_integer(id) ||
+        (json_is_string(id) && strlen(json_string_value(id)) == json_string_length(id)))
+        m->id = id;
+}
+
 void message_read(struct message *m, const char *text, size_t len)
 {
     struct json_caps caps = {.max_bytes = MESSAGE_MAX_BYTES};
@@ -112,6 +123,7 @@ void message_read(struct message *m, const char *text, size_t len)
     if (!m->root) {
         m->kind = MESSAGE_BAD;
         m->code = RPC_PARSE;
+        find_id(m, text, len);
     } else if (json_is_array(m->root)) {
         bad(m, RPC_INVALID_REQUEST,
             "batches are not part of this protocol: send one message per line");
