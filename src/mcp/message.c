@@ -102,11 +102,14 @@ static bool is_notification(const struct message *m)
     return *m->method && !json_object_get(m->root, "id");
 }
 
-/* Finds the id of a message that is too strange for us (a NUL in a string, a key twice, nested too
- * deep), so that its sender learns which request failed. */
-static void find_id(struct message *m, const char *text, size_t len)
+/* Looks again at a message that could not be read. If it is only too strange for us (a NUL in a
+ * string, a key twice, nested too deep), finds its id, so that its sender learns which request
+ * failed. If it is JSON, but neither an object nor an array, says so. */
+static void look_again(struct message *m, const char *text, size_t len)
 {
-    m->root = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
+    m->root = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+    if (m->root && !json_is_object(m->root) && !json_is_array(m->root))
+        bad(m, RPC_INVALID_REQUEST, "a message must be a JSON object");
     json_t *id = json_object_get(m->root, "id");
     if (json_is_integer(id) ||
         (json_is_string(id) && strlen(json_string_value(id)) == json_string_length(id)))
@@ -123,12 +126,10 @@ void message_read(struct message *m, const char *text, size_t len)
     if (!m->root) {
         m->kind = MESSAGE_BAD;
         m->code = RPC_PARSE;
-        find_id(m, text, len);
+        look_again(m, text, len);
     } else if (json_is_array(m->root)) {
         bad(m, RPC_INVALID_REQUEST,
             "batches are not part of this protocol: send one message per line");
-    } else if (!json_is_object(m->root)) {
-        bad(m, RPC_INVALID_REQUEST, "a message must be a JSON object");
     } else {
         read_object(m);
         if (m->kind == MESSAGE_BAD && is_notification(m))
