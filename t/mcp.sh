@@ -29,13 +29,13 @@ if in_tier quick; then
     tap python3 "$ROOT/t/mcp/quick.py" "$ROOT"
 fi
 if in_tier rest; then
-    DEPS=${DEPS:-$ROOT/.deps} "$ROOT/tools/setup" mcp 2>&1 | sed 's/^/# /' >&2
+    "$ROOT/tools/setup" mcp >"$T/setup" 2>&1
     python=$ROOT/.deps/mcp/bin/python
     if [ -x "$python" ]; then
         mkdir rest && cd rest && cp "$ROOT/t/cases/replay/refine.jsonl" .
         tap "$python" "$ROOT/t/mcp/client.py" "$ROOT"
     else
-        skip "the protocol's own client library" "it cannot be installed here"
+        skip "the protocol's own client library" "tools/setup cannot install it: $(tail -1 "$T/setup")"
     fi
 fi
 done_testing

@@ -116,11 +116,20 @@ static void look_again(struct message *m, const char *text, size_t len)
         m->id = id;
 }
 
+static bool is_blank(const char *text, size_t len)
+{
+    while (len && strchr(" \t\r", *text) && *text) {
+        text++;
+        len--;
+    }
+    return !len;
+}
+
 void message_read(struct message *m, const char *text, size_t len)
 {
     struct json_caps caps = {.max_bytes = MESSAGE_MAX_BYTES};
     *m = (struct message){.kind = MESSAGE_BLANK, .method = "", .err = ERR_INIT};
-    if (strspn(text, " \t\r") >= len)
+    if (is_blank(text, len))
         return;
     m->root = json_read_text(text, len, "message", &caps, &m->err);
     if (!m->root) {
