@@ -9,7 +9,6 @@
 #include "mcp/catalogue.h"
 #include "mcp/message.h"
 #include "mcp/protocol.h"
-#include "mcp/tools.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -27,8 +26,9 @@ static void use(const struct message *m)
     json_decref(data);
     const char *name = json_string_value(json_object_get(m->params, "name"));
     json_t *args = json_object_get(m->params, "arguments");
-    if (name && tool_find(name) && json_is_object(args))
-        catalogue_check(catalogue_tool(catalogue, name), args, &err);
+    json_t *tool = name ? catalogue_tool(catalogue, name) : NULL;
+    if (tool && json_is_object(args))
+        catalogue_check(tool, args, &err);
     protocol_progress_token(m->params);
     json_t *answer = protocol_error(m->id, RPC_INTERNAL, m->method, NULL);
     if (!json_object_get(answer, "id"))
