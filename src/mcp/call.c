@@ -141,6 +141,14 @@ void call_shelve(struct call *c, const char *name, const char *mime, const char 
     free(uri);
 }
 
+void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
+                  const char *text, size_t len)
+{
+    reply_foreign(&c->reply, what, text, len);
+    if (len > REPLY_LONG_BYTES)
+        call_shelve(c, name, mime, text, len);
+}
+
 void call_release(struct call *c)
 {
     child_release(&c->child);

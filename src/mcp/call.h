@@ -93,6 +93,9 @@ int call_check_candidate(const char *candidate, struct err *err);
 
 /* The JSON that the child printed. If it printed none, the error is the child's own message. */
 json_t *call_output(struct call *c, struct err *err);
+/* Adds foreign text. If it is long, adds its beginning and a link to the whole text. */
+void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
+                  const char *text, size_t len);
 /* Adds a link to a long text. */
 void call_shelve(struct call *c, const char *name, const char *mime, const char *text, size_t len);
 

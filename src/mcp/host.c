@@ -6,13 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gpulock.h"
 #include "base/options.h"
 #include "base/util.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "sys/toolchain.h"
 
-enum { MAX_OUT = 32 << 20, MAX_ERR = 1 << 20 };
+enum { MAX_OUT = 32 << 20, MAX_ERR = 1 << 20, MAX_GPUS = 16 };
 
 VEC_DECL(path_vec, const char *);
 
@@ -77,19 +78,30 @@ static void add_list(struct path_vec *v, struct arena *mem, const char *list)
     }
 }
 
-/* A Python environment is the folder above the folder of its program. */
+/* Adds the folder above the folder of a program, unless that is the root. */
+static void add_folder_above(struct path_vec *v, struct arena *mem, const char *program)
+{
+    char *path = arena_strdup(mem, program);
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return;
+        *slash = '\0';
+    }
+    add_path(v, mem, path);
+}
+
+/* A Python environment is the folder above the folder of its program. The program is often a link
+ * into another such folder. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);
     const char *name = getenv("HONE_PYTHON");
     if (find_program(name && *name ? name : "python3", &program)) {
-        char *cut = strrchr(program.buf, '/');
-        *(cut ? cut : program.buf) = '\0';
-        if ((cut = strrchr(program.buf, '/')) && cut != program.buf) {
-            *cut = '\0';
-            add_path(v, mem, program.buf);
-        }
-        add_folder_of(v, mem, name && *name ? name : "");
+        char *real = realpath(program.buf, NULL);
+        add_folder_above(v, mem, program.buf);
+        add_folder_above(v, mem, real ? real : "");
+        free(real);
     }
     strbuf_release(&program);
 }
@@ -101,6 +113,11 @@ static void add_matches(struct path_vec *v, struct arena *mem, const char *patte
         for (size_t i = 0; i < g.gl_pathc; i++)
             add_path(v, mem, g.gl_pathv[i]);
     globfree(&g);
+}
+
+static bool has_gpu(void)
+{
+    return access("/dev/nvidiactl", F_OK) == 0;
 }
 
 static void add_readable(const struct host *h, struct path_vec *v, struct arena *mem)
@@ -115,7 +132,9 @@ static void add_readable(const struct host *h, struct path_vec *v, struct arena 
     add_list(v, mem, getenv("LD_LIBRARY_PATH"));
     if (h->config.allow_python)
         add_python(v, mem);
-    /* Other processes of Hone lock a GPU with these files. */
+    /* Hone locks a GPU with a file, which a child can open but not make. */
+    for (int i = 0; has_gpu() && i < MAX_GPUS; i++)
+        gpu_unlock(gpu_lock(i));
     add_matches(v, mem, "/tmp/hone-gpu-*.lock");
     strbuf_release(&self);
 }
@@ -128,11 +147,6 @@ static void add_writable(const struct host *h, struct path_vec *v, struct arena 
     add_path(v, mem, "/dev/null");
     add_path(v, mem, "/dev/zero");
     add_matches(v, mem, "/dev/nvidia*");
-}
-
-static bool has_gpu(void)
-{
-    return access("/dev/nvidiactl", F_OK) == 0;
 }
 
 static void make_jails(struct host *h)

@@ -58,8 +58,8 @@ void reply_foreign(struct reply *r, const char *what, const char *text, size_t l
     /* A cut must not leave half of a character, and nothing may hide text from a reader. */
     utf8_clean(sb.buf + from, sb.len - from);
     utf8_plain(sb.buf + from, sb.len - from);
-    strbuf_addf(&sb, "%s[%s%s]", n && text[n - 1] == '\n' ? "" : "\n",
-                n < len ? "... cut; the whole text is in the resource below. " : "", word);
+    strbuf_addf(&sb, "%s[%s%s]", n && text[n - 1] == '\n' ? "" : "\n", n < len ? "cut here; " : "",
+                word);
     json_t *block = text_block(sb.buf);
     json_object_set_new(block, "_meta", json_pack("{s:b}", "hone/untrusted", 1));
     add(r, block);

@@ -31,6 +31,7 @@ enum {
     PROGRESS_BYTES = 256 << 10 /* unread output at which it sends no progress */
 };
 #define PROGRESS_EVERY (200 * MS)
+#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
 struct server {
     struct desk desk;
@@ -186,7 +187,8 @@ static bool begin(struct server *s, struct call *c)
 static bool wait_is_over(const struct call *c)
 {
     const struct optimization *o = c->run;
-    return o->ended || (c->until_named && o->name) || (c->until_ns && now_ns() >= c->until_ns);
+    return o &&
+           (o->ended || (c->until_named && o->name) || (c->until_ns && now_ns() >= c->until_ns));
 }
 
 /* Moves one call along. Returns true if the call has been answered. */
@@ -253,7 +255,7 @@ static void report_progress(struct server *s)
         if (!c->token || now_ns() - c->said_ns < PROGRESS_EVERY ||
             output_is_full(s, PROGRESS_BYTES))
             continue;
-        if (c->state == CALL_WAITING && c->run->lines != c->lines) {
+        if (c->state == CALL_WAITING && c->run && c->run->lines != c->lines) {
             c->lines = c->run->lines;
             send_progress(s, c, c->run->last);
         } else if (c->state == CALL_RUNNING && new_line(c, line)) {
@@ -355,6 +357,16 @@ static void on_list_templates(const struct request *r)
         list(r, "resourceTemplates", json_incref(templates));
 }
 
+/* A call that never ends by itself. */
+static enum call_step listen_start(struct call *c, struct err *err)
+{
+    (void)c;
+    (void)err;
+    return CALL_WAIT;
+}
+
+static const struct tool listener = {"subscriptions/listen", listen_start, NULL};
+
 /* Queues a call. move_calls() starts it. */
 static struct call *add_call(const struct request *r, const struct tool *tool, json_t *args)
 {
@@ -422,6 +434,23 @@ static void on_read_resource(const struct request *r)
         c->is_resource = true;
 }
 
+/* A client may listen to changes of lists. These lists never change, so the server agrees to no
+ * kind of notification, and the stream stays silent until the client cancels it. */
+static void on_listen(const struct request *r)
+{
+    struct server *s = r->server;
+    if (!json_is_object(json_object_get(r->message->params, "notifications"))) {
+        fault_of(r, RPC_INVALID_PARAMS, "\"notifications\" must be an object");
+        return;
+    }
+    struct call *c = add_call(r, &listener, json_object());
+    if (c)
+        send_message(s,
+                     protocol_notification("notifications/subscriptions/acknowledged",
+                                           json_pack("{s:{s:O}, s:{}}", "_meta", META_SUBSCRIPTION,
+                                                     c->id, "notifications")));
+}
+
 enum { HANDSHAKE = 1, STATELESS = 2 };
 
 static const struct method {
@@ -437,6 +466,7 @@ static const struct method {
     {"resources/list", HANDSHAKE | STATELESS, on_list_resources},
     {"resources/templates/list", HANDSHAKE | STATELESS, on_list_templates},
     {"resources/read", HANDSHAKE | STATELESS, on_read_resource},
+    {"subscriptions/listen", STATELESS, on_listen},
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -568,6 +598,18 @@ static void serve(struct server *s, struct err *err)
     loop_unwatch(s->desk.host.loop, c->out_fd);
 }
 
+/* Tells listeners that their streams end, and drops all calls. */
+static void end_calls(struct server *s)
+{
+    while (s->calls) {
+        struct call *c = s->calls;
+        if (c->tool == &listener)
+            send_result(s, c->revision, c->id,
+                        json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, c->id));
+        remove_call(s, c);
+    }
+}
+
 int mcp_serve(const struct mcp_config *c, struct err *err)
 {
     struct server s = {.reader = LINE_READER_INIT, .out = STRBUF_INIT(1u << 30)};
@@ -578,8 +620,7 @@ int mcp_serve(const struct mcp_config *c, struct err *err)
         s.catalogue = catalogue_load();
         secrets_find(&s.secrets);
         serve(&s, err);
-        while (s.calls)
-            remove_call(&s, s.calls);
+        end_calls(&s);
         optimizations_end(&s.desk);
         fcntl(c->out_fd, F_SETFL, flags);
     }

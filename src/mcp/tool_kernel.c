@@ -57,7 +57,7 @@ static enum call_step compile_facts(struct call *c, struct err *err)
     say_diagnostics(json_object_get(j, "diagnostics"), &text);
     if (ok)
         json_add_text(&text, json_object_get(j, "kernels"), true);
-    reply_foreign(&c->reply, "what the compiler says", text.buf, text.len);
+    call_foreign(c, "what the compiler says", "compile.txt", "text/plain", text.buf, text.len);
     json_object_set_new(j, "untrusted", json_pack("[s, s]", "diagnostics", "kernels"));
     reply_structured(&c->reply, j);
     strbuf_release(&text);

@@ -56,6 +56,9 @@ static enum call_step list_finish(struct call *c, struct err *err)
 
 const struct tool tool_list_runs = {"list_runs", list_start, list_finish};
 
+/* A longer list of candidates is cut to the newest ones; the resource has all. */
+enum { MAX_NODES = 200 };
+
 /* ---- show_run -------------------------------------------------------------------------------- */
 
 static enum call_step show_start(struct call *c, struct err *err)
@@ -77,9 +80,13 @@ static enum call_step show_finish(struct call *c, struct err *err)
     if (!j)
         return CALL_FAILED;
     json_add_text(&text, j, true);
-    reply_foreign(&c->reply, "the run", text.buf, text.len);
-    if (text.len > REPLY_LONG_BYTES)
-        call_shelve(c, "run.json", "application/json", text.buf, text.len);
+    call_foreign(c, "the run", "run.json", "application/json", text.buf, text.len);
+    json_t *nodes = json_object_get(j, "nodes");
+    size_t n = json_array_size(nodes);
+    while (json_array_size(nodes) > MAX_NODES)
+        json_array_remove(nodes, 0);
+    if (n > MAX_NODES)
+        json_object_set_new(j, "nodes_left_out", json_integer((json_int_t)(n - MAX_NODES)));
     reply_structured(&c->reply, j);
     strbuf_release(&text);
     return CALL_DONE;
@@ -123,10 +130,8 @@ static enum call_step candidate_finish(struct call *c, struct err *err)
         json_object_set(j, "verdict", c->reply.structured);
         c->reply.is_error = false;
     }
-    reply_foreign(&c->reply, "the kernel's source", source ? source : "",
-                  json_string_length(json_object_get(j, "source")));
-    if (source && strlen(source) > REPLY_LONG_BYTES)
-        call_shelve(c, "kernel.cu", "text/x-cuda", source, strlen(source));
+    if (source)
+        call_foreign(c, "the kernel's source", "kernel.cu", "text/x-cuda", source, strlen(source));
     json_object_set_new(j, "untrusted", json_pack("[s, s]", "source", "verdict"));
     reply_structured(&c->reply, j);
     return CALL_DONE;

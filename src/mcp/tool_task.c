@@ -60,7 +60,7 @@ static enum call_step show_finish(struct call *c, struct err *err)
         return CALL_FAILED;
     task_hide_held_out(task);
     json_add_text(&text, task, true);
-    reply_foreign(&c->reply, "the task", text.buf, text.len);
+    call_foreign(c, "the task", "task.json", "application/json", text.buf, text.len);
     reply_structured(&c->reply, task);
     strbuf_release(&text);
     return CALL_DONE;
@@ -101,7 +101,7 @@ static enum call_step check_finish(struct call *c, struct err *err)
     say_all(&text, json_object_get(one, "problems"), "problem: ");
     say_all(&text, json_object_get(one, "notes"), "note: ");
     if (text.len)
-        reply_foreign(&c->reply, "what the check found", text.buf, text.len);
+        call_foreign(c, "what the check found", "check.txt", "text/plain", text.buf, text.len);
     reply_structured(&c->reply, json_incref(one));
     json_decref(list);
     strbuf_release(&text);

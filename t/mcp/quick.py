@@ -93,6 +93,16 @@ def kernels(s):
     same("and in the other era", code(s.ask("resources/read", {"uri": "file:///etc/passwd"}, meta={VERSION: "2025-11-25"})), -32002)
 
 
+def subscriptions(s):
+    request = s.begin("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    m = s.receive(10)
+    same("a listener is acknowledged", (m["method"], m["params"]),
+         ("notifications/subscriptions/acknowledged",
+          {"_meta": {"io.modelcontextprotocol/subscriptionId": request}, "notifications": {}}))
+    s.cancel(request)
+    same("and may stop", s.ask("subscriptions/listen")["error"]["code"], ERRORS["params"])
+
+
 def cancelled(s):
     request = s.begin("tools/call", {"name": "evaluate_kernel", "arguments": {
         "task": "softmax", "source": open(ROOT + "/kernels/softmax.cu").read(), "device": "emu"}})
@@ -221,6 +231,7 @@ def main():
     s = handshake()
     stateless(s)
     kernels(s)
+    subscriptions(s)
     cancelled(s)
     same("the server ends with its input", s.close(), 0)
     optimisations()
