@@ -72,13 +72,15 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc || !c.dir)
         return cmd_usage(&spec, argc ? "no operand is expected" : "give --dir");
-    for (size_t i = 0; i < authors.n; i++)
+    int rc = HONE_OK;
+    for (size_t i = 0; i < authors.n && rc == HONE_OK; i++)
         if (costs_money(authors.items[i]) && !(c.budget_usd > 0))
-            return cmd_usage(&spec, "--author %s costs money: set a cap with --budget-usd",
-                             authors.items[i]);
+            rc = cmd_usage(&spec, "--author %s costs money: set a cap with --budget-usd",
+                           authors.items[i]);
     c.authors = authors.items;
     c.nauthors = authors.n;
-    int rc = serve(&c);
+    if (rc == HONE_OK)
+        rc = serve(&c);
     vec_release(&authors);
     return rc;
 }
