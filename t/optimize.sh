@@ -18,6 +18,9 @@ runs 0 "the best kernel" "$HONE" show "$run" best
 out_has "is a file with a plan" "hone-plan"
 runs 0 "a verdict" "$HONE" show "$run" 0 --verdict
 out_has "is JSON" '"kind"'
+runs 0 "a candidate as JSON" "$HONE" show "$run" best --json
+is "has its source and its verdict" "$(python3 -c 'import json,sys; c = json.load(sys.stdin)
+print("hone-plan" in c["source"], c["verdict"]["kind"], c["run"], int(c["candidate"]) >= 0)' <"$T/out")" "True pass $run True"
 runs 0 "the log" "$HONE" log "$run"
 out_has "has every role" "diagnose"
 runs 0 "one call" "$HONE" log "$run" code/1

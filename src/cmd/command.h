@@ -45,6 +45,7 @@ struct command {
 
 /* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */
 extern const bool hone_testing;
+extern const char hone_version[]; /* "0.3.0" */
 
 /* Runs the command of a table that argv[0] names. `of` is the name of the command that has this
  * table; "" for `hone` itself. */

@@ -15,6 +15,7 @@ extern const struct command cmd_emu;
 extern const struct command cmd_export;
 extern const struct command cmd_import;
 extern const struct command cmd_log;
+extern const struct command cmd_mcp;
 extern const struct command cmd_optimize;
 extern const struct command cmd_playbook;
 extern const struct command cmd_profile;

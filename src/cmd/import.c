@@ -11,6 +11,7 @@
 #include "import/import.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
+#include "sys/json.h"
 
 static void print_report(const struct import_report *r)
 {
@@ -26,6 +27,18 @@ static void print_report(const struct import_report *r)
         puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
     json_array_foreach(r->notes, i, note) if (json_is_string(note))
         printf("  note: %s\n", json_string_value(note));
+}
+
+static void print_report_json(const struct import_report *r)
+{
+    json_t *j = json_pack("{s:o, s:o, s:I, s:b, s:o, s:o, s:b, s:b, s:o}", "name",
+                          json_text(r->name), "dir", json_text(r->dir), "free_sizes",
+                          (json_int_t)r->axes, "compared", r->compared, "largest_difference",
+                          json_from_double(r->largest), "rounding", json_from_double(r->rounding),
+                          "accepts_wrong", r->accepts_wrong, "ill_conditioned", r->is_ill, "notes",
+                          r->notes ? json_incref(r->notes) : json_array());
+    json_print(stdout, j);
+    json_decref(j);
 }
 
 static int read_precision(const char *word, enum import_precision *out, struct err *err)
@@ -50,6 +63,7 @@ static int run_torch(int argc, const char **argv)
 {
     const char *out = ".", *class = "torch", *recorded = NULL, *record = NULL;
     struct str_vec inputs = VEC_INIT, sizes = VEC_INIT;
+    bool json = false;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the task's folder in DIR (default: here)"),
         OPT_STRS(0, "input", &inputs, "NAME=TYPE",
@@ -58,6 +72,7 @@ static int run_torch(int argc, const char **argv)
         OPT_PRECISION(&class),
         OPT_STR(0, "save-trace", &record, "FILE", "write the traced graph and its facts to FILE"),
         OPT_STR(0, "trace", &recorded, "FILE", "read them from FILE; FILE.py does not run"),
+        OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
@@ -89,7 +104,9 @@ static int run_torch(int argc, const char **argv)
         return cmd_fail(&err);
     importer_open(&im, precision);
     int rc = import_module(&im, &rq, out, &r, &err);
-    if (rc == 0)
+    if (rc == 0 && json)
+        print_report_json(&r);
+    else if (rc == 0)
         print_report(&r);
     import_report_release(&r);
     importer_close(&im);

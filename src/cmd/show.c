@@ -54,6 +54,38 @@ static int show_candidate(struct store *s, const struct run_summary *m, const ch
     return rc;
 }
 
+/* Prints {"run", "candidate", "source", "verdict"}. A candidate without a verdict has no such
+ * key. */
+static int show_candidate_json(struct store *s, const struct run_summary *m, const char *which,
+                               struct err *err)
+{
+    struct strbuf source = STRBUF_INIT(16u << 20), json = STRBUF_INIT(16u << 20);
+    struct arena mem = ARENA_INIT;
+    struct verdict_rec v;
+    json_t *verdict = NULL;
+    const struct node_rec *n = run_summary_candidate(m, which, err);
+    int rc = n ? store_blob_get(s, n->source_sha, &source, err) : -1;
+    if (rc == 0 && n->verdict >= 0 &&
+        (rc = store_verdict_get(s, m->run.id, (uint64_t)n->verdict, &v, &mem, err)) == 1 &&
+        (rc = store_blob_get(s, v.json_sha, &json, err)) == 0)
+        rc = (verdict = json_read_text(json.buf, json.len, "verdict", NULL, err)) ? 0 : -1;
+    if (rc == 0) {
+        char number[24];
+        snprintf(number, sizeof number, "%llu", (unsigned long long)n->index);
+        json_t *j = json_pack("{s:s, s:s, s:o}", "run", m->run.name, "candidate", number, "source",
+                              json_text(source.buf));
+        if (verdict)
+            json_object_set(j, "verdict", verdict);
+        json_print(stdout, j);
+        json_decref(j);
+    }
+    json_decref(verdict);
+    strbuf_release(&source);
+    strbuf_release(&json);
+    arena_release(&mem);
+    return rc;
+}
+
 static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
@@ -73,7 +105,8 @@ static int run(int argc, const char **argv)
         .usage = "hone show [options] RUN [CANDIDATE]",
         .about =
             "Shows a run: its summary and its lineage as a tree. With a CANDIDATE (its number,\n"
-            "or `best`) prints that kernel's source. RUN may be `last`.",
+            "or `best`) prints that kernel's source; with --json also its verdict. RUN may be\n"
+            "`last`.",
         .example = "hone show last\nhone show last best > kernel.cu",
         .opts = opts,
     };
@@ -88,6 +121,8 @@ static int run(int argc, const char **argv)
     } else {
         if (argc == 1)
             rc = show_run(&m, json);
+        else if (json && !verdict && !again)
+            rc = show_candidate_json(s, &m, argv[1], &err) < 0 ? cmd_fail(&err) : HONE_OK;
         else
             rc =
                 show_candidate(s, &m, argv[1], verdict, again, &err) < 0 ? cmd_fail(&err) : HONE_OK;

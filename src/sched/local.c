@@ -27,6 +27,8 @@ struct local_bundle {
     char *dir;
     char **argv; /* the array and its strings are owned */
     struct child_process child;
+    const char *writable[3];
+    struct jail jail;
     enum { WAITING, RUNNING, ENDED } state;
 };
 
@@ -82,6 +84,7 @@ static int start_waiting(struct local *l, struct err *err)
         if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
             return 0; /* another process measures on this GPU: local_wait() tries again */
         r->child.argv = (const char *const *)r->argv;
+        r->child.jail = l->gpu < 0 ? &r->jail : NULL;
         r->child.limit_ns = r->wall_ns + GRACE_NS;
         r->child.max_out = r->child.max_err = 64 << 10;
         r->child.on_end = on_end;
@@ -120,6 +123,17 @@ static void run_free(struct local_bundle *r)
     free(r);
 }
 
+/* The worker of the emulator runs the task's reference.c on the CPU. So it may write only into its
+ * bundle, and it gets no network. */
+static void set_jail(struct local_bundle *r)
+{
+    static const char *const readable[] = {"/", NULL};
+    r->writable[0] = r->dir;
+    r->writable[1] = "/dev/null";
+    r->jail = (struct jail){
+        .read = readable, .write = r->writable, .net = JAIL_NET_NONE, .optional = true};
+}
+
 static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                         const char *const *under, uint64_t ticket, struct err *err)
 {
@@ -131,6 +145,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     r->dir = xstrdup(bundle_dir);
     r->argv = command(under, l->worker.buf, bundle_dir);
     r->child = (struct child_process)CHILD_INIT;
+    set_jail(r);
     struct local_bundle **tail = &l->runs;
     while (*tail)
         tail = &(*tail)->next;

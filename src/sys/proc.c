@@ -219,6 +219,8 @@ static void on_report(struct loop *l, int fd, short revents, void *ctx)
 static int start_error(const struct child_process *c, const struct super_msg *m, struct err *err)
 {
     errno = m->error;
+    if (m->step == 3)
+        return err_errno(err, "cannot limit what '%s' may do", c->argv[0]);
     if (m->step == 1 && c->dir)
         return err_errno(err, "cannot run '%s' in '%s'", c->argv[0], c->dir);
     return err_errno(err, "cannot run '%s'", c->argv[0]);
@@ -253,11 +255,21 @@ static int launch(struct child_process *c, struct super_spec *s, struct err *err
     return 0;
 }
 
+static int open_jail(const struct child_process *c, int *out, struct err *err)
+{
+    int fd = -1;
+    if (!c->jail || jail_prepare(c->jail, &fd, err) < 0)
+        return c->jail ? -1 : 0;
+    *out = fd >= 0 ? move_high(fd) : -1;
+    close_fd(&fd);
+    return 0;
+}
+
 int child_start(struct child_process *c, struct loop *l, struct err *err)
 {
     struct strbuf path = STRBUF_INIT(8192);
     struct env_vec env = VEC_INIT;
-    int fds[4] = {-1, -1, -1, -1}, r = -1;
+    int fds[4] = {-1, -1, -1, -1}, jail = -1, r = -1;
     if (!find_program(c->argv[0], &path)) {
         strbuf_release(&path);
         return err_set(err, ERR_ENV, "no program '%s' %s", c->argv[0],
@@ -280,6 +292,8 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
         err_errno(err, "cannot make pipes for '%s'", c->argv[0]);
         goto out;
     }
+    if (open_jail(c, &jail, err) < 0)
+        goto out;
     struct super_spec s = {.path = path.buf,
                            .argv = (char *const *)c->argv,
                            .envp = env.items,
@@ -289,7 +303,10 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
                            .grace_ns = c->grace_ns,
                            .limit_bytes = c->limit_bytes,
                            .limit_file_bytes = c->limit_file_bytes,
-                           .no_aslr = c->no_aslr};
+                           .no_aslr = c->no_aslr,
+                           .jail = jail,
+                           .net = c->jail ? c->jail->net : JAIL_NET_ALL,
+                           .jail_optional = c->jail && c->jail->optional};
     if (launch(c, &s, err) < 0)
         goto out;
     loop_watch(l, c->super_fd, POLLIN, on_report, c);
@@ -303,6 +320,7 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
 out:
     for (int i = 0; i < 4; i++)
         close_fd(&fds[i]);
+    close_fd(&jail);
     if (r < 0)
         read_rest(c);
     vec_release(&env);
@@ -325,6 +343,12 @@ int child_run(struct child_process *c, struct err *err)
     c->loop = NULL;
     loop_free(l);
     return r;
+}
+
+void child_terminate(struct child_process *c)
+{
+    if (c->super_fd >= 0)
+        send(c->super_fd, "", 1, MSG_NOSIGNAL);
 }
 
 void child_release(struct child_process *c)

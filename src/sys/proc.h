@@ -30,6 +30,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "sys/child_end.h"
+#include "sys/jail.h"
 #include "sys/loop.h"
 
 struct child_process {
@@ -49,6 +50,7 @@ struct child_process {
     uint64_t limit_bytes;      /* memory of all descendants; 0 = none */
     uint64_t limit_file_bytes; /* size of a file it writes; 0 = none */
     bool no_aslr;
+    const struct jail *jail; /* limits on files and network; NULL = none */
     /* loop_step() calls it when the program has ended and its output is complete */
     void (*on_end)(struct child_process *c, void *ctx);
     void *ctx;
@@ -80,6 +82,8 @@ struct child_process {
 int child_start(struct child_process *c, struct loop *l, struct err *err);
 /* Starts the program and waits for its end. Also returns -1 if the user interrupts. */
 int child_run(struct child_process *c, struct err *err);
+/* Asks the program to end: sends SIGTERM now and SIGKILL after grace_ns. on_end is called later. */
+void child_terminate(struct child_process *c);
 /* Frees everything. If the program still runs, kills it first and does not call on_end. */
 void child_release(struct child_process *c);
 

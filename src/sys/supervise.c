@@ -212,6 +212,10 @@ static _Noreturn void become_program(const struct super_spec *s, int failure_fd)
 #ifdef SYS_close_range
     syscall(SYS_close_range, s->fds[3] >= 0 ? 4u : 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
 #endif
+    f.step = 3;
+    if (jail_enter(s->jail, s->net) < 0 && !s->jail_optional)
+        goto failed;
+    f.step = 2;
     execve(s->path, s->argv, s->envp);
 failed:
     f.error = errno;
@@ -368,7 +372,7 @@ static void watch(struct supervisor *v)
             char c;
             ssize_t n = recv(s->control, &c, 1, MSG_DONTWAIT);
             bool closed = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-            if (closed && begin_end(v, CHILD_KILLED, false))
+            if ((closed || n == 1) && begin_end(v, CHILD_KILLED, !closed))
                 return;
         }
         if (v->term_ns && now >= v->term_ns + s->grace_ns)

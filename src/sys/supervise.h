@@ -6,7 +6,7 @@
  * over a SOCK_SEQPACKET socket:
  *
  *     supervisor -> Hone   SUPER_STARTED | SUPER_FAILED, then (after STARTED) SUPER_ENDED, once
- *     Hone -> supervisor   closed = end the program now
+ *     Hone -> supervisor   a byte = ask the program to end, closed = end it now
  *
  * Private to proc.c.
  */
@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sys/jail.h"
+
 struct super_spec {
     const char *path;
     char *const *argv;
@@ -26,6 +28,9 @@ struct super_spec {
     int control;
     uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
     bool no_aslr;
+    int jail; /* of jail_prepare(), >= 10; -1 = none */
+    enum jail_net net;
+    bool jail_optional;
 };
 
 enum super_kind { SUPER_STARTED, SUPER_FAILED, SUPER_ENDED };
@@ -34,7 +39,7 @@ struct super_msg {
     int32_t kind;   /* enum super_kind */
     int32_t pid;    /* STARTED */
     int32_t error;  /* FAILED: errno */
-    int32_t step;   /* FAILED: 0 fork, 1 chdir, 2 exec */
+    int32_t step;   /* FAILED: 0 fork, 1 chdir, 2 exec, 3 jail */
     int32_t end;    /* ENDED: enum child_end */
     int32_t status; /* ENDED: exit status or signal */
     uint64_t cpu_ns, peak_bytes;

@@ -16,6 +16,7 @@
 #include "job/compare_core.h"
 #include "job/gen.h"
 #include "sys/interrupt.h"
+#include "sys/jail.h"
 #include "task/oracle.h"
 #include "task/oracle_watch.h"
 
@@ -209,6 +210,12 @@ static void set_limits(const struct shape *s)
 #ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes */
     limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
 #endif
+    /* It may read files, because it loads the oracle, but change none. */
+    static const char *const readable[] = {"/", NULL};
+    struct jail jail = {.read = readable, .net = JAIL_NET_NONE, .optional = true};
+    int fd = -1;
+    jail_prepare(&jail, &fd, NULL);
+    jail_enter(fd, jail.net);
 }
 
 /* ---- in Hone --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -355,6 +356,103 @@ static void test_file_limit(void **state)
 }
 
 #include <sys/mman.h>
+/* ---- jails ---------------------------------------------------------------------------------- */
+
+/* A jailed program and its children read and write only what the jail allows. */
+static void test_jail_files(void **state)
+{
+    static const char *const system[] = {"/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache",
+                                         NULL};
+    struct err err = ERR_INIT;
+    struct temp_dir in = TEMP_DIR_INIT, out = TEMP_DIR_INIT;
+    char script[2000];
+    if (!jail_can_limit_files())
+        skip();
+    assert_int_equal(temp_dir_make(&in, &err), 0);
+    assert_int_equal(temp_dir_make(&out, &err), 0);
+    const char *const write[] = {in.path, "/dev/null", NULL};
+    struct jail jail = {.read = system, .write = write};
+    snprintf(script, sizeof script,
+             "cd %s; echo a >mine && mv mine ours && echo wrote; sh -c 'cat /etc/passwd'; "
+             "echo b >%s/theirs; kill -0 %d; ls %s",
+             in.path, out.path, (int)getpid(), out.path);
+    SHELL(c, script);
+    c.jail = &jail;
+    assert_int_equal(child_run(&c, &err), 0);
+    assert_string_equal(c.out.buf, "wrote\n");
+    assert_non_null(strstr(c.err.buf, "/etc/passwd: Permission denied"));
+    assert_non_null(strstr(c.err.buf, "theirs: Permission denied"));
+    child_release(&c);
+    temp_dir_release(&in);
+    temp_dir_release(&out);
+}
+
+/* The families of sockets that a jail leaves: 1 = Unix, 2 = IPv4, 10 = IPv6, 16 = netlink. */
+static void test_jail_network(void **state)
+{
+    static const struct {
+        enum jail_net net;
+        const char *wanted;
+    } rows[] = {
+        {JAIL_NET_ALL, "pair 1 2 16 "}, {JAIL_NET_LOCAL, "pair 1 "}, {JAIL_NET_NONE, "pair "}};
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(n > 0);
+    self[n] = '\0';
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct jail jail = {.net = rows[i].net};
+        const char *argv[] = {self, "--sockets", NULL};
+        struct child_process c = CHILD_INIT;
+        c.argv = argv;
+        c.limit_ns = 20 * SEC;
+        c.jail = &jail;
+        assert_int_equal(child_run(&c, &err), 0);
+        assert_string_equal(c.out.buf, rows[i].wanted);
+        child_release(&c);
+    }
+}
+
+static void note_end(struct child_process *c, void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+/* child_terminate() lets the program end by itself. */
+static void test_terminate(void **state)
+{
+    struct err err = ERR_INIT;
+    struct loop *l = loop_new();
+    bool ended = false;
+    SHELL(c, "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.02; done");
+    c.grace_ns = 10 * SEC;
+    c.on_end = note_end;
+    c.ctx = &ended;
+    assert_int_equal(child_start(&c, l, &err), 0);
+    while (!c.out.len)
+        assert_true(loop_step(l, 5 * SEC, &err) >= 0);
+    child_terminate(&c);
+    while (!ended)
+        assert_true(loop_step(l, 5 * SEC, &err) >= 0);
+    assert_int_equal(c.end, CHILD_KILLED);
+    assert_int_equal(c.code, 3);
+    assert_string_equal(c.out.buf, "ready\nbye\n");
+    child_release(&c);
+    loop_free(l);
+}
+
+static int print_sockets(void)
+{
+    static const int families[] = {AF_UNIX, AF_INET, AF_NETLINK};
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0)
+        printf("pair ");
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        if (socket(families[i], SOCK_DGRAM, 0) >= 0)
+            printf("%d ", families[i]);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--reserve") == 0) {
@@ -363,6 +461,8 @@ int main(int argc, char **argv)
         usleep(100000);
         return p == MAP_FAILED;
     }
+    if (argc == 2 && strcmp(argv[1], "--sockets") == 0)
+        return print_sockets();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_and_output),
         cmocka_unit_test(test_input_env_dir),
@@ -383,6 +483,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_release_kills),
         cmocka_unit_test(test_pass_fd),
         cmocka_unit_test(test_file_limit),
+        cmocka_unit_test(test_jail_files),
+        cmocka_unit_test(test_jail_network),
+        cmocka_unit_test(test_terminate),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,104 @@
+/*
+ * call.h - one request that takes time: a tool or a resource, and the child process that works for
+ * it.
+ *
+ *     start ──> done
+ *       ├─────> child runs ──> finish ──> done
+ *       └─────> waits for a run ──> start again
+ *
+ * The server owns calls and moves them along (server.c). A tool only says what to run and what to
+ * make of the output.
+ */
+#ifndef MCP_CALL_H
+#define MCP_CALL_H
+
+#include "base/options.h"
+#include "mcp/host.h"
+#include "mcp/protocol.h"
+#include "mcp/reply.h"
+#include "sys/file.h"
+
+struct call;
+struct optimization;
+
+enum call_step {
+    CALL_FAILED = -1, /* err says why */
+    CALL_DONE,        /* the reply is complete */
+    CALL_CHILD,       /* run call->argv, then call finish() */
+    CALL_WAIT         /* wait for call->run, then call start() again */
+};
+
+struct tool {
+    const char *name;
+    enum call_step (*start)(struct call *c, struct err *err);
+    enum call_step (*finish)(struct call *c, struct err *err); /* CALL_DONE or CALL_FAILED */
+};
+
+/* What the calls share. */
+struct desk {
+    struct host host;
+    struct shelf shelf;
+    struct optimization *runs; /* optimize.h */
+    double granted_usd;        /* of the user's cap: what runs may spend or have spent */
+};
+
+struct call {
+    struct desk *desk;
+    const struct tool *tool;
+    json_t *args; /* the arguments, an object; owned */
+    struct arena mem;
+    struct reply reply;
+    struct str_vec argv; /* the command line of the child; strings live in mem */
+    struct temp_dir tmp;
+    struct child_process child;
+    const char *text; /* for finish(): the kernel's source; in mem */
+
+    /* While it waits. The wait also ends with the run. */
+    struct optimization *run;
+    bool until_named;  /* it waits only until the run has a name */
+    uint64_t until_ns; /* and not longer than this; 0 = no limit */
+    bool waited;       /* start() is called again, after the wait */
+
+    /* ---- for the server ---- */
+    struct call *next;
+    json_t *id, *token; /* owned; token is NULL if the client wants no progress */
+    const struct revision *revision;
+    bool is_resource; /* resources/read: the reply holds contents */
+    enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
+    size_t said; /* how many bytes of the child's stderr the client has been told of */
+    uint64_t lines, said_ns;
+    double progress;
+};
+
+/* ---- for tools ------------------------------------------------------------------------------- */
+
+/* Arguments. The schema has checked their types. */
+const char *call_str(const struct call *c, const char *name); /* NULL = not given */
+json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
+bool call_bool(const struct call *c, const char *name, bool otherwise);
+
+/* Adds a word to the command line; begins with "hone" by itself. */
+void call_word(struct call *c, const char *word);
+/* Adds --name=VALUE, so that no value can pass for an option. NULL adds nothing. */
+void call_option(struct call *c, const char *name, const char *value);
+
+/* The argument `task`, as an operand for hone. */
+int call_task(struct call *c, const char **out, struct err *err);
+/* Writes the kernel of the arguments `source` or `file` to a private folder. Returns its path, and
+ * its text in c->text. */
+int call_kernel(struct call *c, const char **out, struct err *err);
+/* Checks that the argument is the name of a run, or the number of a candidate or "best". */
+int call_check_run(const char *run, struct err *err);
+int call_check_candidate(const char *candidate, struct err *err);
+
+/* The JSON that the child printed. If it printed none, the error is the child's own message. */
+json_t *call_output(struct call *c, struct err *err);
+/* Adds foreign text. If it is long, adds its beginning and a link to the whole text. */
+void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
+                  const char *text, size_t len);
+/* Adds a link to a long text. */
+void call_shelve(struct call *c, const char *name, const char *mime, const char *text, size_t len);
+
+void call_release(struct call *c);
+
+#endif

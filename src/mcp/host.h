@@ -1,0 +1,52 @@
+/*
+ * host.h - where and how the server runs `hone` as a child process.
+ *
+ * A child works in the server's directory. It may change files there and nowhere else, and read
+ * only this directory, the system's programs and libraries, and the CUDA toolkit. It has no
+ * network, and none of the server's environment variables that could hold a key. Only the authors
+ * that the user named on the command line get more (host_prepare).
+ */
+#ifndef MCP_HOST_H
+#define MCP_HOST_H
+
+#include "base/arena.h"
+#include "mcp/mcp.h"
+#include "mcp/workdir.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+
+struct host {
+    struct mcp_config config;
+    struct workdir dir;
+    struct loop *loop;
+    struct arena mem;
+    const char *hone;       /* the running program */
+    struct jail jail;       /* of most children */
+    struct jail paid_jail;  /* of authors that talk to a model's server */
+    bool confined;          /* the kernel can limit the files of children */
+    const char *const *env; /* changes to the environment of most children */
+    const char *const *paid_env;
+    uint64_t memory_bytes; /* limit for a child and its descendants */
+};
+
+/* The authors of a child: who writes the kernels decides what the child may do. */
+enum host_author {
+    HOST_BUILT_IN, /* no network, no keys, only the directory */
+    HOST_REMOTE,   /* also the network and the user's keys */
+    HOST_PROGRAM   /* a program that the user named: no limits on files and network */
+};
+
+/* Makes the directories hone-out/tmp and hone-out/cache, in which children keep their files. */
+int host_open(struct host *h, const struct mcp_config *c, struct err *err);
+void host_close(struct host *h);
+
+/* Sets everything but argv, on_end and ctx. */
+void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
+
+/* Checks the name or path of a task. The result, in `mem`, is the operand for `hone`. A task of the
+ * directory has a reference.c that the child compiles and runs. Such a task is refused if the
+ * child cannot be confined, unless the user allowed that. */
+int host_task(const struct host *h, const char *task, struct arena *mem, const char **out,
+              struct err *err);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * optimize.h - the optimisations that this server started. Each is a child `hone optimize`.
+ *
+ * A run's name is its handle. The child prints the name in its first line on stderr, and records
+ * everything in the store, so a later server can show a run too. A run ends with the server that
+ * started it: the child gets SIGTERM, records that it was stopped, and ends.
+ */
+#ifndef MCP_OPTIMIZE_H
+#define MCP_OPTIMIZE_H
+
+#include "mcp/call.h"
+
+enum { MAX_OPTIMIZATIONS = 4 }; /* at once */
+
+struct optimization {
+    struct optimization *next;
+    struct child_process child;
+    struct str_vec argv;
+    struct arena mem;
+    char *name; /* NULL until the child has said it */
+    bool ended, stopping, settled;
+    size_t read;        /* how much of stderr has been read */
+    uint64_t lines;     /* how many lines it said */
+    char last[400];     /* the last of them */
+    double granted_usd; /* its part of the user's cap */
+};
+
+/* Starts the command line in call->argv. Returns NULL and an error if it does not start. */
+struct optimization *optimization_start(struct call *c, enum host_author author, double usd,
+                                        struct err *err);
+/* NULL if this server did not start it. */
+struct optimization *optimization_find(const struct desk *d, const char *name);
+unsigned optimizations_running(const struct desk *d);
+/* Asks the run to end. It ends a little later. */
+void optimization_stop(struct optimization *o);
+/* Reads what the runs have said. Call it after each step of the loop. */
+void optimizations_read(struct desk *d);
+/* The error of a run that ended before it had a name. */
+int optimization_error(const struct optimization *o, struct err *err);
+/* Stops all runs, waits a while for their ends, and frees them. */
+void optimizations_end(struct desk *d);
+
+#endif

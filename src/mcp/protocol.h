@@ -1,0 +1,44 @@
+/*
+ * protocol.h - the revisions of the protocol, and the shape that each gives to answers.
+ *
+ * Two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers the
+ * revision. Since 2026-07-28 there is no handshake: each request names its revision and the
+ * client's capabilities in `_meta`. protocol_choose() decides for each request, so both kinds of
+ * requests may come in turn.
+ */
+#ifndef MCP_PROTOCOL_H
+#define MCP_PROTOCOL_H
+
+#include "mcp/message.h"
+
+struct revision {
+    const char *name;
+    bool stateless; /* no handshake; results name their type, and how long they may be cached */
+};
+
+/* The newest first. */
+extern const struct revision *const revisions[];
+extern const size_t nrevisions;
+
+/* Chooses the revision of a request. `agreed` is the revision of the handshake, or NULL if there
+ * was none. Returns NULL and fills `code`, `err` and `data` (an owned value, or NULL) if the
+ * request cannot be served. */
+const struct revision *protocol_choose(const struct message *m, const struct revision *agreed,
+                                       enum rpc_code *code, json_t **data, struct err *err);
+/* The revision that the server answers to `initialize`: the one asked for, if it has a handshake
+ * and the server knows it, else the newest that has one. */
+const struct revision *protocol_agree(const char *asked);
+json_t *protocol_versions(void);
+
+/* `_meta.progressToken`: a string or an integer, else NULL. Borrowed. */
+json_t *protocol_progress_token(const json_t *params);
+
+/* Messages. They take ownership of `result` and `data`; `id` may be NULL if it is unknown. */
+json_t *protocol_result(const struct revision *r, const json_t *id, json_t *result,
+                        const char *version);
+json_t *protocol_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);
+json_t *protocol_notification(const char *method, json_t *params);
+/* Says how long a client may keep a list or a resource; only since 2026-07-28. */
+void protocol_cacheable(const struct revision *r, json_t *result, int ttl_ms, bool is_public);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * reply.h - the result of a tool: text for models, the same facts as JSON, links to long texts.
+ *
+ *     struct reply r = REPLY_INIT;
+ *     reply_text(&r, "%s passes", name);
+ *     reply_foreign(&r, "the kernel's source", source, len);
+ *     json_t *result = reply_finish(&r);
+ *
+ * Text from kernels and models is foreign: it may hold instructions for the model that reads it.
+ * reply_foreign() puts it between two lines with a random word, which foreign text cannot guess,
+ * and says that it is data.
+ */
+#ifndef MCP_REPLY_H
+#define MCP_REPLY_H
+
+#include "base/vec.h"
+#include "sys/json.h"
+
+/* Longer texts become resources; the reply holds only their beginning. */
+#define REPLY_LONG_BYTES (24u << 10)
+
+struct reply {
+    json_t *content;    /* an array, or NULL */
+    json_t *structured; /* an object, or NULL */
+    bool is_error;
+};
+#define REPLY_INIT        \
+    {                     \
+        NULL, NULL, false \
+    }
+
+void reply_text(struct reply *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* `what` names the text: "the kernel's source". */
+void reply_foreign(struct reply *r, const char *what, const char *text, size_t len);
+void reply_link(struct reply *r, const char *uri, const char *name, const char *mime,
+                const char *description);
+/* Makes the reply a failure. What was in it before is dropped. */
+void reply_fail(struct reply *r, const struct err *err);
+/* Sets the structured form. Takes ownership. */
+void reply_structured(struct reply *r, json_t *j);
+/* The result of tools/call. Empties r. */
+json_t *reply_finish(struct reply *r);
+void reply_release(struct reply *r);
+
+/* ---- long texts ------------------------------------------------------------------------------ */
+
+enum { SHELF_SLOTS = 64, SHELF_MAX_BYTES = 64 << 20 };
+
+/* Keeps the last long texts. Clients read them as hone://result/ID. */
+struct shelf {
+    struct shelf_text {
+        char id[33];
+        const char *mime; /* static */
+        char *text;
+        size_t len;
+    } slots[SHELF_SLOTS];
+    size_t next, bytes;
+};
+
+/* Keeps a copy of the text and returns its id. */
+const char *shelf_put(struct shelf *s, const char *mime, const char *text, size_t len);
+const struct shelf_text *shelf_find(const struct shelf *s, const char *id);
+void shelf_release(struct shelf *s);
+
+/* 32 random hexadecimal digits. */
+void random_word(char out[33]);
+
+#endif

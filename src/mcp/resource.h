@@ -1,0 +1,18 @@
+/*
+ * resource.h - what clients can read: hone://task/NAME, hone://run/RUN,
+ * hone://run/RUN/candidate/N/source, .../verdict, and hone://result/ID (a long result of a tool).
+ *
+ * Reading a resource is a call like a tool's. Its reply holds `contents` instead of content.
+ */
+#ifndef MCP_RESOURCE_H
+#define MCP_RESOURCE_H
+
+#include "mcp/call.h"
+
+/* call->args is {"uri": ...}. An unknown resource is CALL_FAILED with ERR_USAGE. */
+extern const struct tool resource_reader;
+
+/* The resources that always exist: the built-in tasks. */
+json_t *resource_list(void);
+
+#endif

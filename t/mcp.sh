@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# `hone mcp`. `make test` drives it over pipes (t/mcp/quick.py). `make test-all` also uses the
+# protocol's own client library (t/mcp/client.py), which tools/setup installs.
+. "$(dirname "$0")/lib.sh"
+share_cache
+export HONE
+
+tap() { # tap COMMAND...: turns lines "ok TEXT" and "not ok TEXT<tab>DETAIL" into TAP
+    local line ended
+    while IFS= read -r line; do
+        case $line in
+        "ok "*) pass "${line#ok }" ;;
+        "not ok "*) line=${line#not ok } && fail "${line%%$'\t'*}" "${line#*$'\t'}" ;;
+        "ended "*) ended=${line#ended } ;;
+        *) printf '# %s\n' "$line" >&2 ;;
+        esac
+    done < <("$@" 2>"$T/err"; echo "ended $?")
+    is "the checks ran to their end" "${ended-}$(tail -5 "$T/err")" 0
+}
+
+if in_tier quick; then
+    runs 2 "a directory is needed" "$HONE" mcp
+    runs 3 "and must be there" "$HONE" mcp --dir none
+    runs 2 "an author that costs money needs a cap" "$HONE" mcp --dir . --author openai:x
+    err_has "which is named" "--budget-usd"
+    runs 0 "no input: the server ends" "$HONE" mcp --dir .
+    is "and says nothing" "$(cat "$T/out")" ""
+    cp "$ROOT/t/cases/replay/refine.jsonl" .
+    tap python3 "$ROOT/t/mcp/quick.py" "$ROOT"
+fi
+if in_tier rest; then
+    "$ROOT/tools/setup" mcp >"$T/setup" 2>&1
+    python=$ROOT/.deps/mcp/bin/python
+    if [ -x "$python" ]; then
+        mkdir rest && cd rest && cp "$ROOT/t/cases/replay/refine.jsonl" .
+        tap "$python" "$ROOT/t/mcp/client.py" "$ROOT"
+    else
+        skip "the protocol's own client library" "tools/setup cannot install it: $(tail -1 "$T/setup")"
+    fi
+fi
+done_testing
