@@ -8,41 +8,10 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/import_command.h"
 #include "import/import.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
-
-static void print_report(const struct import_report *r)
-{
-    size_t i;
-    json_t *note;
-    printf("%s: %zu free size%s\n", r->dir, r->axes, r->axes == 1 ? "" : "s");
-    if (r->compared)
-        printf("  agrees with PyTorch in double: largest difference %.2g\n", r->largest);
-    else
-        puts("  not compared with PyTorch: the trace is a recorded one");
-    printf("  random rounding reaches %.2f of the tolerance\n", r->rounding);
-    if (r->accepts_wrong)
-        puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
-    json_array_foreach(r->notes, i, note) if (json_is_string(note))
-        printf("  note: %s\n", json_string_value(note));
-}
-
-static int read_precision(const char *word, enum import_precision *out, struct err *err)
-{
-    static const char *const words[] = {"torch", "fp32", "tf32"};
-    for (int i = 0; i < (int)ARRAY_LEN(words); i++)
-        if (str_eq(word, words[i])) {
-            *out = (enum import_precision)i;
-            return 0;
-        }
-    return err_set(err, ERR_USAGE, "--precision %s: give torch, fp32 or tf32", word);
-}
-
-#define OPT_PRECISION(v)                                                                   \
-    OPT_STR(0, "precision", v, "CLASS",                                                    \
-            "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
-            "(default); fp32 or tf32: all of them so")
 
 /* ---- torch ----------------------------------------------------------------------------------- */
 
@@ -52,12 +21,11 @@ static int run_torch(int argc, const char **argv)
     struct str_vec inputs = VEC_INIT, sizes = VEC_INIT;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the task's folder in DIR (default: here)"),
-        OPT_STRS(0, "input", &inputs, "NAME=TYPE",
-                 "an argument, if the file has no get_inputs(): x=float16[B,128]"),
-        OPT_STRS(0, "size", &sizes, "NAME=N", "a size of --input at which to time: B=4096"),
-        OPT_PRECISION(&class),
+        OPT_IMPORT_INPUT(&inputs),
+        OPT_IMPORT_SIZE(&sizes),
+        OPT_IMPORT_PRECISION(&class),
         OPT_STR(0, "save-trace", &record, "FILE", "write the traced graph and its facts to FILE"),
-        OPT_STR(0, "trace", &recorded, "FILE", "read them from FILE; FILE.py does not run"),
+        OPT_IMPORT_TRACE(&recorded),
         OPT_END(),
     };
     const struct options spec = {
@@ -71,10 +39,10 @@ static int run_torch(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one FILE.py");
-    const char *colon = strrchr(argv[0], ':');
-    char *file = colon ? xstrndup(argv[0], (size_t)(colon - argv[0])) : xstrdup(argv[0]);
+    const char *name;
+    char *file = cmd_split_python(argv[0], &name);
     struct trace_request rq = {.file = file,
-                               .name = colon ? colon + 1 : "",
+                               .name = name,
                                .inputs = inputs.items,
                                .ninputs = inputs.n,
                                .sizes = sizes.items,
@@ -85,12 +53,12 @@ static int run_torch(int argc, const char **argv)
     struct importer im;
     struct import_report r = {.name = NULL};
     enum import_precision precision = PRECISION_TORCH;
-    if (read_precision(class, &precision, &err) < 0)
+    if (cmd_read_precision(class, &precision, &err) < 0)
         return cmd_fail(&err);
     importer_open(&im, precision);
     int rc = import_module(&im, &rq, out, &r, &err);
     if (rc == 0)
-        print_report(&r);
+        cmd_print_import(stdout, &r);
     import_report_release(&r);
     importer_close(&im);
     vec_release(&inputs);
@@ -155,7 +123,7 @@ static int run_kernelbench(int argc, const char **argv)
     const char *out = ".", *class = "torch";
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the tasks' folders in DIR (default: here)"),
-        OPT_PRECISION(&class),
+        OPT_IMPORT_PRECISION(&class),
         OPT_END(),
     };
     const struct options spec = {
@@ -174,7 +142,7 @@ static int run_kernelbench(int argc, const char **argv)
     struct err err = ERR_INIT;
     struct name_vec files = VEC_INIT;
     enum import_precision precision = PRECISION_TORCH;
-    if (read_precision(class, &precision, &err) < 0)
+    if (cmd_read_precision(class, &precision, &err) < 0)
         return cmd_fail(&err);
     if (!file_is_dir(argv[0]))
         *vec_push(&files) = xstrdup(argv[0]);

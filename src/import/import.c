@@ -206,6 +206,7 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
         r->compared = !rq->recorded;
         r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));
         r->notes = json_incref(json_object_get(found, "notes"));
+        r->files = json_incref(json_object_get(found, "files"));
         rc = write_and_prove(im, rq, found, &f, r, err);
         if (rc < 0 && !existed)
             dir_remove(r->dir, NULL);
@@ -221,4 +222,5 @@ void import_report_release(struct import_report *r)
     free(r->name);
     free(r->dir);
     json_decref(r->notes);
+    json_decref(r->files);
 }

@@ -1823,7 +1823,17 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
         "torch": baseline(source, target, captured, code, [i["name"] for i in graph["inputs"]]),
         "origin": origin(target, captured, graph) if target.is_class else None,
         "notes": notes,
+        "files": own_files(source),
     }
+
+
+def own_files(source: Source) -> list[str]:
+    """The user's file and what it imports from its folder: if one changes, the task is stale."""
+    folder = os.path.dirname(source.path) + os.sep
+    installed = tuple(os.path.abspath(p) + os.sep for p in {sys.prefix, sys.base_prefix})
+    loaded = [getattr(m, "__file__", None) for m in list(sys.modules.values())]
+    found = {os.path.abspath(f) for f in loaded if f} | {source.path}
+    return sorted(f for f in found if f.startswith(folder) and not f.startswith(installed))
 
 
 def origin(target: Target, captured: Captured, graph: dict[str, Any]) -> dict[str, Any]:
