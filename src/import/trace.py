@@ -1823,17 +1823,72 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
         "torch": baseline(source, target, captured, code, [i["name"] for i in graph["inputs"]]),
         "origin": origin(target, captured, graph) if target.is_class else None,
         "notes": notes,
-        "files": own_files(source),
+        "files": sorted({source.path, *(path for path, _ in modules_beside(source).values())}),
     }
 
 
-def own_files(source: Source) -> list[str]:
-    """The user's file and what it imports from its folder: if one changes, the task is stale."""
+def modules_beside(source: Source) -> dict[str, tuple[str, bool]]:
+    """The modules that the user's file imports from its folder: name -> (path, is a package)."""
     folder = os.path.dirname(source.path) + os.sep
     installed = tuple(os.path.abspath(p) + os.sep for p in {sys.prefix, sys.base_prefix})
-    loaded = [getattr(m, "__file__", None) for m in list(sys.modules.values())]
-    found = {os.path.abspath(f) for f in loaded if f} | {source.path}
-    return sorted(f for f in found if f.startswith(folder) and not f.startswith(installed))
+    found = {}
+    for name, module in list(sys.modules.items()):
+        path = os.path.abspath(getattr(module, "__file__", None) or os.sep)
+        if name != "hone_import" and path.endswith(".py") and path.startswith(folder):
+            if not path.startswith(installed):
+                found[name] = (path, hasattr(module, "__path__"))
+    return found
+
+
+# A baseline must run without the user's folder. So it brings the modules of that folder along.
+BESIDE = """# ---- added by hone import: the modules beside {file}
+import importlib.abc
+import importlib.util
+import sys
+
+
+class ModulesBeside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    texts = {texts}
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.texts:
+            return importlib.util.spec_from_loader(name, self, is_package=self.texts[name][1])
+
+    def exec_module(self, module):
+        exec(compile(self.texts[module.__name__][0], module.__name__, "exec"), module.__dict__)
+
+
+for name in ModulesBeside.texts:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, ModulesBeside())
+
+# ---- {file}
+"""
+
+
+def with_modules(source: Source, text: str) -> str:
+    """The text of the user's file with the modules beside it, after its docstring and __future__."""
+    beside = modules_beside(source)
+    if not beside:
+        return text
+    texts = {}
+    for name, (path, is_package) in beside.items():
+        with open(path, encoding="utf-8") as f:
+            texts[name] = (f.read(), is_package)
+    line = 0
+    for node in ast.parse(text).body:
+        is_doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not is_doc and getattr(node, "module", "") != "__future__":
+            break
+        line = node.end_lineno or 0
+    lines = text.splitlines(keepends=True)
+    own = os.path.basename(source.path)
+    prelude = BESIDE.format(file=own, texts=as_python(texts))
+    return "".join(lines[:line]) + prelude + "".join(lines[line:])
+
+
+def as_python(texts: dict[str, tuple[str, bool]]) -> str:
+    return "{" + "".join(f"\n        {n!r}: {t!r}," for n, t in texts.items()) + "\n    }"
 
 
 def origin(target: Target, captured: Captured, graph: dict[str, Any]) -> dict[str, Any]:
@@ -1871,7 +1926,8 @@ def baseline(
         return repr(v)
 
     call = ", ".join(argument(n, v) for n, v in captured.arguments)
-    text = source.baseline(code).rstrip() + "\n\n\n# ---- added by hone import\n\n"
+    text = with_modules(source, source.baseline(code)).rstrip()
+    text += "\n\n\n# ---- added by hone import\n\n"
     head = f"def run({', '.join(taken)}):\n"
     if captured.changed or not captured.is_plain:
         text += FLAT
