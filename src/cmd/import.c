@@ -1,5 +1,6 @@
 /*
- * import.c - `hone import`: makes tasks from PyTorch modules and from problems of KernelBench.
+ * import.c - `hone import`: makes tasks from PyTorch modules, from problems of KernelBench
+ * and from definitions of FlashInfer-Bench.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/import_command.h"
-#include "import/import.h"
+#include "import/import_definition.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
 
@@ -77,8 +78,9 @@ static int by_number(const void *a, const void *b)
     return i != k ? (i > k) - (i < k) : strcmp(x, y);
 }
 
-/* Adds the Python files in a folder and in the folders inside it. */
-static int list_files(const char *dir, unsigned depth, struct name_vec *out, struct err *err)
+/* Adds the files in a folder, and in the folders inside it, whose names end in `end`. */
+static int list_files(const char *dir, const char *end, unsigned depth, struct name_vec *out,
+                      struct err *err)
 {
     struct name_vec names = VEC_INIT;
     if (dir_list(dir, &names, err) < 0)
@@ -88,8 +90,8 @@ static int list_files(const char *dir, unsigned depth, struct name_vec *out, str
     vec_each (char *, name, &names) {
         char *path = xasprintf("%s/%s", dir, *name);
         if (rc == 0 && file_is_dir(path) && depth < 4 && **name != '.')
-            rc = list_files(path, depth + 1, out, err);
-        if (str_ends(path, ".py"))
+            rc = list_files(path, end, depth + 1, out, err);
+        if (str_ends(path, end))
             *vec_push(out) = path;
         else
             free(path);
@@ -98,24 +100,35 @@ static int list_files(const char *dir, unsigned depth, struct name_vec *out, str
     return rc;
 }
 
-/* One line of the table. */
+static void print_table_head(void)
+{
+    puts("# name\tseconds\tfree\tdifference\trounding\tmark\trefused");
+}
+
+/* Prints one line of the table; returns whether the import succeeded. */
+static bool print_table_line(const struct import_report *r, const char *file, int rc,
+                             const struct err *err)
+{
+    if (rc == 0)
+        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r->name, r->seconds, r->axes, r->largest,
+               r->rounding,
+               r->accepts_wrong ? "degenerate"
+               : r->is_ill      ? "ill-conditioned"
+                                : "");
+    else
+        printf("%s\t%.1f\t\t\t\t\t%s\n", r->name ? r->name : file, r->seconds, err->msg);
+    fflush(stdout);
+    return rc == 0;
+}
+
 static bool import_line(struct importer *im, const char *file, const char *out)
 {
     struct trace_request rq = {.file = file, .name = "Model"};
     struct err err = ERR_INIT;
     struct import_report r;
-    int rc = import_module(im, &rq, out, &r, &err);
-    if (rc == 0)
-        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r.name, r.seconds, r.axes, r.largest,
-               r.rounding,
-               r.accepts_wrong ? "degenerate"
-               : r.is_ill      ? "ill-conditioned"
-                               : "");
-    else
-        printf("%s\t%.1f\t\t\t\t\t%s\n", r.name, r.seconds, err.msg);
-    fflush(stdout);
+    bool good = print_table_line(&r, file, import_module(im, &rq, out, &r, &err), &err);
     import_report_release(&r);
-    return rc == 0;
+    return good;
 }
 
 static int run_kernelbench(int argc, const char **argv)
@@ -146,12 +159,12 @@ static int run_kernelbench(int argc, const char **argv)
         return cmd_fail(&err);
     if (!file_is_dir(argv[0]))
         *vec_push(&files) = xstrdup(argv[0]);
-    else if (list_files(argv[0], 0, &files, &err) < 0)
+    else if (list_files(argv[0], ".py", 0, &files, &err) < 0)
         return cmd_fail(&err);
     struct importer im;
     size_t good = 0;
     importer_open(&im, precision);
-    puts("# name\tseconds\tfree\tdifference\trounding\tmark\trefused");
+    print_table_head();
     vec_each (char *, file, &files)
         if (!interrupted())
             good += import_line(&im, *file, out);
@@ -162,27 +175,129 @@ static int run_kernelbench(int argc, const char **argv)
     return interrupted() ? HONE_INTERRUPTED : good == n ? HONE_OK : HONE_NEGATIVE;
 }
 
+/* ---- flashinfer-bench ------------------------------------------------------------------------ */
+
+struct definition_wishes {
+    const char *out, *class, *recorded, *record, *workloads;
+    struct str_vec scalars, sizes;
+};
+
+static struct definition_request request_of(const struct definition_wishes *w, const char *path)
+{
+    return (struct definition_request){.path = path,
+                                       .workloads = w->workloads,
+                                       .scalars = w->scalars.items,
+                                       .nscalars = w->scalars.n,
+                                       .sizes = w->sizes.items,
+                                       .nsizes = w->sizes.n,
+                                       .recorded = w->recorded,
+                                       .record = w->record};
+}
+
+/* Imports every definition of a data set, a line of the table each. */
+static int import_set(struct importer *im, const char *root, const struct definition_wishes *w,
+                      struct err *err)
+{
+    struct name_vec files = VEC_INIT;
+    char *dir = xasprintf("%s/definitions", root);
+    size_t good = 0;
+    int rc = list_files(dir, ".json", 0, &files, err);
+    free(dir);
+    if (rc < 0)
+        return cmd_fail(err);
+    print_table_head();
+    vec_each (char *, file, &files) {
+        struct definition_request q = request_of(w, *file);
+        struct import_report r;
+        if (interrupted())
+            break;
+        err_clear(err);
+        rc = import_definition(im, &q, w->out, &r, err);
+        good += print_table_line(&r, *file, rc, err);
+        import_report_release(&r);
+    }
+    printf("# %zu of %zu imported\n", good, files.n);
+    size_t n = files.n;
+    name_vec_release(&files);
+    return interrupted() ? HONE_INTERRUPTED : good == n ? HONE_OK : HONE_NEGATIVE;
+}
+
+static int run_flashinfer(int argc, const char **argv)
+{
+    struct definition_wishes w = {.out = ".", .class = "torch"};
+    const struct option opts[] = {
+        OPT_STR('o', "out", &w.out, "DIR", "make the tasks' folders in DIR (default: here)"),
+        OPT_STR(0, "workloads", &w.workloads, "FILE",
+                "the workloads of a definition (default: those of its data set)"),
+        OPT_STRS(0, "scalar", &w.scalars, "NAME=VALUE", "the value of a scalar: eps=1e-5"),
+        OPT_STRS(0, "size", &w.sizes, "NAME=N",
+                 "without workloads: the size of an axis at which to time"),
+        OPT_IMPORT_PRECISION(&w.class),
+        OPT_STR(0, "save-trace", &w.record, "FILE", "write the traced graph and its facts to FILE"),
+        OPT_IMPORT_TRACE(&w.recorded),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone import flashinfer-bench [options] DEFINITION.json | DIR",
+        .about = "Makes tasks from definitions of FlashInfer-Bench. DIR is a data set: a folder\n"
+                 "with definitions/, workloads/ and blob/; Hone then prints a table. The\n"
+                 "definition's reference runs in HONE_PYTHON (or python3), which must have\n"
+                 "PyTorch 2.6 or newer; the CPU will do.",
+        .example = "hone import flashinfer-bench set/definitions/rmsnorm/rmsnorm_h4096.json\n"
+                   "hone import flashinfer-bench flashinfer-trace --out tasks/",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one definition or data set");
+    struct err err = ERR_INIT;
+    struct importer im;
+    struct import_report r = {.name = NULL};
+    struct definition_request q = request_of(&w, argv[0]);
+    enum import_precision precision = PRECISION_TORCH;
+    if (cmd_read_precision(w.class, &precision, &err) < 0)
+        return cmd_fail(&err);
+    importer_open(&im, precision);
+    int code;
+    if (file_is_dir(argv[0])) {
+        code = import_set(&im, argv[0], &w, &err);
+    } else if (import_definition(&im, &q, w.out, &r, &err) < 0) {
+        code = cmd_fail(&err);
+    } else {
+        cmd_print_import(stdout, &r);
+        code = HONE_OK;
+    }
+    import_report_release(&r);
+    importer_close(&im);
+    vec_release(&w.scalars);
+    vec_release(&w.sizes);
+    return code;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct command torch_cmd = {"torch", "a PyTorch module or function", run_torch};
 static const struct command kernelbench_cmd = {"kernelbench", "problems of KernelBench",
                                                run_kernelbench};
-static const struct command *const table[] = {&torch_cmd, &kernelbench_cmd};
+static const struct command flashinfer_cmd = {"flashinfer-bench", "definitions of FlashInfer-Bench",
+                                              run_flashinfer};
+static const struct command *const table[] = {&torch_cmd, &kernelbench_cmd, &flashinfer_cmd};
 
 static int run(int argc, const char **argv)
 {
     const struct option opts[] = {OPT_END()};
     const struct options spec = {
-        .usage = "hone import torch FILE.py[:NAME]\nhone import kernelbench FILE.py | DIR",
-        .about = "Makes tasks from PyTorch modules. docs/import.md explains how.",
+        .usage = "hone import torch FILE.py[:NAME]\nhone import kernelbench FILE.py | DIR\n"
+                 "hone import flashinfer-bench DEFINITION.json | DIR",
+        .about = "Makes tasks from PyTorch code. docs/import.md explains how.",
         .example = "hone import torch model.py --out tasks/",
         .opts = opts,
         .stop_at_operand = true,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc < 1)
-        return cmd_usage(&spec, "give torch or kernelbench");
+        return cmd_usage(&spec, "give torch, kernelbench or flashinfer-bench");
     return cmd_dispatch("import", table, ARRAY_LEN(table), argc, argv);
 }
 
-const struct command cmd_import = {"import", "make tasks from PyTorch modules", run};
+const struct command cmd_import = {"import", "make tasks from PyTorch code", run};

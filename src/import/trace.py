@@ -1766,7 +1766,7 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     source = Source(request["file"])
     declared = request.get("inputs") or {}
     target = find_target(source, request.get("name") or "", declared)
-    free = dict(source.sizes())
+    free = {} if request.get("only_declared") else dict(source.sizes())
     for text in declared.values():
         for d in re.findall(r"[A-Za-z_]\w*", text.partition("[")[2]):
             free.setdefault(d, int((request.get("sizes") or {}).get(d, 64)))
