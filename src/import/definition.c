@@ -1,6 +1,7 @@
 #include "import/definition.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,8 +188,18 @@ void definition_close(struct definition *d)
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
-/* A scalar that the command line gives: "eps=1e-5". */
-static bool given_scalar(const char *name, const char *const *given, size_t n, double *out)
+const struct definition_workload *definition_largest(const struct definition *d)
+{
+    const struct definition_workload *found = NULL;
+    vec_each (const struct definition_workload, w, &d->workloads)
+        if (!found || w->size > found->size)
+            found = w;
+    return found;
+}
+
+/* A scalar that the command line gives: "eps=1e-5". Returns 1 if it does, 0 if not, -1 for text
+ * that is not a number. */
+static int given_scalar(const char *name, const char *const *given, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(name);
@@ -196,41 +207,69 @@ static bool given_scalar(const char *name, const char *const *given, size_t n, d
         if (!str_starts(given[i], name) || given[i][len] != '=')
             continue;
         *out = strtod(given[i] + len + 1, &end);
-        return end > given[i] + len + 1 && !*end && isfinite(*out);
+        return end > given[i] + len + 1 && !*end && isfinite(*out) ? 1 : -1;
     }
-    return false;
+    return 0;
 }
 
-static double number_of(const json_t *j)
+/* The value of a scalar in a workload. Returns false if there is none. */
+static bool scalar_in(const struct definition_workload *w, const char *name, double *out)
 {
-    return json_is_boolean(j) ? json_is_true(j) : json_number_value(j);
+    const json_t *v = json_object_get(json_object_get(w->inputs, name), "value");
+    *out = json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
+    return json_is_number(v) || json_is_boolean(v);
 }
 
-int definition_scalars(const struct definition *d, const char *const *given, size_t n, double *out,
-                       struct err *err)
+static void note(json_t *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void note(json_t *notes, const char *fmt, ...)
+{
+    struct strbuf text = STRBUF_INIT(1024);
+    va_list ap;
+    va_start(ap, fmt);
+    strbuf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    json_array_append_new(notes, json_text(text.buf));
+    strbuf_release(&text);
+}
+
+/* Drops the workloads in which the scalar has another value, unless that would leave none. */
+static void keep_workloads_with(struct definition *d, const char *name, double value, json_t *notes)
+{
+    size_t n = d->workloads.n, kept = 0;
+    double v;
+    for (size_t i = 0; i < n; i++)
+        kept += scalar_in(&d->workloads.items[i], name, &v) && v == value;
+    if (kept == 0 || kept == n)
+        return;
+    d->workloads.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct definition_workload w = d->workloads.items[i];
+        if (scalar_in(&w, name, &v) && v == value)
+            d->workloads.items[d->workloads.n++] = w;
+        else
+            json_decref(w.document);
+    }
+    note(notes,
+         "scalar '%s' is %g in %zu of %zu workloads, and only these are used: --scalar %s=VALUE "
+         "chooses others",
+         name, value, kept, n, name);
+}
+
+int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
+                       json_t *notes, struct err *err)
 {
     for (size_t i = 0; i < d->task->scalars.n; i++) {
         const char *name = d->task->scalars.items[i].name;
-        bool known = given_scalar(name, given, n, &out[i]);
-        if (known)
-            continue;
-        vec_each (const struct definition_workload, w, &d->workloads) {
-            const json_t *v = json_object_get(json_object_get(w->inputs, name), "value");
-            if (!json_is_number(v) && !json_is_boolean(v))
-                return err_set(err, ERR_INPUT, "%s: a workload has no value for scalar '%s'",
-                               d->lines, name);
-            if (known && number_of(v) != out[i])
-                return err_set(err, ERR_UNSUPPORTED,
-                               "%s: the workloads give scalar '%s' several values, such as %g and "
-                               "%g, but a task has one: choose it with --scalar %s=VALUE",
-                               d->lines, name, out[i], number_of(v), name);
-            out[i] = number_of(v);
-            known = true;
+        const struct definition_workload *largest = definition_largest(d);
+        int known = given_scalar(name, given, n, &out[i]);
+        if (known < 0)
+            return err_set(err, ERR_USAGE, "--scalar %s: give %s=NUMBER", name, name);
+        if (!known && !(largest && scalar_in(largest, name, &out[i]))) {
+            out[i] = 1;
+            note(notes, "scalar '%s' is 1: no workload gives it a value; --scalar %s=VALUE does",
+                 name, name);
         }
-        if (!known)
-            return err_set(err, ERR_INPUT,
-                           "%s: no workload gives scalar '%s' a value: give --scalar %s=VALUE",
-                           d->path, name, name);
+        keep_workloads_with(d, name, out[i], notes);
     }
     return 0;
 }
@@ -323,6 +362,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     char *full = xasprintf("%s/%s", d->root, path);
     int rc = safetensors_open(&s, full, err);
     free(full);
+    if (rc < 0 && err)
+        err->kind = ERR_INPUT; /* a file that is missing is a fault of the data set */
     if (rc < 0)
         return err_prefix(err, "input '%s'", x->name);
     rc = safetensors_find(&s, key, &t, err);

@@ -42,10 +42,13 @@ struct definition {
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
 
-/* The value of each scalar, as the workloads or `given` ("eps=1e-5") have it, in the order of the
- * task's scalars. All workloads must agree, because a task has one value. */
-int definition_scalars(const struct definition *d, const char *const *given, size_t n, double *out,
-                       struct err *err);
+/* The largest workload; NULL if there is none. */
+const struct definition_workload *definition_largest(const struct definition *d);
+/* The value of each scalar, in the order of the task's scalars: as `given` has it ("eps=1e-5"),
+ * else as the largest workload has it, else 1. A task has one value for each scalar, so workloads
+ * with other values are dropped. Adds a note for each scalar of which that is true. */
+int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
+                       json_t *notes, struct err *err);
 /* How to draw inputs like those of the workloads: the `init` of a task (docs/data.md). Reads the
  * safetensors files. Returns a new reference, or NULL. */
 json_t *definition_init(const struct definition *d, struct err *err);

@@ -20,7 +20,7 @@ struct pending {
     const struct definition_request *q;
     double scalars[TASK_MAX_SCALARS];
     const struct definition_workload *largest; /* NULL = there are no workloads */
-    json_t *init;
+    json_t *notes;
 };
 
 /* ---- the program to trace -------------------------------------------------------------------- */
@@ -289,12 +289,14 @@ static int add_facts(json_t *found, void *ctx, struct err *err)
     json_t *notes = json_object_get(found, "notes");
     if (!json_is_object(json_object_get(found, "graph")))
         return err_set(err, ERR_INPUT, "%s: the trace has no graph", p->d->path);
-    if (check_outputs(p, found, err) < 0)
+    json_t *init = check_outputs(p, found, err) < 0 ? NULL : definition_init(p->d, err);
+    if (!init)
         return -1;
-    if (!notes)
+    json_object_set_new(found, "init", init);
+    if (!json_is_array(notes))
         json_object_set_new(found, "notes", notes = json_array());
+    json_array_extend(notes, p->notes);
     add_constraints(p, found);
-    json_object_set(found, "init", p->init);
     json_object_set(found, "definition", p->d->document);
     if (op)
         json_object_set(found, "op_type", (json_t *)op);
@@ -359,15 +361,14 @@ int import_definition(struct importer *im, const struct definition_request *q, c
     *r = (struct import_report){.name = NULL};
     if (definition_open(&d, q->path, q->workloads, err) < 0)
         return -1;
-    vec_each (const struct definition_workload, w, &d.workloads)
-        if (!p.largest || w->size > p.largest->size)
-            p.largest = w;
-    int rc = definition_scalars(&d, q->scalars, q->nscalars, p.scalars, err);
-    if (rc == 0 && !(p.init = definition_init(&d, err)))
-        rc = -1;
+    p.notes = json_array();
+    int rc = definition_scalars(&d, q->scalars, q->nscalars, p.scalars, p.notes, err);
+    p.largest = definition_largest(&d);
     if (rc == 0)
         rc = trace_and_import(im, &p, out, r, err);
-    json_decref(p.init);
+    if (!r->name)
+        r->name = xstrdup(d.task->name);
+    json_decref(p.notes);
     definition_close(&d);
     return rc;
 }

@@ -102,6 +102,7 @@ class Source:
             self.tree = ast.parse(self.text, path)
         except SyntaxError as e:
             raise Refused(f"the file is not Python: {e.msg}", e.lineno or 0) from None
+        self.declared: dict[str, int] = {}  # the sizes that --input names
         self.plain = self.load({})
 
     @staticmethod
@@ -179,7 +180,7 @@ class Source:
         tree = ast.fix_missing_locations(Replace().visit(tree))
         module = types.ModuleType("hone_import")
         module.__file__ = self.path
-        module.__dict__.update(__hone_values__=values)
+        module.__dict__.update(__hone_values__={**self.declared, **values})
         sys.modules["hone_import"] = module
         folder = os.path.dirname(self.path)
         if folder not in sys.path:
@@ -587,6 +588,11 @@ def task_name(path: str) -> str:
     return name if re.match(r"[A-Za-z_]", name) else "p_" + name
 
 
+def forward(function: Callable[..., Any], *args: Any) -> Any:
+    """Older versions of PyTorch record lines only below a function of this name."""
+    return function(*args)
+
+
 def capture(
     source: Source, target: Target, free: dict[str, int], real: bool
 ) -> tuple[Captured, list[str]]:
@@ -605,6 +611,9 @@ def capture(
         values[name] = env.create_symintnode(symbol, hint=value, source=origin)
     mode = FakeTensorMode(shape_env=env, allow_non_fake_inputs=True)
     PythonKeyTracer.record_stack_traces = True
+    # Newer versions of PyTorch record only the lines of functions with the name forward.
+    PythonKeyTracer._filter_traceback_frames = lambda tracer, frames: traceback.StackSummary.from_list(
+        [f for f in frames if f.filename == source.path])  # fmt: skip
     if real:
         model = target.make(source.load({}))
         for part in model.modules() if isinstance(model, torch.nn.Module) else []:
@@ -648,7 +657,7 @@ def capture(
             result = torch.func.functional_call(model, bound, tuple(full))
             refuse_state(before, model, source)
         else:
-            bound, result = {}, model(*full)
+            bound, result = {}, forward(model, *full)
         flat = flatten(result)
         if not flat:
             raise Refused("forward returns no tensor")
@@ -1770,6 +1779,7 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     for text in declared.values():
         for d in re.findall(r"[A-Za-z_]\w*", text.partition("[")[2]):
             free.setdefault(d, int((request.get("sizes") or {}).get(d, 64)))
+            source.declared[d] = free[d]
     original = dict(free)
     notes: list[str] = []
     for n in request.get("fixed") or []:
