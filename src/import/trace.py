@@ -1843,9 +1843,9 @@ def modules_beside(source: Source) -> dict[str, tuple[str, bool]]:
     installed = tuple(os.path.abspath(p) + os.sep for p in {sys.prefix, sys.base_prefix})
     found = {}
     for name, module in list(sys.modules.items()):
-        path = os.path.abspath(getattr(module, "__file__", None) or os.sep)
+        path = getattr(module, "__file__", None) or ""  # torch.ops has "_ops.py", which is no file
         if name != "hone_import" and path.endswith(".py") and path.startswith(folder):
-            if not path.startswith(installed):
+            if os.path.isfile(path) and not path.startswith(installed):
                 found[name] = (path, hasattr(module, "__path__"))
     return found
 
