@@ -125,18 +125,24 @@ static int read_line(struct definition *d, const char *line, size_t len, unsigne
     return rc;
 }
 
-static int read_workloads(struct definition *d, struct err *err)
+int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err)
+{
+    unsigned number = 1;
+    for (const char *p = text, *end = text + len; p < end; number++) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p));
+        size_t n = (size_t)((nl ? nl : end) - p);
+        if (n && read_line(d, p, n, number, err) < 0)
+            return -1;
+        p += n + 1;
+    }
+    return 0;
+}
+
+static int read_file(struct definition *d, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(MAX_LINES_BYTES);
     int rc = file_read(d->lines, MAX_LINES_BYTES, &text, err);
-    unsigned number = 1;
-    for (const char *p = text.buf, *end = p + text.len; rc == 0 && p < end; number++) {
-        const char *nl = memchr(p, '\n', (size_t)(end - p));
-        size_t len = (size_t)((nl ? nl : end) - p);
-        if (strspn(p, " \t\r") < len)
-            rc = read_line(d, p, len, number, err);
-        p += len + 1;
-    }
+    rc = rc < 0 ? rc : definition_read_workloads(d, text.buf, text.len, err);
     strbuf_release(&text);
     return rc;
 }
@@ -165,7 +171,7 @@ int definition_open(struct definition *d, const char *path, const char *workload
         free(dir);
         free(name);
     }
-    rc = rc < 0 || !d->lines ? rc : read_workloads(d, err);
+    rc = rc < 0 || !d->lines ? rc : read_file(d, err);
     problems_release(&problems);
     if (rc < 0)
         definition_close(d);

@@ -41,6 +41,9 @@ struct definition {
 /* `workloads` is the file of workloads; NULL = the one in the data set, if there is one. */
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
+/* Adds the workloads in the text, one in each line. definition_open() does this; fuzzers call it.
+ */
+int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err);
 
 /* The largest workload; NULL if there is none. */
 const struct definition_workload *definition_largest(const struct definition *d);
