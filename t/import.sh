@@ -131,4 +131,18 @@ while IFS='|' read -r name args tier kernel want; do
     *) fail "$name: the wrong kernel does not" "$(cat "$log.bad")" ;;
     esac
 done < <(rows)
+
+# ---- `hone optimize FILE.py` imports again if a file that it imports has changed
+mkdir project
+echo 'FACTOR = 2.0' >project/numbers_of.py
+printf 'import torch\nfrom numbers_of import FACTOR\n\ndef scaled(x):\n    return torch.relu(x) * FACTOR\n' >project/ops.py
+optimize_ops() { env -C project "$HONE" optimize ops.py:scaled --input 'x=float32[R,C]' --device emu --author exec:false; }
+runs 3 "a run on a file" optimize_ops
+err_has "imports it" "agrees with PyTorch in double"
+runs 3 "a second run" optimize_ops
+err_has "uses the task again" "imported before; nothing has changed since"
+echo 'FACTOR = 3.0' >project/numbers_of.py
+runs 3 "after a change in a file beside it" optimize_ops
+err_has "it is imported again" "agrees with PyTorch in double"
+ok "with the new number" grep -q 'FACTOR = 3.0' project/hone-out/imported/*/scaled/task.json
 done_testing

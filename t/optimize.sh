@@ -96,6 +96,36 @@ else
     is "by its one prompt" "$(ls box)" 0000.prompt.md
 fi
 
+# ---- a PyTorch file in place of a task; recorded traces replace PyTorch
+trace=$ROOT/t/cases/import/swish_gate.trace.json
+optimize_file() { HONE_PYTHON=no-such-python "$HONE" optimize --device emu --author exec:false --store py/hone.db "$@"; }
+runs 3 "a PyTorch file is imported" optimize_file swish_gate.py --trace "$trace"
+task=$(sed -n 's/: 2 free sizes$//p' "$T/err")
+err_has "its author is asked, and fails" "author 'exec:false'"
+is "the task is beside the store" "$(dirname "$(dirname "$task")")/$(basename "$task")" py/imported/swish_gate
+runs 0 "it is a task like any other" "$HONE" task show --graph "$task"
+runs 3 "the same file" optimize_file swish_gate.py --trace "$trace"
+err_has "is not imported again" "$task: imported before; nothing has changed since"
+runs 3 "other options" optimize_file swish_gate.py --trace "$trace" --precision tf32
+err_has "are another import" "random rounding reaches"
+is "in a folder of its own" "$(ls py/imported | wc -l)" 2
+rm "$task/task.json"
+runs 3 "an import that is not whole" optimize_file swish_gate.py --trace "$trace" --quiet
+ok "is made again" test -e "$task/task.json"
+runs 3 "the run goes on without Python" env -C py HONE_PYTHON=no-such-python "$HONE" resume last --store hone.db
+err_has "with its task" "author 'exec:false'"
+before=$("$HONE" runs --store py/hone.db --json | grep -c '"run"')
+echo '{"refused": {"why": "forward draws random numbers", "line": 7}}' >refused.json
+runs 1 "a file that is refused" optimize_file model.py --trace refused.json
+err_has "names the line" "model.py:7: forward draws random numbers"
+runs 1 "a file that is not there" optimize_file none.py
+err_has "is named" "none.py"
+runs 2 "an unknown precision" optimize_file swish_gate.py --trace "$trace" --precision fp8
+runs 2 "options of the import" optimize_file softmax --precision fp32
+err_has "do not fit a task" "'softmax' is a task"
+is "these begin no run" "$("$HONE" runs --store py/hone.db --json | grep -c '"run"')" "$before"
+is "and leave no task" "$(ls py/imported | wc -l)" 2
+
 runs 2 "no task is a usage error" "$HONE" optimize
 runs 0 "but a recording brings its own" env HONE_AUTHOR="replay:$rec/refine.jsonl" "$HONE" optimize
 for none in openai: exec: mailbox: replay:; do

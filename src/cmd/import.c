@@ -1,5 +1,6 @@
 /*
- * import.c - `hone import`: makes tasks from PyTorch modules and from problems of KernelBench.
+ * import.c - `hone import`: makes tasks from PyTorch modules, from problems of KernelBench
+ * and from definitions of FlashInfer-Bench.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,54 +9,10 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "import/import.h"
+#include "cmd/import_command.h"
+#include "import/import_definition.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
-#include "sys/json.h"
-
-static void print_report(const struct import_report *r)
-{
-    size_t i;
-    json_t *note;
-    printf("%s: %zu free size%s\n", r->dir, r->axes, r->axes == 1 ? "" : "s");
-    if (r->compared)
-        printf("  agrees with PyTorch in double: largest difference %.2g\n", r->largest);
-    else
-        puts("  not compared with PyTorch: the trace is a recorded one");
-    printf("  random rounding reaches %.2f of the tolerance\n", r->rounding);
-    if (r->accepts_wrong)
-        puts("  note: the outputs hardly depend on the inputs, so a constant kernel would pass");
-    json_array_foreach(r->notes, i, note) if (json_is_string(note))
-        printf("  note: %s\n", json_string_value(note));
-}
-
-static void print_report_json(const struct import_report *r)
-{
-    json_t *j = json_pack("{s:o, s:o, s:I, s:b, s:o, s:o, s:b, s:b, s:o}", "name",
-                          json_text(r->name), "dir", json_text(r->dir), "free_sizes",
-                          (json_int_t)r->axes, "compared", r->compared, "largest_difference",
-                          json_from_double(r->largest), "rounding", json_from_double(r->rounding),
-                          "accepts_wrong", r->accepts_wrong, "ill_conditioned", r->is_ill, "notes",
-                          r->notes ? json_incref(r->notes) : json_array());
-    json_print(stdout, j);
-    json_decref(j);
-}
-
-static int read_precision(const char *word, enum import_precision *out, struct err *err)
-{
-    static const char *const words[] = {"torch", "fp32", "tf32"};
-    for (int i = 0; i < (int)ARRAY_LEN(words); i++)
-        if (str_eq(word, words[i])) {
-            *out = (enum import_precision)i;
-            return 0;
-        }
-    return err_set(err, ERR_USAGE, "--precision %s: give torch, fp32 or tf32", word);
-}
-
-#define OPT_PRECISION(v)                                                                   \
-    OPT_STR(0, "precision", v, "CLASS",                                                    \
-            "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
-            "(default); fp32 or tf32: all of them so")
 
 /* ---- torch ----------------------------------------------------------------------------------- */
 
@@ -66,12 +23,11 @@ static int run_torch(int argc, const char **argv)
     bool json = false;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the task's folder in DIR (default: here)"),
-        OPT_STRS(0, "input", &inputs, "NAME=TYPE",
-                 "an argument, if the file has no get_inputs(): x=float16[B,128]"),
-        OPT_STRS(0, "size", &sizes, "NAME=N", "a size of --input at which to time: B=4096"),
-        OPT_PRECISION(&class),
+        OPT_IMPORT_INPUT(&inputs),
+        OPT_IMPORT_SIZE(&sizes),
+        OPT_IMPORT_PRECISION(&class),
         OPT_STR(0, "save-trace", &record, "FILE", "write the traced graph and its facts to FILE"),
-        OPT_STR(0, "trace", &recorded, "FILE", "read them from FILE; FILE.py does not run"),
+        OPT_IMPORT_TRACE(&recorded),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -86,10 +42,10 @@ static int run_torch(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one FILE.py");
-    const char *colon = strrchr(argv[0], ':');
-    char *file = colon ? xstrndup(argv[0], (size_t)(colon - argv[0])) : xstrdup(argv[0]);
+    const char *name;
+    char *file = cmd_split_python(argv[0], &name);
     struct trace_request rq = {.file = file,
-                               .name = colon ? colon + 1 : "",
+                               .name = name,
                                .inputs = inputs.items,
                                .ninputs = inputs.n,
                                .sizes = sizes.items,
@@ -100,14 +56,14 @@ static int run_torch(int argc, const char **argv)
     struct importer im;
     struct import_report r = {.name = NULL};
     enum import_precision precision = PRECISION_TORCH;
-    if (read_precision(class, &precision, &err) < 0)
+    if (cmd_read_precision(class, &precision, &err) < 0)
         return cmd_fail(&err);
     importer_open(&im, precision);
     int rc = import_module(&im, &rq, out, &r, &err);
     if (rc == 0 && json)
-        print_report_json(&r);
+        cmd_print_import_json(stdout, &r);
     else if (rc == 0)
-        print_report(&r);
+        cmd_print_import(stdout, &r);
     import_report_release(&r);
     importer_close(&im);
     vec_release(&inputs);
@@ -126,8 +82,9 @@ static int by_number(const void *a, const void *b)
     return i != k ? (i > k) - (i < k) : strcmp(x, y);
 }
 
-/* Adds the Python files in a folder and in the folders inside it. */
-static int list_files(const char *dir, unsigned depth, struct name_vec *out, struct err *err)
+/* Adds the files in a folder, and in the folders inside it, whose names end in `end`. */
+static int list_files(const char *dir, const char *end, unsigned depth, struct name_vec *out,
+                      struct err *err)
 {
     struct name_vec names = VEC_INIT;
     if (dir_list(dir, &names, err) < 0)
@@ -137,8 +94,8 @@ static int list_files(const char *dir, unsigned depth, struct name_vec *out, str
     vec_each (char *, name, &names) {
         char *path = xasprintf("%s/%s", dir, *name);
         if (rc == 0 && file_is_dir(path) && depth < 4 && **name != '.')
-            rc = list_files(path, depth + 1, out, err);
-        if (str_ends(path, ".py"))
+            rc = list_files(path, end, depth + 1, out, err);
+        if (str_ends(path, end))
             *vec_push(out) = path;
         else
             free(path);
@@ -147,24 +104,35 @@ static int list_files(const char *dir, unsigned depth, struct name_vec *out, str
     return rc;
 }
 
-/* One line of the table. */
+static void print_table_head(void)
+{
+    puts("# name\tseconds\tfree\tdifference\trounding\tmark\trefused");
+}
+
+/* Prints one line of the table; returns whether the import succeeded. */
+static bool print_table_line(const struct import_report *r, const char *file, int rc,
+                             const struct err *err)
+{
+    if (rc == 0)
+        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r->name, r->seconds, r->axes, r->largest,
+               r->rounding,
+               r->accepts_wrong ? "degenerate"
+               : r->is_ill      ? "ill-conditioned"
+                                : "");
+    else
+        printf("%s\t%.1f\t\t\t\t\t%s\n", r->name ? r->name : file, r->seconds, err->msg);
+    fflush(stdout);
+    return rc == 0;
+}
+
 static bool import_line(struct importer *im, const char *file, const char *out)
 {
     struct trace_request rq = {.file = file, .name = "Model"};
     struct err err = ERR_INIT;
     struct import_report r;
-    int rc = import_module(im, &rq, out, &r, &err);
-    if (rc == 0)
-        printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r.name, r.seconds, r.axes, r.largest,
-               r.rounding,
-               r.accepts_wrong ? "degenerate"
-               : r.is_ill      ? "ill-conditioned"
-                               : "");
-    else
-        printf("%s\t%.1f\t\t\t\t\t%s\n", r.name, r.seconds, err.msg);
-    fflush(stdout);
+    bool good = print_table_line(&r, file, import_module(im, &rq, out, &r, &err), &err);
     import_report_release(&r);
-    return rc == 0;
+    return good;
 }
 
 static int run_kernelbench(int argc, const char **argv)
@@ -172,7 +140,7 @@ static int run_kernelbench(int argc, const char **argv)
     const char *out = ".", *class = "torch";
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "make the tasks' folders in DIR (default: here)"),
-        OPT_PRECISION(&class),
+        OPT_IMPORT_PRECISION(&class),
         OPT_END(),
     };
     const struct options spec = {
@@ -191,16 +159,16 @@ static int run_kernelbench(int argc, const char **argv)
     struct err err = ERR_INIT;
     struct name_vec files = VEC_INIT;
     enum import_precision precision = PRECISION_TORCH;
-    if (read_precision(class, &precision, &err) < 0)
+    if (cmd_read_precision(class, &precision, &err) < 0)
         return cmd_fail(&err);
     if (!file_is_dir(argv[0]))
         *vec_push(&files) = xstrdup(argv[0]);
-    else if (list_files(argv[0], 0, &files, &err) < 0)
+    else if (list_files(argv[0], ".py", 0, &files, &err) < 0)
         return cmd_fail(&err);
     struct importer im;
     size_t good = 0;
     importer_open(&im, precision);
-    puts("# name\tseconds\tfree\tdifference\trounding\tmark\trefused");
+    print_table_head();
     vec_each (char *, file, &files)
         if (!interrupted())
             good += import_line(&im, *file, out);
@@ -211,27 +179,129 @@ static int run_kernelbench(int argc, const char **argv)
     return interrupted() ? HONE_INTERRUPTED : good == n ? HONE_OK : HONE_NEGATIVE;
 }
 
+/* ---- flashinfer-bench ------------------------------------------------------------------------ */
+
+struct definition_wishes {
+    const char *out, *class, *recorded, *record, *workloads;
+    struct str_vec scalars, sizes;
+};
+
+static struct definition_request request_of(const struct definition_wishes *w, const char *path)
+{
+    return (struct definition_request){.path = path,
+                                       .workloads = w->workloads,
+                                       .scalars = w->scalars.items,
+                                       .nscalars = w->scalars.n,
+                                       .sizes = w->sizes.items,
+                                       .nsizes = w->sizes.n,
+                                       .recorded = w->recorded,
+                                       .record = w->record};
+}
+
+/* Imports every definition of a data set, a line of the table each. */
+static int import_set(struct importer *im, const char *root, const struct definition_wishes *w,
+                      struct err *err)
+{
+    struct name_vec files = VEC_INIT;
+    char *dir = xasprintf("%s/definitions", root);
+    size_t good = 0;
+    int rc = list_files(dir, ".json", 0, &files, err);
+    free(dir);
+    if (rc < 0)
+        return cmd_fail(err);
+    print_table_head();
+    vec_each (char *, file, &files) {
+        struct definition_request q = request_of(w, *file);
+        struct import_report r;
+        if (interrupted())
+            break;
+        err_clear(err);
+        rc = import_definition(im, &q, w->out, &r, err);
+        good += print_table_line(&r, *file, rc, err);
+        import_report_release(&r);
+    }
+    printf("# %zu of %zu imported\n", good, files.n);
+    size_t n = files.n;
+    name_vec_release(&files);
+    return interrupted() ? HONE_INTERRUPTED : good == n ? HONE_OK : HONE_NEGATIVE;
+}
+
+static int run_flashinfer(int argc, const char **argv)
+{
+    struct definition_wishes w = {.out = ".", .class = "torch"};
+    const struct option opts[] = {
+        OPT_STR('o', "out", &w.out, "DIR", "make the tasks' folders in DIR (default: here)"),
+        OPT_STR(0, "workloads", &w.workloads, "FILE",
+                "the workloads of a definition (default: those of its data set)"),
+        OPT_STRS(0, "scalar", &w.scalars, "NAME=VALUE", "the value of a scalar: eps=1e-5"),
+        OPT_STRS(0, "size", &w.sizes, "NAME=N",
+                 "without workloads: the size of an axis at which to time"),
+        OPT_IMPORT_PRECISION(&w.class),
+        OPT_STR(0, "save-trace", &w.record, "FILE", "write the traced graph and its facts to FILE"),
+        OPT_IMPORT_TRACE(&w.recorded),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone import flashinfer-bench [options] DEFINITION.json | DIR",
+        .about = "Makes tasks from definitions of FlashInfer-Bench. DIR is a data set: a folder\n"
+                 "with definitions/, workloads/ and blob/; Hone then prints a table. The\n"
+                 "definition's reference runs in HONE_PYTHON (or python3), which must have\n"
+                 "PyTorch 2.6 or newer; the CPU will do.",
+        .example = "hone import flashinfer-bench set/definitions/rmsnorm/rmsnorm_h4096.json\n"
+                   "hone import flashinfer-bench flashinfer-trace --out tasks/",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one definition or data set");
+    struct err err = ERR_INIT;
+    struct importer im;
+    struct import_report r = {.name = NULL};
+    struct definition_request q = request_of(&w, argv[0]);
+    enum import_precision precision = PRECISION_TORCH;
+    if (cmd_read_precision(w.class, &precision, &err) < 0)
+        return cmd_fail(&err);
+    importer_open(&im, precision);
+    int code;
+    if (file_is_dir(argv[0])) {
+        code = import_set(&im, argv[0], &w, &err);
+    } else if (import_definition(&im, &q, w.out, &r, &err) < 0) {
+        code = cmd_fail(&err);
+    } else {
+        cmd_print_import(stdout, &r);
+        code = HONE_OK;
+    }
+    import_report_release(&r);
+    importer_close(&im);
+    vec_release(&w.scalars);
+    vec_release(&w.sizes);
+    return code;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct command torch_cmd = {"torch", "a PyTorch module or function", run_torch};
 static const struct command kernelbench_cmd = {"kernelbench", "problems of KernelBench",
                                                run_kernelbench};
-static const struct command *const table[] = {&torch_cmd, &kernelbench_cmd};
+static const struct command flashinfer_cmd = {"flashinfer-bench", "definitions of FlashInfer-Bench",
+                                              run_flashinfer};
+static const struct command *const table[] = {&torch_cmd, &kernelbench_cmd, &flashinfer_cmd};
 
 static int run(int argc, const char **argv)
 {
     const struct option opts[] = {OPT_END()};
     const struct options spec = {
-        .usage = "hone import torch FILE.py[:NAME]\nhone import kernelbench FILE.py | DIR",
-        .about = "Makes tasks from PyTorch modules. docs/import.md explains how.",
+        .usage = "hone import torch FILE.py[:NAME]\nhone import kernelbench FILE.py | DIR\n"
+                 "hone import flashinfer-bench DEFINITION.json | DIR",
+        .about = "Makes tasks from PyTorch code. docs/import.md explains how.",
         .example = "hone import torch model.py --out tasks/",
         .opts = opts,
         .stop_at_operand = true,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc < 1)
-        return cmd_usage(&spec, "give torch or kernelbench");
+        return cmd_usage(&spec, "give torch, kernelbench or flashinfer-bench");
     return cmd_dispatch("import", table, ARRAY_LEN(table), argc, argv);
 }
 
-const struct command cmd_import = {"import", "make tasks from PyTorch modules", run};
+const struct command cmd_import = {"import", "make tasks from PyTorch code", run};

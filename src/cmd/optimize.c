@@ -12,6 +12,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
+#include "cmd/import_command.h"
 #include "cmd/optimize_run.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
@@ -22,7 +23,8 @@ enum { MAX_SOURCE = 1 << 20 };
 struct wishes {
     const char *strategy, *dialect, *from, *store;
     const char *author[AUTHOR_ROLES];
-    struct str_vec ablate; /* KEY=VALUE */
+    struct str_vec ablate;       /* KEY=VALUE */
+    struct import_wishes import; /* for FILE.py in place of a task */
     bool rejudge, no_baselines;
     uint64_t steps, repairs, tries, wave, seed, proposals; /* repairs: UINT64_MAX = not given */
 };
@@ -106,12 +108,31 @@ static bool on_gpu(const struct run_config *c)
     return gpu_probe(&g, NULL) == 0 && g.n;
 }
 
-static int prepare(struct optimize_run *s, const struct wishes *w, const char *task,
+/* If the operand is FILE.py, makes it a task first. Returns the task, or NULL. */
+static const char *task_of_operand(const struct optimize_run *s, const struct wishes *w,
+                                   const char *operand, struct arena *mem, struct err *err)
+{
+    const struct import_wishes *in = &w->import;
+    if (!cmd_is_python(operand)) {
+        if (!in->inputs.n && !in->sizes.n && !in->precision && !in->recorded)
+            return operand;
+        err_set(err, ERR_USAGE,
+                "--input, --size, --precision and --trace are for FILE.py, and '%s' is a task",
+                operand);
+        return NULL;
+    }
+    char *dir = cmd_import_for_run(operand, in, cmd_store_path(w->store), s->quiet, err);
+    const char *task = dir ? arena_strdup(mem, dir) : NULL;
+    free(dir);
+    return task;
+}
+
+static int prepare(struct optimize_run *s, const struct wishes *w, const char *operand,
                    struct strbuf *source, struct arena *mem, struct err *err)
 {
     struct run_config *c = s->config;
-    const char *author = w->author[AUTHOR_CODE];
-    if (choose(w, c, err) < 0)
+    const char *author = w->author[AUTHOR_CODE], *task = NULL;
+    if (choose(w, c, err) < 0 || (operand && !(task = task_of_operand(s, w, operand, mem, err))))
         return -1;
     if (str_starts(author, "replay:"))
         return config_of_recording(c, author, task, w->rejudge, mem, err);
@@ -190,6 +211,11 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
         OPT_FLAG(0, "rejudge", &w.rejudge,
                  "replay: judge again instead of using the recorded verdicts"),
+        OPT_GROUP("The import of FILE.py"),
+        OPT_IMPORT_INPUT(&w.import.inputs),
+        OPT_IMPORT_SIZE(&w.import.sizes),
+        OPT_IMPORT_PRECISION(&w.import.precision),
+        OPT_IMPORT_TRACE(&w.import.recorded),
         OPT_GROUP("Studies"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE", ABLATIONS),
         OPT_GROUP("Output"),
@@ -200,14 +226,18 @@ static int run(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone optimize [options] TASK",
+        .usage = "hone optimize [options] TASK | FILE.py[:NAME]",
         .about = "Writes, judges and refines kernels for a task until a budget is used up or the\n"
                  "roofline is near. Writes the best kernel and a report. Everything is recorded,\n"
                  "so `hone resume` can go on with a run that was interrupted. On a GPU, PyTorch\n"
                  "is timed twice: with the first kernel that passes and, at the end, with the\n"
-                 "best one, which is evaluated once more for this.",
+                 "best one, which is evaluated once more for this.\n"
+                 "\n"
+                 "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
+                 "torch` does, into the folder `imported` beside the store.",
         .example = "hone optimize softmax --author anthropic:claude-sonnet-4-5 --budget-usd 2\n"
-                   "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12",
+                   "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12\n"
+                   "hone optimize model.py --steps 4",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
@@ -216,7 +246,7 @@ static int run(int argc, const char **argv)
         w.author[AUTHOR_CODE] = env && *env ? env : "playbook";
     bool replay = str_starts(w.author[AUTHOR_CODE], "replay:");
     if (argc != 1 && !(replay && argc == 0))
-        return cmd_usage(&spec, "give one TASK");
+        return cmd_usage(&spec, "give one TASK, or one FILE.py");
     int rc;
     if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0 ||
         cmd_open_store(&s.store, w.store, false, &err) < 0)
@@ -225,6 +255,8 @@ static int run(int argc, const char **argv)
         rc = optimize_run_finish(&s);
     store_close(s.store);
     vec_release(&w.ablate);
+    vec_release(&w.import.inputs);
+    vec_release(&w.import.sizes);
     strbuf_release(&source);
     arena_release(&mem);
     return rc;

@@ -18,10 +18,15 @@
 #include "sys/term.h"
 #include "task/snapshot.h"
 
-int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
+const char *cmd_store_path(const char *given)
 {
     const char *env = getenv("HONE_STORE");
-    const char *path = given ? given : env && *env ? env : "hone-out/hone.db";
+    return given ? given : env && *env ? env : "hone-out/hone.db";
+}
+
+int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
+{
+    const char *path = cmd_store_path(given);
     if (must_exist && !file_exists(path))
         return err_set(err, ERR_INPUT, "there is no store '%s' yet: `hone optimize` makes one",
                        path);

@@ -16,6 +16,8 @@
 
 #define CMD_STORE_HELP "the store (default: HONE_STORE, else hone-out/hone.db)"
 
+/* The path of the store: as given, else HONE_STORE, else hone-out/hone.db. */
+const char *cmd_store_path(const char *given);
 /* Opens the store; set `must_exist` for commands that only read. */
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);
 

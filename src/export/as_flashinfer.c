@@ -7,6 +7,7 @@
  *     DIR/solutions/NAME.json
  *     DIR/traces/NAME.jsonl         one line for each timed shape of the verdict
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +24,20 @@ static const char *py(struct export_model *m, const char *name)
     return name_in(LANG_PYTHON, name, &m->arena);
 }
 
-/* Calls fn for each input of the definition in its order: tensors, and scalars of shape null. */
+/* The document of the definition: the task itself, or the one that the task was imported from. A
+ * new reference. */
+static json_t *document_of(const struct task *t, bool *imported)
+{
+    json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL);
+    json_t *definition = json_incref(json_object_get(doc, "definition"));
+    *imported = definition != NULL;
+    if (definition)
+        json_decref(doc);
+    return definition ? definition : doc;
+}
+
+/* Calls fn for each input of the definition in its order: tensors, and scalars of shape null. An
+ * input that the reference does not use is neither a tensor nor a scalar of an imported task. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -31,7 +45,8 @@ static void each_input(struct export_model *m,
                        void *ctx)
 {
     const struct task *t = m->in.task;
-    json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL), *value;
+    bool imported;
+    json_t *doc = document_of(t, &imported), *value;
     const char *key;
     json_object_foreach(json_object_get(doc, "inputs"), key, value)
     {
@@ -40,7 +55,7 @@ static void each_input(struct export_model *m,
         vec_each (const struct task_scalar, s, &t->scalars)
             if (str_eq(s->name, key))
                 scalar = s;
-        if (i >= 0 || scalar)
+        if (i >= 0 || scalar || imported)
             fn(m, key, i >= 0 ? &t->tensors.items[i] : NULL, scalar, ctx);
     }
     json_decref(doc);
@@ -57,6 +72,25 @@ static void add_param(struct export_model *m, const char *name, const struct tas
     strbuf_addf(out, "%s%s", out->len ? ", " : "", py(m, name));
 }
 
+/* A kernel is verified for one value of each scalar. */
+static void add_scalar_check(struct export_model *m, const char *name,
+                             const struct task_tensor *tensor, const struct task_scalar *scalar,
+                             void *ctx)
+{
+    struct strbuf *out = ctx;
+    if (tensor || !scalar || !scalar->has_value)
+        return;
+    const char *x = py(m, name);
+    if (dtype_is_float(scalar->dtype))
+        strbuf_addf(out, "    if not abs(%s - %.17g) <= %.3g:\n", x, scalar->value,
+                    fabs(scalar->value) * ldexp(1, -dtype_mantissa_bits(scalar->dtype)));
+    else
+        strbuf_addf(out, "    if %s != %.0f:\n", x, scalar->value);
+    strbuf_addf(out,
+                "        raise ValueError(f\"{_NAME}: %s is {%s}; it was verified with %.9g\")\n",
+                name, x, scalar->value);
+}
+
 /* run(inputs, outputs): writes into the outputs that the caller gives. A tensor that the kernel
  * updates in place is copied first, because a definition's inputs stay as they are. */
 static void add_run(struct export_model *m, struct strbuf *out)
@@ -65,6 +99,7 @@ static void add_run(struct export_model *m, struct strbuf *out)
     struct strbuf params = STRBUF_INIT(64 << 10), own = STRBUF_INIT(64 << 10),
                   tensors = STRBUF_INIT(64 << 10), body = STRBUF_INIT(64 << 10);
     each_input(m, add_param, &params);
+    each_input(m, add_scalar_check, &body);
     torch_text_params(m, false, &own);
     vec_each (const struct task_tensor, x, &t->tensors) {
         const char *name = py(m, x->name);
@@ -134,9 +169,14 @@ static void add_workload_input(struct export_model *m, const char *name,
                                void *ctx)
 {
     (void)m;
-    json_object_set_new(ctx, name,
-                        tensor ? json_pack("{s:s}", "type", "random")
-                               : json_pack("{s:s, s:f}", "type", "scalar", "value", scalar->value));
+    (void)tensor;
+    json_t *in = json_pack("{s:s}", "type", scalar ? "scalar" : "random");
+    if (scalar)
+        json_object_set_new(in, "value",
+                            dtype_is_float(scalar->dtype)
+                                ? json_real(scalar->value)
+                                : json_integer((json_int_t)scalar->value));
+    json_object_set_new(ctx, name, in);
 }
 
 /* "R=4096 C=1024" as axes; NULL if the text is something else. */
@@ -177,10 +217,12 @@ static double reference_ns(const struct verdict *v, const char *workload)
 }
 
 /* Hone compares errors with the task's tolerance, element by element. The relative error of a trace
- * is that ratio times the tolerance's relative part. */
+ * is that ratio times the tolerance's relative part. A tolerance in sigmas has no such part: the
+ * errors of the trace are then NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;
+    bool by_sigma = false;
     const char *output = "";
     vec_each (const struct verdict_workload, w, &m->in.verdict->workloads)
         if (str_eq(w->name, workload)) {
@@ -191,10 +233,12 @@ static json_t *correctness_json(const struct export_model *m, const char *worklo
         if (str_eq(t->name, output)) {
             rtol = t->rtol;
             atol = t->atol;
+            by_sigma = t->sigmas > 0;
         }
-    return json_pack("{s:f, s:f, s:{s:f, s:s}}", "max_relative_error", ratio * rtol,
-                     "max_absolute_error", ratio * atol, "extra", "error_over_tolerance", ratio,
-                     "output", output);
+    return json_pack("{s:o, s:o, s:{s:f, s:s}}", "max_relative_error",
+                     by_sigma ? json_string("NaN") : json_real(ratio * rtol), "max_absolute_error",
+                     by_sigma ? json_string("NaN") : json_real(ratio * atol), "extra",
+                     "error_over_tolerance", ratio, "output", output);
 }
 
 static void add_trace(struct export_model *m, const char *solution, const struct verdict_time *t,
@@ -236,8 +280,9 @@ static json_t *definition_json(struct export_model *m)
     const struct task *t = m->in.task;
     struct strbuf reference = STRBUF_INIT(1 << 20);
     json_t *j = NULL;
-    json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL);
-    if (t->is_definition) {
+    bool imported;
+    json_t *doc = document_of(t, &imported);
+    if (t->is_definition || imported) {
         strbuf_release(&reference);
         return doc;
     }

@@ -156,7 +156,7 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
         err_clear(err);
         json_decref(found);
         found = trace_run(&again, err);
-        if (!found || import_write_task(found, name, rq->file, how, f, err) == 0)
+        if (!found || import_write_task(found, name, trace_shown(rq), how, f, err) == 0)
             break;
         if (i + 1 == MAX_TRACES || !fix_named(found, err->msg, fixed)) {
             json_decref(found);
@@ -186,7 +186,7 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
         else
             return rc;
         err_clear(err);
-        if (import_write_task(found, r->name, rq->file, &how, f, err) < 0)
+        if (import_write_task(found, r->name, trace_shown(rq), &how, f, err) < 0)
             return -1;
     }
 }
@@ -196,7 +196,7 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
 {
     uint64_t start = now_ns();
     struct import_files f = IMPORT_FILES_INIT;
-    *r = (struct import_report){.name = name_of(rq->file, rq->name)};
+    *r = (struct import_report){.name = rq->task ? xstrdup(rq->task) : name_of(rq->file, rq->name)};
     r->dir = xasprintf("%s/%s", out, r->name);
     bool existed = file_exists(r->dir);
     struct import_choice how = {.precision = im->precision, .floor = 1};
@@ -206,6 +206,7 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
         r->compared = !rq->recorded;
         r->axes = json_array_size(json_object_get(json_object_get(found, "graph"), "axes"));
         r->notes = json_incref(json_object_get(found, "notes"));
+        r->files = json_incref(json_object_get(found, "files"));
         rc = write_and_prove(im, rq, found, &f, r, err);
         if (rc < 0 && !existed)
             dir_remove(r->dir, NULL);
@@ -221,4 +222,5 @@ void import_report_release(struct import_report *r)
     free(r->name);
     free(r->dir);
     json_decref(r->notes);
+    json_decref(r->files);
 }

@@ -39,6 +39,7 @@ struct import_report {
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
     bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
     json_t *notes; /* texts: sizes that were fixed, and why */
+    json_t *files; /* paths: the user's file and those that it imports from its folder */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);

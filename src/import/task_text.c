@@ -11,6 +11,7 @@
 #include "sys/json.h"
 
 #define MAX_FLOPS_TEXT 2000
+#define MAX_CHECK_FLOPS 150000000 /* the oracle computes such a workload in about a second */
 
 struct writer {
     struct graph g;
@@ -183,6 +184,45 @@ static json_t *heldout_json(const struct writer *w)
     return json_pack("{s:s, s:o}", "role", "heldout", "axes", ranges);
 }
 
+/* The axes of the graph in an object of `timed` or `checked`; NULL if one is missing. */
+static int64_t *point_of(const struct writer *w, const json_t *axes)
+{
+    int64_t *out = xcalloc(w->g.dims.nnames + 1, sizeof *out);
+    for (size_t i = 0; i < w->g.dims.nnames; i++) {
+        out[i] = json_integer_value(json_object_get(axes, w->g.dims.names[i]));
+        if (out[i] < 1) {
+            free(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+/* May the oracle compute this shape at every evaluation? */
+static bool is_cheap(struct writer *w, const int64_t *point)
+{
+    int64_t flops;
+    return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
+}
+
+/* Adds the workloads that the answer lists, unless they are there already or cost too much. */
+static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
+{
+    size_t i, k;
+    json_t *axes, *other;
+    json_array_foreach(json_object_get(w->found, key), i, axes)
+    {
+        int64_t *point = point_of(w, axes);
+        bool fits = point && (str_eq(role, "time") || is_cheap(w, point));
+        json_t *made = fits ? point_json(w, role, point) : NULL;
+        json_array_foreach(all, k, other) fits = fits && !json_equal(other, made);
+        if (fits)
+            json_array_append(all, made);
+        json_decref(made);
+        free(point);
+    }
+}
+
 static void put_workloads(struct writer *w)
 {
     json_t *all = json_array();
@@ -190,8 +230,12 @@ static void put_workloads(struct writer *w)
         json_array_append_new(all, point_json(w, "smoke", p->axes));
     vec_each (const struct size_point, p, &w->sizes.check)
         json_array_append_new(all, point_json(w, "check", p->axes));
+    put_listed(w, all, "checked", "check");
     json_array_append_new(all, heldout_json(w));
-    json_array_append_new(all, point_json(w, "time", w->original));
+    if (json_array_size(json_object_get(w->found, "timed")))
+        put_listed(w, all, "timed", "time");
+    else
+        json_array_append_new(all, point_json(w, "time", w->original));
     put(w, "workloads", all);
 }
 
@@ -225,8 +269,12 @@ static void write_document(struct writer *w, const char *name, const char *file)
     put_flags(w);
     put_workloads(w);
     json_object_set(w->task, "torch", torch);
-    if (json_is_object(json_object_get(w->found, "origin")))
-        json_object_set(w->task, "origin", json_object_get(w->found, "origin"));
+    static const char *const kept[] = {"origin", "scalars", "definition"};
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+        if (json_is_object(json_object_get(w->found, kept[i])))
+            json_object_set(w->task, kept[i], json_object_get(w->found, kept[i]));
+    if (json_is_string(json_object_get(w->found, "op_type")))
+        json_object_set(w->task, "op_type", json_object_get(w->found, "op_type"));
     put(w, "graph", graph_to_json(&w->g));
     strbuf_release(&about);
 }

@@ -14,6 +14,11 @@
 #define LIMIT_BYTES (UINT64_C(16) << 30)
 #define MAX_ANSWER (64u << 20)
 
+const char *trace_shown(const struct trace_request *rq)
+{
+    return rq->shown ? rq->shown : rq->file;
+}
+
 /* Adds the pairs "NAME=TEXT" to a new object. */
 static json_t *pairs(const char *const *texts, size_t n, const char *option, struct err *err)
 {
@@ -38,9 +43,9 @@ static char *request_text(const struct trace_request *rq, struct err *err)
     json_t *sizes = inputs ? pairs(rq->sizes, rq->nsizes, "--size", err) : NULL;
     char *text = NULL;
     if (sizes) {
-        json_t *j = json_pack("{s:o, s:s, s:O, s:O, s:O?}", "file", json_text(rq->file), "name",
-                              rq->name ? rq->name : "", "inputs", inputs, "sizes", sizes, "fixed",
-                              rq->fixed);
+        json_t *j = json_pack("{s:o, s:s, s:O, s:O, s:O?, s:b}", "file", json_text(rq->file),
+                              "name", rq->name ? rq->name : "", "inputs", inputs, "sizes", sizes,
+                              "fixed", rq->fixed, "only_declared", rq->only_declared);
         text = json_dumps(j, JSON_COMPACT);
         json_decref(j);
     }
@@ -111,7 +116,7 @@ static json_t *run_python(const struct trace_request *rq, struct err *err)
     c.limit_bytes = LIMIT_BYTES;
     int rc = child_run(&c, err);
     if (rc == 0 && (c.end != CHILD_EXITED || c.code != 0))
-        rc = failed(&c, rq->file, err);
+        rc = failed(&c, trace_shown(rq), err);
     if (rc == 0) {
         struct json_caps caps = {.max_bytes = MAX_ANSWER};
         answer =
@@ -136,7 +141,8 @@ json_t *trace_run(const struct trace_request *rq, struct err *err)
     struct json_caps caps = {.max_bytes = MAX_ANSWER};
     json_t *answer = rq->recorded ? json_read_file(rq->recorded, &caps, err) : run_python(rq, err);
     if (answer && ((rq->record && write_answer(rq->record, answer, err) < 0) ||
-                   refusal(answer, rq->file, err) < 0)) {
+                   refusal(answer, trace_shown(rq), err) < 0 ||
+                   (rq->add_facts && rq->add_facts(answer, rq->ctx, err) < 0))) {
         json_decref(answer);
         answer = NULL;
     }

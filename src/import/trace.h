@@ -13,12 +13,15 @@
 #define IMPORT_TRACE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 
 struct trace_request {
     const char *file, *name;   /* name: the module or function; "" = the only one */
+    const char *shown;         /* the file's name in messages; NULL = file */
+    const char *task;          /* the task's name; NULL = from the file or the name */
     const char *const *inputs; /* "x=float16[B,128]", for a file without get_inputs() */
     size_t ninputs;
     const char *const *sizes; /* "B=64": the size at which the task is timed */
@@ -26,7 +29,14 @@ struct trace_request {
     const json_t *fixed;  /* names of sizes that must not vary; NULL = none */
     const char *recorded; /* a file with trace.py's answer: PyTorch does not run; NULL = none */
     const char *record;   /* a file to write the answer to; NULL = none */
+    bool only_declared;   /* sizes are those of `inputs`; integers of the file are none */
+    /* Adds facts to the answer that the file does not have, or refuses it; NULL = none. */
+    int (*add_facts)(json_t *found, void *ctx, struct err *err);
+    void *ctx;
 };
+
+/* The name of the user's file in messages. */
+const char *trace_shown(const struct trace_request *rq);
 
 /* A new reference to trace.py's answer, or NULL. An error of kind ERR_INPUT means that the module
  * was refused; it names the line. */

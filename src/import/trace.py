@@ -102,6 +102,7 @@ class Source:
             self.tree = ast.parse(self.text, path)
         except SyntaxError as e:
             raise Refused(f"the file is not Python: {e.msg}", e.lineno or 0) from None
+        self.declared: dict[str, int] = {}  # the sizes that --input names
         self.plain = self.load({})
 
     @staticmethod
@@ -179,7 +180,7 @@ class Source:
         tree = ast.fix_missing_locations(Replace().visit(tree))
         module = types.ModuleType("hone_import")
         module.__file__ = self.path
-        module.__dict__.update(__hone_values__=values)
+        module.__dict__.update(__hone_values__={**self.declared, **values})
         sys.modules["hone_import"] = module
         folder = os.path.dirname(self.path)
         if folder not in sys.path:
@@ -587,6 +588,11 @@ def task_name(path: str) -> str:
     return name if re.match(r"[A-Za-z_]", name) else "p_" + name
 
 
+def forward(function: Callable[..., Any], *args: Any) -> Any:
+    """Older versions of PyTorch record lines only below a function of this name."""
+    return function(*args)
+
+
 def capture(
     source: Source, target: Target, free: dict[str, int], real: bool
 ) -> tuple[Captured, list[str]]:
@@ -605,6 +611,9 @@ def capture(
         values[name] = env.create_symintnode(symbol, hint=value, source=origin)
     mode = FakeTensorMode(shape_env=env, allow_non_fake_inputs=True)
     PythonKeyTracer.record_stack_traces = True
+    # Newer versions of PyTorch record only the lines of functions with the name forward.
+    PythonKeyTracer._filter_traceback_frames = lambda tracer, frames: traceback.StackSummary.from_list(
+        [f for f in frames if f.filename == source.path])  # fmt: skip
     if real:
         model = target.make(source.load({}))
         for part in model.modules() if isinstance(model, torch.nn.Module) else []:
@@ -648,7 +657,7 @@ def capture(
             result = torch.func.functional_call(model, bound, tuple(full))
             refuse_state(before, model, source)
         else:
-            bound, result = {}, model(*full)
+            bound, result = {}, forward(model, *full)
         flat = flatten(result)
         if not flat:
             raise Refused("forward returns no tensor")
@@ -1766,10 +1775,11 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     source = Source(request["file"])
     declared = request.get("inputs") or {}
     target = find_target(source, request.get("name") or "", declared)
-    free = dict(source.sizes())
+    free = {} if request.get("only_declared") else dict(source.sizes())
     for text in declared.values():
         for d in re.findall(r"[A-Za-z_]\w*", text.partition("[")[2]):
             free.setdefault(d, int((request.get("sizes") or {}).get(d, 64)))
+            source.declared[d] = free[d]
     original = dict(free)
     notes: list[str] = []
     for n in request.get("fixed") or []:
@@ -1823,7 +1833,72 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
         "torch": baseline(source, target, captured, code, [i["name"] for i in graph["inputs"]]),
         "origin": origin(target, captured, graph) if target.is_class else None,
         "notes": notes,
+        "files": sorted({source.path, *(path for path, _ in modules_beside(source).values())}),
     }
+
+
+def modules_beside(source: Source) -> dict[str, tuple[str, bool]]:
+    """The modules that the user's file imports from its folder: name -> (path, is a package)."""
+    folder = os.path.dirname(source.path) + os.sep
+    installed = tuple(os.path.abspath(p) + os.sep for p in {sys.prefix, sys.base_prefix})
+    found = {}
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None) or ""  # torch.ops has "_ops.py", which is no file
+        if name != "hone_import" and path.endswith(".py") and path.startswith(folder):
+            if os.path.isfile(path) and not path.startswith(installed):
+                found[name] = (path, hasattr(module, "__path__"))
+    return found
+
+
+# A baseline must run without the user's folder. So it brings the modules of that folder along.
+BESIDE = """# ---- added by hone import: the modules beside {file}
+import importlib.abc
+import importlib.util
+import sys
+
+
+class ModulesBeside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    texts = {texts}
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.texts:
+            return importlib.util.spec_from_loader(name, self, is_package=self.texts[name][1])
+
+    def exec_module(self, module):
+        exec(compile(self.texts[module.__name__][0], module.__name__, "exec"), module.__dict__)
+
+
+for name in ModulesBeside.texts:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, ModulesBeside())
+
+# ---- {file}
+"""
+
+
+def with_modules(source: Source, text: str) -> str:
+    """The text of the user's file with the modules beside it, after its docstring and __future__."""
+    beside = modules_beside(source)
+    if not beside:
+        return text
+    texts = {}
+    for name, (path, is_package) in beside.items():
+        with open(path, encoding="utf-8") as f:
+            texts[name] = (f.read(), is_package)
+    line = 0
+    for node in ast.parse(text).body:
+        is_doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not is_doc and getattr(node, "module", "") != "__future__":
+            break
+        line = node.end_lineno or 0
+    lines = text.splitlines(keepends=True)
+    own = os.path.basename(source.path)
+    prelude = BESIDE.format(file=own, texts=as_python(texts))
+    return "".join(lines[:line]) + prelude + "".join(lines[line:])
+
+
+def as_python(texts: dict[str, tuple[str, bool]]) -> str:
+    return "{" + "".join(f"\n        {n!r}: {t!r}," for n, t in texts.items()) + "\n    }"
 
 
 def origin(target: Target, captured: Captured, graph: dict[str, Any]) -> dict[str, Any]:
@@ -1861,7 +1936,8 @@ def baseline(
         return repr(v)
 
     call = ", ".join(argument(n, v) for n, v in captured.arguments)
-    text = source.baseline(code).rstrip() + "\n\n\n# ---- added by hone import\n\n"
+    text = with_modules(source, source.baseline(code)).rstrip()
+    text += "\n\n\n# ---- added by hone import\n\n"
     head = f"def run({', '.join(taken)}):\n"
     if captured.changed or not captured.is_plain:
         text += FLAT

@@ -484,7 +484,8 @@ static void load_document(struct loader *l)
         "graph",
         "baselines",
         "flags",
-        "origin", /* export/origin.h reads it */
+        "origin",     /* export/origin.h reads it */
+        "definition", /* the FlashInfer-Bench definition it was made from: export/as_flashinfer.c */
         "tags",
         /* keys of FlashInfer-Bench */
         "reference",

@@ -1,0 +1,46 @@
+/*
+ * import_command.h - what `hone import` and `hone optimize FILE.py` have in common: their options,
+ * the report that they print, and the import in front of a run.
+ */
+#ifndef CMD_IMPORT_COMMAND_H
+#define CMD_IMPORT_COMMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/options.h"
+#include "import/import.h"
+
+struct import_wishes {
+    const char *precision; /* NULL = torch */
+    struct str_vec inputs, sizes;
+    const char *recorded; /* a recorded trace; NULL = run the file */
+};
+
+#define OPT_IMPORT_INPUT(v)              \
+    OPT_STRS(0, "input", v, "NAME=TYPE", \
+             "an argument, if the file has no get_inputs(): x=float16[B,128]")
+#define OPT_IMPORT_SIZE(v) \
+    OPT_STRS(0, "size", v, "NAME=N", "a size of --input at which to time: B=4096")
+#define OPT_IMPORT_PRECISION(v)                                                            \
+    OPT_STR(0, "precision", v, "CLASS",                                                    \
+            "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
+            "(default); fp32 or tf32: all of them so")
+#define OPT_IMPORT_TRACE(v) \
+    OPT_STR(0, "trace", v, "FILE", "read a saved trace; FILE.py does not run")
+
+/* Is the operand FILE.py or FILE.py:NAME? */
+bool cmd_is_python(const char *operand);
+/* The file's name without ":NAME"; the caller frees it. *name is "" if there is none. */
+char *cmd_split_python(const char *operand, const char **name);
+int cmd_read_precision(const char *word, enum import_precision *out, struct err *err);
+void cmd_print_import(FILE *f, const struct import_report *r);
+void cmd_print_import_json(FILE *f, const struct import_report *r);
+
+/* Imports FILE.py[:NAME] into the folder `imported` beside the store, unless this was done before,
+ * and says on stderr where the task is. Returns the task's folder, which the caller frees, or
+ * NULL. */
+char *cmd_import_for_run(const char *operand, const struct import_wishes *w, const char *store,
+                         bool quiet, struct err *err);
+
+#endif

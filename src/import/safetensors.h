@@ -1,0 +1,56 @@
+/*
+ * safetensors.h - reads tensors from a .safetensors file, which is hostile input.
+ *
+ *     struct safetensors s;
+ *     struct safetensor t;
+ *     if (safetensors_open(&s, "blob/a.safetensors", err) < 0) ...
+ *     if (safetensors_find(&s, "kv_indptr", &t, err) == 0)
+ *         t.dtype, t.rank, t.dims, t.data, t.bytes
+ *     safetensors_close(&s);
+ *
+ * The file begins with the length of its header: 8 bytes, little-endian. The header is JSON:
+ *
+ *     {"kv_indptr": {"dtype": "I32", "shape": [5], "data_offsets": [0, 20]}, "__metadata__": {...}}
+ *
+ * The bytes of all tensors follow; offsets count from their beginning. After safetensors_find the
+ * data lies within the file, and its size is that of the shape.
+ */
+#ifndef IMPORT_SAFETENSORS_H
+#define IMPORT_SAFETENSORS_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/err.h"
+
+#define SAFETENSORS_MAX_RANK 8
+
+struct safetensors {
+    char *path; /* for messages */
+    json_t *header;
+    const unsigned char *data; /* the tensors' bytes */
+    size_t bytes;
+    void *map; /* NULL if the bytes belong to the caller */
+    size_t map_bytes;
+};
+
+struct safetensor {
+    enum dtype dtype;
+    uint32_t rank;
+    int64_t dims[SAFETENSORS_MAX_RANK];
+    uint64_t elems;
+    const void *data; /* not aligned */
+    size_t bytes;
+};
+
+int safetensors_open(struct safetensors *s, const char *path, struct err *err);
+/* The same for bytes in memory, which stay the caller's. */
+int safetensors_parse(struct safetensors *s, const void *file, size_t len, const char *path,
+                      struct err *err);
+int safetensors_find(const struct safetensors *s, const char *key, struct safetensor *out,
+                     struct err *err);
+void safetensors_close(struct safetensors *s);
+
+#endif
