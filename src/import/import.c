@@ -124,22 +124,31 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Adds the axes that an error message names to `fixed`. Returns false if it names none. */
+/* Does the message name the axis? With `divided`, only a name before a division counts. */
+static bool names(const char *message, const char *axis, bool divided)
+{
+    size_t len = axis ? strlen(axis) : 0;
+    for (const char *at = message; len && (at = strstr(at, axis)); at += len)
+        if ((at == message || !is_word(at[-1])) && !is_word(at[len]) &&
+            (!divided || at[len] == '/' || at[len] == '%'))
+            return true;
+    return false;
+}
+
+/* Adds axes that an error message names to `fixed`: those that are divided, or else all of them.
+ * A size that Hone cannot follow is nearly always one with a division. Returns false if there are
+ * none. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
     size_t i, before = json_array_size(fixed);
     json_t *axis;
-    json_array_foreach(axes, i, axis)
-    {
-        const char *name = json_string_value(axis), *at = message;
-        size_t len = name ? strlen(name) : 0;
-        for (; len && (at = strstr(at, name)); at += len)
-            if ((at == message || !is_word(at[-1])) && !is_word(at[len])) {
+    for (int divided = 1; divided >= 0 && json_array_size(fixed) == before; divided--)
+        json_array_foreach(axes, i, axis)
+        {
+            if (names(message, json_string_value(axis), divided))
                 json_array_append(fixed, axis);
-                break;
-            }
-    }
+        }
     return json_array_size(fixed) > before;
 }
 
