@@ -763,10 +763,18 @@ class Sizes:
             if not isinstance(e, sympy.Eq) or type(e.lhs).__name__ in ("Mod", "PythonMod"):
                 continue
             if e.rhs.is_Integer or e.lhs.is_Integer:
-                for symbol in e.free_symbols & set(self.names):
-                    self.pin(symbol)
-                    found.add(self.names[symbol])
+                for symbol in [s for s in e.free_symbols if s in self.names]:
+                    if not self.holds_elsewhere(e, symbol):
+                        self.pin(symbol)
+                        found.add(self.names[symbol])
         return found
+
+    def holds_elsewhere(self, e: sympy.Basic, symbol: sympy.Symbol) -> bool:
+        """Does the equation hold if this size doubles, halves or triples?"""
+        here = {s: self.hints[s] for s in e.free_symbols}
+        size = self.hints[symbol]
+        others = [e.subs({**here, symbol: v}) for v in (2 * size, 3 * size, size // 2)]
+        return any(o == sympy.true for o in others)
 
     def pin(self, symbol: sympy.Symbol) -> None:
         self.pins[symbol] = sympy.Integer(self.hints[symbol])

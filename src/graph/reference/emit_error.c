@@ -43,14 +43,12 @@ double chain_rounding(const struct value *v)
 double tf32_rounding(const struct emit *e, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
-    bool on = kind == OPK_CONV || kind == OPK_RECURRENT ? e->mode.tf32_convs
-                                                        : e->mode.tf32_products;
+    bool on =
+        kind == OPK_CONV || kind == OPK_RECURRENT ? e->mode.tf32_convs : e->mode.tf32_products;
     return on && v->dtype == DT_F32 ? ldexp(1, -22) / 3 : 0;
 }
 
-/* An error that is always granted: half the distance of subnormal numbers. float32 arithmetic may
- * flush subnormal numbers to zero. */
-static double least_error(enum dtype t)
+double least_error(enum dtype t)
 {
     double d = t == DT_F16      ? ldexp(1, -25)
                : t == DT_F8E4M3 ? ldexp(1, -10)

@@ -130,7 +130,7 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag)
     if (v->op == OP_ATTENTION)
         emit_attention(e, v, with_mag);
     else if (op_row(v->op)->kind == OPK_RECURRENT)
-        emit_recurrent(e, v);
+        emit_recurrent(e, v, with_mag);
     else if (v->op == OP_CUMMAX || v->op == OP_CUMMIN)
         choice_line(e, v, with_mag);
     else if (v->op == OP_INDEX_ADD)

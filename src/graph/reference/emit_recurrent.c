@@ -22,7 +22,8 @@ struct cell {
     uint32_t gates;
     const struct dim *hidden;
     struct index row, step, j; /* the batch, the time, the element of the hidden state */
-    unsigned salt;             /* counts the roundings of an element, each has its own random key */
+    bool with_mag;
+    unsigned salt; /* counts the roundings of an element, each has its own random key */
 };
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -113,21 +114,18 @@ static struct index gate_row(struct emit *e, const struct cell *c, uint32_t gate
     return index_add(u, index_mul(u, index_number(u, gate), index_dim(u, c->hidden)), c->j);
 }
 
-/* The product of an element of h and one of the weight, which is element `at` of it. */
+/* The product of element k of h and one of the weight. */
 static struct term product(struct emit *e, struct cell *c, struct term h, struct term w,
-                           struct index k, struct index at)
+                           struct index k)
 {
     struct unit_text *u = &e->u;
     const struct value *v = c->v;
     double tf32 = tf32_rounding(e, v);
-    if (e->mode.kind == REFERENCE_NOISY && tf32 > 0) {
+    if (e->mode.kind == REFERENCE_NOISY && tf32 > 0) /* the weight is rounded already (drawn.h) */
         h.v = unit_let(u, "hone_noisy(%s, 0, 11, hone_key((uint64_t)(%s), hone_key(%u, ~(%s))))",
                        h.v, k.text, v->id,
                        arena_printf(u->arena, "(uint64_t)(%s * %s + %s)", c->step.text,
                                     dim_in_c(u, v->shape[1]), c->row.text));
-        w.v = unit_let(u, "hone_noisy(%s, 0, 11, hone_key(%u, ~(uint64_t)(%s)))", w.v,
-                       v->args[1]->id, at.text);
-    }
     struct term t = term_of(e, unit_let(u, "%s * %s", h.v, w.v), scope_depth(u->at));
     if (e->mode.kind == REFERENCE_SIGMA)
         t.m = unit_let(u, "%s", product_variance(e, h, w, tf32));
@@ -151,7 +149,7 @@ static void products(struct emit *e, struct cell *c, const struct value *hidden,
         place_set(&p, 0, gate_row(e, c, g));
         place_set(&p, 1, k);
         struct term t = emit_value(e, w, &p);
-        collect_add(e, &sum[g], product(e, c, h, t, k, place_number(u, &p)), "");
+        collect_add(e, &sum[g], product(e, c, h, t, k), "");
     }
     unit_close(u, was);
     for (uint32_t g = 0; g < c->gates; g++) {
@@ -183,7 +181,7 @@ static void put(struct emit *e, struct cell *c, const struct dim *shift, struct 
     place_set(&p, 0, c->step);
     place_set(&p, 1, c->row);
     place_set(&p, 2, shift ? index_add(u, index_dim(u, shift), c->j) : c->j);
-    line_put(e, c->v, p, "=", t, e->mode.kind != REFERENCE_NOISY);
+    line_put(e, c->v, p, "=", t, c->with_mag);
 }
 
 /* ---- the cells ------------------------------------------------------------------------------- */
@@ -228,7 +226,7 @@ static void rnn_step(struct emit *e, struct cell *c)
     put(e, c, NULL, stored(e, c, apply1(e, c, value_flag(c->v, "relu") ? OP_RELU : OP_TANH, sum)));
 }
 
-void emit_recurrent(struct emit *e, const struct value *v)
+void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
 {
     struct unit_text *u = &e->u;
     struct place row = line_place(e, v);
@@ -237,7 +235,8 @@ void emit_recurrent(struct emit *e, const struct value *v)
                               : v->op == OP_GRU ? 3
                                                 : 1,
                      .hidden = v->args[1]->shape[1],
-                     .row = place_at(u, &row, 1)};
+                     .row = place_at(u, &row, 1),
+                     .with_mag = with_mag || e->mode.kind == REFERENCE_SIGMA};
     struct scope *steps = unit_loop(u, index_number(u, 0), index_dim(u, v->shape[0]), &c.step);
     struct scope *elements = unit_loop(u, index_number(u, 0), index_dim(u, c.hidden), &c.j);
     if (v->op == OP_LSTM)

@@ -22,6 +22,6 @@ struct place line_place(struct emit *e, const struct value *v);
 void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,
               bool with_mag);
 void emit_attention(struct emit *e, const struct value *v, bool with_mag);
-void emit_recurrent(struct emit *e, const struct value *v);
+void emit_recurrent(struct emit *e, const struct value *v, bool with_mag);
 
 #endif
