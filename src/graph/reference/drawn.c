@@ -169,13 +169,13 @@ static void install(struct plan *p)
     p->e->drawn_outputs = outputs;
 }
 
-void drawn_plan(struct emit *e)
+bool drawn_plan(struct emit *e)
 {
     size_t n = e->g->values.n;
     struct arena a = ARENA_INIT;
     struct plan p = {.e = e};
     if (e->mode.kind == REFERENCE_MAGNITUDE || !n)
-        return;
+        return false;
     p.affected = arena_alloc(&a, n * sizeof *p.affected);
     p.mixed = arena_alloc(&a, n * sizeof *p.mixed);
     p.copied = arena_alloc(&a, n * sizeof *p.copied);
@@ -184,10 +184,14 @@ void drawn_plan(struct emit *e)
     mark(&p);
     rebuild(&p);
     install(&p);
+    bool copies = false;
+    for (size_t i = 0; i < e->g->outputs.n; i++)
+        copies |= e->drawn_outputs[i] != NULL;
     vec_release(&p.values);
     vec_release(&p.notes);
     vec_release(&p.kinds);
     arena_release(&a);
+    return copies;
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */

@@ -23,8 +23,8 @@ enum {
 };
 
 /* Adds rounded operands and copies to e->g, which gives its values new ids, and sets e->drawn and
- * e->drawn_outputs. */
-void drawn_plan(struct emit *e);
+ * e->drawn_outputs. Are there copies? */
+bool drawn_plan(struct emit *e);
 /* The element of a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 

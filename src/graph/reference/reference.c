@@ -447,7 +447,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
     int rc = graph_lower(g, w.g, &w.emit.notes, err);
     if (rc == 0) {
         w.emit.g = w.g;
-        drawn_plan(&w.emit);
+        out->work = drawn_plan(&w.emit) ? 1 + DRAWN_SAMPLES : 1;
         stores_plan(&w.stores, &w.emit);
         rc = write_phases(&w, err);
         if (rc == 0)
