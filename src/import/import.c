@@ -48,7 +48,8 @@ static int write_files(const char *dir, const struct import_files *f, struct err
 
 /* Runs the oracle with random rounding, at shapes that take little time: the errors must be within
  * the tolerance, and not far below it. */
-static int prove_tolerance(const struct task *t, struct import_report *r, struct err *err)
+static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
+                           struct err *err)
 {
     struct arena a = ARENA_INIT;
     struct graph g;
@@ -66,7 +67,7 @@ static int prove_tolerance(const struct task *t, struct import_report *r, struct
     }
     int rc = torch_read_task(&g, t, err);
     if (rc == 0) {
-        rc = tolerance_prove(&g, mode, t, shapes, n, found, err);
+        rc = tolerance_prove(&g, mode, t, oracle_so, shapes, n, found, err);
         for (size_t i = 0; rc == 0 && i < found->n; i++) {
             r->rounding = MAX(r->rounding, found->outputs[i].worst);
             r->is_ill |= tolerance_is_ill(&found->outputs[i]);
@@ -85,8 +86,13 @@ static int prove(struct importer *im, const char *dir, bool with_torch, struct i
                  struct err *err)
 {
     struct task_check_result found = TASK_CHECK_RESULT_INIT;
+    struct temp_dir temp = TEMP_DIR_INIT;
+    if (temp_dir_make(&temp, err) < 0)
+        return -1;
+    char *so = xasprintf("%s/oracle.so", temp.path);
     struct task *t = task_load(dir, &found.problems);
     int rc = 0;
+    found.oracle_so = so;
     im->torch.largest = 0;
     im->torch.raised = false;
     if (t)
@@ -102,7 +108,9 @@ static int prove(struct importer *im, const char *dir, bool with_torch, struct i
     else if (im->torch.why_not)
         rc = err_set(err, ERR_ENV, "PyTorch could not run the module: %s", im->torch.why_not);
     else
-        rc = prove_tolerance(t, r, err);
+        rc = prove_tolerance(t, so, r, err);
+    free(so);
+    temp_dir_release(&temp);
     task_free(t);
     task_check_result_release(&found);
     return rc;

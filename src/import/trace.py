@@ -1208,6 +1208,17 @@ class Translation:
 
     op_reshape = op_unsafe_view = op_view
 
+    def op_as_strided(self, node: Any, input: Any, size: Any, stride: Any,
+                      storage_offset: Any = None) -> Operand:  # fmt: skip
+        """Only a view that shows the same elements: pooling to one element makes such views."""
+        old, new = self.value_of(input), node.meta["val"]
+        same = self.dims(old.shape) == self.dims(new.shape) and all(
+            self.same(n, 1) or self.same(a, b)
+            for n, a, b in zip(new.shape, old.stride(), new.stride()))  # fmt: skip
+        if not same or storage_offset not in (None, 0):
+            raise self.refuse("torch.as_strided")
+        return self.operand(input)
+
     def op_unsqueeze(self, node: Any, input: Any, dim: Any) -> str:
         return self.op_view(node, input, None)
 

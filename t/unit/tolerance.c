@@ -85,7 +85,7 @@ static int prove_as(const struct task *t, bool tf32, size_t most, struct toleran
             shape_resolve(&shapes[n], t, &t->workloads.items[i], 1, &a, err) == 0)
             n++;
     struct reference_mode mode = {.tf32_products = tf32, .tf32_convs = tf32};
-    int rc = tolerance_prove(&g, mode, t, shapes, n, r, err);
+    int rc = tolerance_prove(&g, mode, t, NULL, shapes, n, r, err);
     if (rc < 0)
         fail_msg("%s: %s", t->name, err->msg);
     rc = tolerance_accept(r, err);
