@@ -132,13 +132,13 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Does the message name the axis? With `divided`, only a name before a division counts. */
+/* Does the message name the axis? With `divided`, only a name beside a division sign counts. */
 static bool names(const char *message, const char *axis, bool divided)
 {
     size_t len = axis ? strlen(axis) : 0;
     for (const char *at = message; len && (at = strstr(at, axis)); at += len)
         if ((at == message || !is_word(at[-1])) && !is_word(at[len]) &&
-            (!divided || at[len] == '/' || at[len] == '%'))
+            (!divided || strchr("/%", at[len]) || (at > message && strchr("/%", at[-1]))))
             return true;
     return false;
 }

@@ -852,6 +852,48 @@ class Sizes:
         text = str(self.write(self.simplified(symbol))).replace("/", "//")
         return re.sub(r"[A-Za-z_]\w*(?!\w*\()", lambda m: f'SIZES["{m[0]}"]', text)
 
+    def divisors(self, e: sympy.Basic, by: int, found: dict[sympy.Symbol, int]) -> None:
+        """Notes by which number each size in e is divided, divisions of divisions included."""
+        if e.is_Symbol:
+            found[e] = math.lcm(found.get(e, 1), by)
+        if type(e).__name__ in ("FloorDiv", "CleanDiv", "Mod", "PythonMod") and e.args[1].is_Integer:
+            self.divisors(e.args[0], by * abs(int(e.args[1])), found)
+        else:
+            for a in e.args:
+                self.divisors(a, by, found)
+
+    def multiples(self) -> dict[sympy.Symbol, int]:
+        """Sizes for which the equations hold at multiples of a number: H of 16, if H is halved four
+        times. Hone's shape rules know such a condition, but not 2*(H//16) == H//8."""
+        equations = [g.expr for g in self.env.guards if isinstance(g.expr, sympy.Eq)]
+        for e in equations:  # a divisor that is a size itself: fix it
+            for part in e.atoms(sympy.Function):
+                by = part.args[-1]
+                if type(part).__name__ in ("Mod", "PythonMod") and by.is_Symbol and by in self.names:
+                    self.pin(by)
+        found: dict[sympy.Symbol, int] = {}
+        for e in equations:
+            self.divisors(self.simplified(e), 1, found)
+        return {s: n for s, n in found.items()
+                if s in self.names and s not in self.pins and n > 1 and self.hints[s] % n == 0}  # fmt: skip
+
+    def holds_at(self, e: sympy.Basic, multiples: dict[sympy.Symbol, int]) -> set[sympy.Symbol]:
+        """The sizes whose being multiples makes the equation true; empty if it does not."""
+        used = {s: n for s, n in multiples.items() if s in e.free_symbols}
+        if not used or not isinstance(e, sympy.Eq):
+            return set()
+        steps = {s: n * sympy.Symbol(f"{s}_step", positive=True, integer=True)
+                 for s, n in used.items()}  # fmt: skip
+        wide = e.subs(steps)
+        free = sorted(wide.free_symbols, key=str)
+        for k in range(1, 9):  # where sympy cannot decide, numbers do
+            if wide == sympy.true:
+                break
+            values = {s: 2 + (k * (3 + 2 * i)) % 11 for i, s in enumerate(free)}
+            if wide.subs(values) != sympy.true:
+                return set()
+        return set(used)
+
     def guards(self, user_file: str) -> list[str]:
         """The conditions under which the recorded operations are right for other sizes too.
 
@@ -859,6 +901,7 @@ class Sizes:
         user's own code compares: inside PyTorch they choose between equal algorithms.
         """
         kept: dict[str, None] = {}
+        multiples = self.multiples()
         for guard in self.env.guards:
             e = guard.expr
             if not isinstance(e, (sympy.Eq, sympy.Ne, sympy.Rel, sympy.And, sympy.Or)):
@@ -869,7 +912,11 @@ class Sizes:
             e = self.simplified(e)
             if e in (sympy.true, sympy.false) or not e.free_symbols or self.follows(e):
                 continue
-            kept[self.write(e)] = None
+            by = self.holds_at(e, multiples)
+            for s in by:
+                kept[f"({self.names[s]}%{multiples[s]}) == 0"] = None
+            if not by:
+                kept[self.write(e)] = None
         return list(kept)
 
 
@@ -1954,6 +2001,7 @@ def translated(
     """Writes the graph. A size that cannot be free is fixed to its original value."""
     sizes = Sizes(captured)
     equal = sizes.pin_equations()
+    sizes.multiples()
     if equal:
         notes.append(f"{', '.join(sorted(equal))}: fixed, because an equation of sizes holds there")
     while True:

@@ -23,8 +23,8 @@
 #include "base/vec.h"
 #include "job/gen.h"
 
-#define TASK_MAX_TEXT (4u << 20)            /* bytes of task.json */
-#define TASK_MAX_REFERENCE (4u << 20)       /* bytes of reference.c */
+#define TASK_MAX_TEXT (8u << 20)            /* bytes of task.json */
+#define TASK_MAX_REFERENCE (8u << 20)       /* bytes of reference.c */
 #define TASK_MAX_NAIVE (1u << 20)           /* bytes of naive.cu */
 #define TASK_MAX_BYTES (UINT64_C(64) << 30) /* all tensors of one workload */
 /* Doubles. Only the parts of the scratch that units use take memory. */

@@ -15,7 +15,7 @@
 #include "graph/reference/lower.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 1 << 20 };
+enum { MAX_SOURCE = 4 << 20 };
 
 struct writer {
     struct graph_reference *out;
