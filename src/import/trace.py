@@ -266,9 +266,15 @@ def without_init() -> Iterator[None]:
     for name in saved:
         setattr(torch.nn.init, name, lambda tensor, *a, **k: tensor)
     setattr(torch.nn.init, fans, lambda tensor: (1, 1))
+    recurrent_classes = (torch.nn.RNNBase, torch.nn.modules.rnn.RNNCellBase)
+    resets = [c.reset_parameters for c in recurrent_classes]  # they take the root of a size
+    for c in recurrent_classes:
+        c.reset_parameters = lambda self: None  # type: ignore[method-assign]
     try:
         yield
     finally:
+        for c, reset in zip(recurrent_classes, resets):
+            c.reset_parameters = reset  # type: ignore[method-assign]
         for name, function in saved.items():
             setattr(torch.nn.init, name, function)
         del torch.nn.modules.rnn.int  # type: ignore[attr-defined]
