@@ -2126,8 +2126,16 @@ def baseline(
     # A task's tensors are its inputs, then its outputs: a changed input comes before the results.
     updated = "".join(f"held[{n!r}], " for n in captured.changed if task_name(n) in taken)
     made = "".join(f", held[{n!r}]" for n in captured.changed if task_name(n) not in taken)
+    # Tensors that the results do not need still take part in forward: they follow the inputs' dtype.
+    tensors = {**dict(captured.inputs), **{task_name(n): t for n, t in captured.parameters}}
+    like = next((n for n in taken if tensors[n].dtype.is_floating_point), None)
+    rest = ""
+    if like and any(t not in taken for _, t in names):
+        rest = ("    rest = [*model.named_parameters(), *model.named_buffers()]\n"
+                f"    held.update({{n: t.to({like}) for n, t in rest\n"
+                "                 if n not in held and t.is_floating_point()})\n")  # fmt: skip
     lines = [
-        "    held = {\n" + held + "    }\n",
+        "    held = {\n" + held + "    }\n" + rest,
         f"    result = torch.func.functional_call(model, held, ({call}{',' if call else ''}))\n",
         "    result = flat(result)\n" if captured.changed or not captured.is_plain else "",
         f"    return ({updated}*result{made})\n" if captured.changed else "    return result\n",

@@ -42,9 +42,7 @@ double chain_rounding(const struct value *v)
 
 double tf32_rounding(const struct emit *e, const struct value *v)
 {
-    enum op_kind kind = op_row(v->op)->kind;
-    bool on =
-        kind == OPK_CONV || kind == OPK_RECURRENT ? e->mode.tf32_convs : e->mode.tf32_products;
+    bool on = op_row(v->op)->kind == OPK_CONV ? e->mode.tf32_convs : e->mode.tf32_products;
     return on && v->dtype == DT_F32 ? ldexp(1, -22) / 3 : 0;
 }
 
