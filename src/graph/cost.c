@@ -46,6 +46,7 @@ static enum task_class class_of_kind(enum op_kind k)
     case OPK_SOFTMAX:
         return CLASS_SOFTMAX;
     case OPK_SCAN:
+    case OPK_RECURRENT:
         return CLASS_SCAN;
     case OPK_NORM:
         return CLASS_NORM;
@@ -72,12 +73,13 @@ enum task_class graph_class(const struct graph *g)
             count_value(g->values.items[i], reduced, &c);
     arena_release(&a);
     uint32_t *n = c.by_kind;
-    uint32_t heavy = n[OPK_PRODUCT] + n[OPK_CONV] + n[OPK_ATTENTION];
+    uint32_t heavy = n[OPK_PRODUCT] + n[OPK_CONV] + n[OPK_ATTENTION] + n[OPK_RECURRENT];
     uint32_t light = n[OPK_NORM] + n[OPK_SOFTMAX] + n[OPK_SCAN] + n[OPK_GATHER] + n[OPK_LOSS];
     if (heavy + light + (heavy ? n[OPK_REDUCTION] : 0) > 1)
         return CLASS_CHAIN;
-    static const enum op_kind first[] = {OPK_PRODUCT, OPK_CONV, OPK_ATTENTION, OPK_NORM,
-                                         OPK_SOFTMAX, OPK_SCAN, OPK_GATHER,    OPK_LOSS};
+    static const enum op_kind first[] = {OPK_PRODUCT,   OPK_CONV,   OPK_ATTENTION,
+                                         OPK_RECURRENT, OPK_NORM,   OPK_SOFTMAX,
+                                         OPK_SCAN,      OPK_GATHER, OPK_LOSS};
     for (size_t i = 0; i < ARRAY_LEN(first); i++)
         if (n[first[i]])
             return class_of_kind(first[i]);
@@ -122,6 +124,10 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
         return times(g, dim_mul(p, n, k->shape[k->rank - 2]), 2);
     }
+    case OP_LSTM:
+    case OP_GRU:
+    case OP_RNN: /* each gate of each step multiplies a row of the weight with h */
+        return times(g, dim_mul(p, elements(g, v->args[0]), v->args[1]->shape[1]), each);
     case OP_INDEX_ADD:
         return times(g, elements(g, v->args[2]), each);
     case OP_EMBEDDING_BAG:

@@ -338,7 +338,10 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     if (has_minus(left) && !dim_is(whole, 0)) /* `left` may be negative even if `a` is not */
         return applied(p, "/", a, b);
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
-    return nothing ? whole : dim_add(p, whole, applied(p, "/", left, b));
+    if (nothing)
+        return whole;
+    /* Without the parts that b divides, `left` may be a division that joins with this one. */
+    return dim_add(p, whole, left == a ? applied(p, "/", a, b) : dim_div(p, left, b));
 }
 
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b)

@@ -593,6 +593,49 @@ static int rule_attention(struct infer *x)
     return needs_real(x, 0);
 }
 
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+/* The operand must have these two sizes, or one if `columns` is NULL. */
+static int needs_sizes(struct infer *x, uint32_t k, const struct dim *rows,
+                       const struct dim *columns, const char *what)
+{
+    const struct value *a = x->v->args[k];
+    if (a->rank != (columns ? 2u : 1u))
+        return err_set(x->err, ERR_INPUT, "%s: '%s' has %u axes, not %d", op_row(x->v->op)->name,
+                       what, a->rank, columns ? 2 : 1);
+    return same_size(x, a->shape[0], rows, what) < 0 ||
+                   (columns && same_size(x, a->shape[1], columns, what) < 0)
+               ? -1
+               : 0;
+}
+
+static int rule_recurrent(struct infer *x)
+{
+    struct value *v = x->v;
+    const struct value *gates = v->args[0], *w = v->args[1];
+    int64_t n = v->op == OP_LSTM ? 4 : v->op == OP_GRU ? 3 : 1;
+    if (gates->rank != 3 || w->rank != 2)
+        return err_set(x->err, ERR_INPUT, "%s takes gates with 3 axes and a weight with 2",
+                       op_row(v->op)->name);
+    const struct dim *hidden = w->shape[1], *all = dim_mul(x->dims, hidden, dim_number(x->dims, n));
+    if (same_size(x, gates->shape[2], all, "gates") < 0 ||
+        needs_sizes(x, 1, all, hidden, "weight") < 0)
+        return -1;
+    for (uint32_t k = 2; k < v->nargs; k++) {
+        bool bias = v->op == OP_GRU && k == 2;
+        if (needs_sizes(x, k, bias ? all : gates->shape[1], bias ? NULL : hidden,
+                        bias ? "bias" : "state") < 0)
+            return -1;
+    }
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (needs_real(x, k) < 0)
+            return -1;
+    take_shape(v, gates);
+    v->shape[2] = v->op == OP_LSTM ? dim_mul(x->dims, hidden, dim_number(x->dims, 2)) : hidden;
+    v->dtype = gates->dtype;
+    return 0;
+}
+
 /* ---- by index -------------------------------------------------------------------------------- */
 
 static int rule_index_select(struct infer *x)

@@ -37,8 +37,9 @@ enum op_kind {
     OPK_PRODUCT,     /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
-    OPK_GATHER, /* reads or adds rows by an index tensor */
-    OPK_VIEW,   /* moves elements, computes nothing */
+    OPK_RECURRENT, /* steps along the first axis, each from the step before */
+    OPK_GATHER,    /* reads or adds rows by an index tensor */
+    OPK_VIEW,      /* moves elements, computes nothing */
     OPK_LOSS
 };
 

@@ -48,7 +48,8 @@ static int write_files(const char *dir, const struct import_files *f, struct err
 
 /* Runs the oracle with random rounding, at shapes that take little time: the errors must be within
  * the tolerance, and not far below it. */
-static int prove_tolerance(const struct task *t, struct import_report *r, struct err *err)
+static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
+                           struct err *err)
 {
     struct arena a = ARENA_INIT;
     struct graph g;
@@ -66,7 +67,7 @@ static int prove_tolerance(const struct task *t, struct import_report *r, struct
     }
     int rc = torch_read_task(&g, t, err);
     if (rc == 0) {
-        rc = tolerance_prove(&g, mode, t, shapes, n, found, err);
+        rc = tolerance_prove(&g, mode, t, oracle_so, shapes, n, found, err);
         for (size_t i = 0; rc == 0 && i < found->n; i++) {
             r->rounding = MAX(r->rounding, found->outputs[i].worst);
             r->is_ill |= tolerance_is_ill(&found->outputs[i]);
@@ -85,8 +86,13 @@ static int prove(struct importer *im, const char *dir, bool with_torch, struct i
                  struct err *err)
 {
     struct task_check_result found = TASK_CHECK_RESULT_INIT;
+    struct temp_dir temp = TEMP_DIR_INIT;
+    if (temp_dir_make(&temp, err) < 0)
+        return -1;
+    char *so = xasprintf("%s/oracle.so", temp.path);
     struct task *t = task_load(dir, &found.problems);
     int rc = 0;
+    found.oracle_so = so;
     im->torch.largest = 0;
     im->torch.raised = false;
     if (t)
@@ -102,7 +108,9 @@ static int prove(struct importer *im, const char *dir, bool with_torch, struct i
     else if (im->torch.why_not)
         rc = err_set(err, ERR_ENV, "PyTorch could not run the module: %s", im->torch.why_not);
     else
-        rc = prove_tolerance(t, r, err);
+        rc = prove_tolerance(t, so, r, err);
+    free(so);
+    temp_dir_release(&temp);
     task_free(t);
     task_check_result_release(&found);
     return rc;
@@ -124,22 +132,31 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Adds the axes that an error message names to `fixed`. Returns false if it names none. */
+/* Does the message name the axis? With `divided`, only a name beside a division sign counts. */
+static bool names(const char *message, const char *axis, bool divided)
+{
+    size_t len = axis ? strlen(axis) : 0;
+    for (const char *at = message; len && (at = strstr(at, axis)); at += len)
+        if ((at == message || !is_word(at[-1])) && !is_word(at[len]) &&
+            (!divided || strchr("/%", at[len]) || (at > message && strchr("/%", at[-1]))))
+            return true;
+    return false;
+}
+
+/* Adds axes that an error message names to `fixed`: those that are divided, or else all of them.
+ * A size that Hone cannot follow is nearly always one with a division. Returns false if there are
+ * none. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
     size_t i, before = json_array_size(fixed);
     json_t *axis;
-    json_array_foreach(axes, i, axis)
-    {
-        const char *name = json_string_value(axis), *at = message;
-        size_t len = name ? strlen(name) : 0;
-        for (; len && (at = strstr(at, name)); at += len)
-            if ((at == message || !is_word(at[-1])) && !is_word(at[len])) {
+    for (int divided = 1; divided >= 0 && json_array_size(fixed) == before; divided--)
+        json_array_foreach(axes, i, axis)
+        {
+            if (names(message, json_string_value(axis), divided))
                 json_array_append(fixed, axis);
-                break;
-            }
-    }
+        }
     return json_array_size(fixed) > before;
 }
 

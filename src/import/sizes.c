@@ -27,6 +27,7 @@ struct search {
     size_t n;
     const int64_t *original;
     int64_t floor;
+    double work; /* of the oracle, for one operation of the graph */
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could vanish */
@@ -232,7 +233,7 @@ static void choose_heldout(struct size_choice *c, const struct search *s)
             int64_t m = s->multiple[i];
             axes[i] = MAX(s->least[i], (int64_t)((double)s->original[i] * scale) / m * m);
         }
-        if (cost_of(s, axes) <= HELDOUT_COST && largest_tensor(s, axes) <= CHECK_ELEMS)
+        if (s->work * cost_of(s, axes) <= HELDOUT_COST && largest_tensor(s, axes) <= CHECK_ELEMS)
             break;
     }
     bool varies = false;
@@ -308,11 +309,12 @@ static void add_least(struct size_choice *c, struct size_points *out, const stru
 
 static void choose(struct size_choice *c, const struct search *s)
 {
+    const double most = CHECK_COST / s->work;
     static const struct wish smoke[] = {{SMOKE_COST / 30, TASK_SMOKE_ELEMS / 8.0, 1e3},
                                         {SMOKE_COST, TASK_SMOKE_ELEMS, SMOKE_COST / 20}};
-    static const struct wish check[] = {{CHECK_COST / 10, CHECK_ELEMS / 8.0, CHECK_COST / 100},
-                                        {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20},
-                                        {CHECK_COST, CHECK_ELEMS, CHECK_COST / 20}};
+    const struct wish check[] = {{most / 10, CHECK_ELEMS / 8.0, most / 100},
+                                 {most, CHECK_ELEMS, most / 20},
+                                 {most, CHECK_ELEMS, most / 20}};
     for (uint32_t i = 0; i < ARRAY_LEN(smoke); i++)
         add_best(c, &c->smoke, s, smoke[i], 100 + i);
     c->no_small_shape = c->smoke.n == 0;
@@ -326,9 +328,10 @@ static void choose(struct size_choice *c, const struct search *s)
 }
 
 int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
-                 struct err *err)
+                 double work, struct err *err)
 {
-    struct search s = {.g = g, .n = g->dims.nnames, .original = original, .floor = floor};
+    struct search s = {
+        .g = g, .n = g->dims.nnames, .original = original, .floor = floor, .work = work};
     *c = (struct size_choice){.heldout = NULL};
     int rc = read_guards(&s, c, err);
     if (rc == 0) {

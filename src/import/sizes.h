@@ -41,7 +41,7 @@ struct size_choice {
 /* `original` has one value per axis, and no axis gets less than `floor` (1, or 2 if the module
  * refuses a size of 1). */
 int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
-                 struct err *err);
+                 double work, struct err *err);
 void sizes_release(struct size_choice *c);
 
 #endif

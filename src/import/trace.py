@@ -27,7 +27,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import sympy
 import torch
@@ -246,6 +246,8 @@ class Captured(NamedTuple):
     is_recurrent: bool  # the module has an nn.LSTM, nn.GRU or nn.RNN
     ranges: dict[str, tuple[Any, Any]]  # input -> the bounds that get_inputs gave torch.randint
     is_plain: bool  # the result is a tensor, or a tuple of tensors
+    hints: dict[sympy.Symbol, int]  # the original value of each symbol
+    pins: dict[sympy.Symbol, int]  # sizes that are fixed after all, with their values
 
 
 class IntOrSize(type):
@@ -265,9 +267,15 @@ def without_init() -> Iterator[None]:
     for name in saved:
         setattr(torch.nn.init, name, lambda tensor, *a, **k: tensor)
     setattr(torch.nn.init, fans, lambda tensor: (1, 1))
+    recurrent_classes = (torch.nn.RNNBase, torch.nn.modules.rnn.RNNCellBase)
+    resets = [c.reset_parameters for c in recurrent_classes]  # they take the root of a size
+    for c in recurrent_classes:
+        c.reset_parameters = lambda self: None  # type: ignore[method-assign]
     try:
         yield
     finally:
+        for c, reset in zip(recurrent_classes, resets):
+            c.reset_parameters = reset  # type: ignore[method-assign]
         for name, function in saved.items():
             setattr(torch.nn.init, name, function)
         del torch.nn.modules.rnn.int  # type: ignore[attr-defined]
@@ -365,6 +373,48 @@ def fresh_weights(module, args):
     module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
 """
 exec(FRESH_WEIGHTS)
+
+
+# ---- attention: one operation, as the fused kernels have it -------------------------------------
+
+
+@torch.library.custom_op("hone::attention", mutates_args=())
+def fused_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+                    mask: Optional[torch.Tensor], causal: bool,
+                    scale: Optional[float]) -> torch.Tensor:  # fmt: skip
+    raise NotImplementedError
+
+
+@fused_attention.register_fake
+def _(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: Any) -> torch.Tensor:
+    return query.new_empty(*query.shape[:-1], value.shape[-1])
+
+
+def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+              is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:  # fmt: skip
+    """F.scaled_dot_product_attention as one operation."""
+    if dropout_p > 0:
+        raise Refused("forward draws random numbers (dropout): no two calls agree")
+    if attn_mask is not None and attn_mask.dim() > query.dim():
+        return PLAIN_ATTENTION(query, key, value, attn_mask, 0.0, is_causal, scale=scale)
+    if enable_gqa:
+        key, value = (repeated(t, query.shape[-3] // t.shape[-3]) for t in (key, value))
+    batch = torch.broadcast_shapes(*(t.shape[:-2] for t in (query, key, value)))
+    query, key, value = (t.expand(*batch, *t.shape[-2:]) for t in (query, key, value))
+    return fused_attention(query, key, value, attn_mask, is_causal,
+                           None if scale is None else float(scale))  # fmt: skip
+
+
+def repeated(t: torch.Tensor, n: Any) -> torch.Tensor:
+    """Each head n times, one after the other."""
+    shape = t.shape
+    wide = t.unsqueeze(-3).expand(*shape[:-2], n, *shape[-2:])
+    return wide.reshape(*shape[:-3], shape[-3] * n, *shape[-2:])
+
+
+# The user's file may take the name from the module before forward runs.
+PLAIN_ATTENTION = torch.nn.functional.scaled_dot_product_attention
+torch.nn.functional.scaled_dot_product_attention = attention
 
 
 def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch.Tensor:
@@ -692,6 +742,7 @@ def capture(
             list(zip(target.names, given)), changed,
             isinstance(model, torch.nn.Module)
             and any(isinstance(p, torch.nn.RNNBase) for p in model.modules()), ranges, shape[0],
+            {s: free[n] for n, s in symbols.items()}, {},
         ),
         outputs,
     )  # fmt: skip
@@ -704,14 +755,44 @@ class Sizes:
     """Writes sizes as expressions over the axes, in the form of docs/plan.md."""
 
     def __init__(self, captured: Captured) -> None:
-        self.env = captured.env
+        self.env, self.pins, self.hints = captured.env, captured.pins, captured.hints
         self.names = {symbol: name for name, symbol in captured.axes.items()}
+
+    def simplified(self, e: sympy.Basic) -> Any:
+        e = self.env.simplify(self.env.replace(e))
+        return e.subs(self.pins) if self.pins else e
 
     def expression(self, size: Any) -> sympy.Expr:
         node = getattr(size, "node", None)
         if node is None:
             return sympy.Integer(int(size))
-        return self.env.simplify(self.env.replace(node.expr))
+        return self.simplified(node.expr)
+
+    def pin_equations(self) -> set[str]:
+        """Fixes the sizes in equations like 16*(H//4)*(W//4) == 400: few other sizes satisfy them."""
+        found: set[str] = set()
+        for guard in self.env.guards:
+            if not isinstance(guard.expr, sympy.Eq):
+                continue
+            e = self.simplified(guard.expr)
+            if not isinstance(e, sympy.Eq) or type(e.lhs).__name__ in ("Mod", "PythonMod"):
+                continue
+            if e.rhs.is_Integer or e.lhs.is_Integer:
+                for symbol in [s for s in e.free_symbols if s in self.names]:
+                    if not self.holds_elsewhere(e, symbol):
+                        self.pin(symbol)
+                        found.add(self.names[symbol])
+        return found
+
+    def holds_elsewhere(self, e: sympy.Basic, symbol: sympy.Symbol) -> bool:
+        """Does the equation hold if this size doubles, halves or triples?"""
+        here = {s: self.hints[s] for s in e.free_symbols}
+        size = self.hints[symbol]
+        others = [e.subs({**here, symbol: v}) for v in (2 * size, 3 * size, size // 2)]
+        return any(o == sympy.true for o in others)
+
+    def pin(self, symbol: sympy.Symbol) -> None:
+        self.pins[symbol] = sympy.Integer(self.hints[symbol])
 
     def text(self, size: Any) -> str | int:
         e = size if isinstance(size, sympy.Basic) else self.expression(size)
@@ -779,12 +860,54 @@ class Sizes:
 
     def is_free(self, symbol: sympy.Symbol) -> bool:
         """False for a size that a guard has made a number, or another size."""
-        return bool(self.env.replace(symbol) == symbol)
+        return symbol not in self.pins and bool(self.env.replace(symbol) == symbol)
 
     def in_python(self, symbol: sympy.Symbol) -> str:
         """The size as Python code over SIZES, the axes of the task."""
-        text = str(self.write(self.env.replace(symbol))).replace("/", "//")
+        text = str(self.write(self.simplified(symbol))).replace("/", "//")
         return re.sub(r"[A-Za-z_]\w*(?!\w*\()", lambda m: f'SIZES["{m[0]}"]', text)
+
+    def divisors(self, e: sympy.Basic, by: int, found: dict[sympy.Symbol, int]) -> None:
+        """Notes by which number each size in e is divided, divisions of divisions included."""
+        if e.is_Symbol:
+            found[e] = math.lcm(found.get(e, 1), by)
+        if type(e).__name__ in ("FloorDiv", "CleanDiv", "Mod", "PythonMod") and e.args[1].is_Integer:
+            self.divisors(e.args[0], by * abs(int(e.args[1])), found)
+        else:
+            for a in e.args:
+                self.divisors(a, by, found)
+
+    def multiples(self) -> dict[sympy.Symbol, int]:
+        """Sizes for which the equations hold at multiples of a number: H of 16, if H is halved four
+        times. Hone's shape rules know such a condition, but not 2*(H//16) == H//8."""
+        equations = [g.expr for g in self.env.guards if isinstance(g.expr, sympy.Eq)]
+        for e in equations:  # a divisor that is a size itself: fix it
+            for part in e.atoms(sympy.Function):
+                by = part.args[-1]
+                if type(part).__name__ in ("Mod", "PythonMod") and by.is_Symbol and by in self.names:
+                    self.pin(by)
+        found: dict[sympy.Symbol, int] = {}
+        for e in equations:
+            self.divisors(self.simplified(e), 1, found)
+        return {s: n for s, n in found.items()
+                if s in self.names and s not in self.pins and n > 1 and self.hints[s] % n == 0}  # fmt: skip
+
+    def holds_at(self, e: sympy.Basic, multiples: dict[sympy.Symbol, int]) -> set[sympy.Symbol]:
+        """The sizes whose being multiples makes the equation true; empty if it does not."""
+        used = {s: n for s, n in multiples.items() if s in e.free_symbols}
+        if not used or not isinstance(e, sympy.Eq):
+            return set()
+        steps = {s: n * sympy.Symbol(f"{s}_step", positive=True, integer=True)
+                 for s, n in used.items()}  # fmt: skip
+        wide = e.subs(steps)
+        free = sorted(wide.free_symbols, key=str)
+        for k in range(1, 9):  # where sympy cannot decide, numbers do
+            if wide == sympy.true:
+                break
+            values = {s: 2 + (k * (3 + 2 * i)) % 11 for i, s in enumerate(free)}
+            if wide.subs(values) != sympy.true:
+                return set()
+        return set(used)
 
     def guards(self, user_file: str) -> list[str]:
         """The conditions under which the recorded operations are right for other sizes too.
@@ -793,6 +916,7 @@ class Sizes:
         user's own code compares: inside PyTorch they choose between equal algorithms.
         """
         kept: dict[str, None] = {}
+        multiples = self.multiples()
         for guard in self.env.guards:
             e = guard.expr
             if not isinstance(e, (sympy.Eq, sympy.Ne, sympy.Rel, sympy.And, sympy.Or)):
@@ -800,10 +924,14 @@ class Sizes:
             place = str(getattr(getattr(guard, "sloc", None), "framework_loc", ""))
             if not isinstance(e, sympy.Eq) and user_file not in place:
                 continue
-            e = self.env.simplify(self.env.replace(e))
+            e = self.simplified(e)
             if e in (sympy.true, sympy.false) or not e.free_symbols or self.follows(e):
                 continue
-            kept[self.write(e)] = None
+            by = self.holds_at(e, multiples)
+            for s in by:
+                kept[f"({self.names[s]}%{multiples[s]}) == 0"] = None
+            if not by:
+                kept[self.write(e)] = None
         return list(kept)
 
 
@@ -847,7 +975,10 @@ class Translation:
             return int(v)
         if isinstance(v, (torch.SymInt, torch.SymFloat)):
             if isinstance(v, torch.SymFloat):
-                raise NotFree(self.names_in(v), "a number is computed from a size")
+                e = self.sizes.simplified(v.node.expr)
+                if not e.is_number:
+                    raise NotFree(self.names_in(v), "a number is computed from a size")
+                return float(e)
             text = self.sizes.text(v)
             return text if isinstance(text, int) else {"size": text}
         if isinstance(v, float) and not math.isfinite(v):
@@ -855,7 +986,7 @@ class Translation:
         return v
 
     def names_in(self, v: Any) -> set[str]:
-        free = v.node.expr.free_symbols
+        free = self.sizes.simplified(v.node.expr).free_symbols
         return {n for n, s in self.captured.axes.items() if s in free}
 
     def operand(self, a: Any) -> Operand:
@@ -995,7 +1126,7 @@ class Translation:
             args = [self.operand(a) for a in node.args]
             self.of[node] = self.add(name, *args)
         elif str(node.target).startswith("hone."):
-            self.of[node] = self.steps(str(node.target).split(".")[1], list(node.args))
+            self.of[node] = self.own(str(node.target).split(".")[1], list(node.args))
         else:
             raise self.refuse(f"Hone does not know the operation {node.target}")
         if isinstance(value, torch.Tensor) and isinstance(self.of[node], str):
@@ -1138,6 +1269,17 @@ class Translation:
         return self.add("reshape", self.operand(input), shape=self.dims(node.meta["val"].shape))
 
     op_reshape = op_unsafe_view = op_view
+
+    def op_as_strided(self, node: Any, input: Any, size: Any, stride: Any,
+                      storage_offset: Any = None) -> Operand:  # fmt: skip
+        """Only a view that shows the same elements: pooling to one element makes such views."""
+        old, new = self.value_of(input), node.meta["val"]
+        same = self.dims(old.shape) == self.dims(new.shape) and all(
+            self.same(n, 1) or self.same(a, b)
+            for n, a, b in zip(new.shape, old.stride(), new.stride()))  # fmt: skip
+        if not same or storage_offset not in (None, 0):
+            raise self.refuse("torch.as_strided")
+        return self.operand(input)
 
     def op_unsqueeze(self, node: Any, input: Any, dim: Any) -> str:
         return self.op_view(node, input, None)
@@ -1361,7 +1503,100 @@ class Translation:
     def op_mm(self, node: Any, input: Any, mat2: Any) -> str:
         return self.add("matmul", self.operand(input), self.operand(mat2))
 
-    op_bmm = op_mm
+    def op_bmm(self, node: Any, input: Any, mat2: Any) -> str:
+        made = self.attention(node, input, mat2)
+        return self.op_mm(node, input, mat2) if made is None else made
+
+    # -- attention written as softmax(q k * scale + mask) v
+
+    VIEWS = "view reshape _unsafe_view expand clone alias detach contiguous".split()
+
+    def base(self, node: Any, views: Sequence[str] = VIEWS) -> Any:
+        """The value that a chain of views shows, if nobody else reads what lies between."""
+        while isinstance(node, torch.fx.Node) and self.name_of(node) in views:
+            if len(node.users) > 1:
+                return None
+            node = node.args[0]
+        return node if isinstance(node, torch.fx.Node) and len(node.users) == 1 else None
+
+    @staticmethod
+    def name_of(node: Any) -> str:
+        return str(node.target).removeprefix("aten.").split(".")[0]
+
+    def attention(self, node: Any, weights: Any, value: Any) -> Operand:
+        """One operation instead of the square matrix of weights, which would take much memory.
+
+        Only in float32: narrow types round the matrix where PyTorch stores it.
+        """
+        if node.meta["val"].dtype != torch.float32:
+            return None
+        soft = self.base(weights)
+        if soft is None or self.name_of(soft) != "_softmax" or soft.meta["val"].dim() < 3:
+            return None
+        shape = self.shape(soft)
+        if self.value_of(soft.args[1]) % len(shape) != len(shape) - 1:
+            return None
+        found = self.scores(soft.args[0], len(shape))
+        if found is None:
+            return None
+        product, scale, masks = found
+        query, key = product.args[0], product.args[1]
+        if len(masks) > 1 or not self.same(self.shape(value)[-2], shape[-1]):
+            return None
+        batch = shape[:-2]
+        q, k, v = self.operand(query), self.operand(key), self.operand(value)
+        k = self.add("permute", k, dims=[0, 2, 1])
+        rows, inner, keys = shape[-2], self.shape(query)[-1], shape[-1]
+        q = self.add("reshape", q, shape=self.dims([*batch, rows, inner]))
+        k = self.add("reshape", k, shape=self.dims([*batch, keys, inner]))
+        v = self.add("reshape", v, shape=self.dims([*batch, keys, self.shape(value)[-1]]))
+        made = self.add("attention", q, k, v, masks[0] if masks else None, scale, causal=False)
+        return self.add("reshape", made, shape=self.dims(self.shape(node)))
+
+    def scores(self, node: Any, rank: int) -> tuple[Any, Operand, list[Operand]] | None:
+        """The product q k that the scores come from, the number that it is scaled by, masks."""
+        scale: float = 1.0
+        masks: list[Operand] = []
+        while True:
+            node = self.base(node)
+            if node is None:
+                return None
+            name, args = self.name_of(node), node.args
+            if name == "bmm":
+                return node, float(scale), masks
+            if name in ("mul", "div") and not self.is_tensor(args[1]):
+                by = self.operand(args[1])
+                if not isinstance(by, (int, float)):
+                    return None
+                scale = scale * by if name == "mul" else scale / by
+                node = args[0]
+            elif name == "add" and not masks and scale == 1 and all(map(self.is_tensor, args)):
+                for part, mask in (args, args[::-1]):
+                    found = self.scores(part, rank)
+                    if found is not None and not found[2] and not node.kwargs:
+                        return found[0], found[1], [self.operand(mask)]
+                return None
+            elif name == "where" and not masks and self.is_minus_infinity(args[1]):
+                hidden = args[0]
+                masks.append(self.add("logical_not", self.operand(hidden)))
+                node = args[2]
+            elif name == "where" and not masks and self.is_minus_infinity(args[2]):
+                masks.append(self.operand(args[0]))
+                node = args[1]
+            else:
+                return None
+            if masks and len(node.meta["val"].shape) != rank:
+                return None
+
+    def is_tensor(self, a: Any) -> bool:
+        return isinstance(self.value_of(a), torch.Tensor)
+
+    def is_minus_infinity(self, node: Any) -> bool:
+        if not isinstance(node, torch.fx.Node) or self.name_of(node) not in (
+                "full", "scalar_tensor", "full_like"):  # fmt: skip
+            return False
+        fill = node.args[0 if self.name_of(node) == "scalar_tensor" else 1]
+        return isinstance(fill, float) and fill == -math.inf
 
     def op_mv(self, node: Any, input: Any, vec: Any) -> str:
         return self.add("matmul", self.operand(input), self.operand(vec))
@@ -1405,8 +1640,12 @@ class Translation:
         return self.add("conv", *args, stride=step, before=pads, after=pads, dilation=holes,
                         groups=parts)  # fmt: skip
 
-    def steps(self, name: str, args: list[Any]) -> str:
-        """All steps of a recurrent layer (hone::lstm and so on)."""
+    def own(self, name: str, args: list[Any]) -> str:
+        """One of the operations hone::lstm, hone::attention and so on."""
+        if name == "attention":
+            query, key, value, mask, causal, scale = [*args, *[None] * (6 - len(args))]
+            return self.add("attention", *[self.operand(a) for a in (query, key, value, mask, scale)],
+                            causal=bool(causal))  # fmt: skip
         if name == "rnn":
             relu = bool(args.pop())
             return self.add("rnn", *[self.operand(a) for a in args], relu=relu)
@@ -1771,6 +2010,27 @@ def hint(size: Any) -> int:
     return int(size) if node is None else int(node.hint)
 
 
+def translated(
+    captured: Captured, source: Source, outputs: list[str], notes: list[str]
+) -> dict[str, Any]:
+    """Writes the graph. A size that cannot be free is fixed to its original value."""
+    sizes = Sizes(captured)
+    equal = sizes.pin_equations()
+    sizes.multiples()
+    if equal:
+        notes.append(f"{', '.join(sorted(equal))}: fixed, because an equation of sizes holds there")
+    while True:
+        try:
+            return Translation(captured, source).run(outputs)
+        except NotFree as e:
+            fixed = {n for n in e.names if captured.axes[n] not in captured.pins}
+            if not fixed:
+                raise Refused(e.why) from None
+            notes.append(f"{', '.join(sorted(fixed))}: fixed, because {e.why}")
+            for n in fixed:
+                sizes.pin(captured.axes[n])
+
+
 def trace(request: dict[str, Any]) -> dict[str, Any]:
     source = Source(request["file"])
     declared = request.get("inputs") or {}
@@ -1789,15 +2049,8 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     while True:
         try:
             captured, outputs = capture(source, target, free, real)
-            graph = Translation(captured, source).run(outputs)
+            graph = translated(captured, source, outputs, notes)
             break
-        except NotFree as e:
-            fixed = {n for n in e.names if n in free}
-            if not fixed:
-                raise Refused(e.why) from None
-            notes.append(f"{', '.join(sorted(fixed))}: fixed, because {e.why}")
-            for n in fixed:
-                del free[n]
         except Refused:
             raise
         except Exception as e:
@@ -1818,7 +2071,7 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     code = {n: sizes.in_python(s) for n, s in captured.axes.items()}
     for n in free:
         if n not in known:
-            notes.append(f"{n}: always {sizes.write(captured.env.replace(captured.axes[n]))}")
+            notes.append(f"{n}: always {sizes.write(sizes.simplified(captured.axes[n]))}")
     init = {
         **fill_facts(fill_parameters, captured.parameters, source, target, original, notes),
         **fill_facts(fill_inputs, captured.inputs, source, target, original, notes),
@@ -1949,8 +2202,16 @@ def baseline(
     # A task's tensors are its inputs, then its outputs: a changed input comes before the results.
     updated = "".join(f"held[{n!r}], " for n in captured.changed if task_name(n) in taken)
     made = "".join(f", held[{n!r}]" for n in captured.changed if task_name(n) not in taken)
+    # Tensors that the results do not need still take part in forward: they follow the inputs' dtype.
+    tensors = {**dict(captured.inputs), **{task_name(n): t for n, t in captured.parameters}}
+    like = next((n for n in taken if tensors[n].dtype.is_floating_point), None)
+    rest = ""
+    if like and any(t not in taken for _, t in names):
+        rest = ("    rest = [*model.named_parameters(), *model.named_buffers()]\n"
+                f"    held.update({{n: t.to({like}) for n, t in rest\n"
+                "                 if n not in held and t.is_floating_point()})\n")  # fmt: skip
     lines = [
-        "    held = {\n" + held + "    }\n",
+        "    held = {\n" + held + "    }\n" + rest,
         f"    result = torch.func.functional_call(model, held, ({call}{',' if call else ''}))\n",
         "    result = flat(result)\n" if captured.changed or not captured.is_plain else "",
         f"    return ({updated}*result{made})\n" if captured.changed else "    return result\n",

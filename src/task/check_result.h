@@ -13,10 +13,13 @@
 struct task_check_result {
     struct problem_vec problems, notes;
     bool accepts_wrong; /* a problem is that obviously wrong outputs would pass */
+    /* Set by the caller, or NULL: where the check builds the oracle's shared object and leaves it,
+     * for the checks that follow. */
+    const char *oracle_so;
 };
-#define TASK_CHECK_RESULT_INIT    \
-    {                             \
-        VEC_INIT, VEC_INIT, false \
+#define TASK_CHECK_RESULT_INIT          \
+    {                                   \
+        VEC_INIT, VEC_INIT, false, NULL \
     }
 
 void task_check_result_release(struct task_check_result *r);

@@ -23,12 +23,13 @@
 #include "base/vec.h"
 #include "job/gen.h"
 
-#define TASK_MAX_TEXT (4u << 20)             /* bytes of task.json */
-#define TASK_MAX_REFERENCE (4u << 20)        /* bytes of reference.c */
-#define TASK_MAX_NAIVE (1u << 20)            /* bytes of naive.cu */
-#define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
-#define TASK_MAX_SCRATCH (UINT64_C(1) << 32) /* doubles */
-#define TASK_MAX_TENSORS 2000                /* a job's buffers also hold workspaces */
+#define TASK_MAX_TEXT (8u << 20)            /* bytes of task.json */
+#define TASK_MAX_REFERENCE (8u << 20)       /* bytes of reference.c */
+#define TASK_MAX_NAIVE (1u << 20)           /* bytes of naive.cu */
+#define TASK_MAX_BYTES (UINT64_C(64) << 30) /* all tensors of one workload */
+/* Doubles. Only the parts of the scratch that units use take memory. */
+#define TASK_MAX_SCRATCH (UINT64_C(1) << 36)
+#define TASK_MAX_TENSORS 2000 /* a job's buffers also hold workspaces */
 #define TASK_MAX_PHASES 4096
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32

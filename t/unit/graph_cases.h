@@ -553,6 +553,47 @@ static void attentions(void **state)
     check(&m);
 }
 
+/* A weight whose products with h stay small: else the steps would be chaotic. */
+static const struct value *small_weight(struct maker *m, const char *name, enum dtype t,
+                                        const char *shape)
+{
+    return op2(m, OP_MUL, in(m, name, t, shape), number(m, 0.0625));
+}
+
+/* A is the time, B the batch, C the hidden size. */
+static void recurrent_layers(void **state)
+{
+    struct maker m;
+    maker_open(&m);
+    const struct value *h = in(&m, "h", DT_F32, "B,C"), *x = in(&m, "x", DT_F32, "A,B,4*C"),
+                       *y = in(&m, "y", DT_F32, "A,B,3*C"), *last;
+    out(&m,
+        op(&m, OP_LSTM,
+           ARGS(x, small_weight(&m, "w", DT_F32, "4*C,C"), h, in(&m, "z", DT_F32, "B,C")), NULL));
+    last =
+        op(&m, OP_GRU,
+           ARGS(y, small_weight(&m, "w2", DT_F32, "3*C,C"), in(&m, "v", DT_F32, "3*C"), h), NULL);
+    out(&m, op(&m, OP_SLICE, ARGS(last),
+               ATTRS(AXES(0), attr_dim(size(&m, "A-1")), attr_dim(size(&m, "1")))));
+    check(&m);
+    maker_open(&m);
+    const struct value *w = small_weight(&m, "w", DT_F32, "C,C"), *s = in(&m, "x", DT_F32, "A,B,C");
+    h = op1(&m, OP_SIN, in(&m, "h", DT_F32, "B,C"));
+    out(&m, op(&m, OP_RNN, ARGS(s, w, h), NULL));
+    out(&m, op(&m, OP_RNN, ARGS(op1(&m, OP_SIN, s), w, h), ATTRS(attr_bool(true))));
+    check(&m);
+    maker_open(&m);
+    h = in(&m, "h", DT_F16, "B,C");
+    out(&m, op(&m, OP_LSTM,
+               ARGS(in(&m, "x", DT_F16, "A,B,4*C"), small_weight(&m, "w", DT_F16, "4*C,C"), h, h),
+               NULL));
+    out(&m, op(&m, OP_GRU,
+               ARGS(in(&m, "y", DT_BF16, "A,B,3*C"), small_weight(&m, "w2", DT_BF16, "3*C,C"),
+                    in(&m, "v", DT_BF16, "3*C"), in(&m, "z", DT_BF16, "B,C")),
+               NULL));
+    check(&m);
+}
+
 /* ---- by index -------------------------------------------------------------------------------- */
 
 static void indices(void **state)
@@ -687,6 +728,6 @@ static void losses(void **state)
         cmocka_unit_test(products), cmocka_unit_test(chains), cmocka_unit_test(convolutions),      \
         cmocka_unit_test(attentions), cmocka_unit_test(indices), cmocka_unit_test(views),          \
         cmocka_unit_test(losses), cmocka_unit_test(transposed_convolutions),                       \
-        cmocka_unit_test(windows_and_joins),
+        cmocka_unit_test(windows_and_joins), cmocka_unit_test(recurrent_layers),
 
 #endif

@@ -620,6 +620,40 @@ static inline void eval_attention(struct eval *e, const struct value *v, struct 
     }
 }
 
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+static inline void eval_recurrent(struct eval *e, const struct value *v, struct array *r)
+{
+    const struct array *x = &e->all[v->args[0]->id], *w = &e->all[v->args[1]->id];
+    const double *bias = v->op == OP_GRU ? e->all[v->args[2]->id].x : NULL,
+                 *first = e->all[v->args[bias ? 3 : 2]->id].x,
+                 *cell = v->op == OP_LSTM ? e->all[v->args[3]->id].x : NULL;
+    int64_t rows = x->dim[1], n = w->dim[1], gates = w->dim[0] / n, out = r->dim[2];
+    for (int64_t i = 0; i < x->dim[0] * rows * n; i++) {
+        int64_t t = i / n / rows, b = i / n % rows, j = i % n;
+        const double *in = x->x + (t * rows + b) * gates * n,
+                     *h = t ? r->x + ((t - 1) * rows + b) * out : first + b * n;
+        double *to = r->x + (t * rows + b) * out, g[4];
+        for (int64_t k = 0; k < gates; k++) {
+            g[k] = bias ? bias[k * n + j] : 0;
+            for (int64_t d = 0; d < n; d++)
+                g[k] += w->x[(k * n + j) * n + d] * h[d];
+            g[k] += bias && k == 2 ? 0 : in[k * n + j];
+        }
+        if (v->op == OP_RNN) {
+            to[j] = value_flag(v, "relu") ? fmax(g[0], 0) : tanh(g[0]);
+        } else if (v->op == OP_GRU) {
+            double z = (double)sigmoid_of(g[1]),
+                   m = tanh(in[2 * n + j] + (double)sigmoid_of(g[0]) * g[2]);
+            to[j] = (1 - z) * m + z * h[j];
+        } else {
+            to[n + j] = (double)sigmoid_of(g[1]) * (t ? h[n + j] : cell[b * n + j]) +
+                        (double)sigmoid_of(g[0]) * tanh(g[2]);
+            to[j] = (double)sigmoid_of(g[3]) * tanh(to[n + j]);
+        }
+    }
+}
+
 /* ---- by index -------------------------------------------------------------------------------- */
 
 static inline void eval_gather(struct eval *e, const struct value *v, struct array *r)
@@ -804,6 +838,9 @@ static inline void eval_value(struct eval *e, const struct value *v, struct arra
         break;
     case OPK_ATTENTION:
         eval_attention(e, v, r);
+        break;
+    case OPK_RECURRENT:
+        eval_recurrent(e, v, r);
         break;
     case OPK_GATHER:
         eval_gather(e, v, r);

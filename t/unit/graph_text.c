@@ -278,9 +278,19 @@ static void absent_operands(void **state)
            "b: float32[R, C] = rms_norm(x, w, 1e-06)\n");
 }
 
+/* A division of a division is one division, also if a number is added in between. */
+static void divisions(void **state)
+{
+    (void)state;
+    assert_ptr_equal(size("(R/2)/2"), size("R/4"));
+    assert_ptr_equal(size("(R/2-8)/2"), size("R/4-4"));
+    assert_ptr_equal(size("((R-4)/2-4)/2"), size("R/4-3"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(divisions, begin, end),
         cmocka_unit_test_setup_teardown(lines, begin, end),
         cmocka_unit_test_setup_teardown(needed_values_only, begin, end),
         cmocka_unit_test_setup_teardown(outputs_that_name_a_value, begin, end),

@@ -82,7 +82,8 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     struct arena *a = e->u.arena;
     unit_set(&e->u, c->m, "= hone_product(%s, %s, %s, %s)", c->v, t.v, c->m, t.m);
     unit_set(&e->u, c->v, "= %s", step(e, c, arena_printf(a, "%s * %s", c->v, t.v)));
-    unit_set(&e->u, c->m, "+= %.9g * %s * %s", chain_rounding(c->of), c->v, c->v);
+    unit_set(&e->u, c->m, "+= hone_own(%.9g, %.9g, %s)", chain_rounding(c->of),
+             least_error(c->of->dtype == DT_F64 ? DT_F64 : DT_F32), c->v);
     unit_do(&e->u, "%s += 1", c->n); /* only the next round of the loop reads it */
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/reference/drawn.h"
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
@@ -220,6 +221,8 @@ static struct term emit_elements(struct emit *e, const struct value *v, struct p
 
 static struct term emit_op(struct emit *e, const struct value *v, struct place *p)
 {
+    if (e->drawn && (e->drawn[v->id] & DRAWN_ROUNDED))
+        return emit_drawn(e, v, p);
     switch (op_row(v->op)->kind) {
     case OPK_LEAF:
         return emit_leaf(e, v, p);
@@ -269,7 +272,7 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
-    struct scope *was = unit_enter(&e->u, i.depth);
+    struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
     struct term t = emit_op(e, v, p);
     e->u.at = was;
     return t;
@@ -306,7 +309,7 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     const char *key = arena_printf(e->u.arena, "%u@%s#%d", v->id, i.text, e->shared->off);
     if (unit_recall(&e->u, key, &t))
         return t;
-    struct scope *was = unit_enter(&e->u, i.depth);
+    struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
     t = k >= 0 ? emit_source(e, v, k, p) : emit_op(e, v, p);
     unit_remember(&e->u, e->u.at, key, t);
     e->u.at = was;
@@ -324,7 +327,7 @@ struct term emit_value(struct emit *e, const struct value *v, struct place *p)
         return emit_leaf(e, v, p);
     if (unit_recall(&e->u, key, &t))
         return t;
-    struct scope *was = unit_enter(&e->u, i.depth);
+    struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
     t = e->store[v->id].is_stored ? emit_stored(e, v, p) : emit_op(e, v, p);
     unit_remember(&e->u, e->u.at, key, t);
     e->u.at = was;

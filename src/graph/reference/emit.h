@@ -62,6 +62,9 @@ struct emit {
     const struct store *store; /* one per value */
     const uint8_t *notes;      /* one per value: enum lowered_note */
     struct shared_error *shared;
+    const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED (drawn.h) */
+    const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
+    unsigned least_depth; /* where no statement may go further out: it depends on the sample */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
@@ -103,6 +106,9 @@ bool value_has_no_error(const struct emit *e, const struct value *v, const struc
 /* The variance of a rounding, divided by the value squared: of a partial sum, and of an operand of
  * a product in TF32 (0 if the product is not). */
 double chain_rounding(const struct value *v);
+/* The variance of an error that is always granted: half the distance of subnormal numbers. float32
+ * arithmetic may flush subnormal numbers to zero. */
+double least_error(enum dtype t);
 double tf32_rounding(const struct emit *e, const struct value *v);
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
 /* The expression `text` with a random error: uniform in +-spread, then a random rounding to t. */

@@ -46,9 +46,7 @@ double tf32_rounding(const struct emit *e, const struct value *v)
     return on && v->dtype == DT_F32 ? ldexp(1, -22) / 3 : 0;
 }
 
-/* An error that is always granted: half the distance of subnormal numbers. float32 arithmetic may
- * flush subnormal numbers to zero. */
-static double least_error(enum dtype t)
+double least_error(enum dtype t)
 {
     double d = t == DT_F16      ? ldexp(1, -25)
                : t == DT_F8E4M3 ? ldexp(1, -10)

@@ -1,6 +1,6 @@
 /*
  * emit_line.c - scans (one unit makes a line along the axis) and index_add (one unit makes
- * everything with one index). emit_attention.c has attention.
+ * everything with one index). emit_attention.c has attention, emit_recurrent.c lstm, gru and rnn.
  */
 #include <math.h>
 #include <string.h>
@@ -129,6 +129,8 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag)
 {
     if (v->op == OP_ATTENTION)
         emit_attention(e, v, with_mag);
+    else if (op_row(v->op)->kind == OPK_RECURRENT)
+        emit_recurrent(e, v, with_mag);
     else if (v->op == OP_CUMMAX || v->op == OP_CUMMIN)
         choice_line(e, v, with_mag);
     else if (v->op == OP_INDEX_ADD)

@@ -85,25 +85,12 @@ static struct place factor(struct emit *e, const struct value *v, uint32_t which
     return q;
 }
 
-/* An operand of a product in TF32, in a NOISY reference. */
-static const char *in_tf32(struct emit *e, const struct value *v, struct term a, struct index i)
+/* The product of an element of v's operand 0 and one of operand 1. */
+static struct term product_of(struct emit *e, const struct value *v, struct term a, struct term b)
 {
-    return unit_let(&e->u, "hone_noisy(%s, 0, 11, hone_key(%u, ~(uint64_t)(%s)))", a.v, v->id,
-                    i.text);
-}
-
-/* The product of an element of v's operand 0 at place p and one of operand 1 at place q. */
-static struct term product_of(struct emit *e, const struct value *v, struct term a, struct place *p,
-                              struct term b, struct place *q)
-{
-    double tf32 = tf32_rounding(e, v);
-    if (e->mode.kind == REFERENCE_NOISY && tf32 > 0) {
-        a.v = in_tf32(e, v->args[0], a, place_number(&e->u, p));
-        b.v = in_tf32(e, v->args[1], b, place_number(&e->u, q));
-    }
     struct term t = term_of(e, unit_let(&e->u, "%s * %s", a.v, b.v), scope_depth(e->u.at));
     if (e->mode.kind == REFERENCE_SIGMA) {
-        const char *m = product_variance(e, a, b, tf32);
+        const char *m = product_variance(e, a, b, tf32_rounding(e, v));
         t.m = str_eq(m, TERM_NO_ERROR) ? m : unit_let(&e->u, "%s", m);
     }
     return t;
@@ -117,7 +104,7 @@ static struct term item(struct emit *e, const struct value *v, struct place *kep
     struct index k = place_at(&e->u, gone, 0);
     struct place p = factor(e, v, 0, kept, k), q = factor(e, v, 1, kept, k);
     struct term a = emit_value(e, v->args[0], &p), b = emit_value(e, v->args[1], &q);
-    return product_of(e, v, a, &p, b, &q);
+    return product_of(e, v, a, b);
 }
 
 static const char *position(struct emit *e, const struct value *v, struct place *gone)
@@ -319,11 +306,11 @@ static void add_product(struct emit *e, const struct value *v, const struct coll
 {
     const struct value *x = v->args[0], *w = v->args[1];
     struct term a = emit_value(e, x, q), b = emit_value(e, w, window);
-    struct term t = product_of(e, v, a, q, b, window);
+    struct term t = product_of(e, v, a, b);
     for (int k = 0; e->shared && k < (int)e->shared->n; k++) {
         e->shared->off = k;
         a = emit_value(e, x, q), b = emit_value(e, w, window);
-        struct term off = product_of(e, v, a, q, b, window);
+        struct term off = product_of(e, v, a, b);
         e->shared->off = -1;
         collect_shared(e, c, (uint32_t)k, t, off);
     }

@@ -6,7 +6,7 @@
 bool op_makes_lines(enum graph_op op)
 {
     enum op_kind k = op_row(op)->kind;
-    return k == OPK_SCAN || k == OPK_ATTENTION || op == OP_INDEX_ADD;
+    return k == OPK_SCAN || k == OPK_ATTENTION || k == OPK_RECURRENT || op == OP_INDEX_ADD;
 }
 
 uint32_t line_axis(const struct value *v)
@@ -14,10 +14,14 @@ uint32_t line_axis(const struct value *v)
     return v->op == OP_ATTENTION ? v->rank - 1 : (uint32_t)value_attr(v, "dim")->ints[0];
 }
 
-/* The axes that number the units: for index_add the axes up to and including `dim`, for others all
- * axes but the line's. */
+/* The axes that number the units: for index_add the axes up to and including `dim`, for recurrent
+ * operations the batch, for others all axes but the line's. */
 static uint32_t unit_axes(const struct value *v, uint32_t *axes)
 {
+    if (op_row(v->op)->kind == OPK_RECURRENT) {
+        axes[0] = 1;
+        return 1;
+    }
     uint32_t n = 0, axis = line_axis(v);
     for (uint32_t i = 0; i < v->rank; i++)
         if (v->op == OP_INDEX_ADD ? i <= axis : i != axis)

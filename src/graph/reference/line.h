@@ -9,11 +9,12 @@
 
 #include "graph/reference/emit.h"
 
-/* True for scans, attention and index_add: one unit makes several elements, VAL and MAG of v. */
+/* True for scans, attention, recurrent operations and index_add: one unit makes several elements,
+ * VAL and MAG of v. */
 bool op_makes_lines(enum graph_op op);
 /* How many units there are. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
-/* The axis along which a unit makes its elements. */
+/* The axis along which a unit makes its elements; recurrent operations have none. */
 uint32_t line_axis(const struct value *v);
 /* The place of the unit's elements along the axes that number the units; the rest is open. */
 struct place line_place(struct emit *e, const struct value *v);
@@ -21,5 +22,6 @@ struct place line_place(struct emit *e, const struct value *v);
 void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,
               bool with_mag);
 void emit_attention(struct emit *e, const struct value *v, bool with_mag);
+void emit_recurrent(struct emit *e, const struct value *v, bool with_mag);
 
 #endif

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/reference/drawn.h"
 #include "graph/reference/lower.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 1 << 20 };
+enum { MAX_SOURCE = 4 << 20 };
 
 struct writer {
     struct graph_reference *out;
@@ -37,6 +38,27 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
+/* The larger one of the variance and of the squares of the drawn errors. */
+static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
+{
+    size_t i = (size_t)(s->output - e->g->outputs.items);
+    const struct value *copy = e->drawn_outputs ? e->drawn_outputs[i] : NULL;
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    if (!copy || e->mode.kind != REFERENCE_SIGMA)
+        return t;
+    const char *most = unit_var(&e->u, "%s", t.m);
+    struct scope *was = unit_loop_named(&e->u, "sample", DRAWN_SAMPLES);
+    e->least_depth = scope_depth(e->u.at);
+    e->mode.kind = REFERENCE_MAGNITUDE;
+    struct term drawn = emit_value(e, copy, &p);
+    e->mode.kind = REFERENCE_SIGMA;
+    e->least_depth = 0;
+    unit_set(&e->u, most, "= hone_farther(%s, %s - %s)", most, drawn.v, t.v);
+    unit_close(&e->u, was);
+    t.m = most;
+    return t;
+}
+
 static void write_output(struct emit *e, const struct sink *s)
 {
     if (e->mode.kind == REFERENCE_SIGMA && s->output && index_of(s)) {
@@ -48,6 +70,7 @@ static void write_output(struct emit *e, const struct sink *s)
     struct term t = emit_value(e, s->v, &p);
     if (!s->output)
         BUG("a SINK_OUTPUT has no output");
+    t = with_drawn_errors(e, s, t);
     t = emit_output(e, s->v, s->output->dtype, t);
     if (e->mode.kind == REFERENCE_SIGMA)
         unit_do(&e->u, "OUT_SIGMA(%s, unit, %s, hone_sigma(%s))", s->output->name, t.v, t.m);
@@ -66,9 +89,13 @@ static void write_value(struct emit *e, const struct sink *s)
         unit_do(&e->u, "MAG%u(unit) = %s", s->v->id, t.m);
 }
 
+/* A copy with drawn errors is only a value. Nobody reads its magnitude, so that is left out. */
 static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];
+    enum reference_kind kind = e->mode.kind;
+    if (s->each)
+        e->mode.kind = REFERENCE_MAGNITUDE;
     switch (s->kind) {
     case SINK_OUTPUT:
         write_output(e, s);
@@ -83,6 +110,7 @@ static void write_sink(struct emit *e, const struct sink *s)
         emit_line(e, s->v, s->output || store->needs_mag);
         break;
     }
+    e->mode.kind = kind;
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
@@ -93,7 +121,8 @@ static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
     while (first > 0 && v->items[first - 1].level == v->items[end - 1].level &&
-           v->items[first - 1].units == v->items[end - 1].units)
+           v->items[first - 1].units == v->items[end - 1].units &&
+           v->items[first - 1].each == v->items[end - 1].each)
         first--;
     return first;
 }
@@ -123,9 +152,31 @@ static void describe(const struct sink *s, struct strbuf *out)
         strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
 }
 
+/* Adds the text of a phase of copies with drawn errors. Its units are numbered by sample, then by
+ * element. */
+static void add_sampled(struct writer *w, const struct dim *each, const char *text,
+                        struct strbuf *out)
+{
+    struct unit_text u;
+    unit_init(&u, &w->arena, w->g);
+    strbuf_addf(out, "    const int64_t sample = unit / %s, element = unit %% %s;\n",
+                dim_in_c(&u, each), dim_in_c(&u, each));
+    unit_release(&u);
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)p[n]) || p[n] == '_')
+            n++;
+        if (n == 4 && memcmp(p, "unit", 4) == 0)
+            strbuf_adds(out, "element");
+        else
+            strbuf_add(out, p, n ? n : 1);
+        p += n ? n : 1;
+    }
+}
+
 static char *write_phase(struct writer *w, const char *fn, size_t first, size_t end)
 {
-    struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
+    struct strbuf sb = STRBUF_INIT(MAX_SOURCE), body = STRBUF_INIT(MAX_SOURCE);
     const struct sink *sinks = w->stores.sinks.items;
     unit_init(&w->emit.u, &w->arena, w->g);
     for (size_t i = first; i < end; i++)
@@ -137,11 +188,15 @@ static char *write_phase(struct writer *w, const char *fn, size_t first, size_t 
         describe(&sinks[i], &sb);
     }
     strbuf_addf(&sb, ". */\nPHASE(%s)\n{\n", fn);
-    size_t body = sb.len;
-    unit_write(&w->emit.u, &sb);
-    note_magnitudes(w, sb.buf + body);
+    unit_write(&w->emit.u, &body);
+    if (sinks[first].each)
+        add_sampled(w, sinks[first].each, body.buf, &sb);
+    else
+        strbuf_adds(&sb, body.buf);
+    note_magnitudes(w, body.buf);
     strbuf_adds(&sb, "}\n");
     unit_release(&w->emit.u);
+    strbuf_release(&body);
     return strbuf_detach(&sb, NULL);
 }
 
@@ -176,16 +231,20 @@ static int write_phases(struct writer *w, struct err *err)
 /* ---- scratch --------------------------------------------------------------------------------- */
 
 static void add_region(struct writer *w, struct strbuf *out, const char *name, uint32_t id,
-                       const struct dim *size)
+                       const struct dim *size, bool sampled)
 {
     struct dim_pool *p = &w->g->dims;
     struct unit_text u;
     unit_init(&u, &w->arena, w->g);
     const struct dim *at = w->out->scratch;
-    if (!at)
-        strbuf_addf(out, "#define %s%u(i) SCRATCH(i)\n", name, id);
-    else
-        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s + (i))\n", name, id, dim_in_c(&u, at));
+    strbuf_addf(out, "#define %s%u(i) SCRATCH(", name, id);
+    if (at)
+        strbuf_addf(out, "%s + ", dim_in_c(&u, at));
+    if (sampled)
+        strbuf_addf(out, "sample * %s + ", dim_in_c(&u, size));
+    strbuf_adds(out, at || sampled ? "(i))\n" : "i)\n");
+    if (sampled)
+        size = dim_mul(p, size, dim_number(p, DRAWN_SAMPLES));
     w->out->scratch = at ? dim_add(p, at, size) : size;
     unit_release(&u);
 }
@@ -200,16 +259,16 @@ static void write_regions(struct writer *w, struct strbuf *out)
         if (s->kind == SINK_OUTPUT)
             continue;
         if (s->kind == SINK_PART) {
-            add_region(w, out, "PART", id, s->units);
+            add_region(w, out, "PART", id, s->each ? s->each : s->units, s->each);
             if (store->part_needs_mag)
-                add_region(w, out, "PMAG", id, s->units);
+                add_region(w, out, "PMAG", id, s->units, false);
         } else if (s->output) {
             strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", id, s->output->name);
             strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", id, s->output->name);
         } else {
-            add_region(w, out, "VAL", id, n);
+            add_region(w, out, "VAL", id, n, s->each);
             if (store->needs_mag)
-                add_region(w, out, "MAG", id, n);
+                add_region(w, out, "MAG", id, n, false);
         }
     }
 }
@@ -285,6 +344,15 @@ static const struct {
                   "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
                   "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;\n"
                   "    return x ^ x >> 31;\n}\n"},
+    {"hone_draw(", "/* Random bits, always the same. */\n"
+                   "HONE_FN uint64_t hone_draw(uint64_t of, uint64_t i, uint64_t sample)\n"
+                   "{\n    uint64_t x = (of + 1) * 0x9e3779b97f4a7c15u + i * 0xd1b54a32d192ed03u;\n"
+                   "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u + sample * 0x8cb92ba72f3d8dd7u;\n"
+                   "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
+                   "    return x ^ x >> 31;\n}\n"},
+    {"hone_farther(", "HONE_FN double hone_farther(double variance, double off)\n"
+                      "{\n    return off * off > variance && off * off < INFINITY ? off * off : "
+                      "variance;\n}\n"},
     {"hone_noisy(",
      "/* v with an error that is uniform in +-spread, then rounded at random to a neighbour of "
      "`bits`"
@@ -379,6 +447,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
     int rc = graph_lower(g, w.g, &w.emit.notes, err);
     if (rc == 0) {
         w.emit.g = w.g;
+        out->work = drawn_plan(&w.emit) ? 1 + DRAWN_SAMPLES : 1;
         stores_plan(&w.stores, &w.emit);
         rc = write_phases(&w, err);
         if (rc == 0)

@@ -37,6 +37,7 @@ struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
     const struct dim *scratch; /* doubles; NULL if none */
+    double work;               /* about how many times the oracle computes a value */
     struct graph *lowered;     /* owns the names and sizes above */
 };
 

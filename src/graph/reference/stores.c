@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/reference/drawn.h"
 #include "graph/reference/line.h"
 
 /* Work is counted in operations per element; HEAVY stands for an element that needs a loop. MANY
@@ -94,7 +95,7 @@ static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
     int64_t w = p->weight[v->id], reads = p->reads[v->id];
-    if (op_makes_lines(v->op))
+    if (op_makes_lines(v->op) || (p->e->drawn && (p->e->drawn[v->id] & DRAWN_ROUNDED)))
         return true;
     if (kind == OPK_LEAF || kind == OPK_VIEW)
         return false;
@@ -162,7 +163,12 @@ static const struct value *without_views(const struct value *v)
 static void add_sink(struct planner *p, enum sink_kind kind, const struct value *v,
                      const struct graph_output *o, unsigned level, const struct dim *units)
 {
-    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units};
+    const struct dim *each = NULL;
+    if (kind != SINK_OUTPUT && p->e->drawn && (p->e->drawn[v->id] & DRAWN_COPY)) {
+        each = units;
+        units = dim_mul(&p->e->g->dims, units, dim_number(&p->e->g->dims, DRAWN_SAMPLES));
+    }
+    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, each};
 }
 
 static const struct dim *elements(struct planner *p, const struct value *v)
@@ -193,6 +199,8 @@ static int by_level(const void *pa, const void *pb)
     const struct sink *a = pa, *b = pb;
     if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
+    if (!a->each != !b->each)
+        return a->each ? -1 : 1;
     int order = a->kind == SINK_OUTPUT ? (int)a->v->rank - (int)b->v->rank : 0;
     if (!order)
         order = strcmp(a->units->key, b->units->key);
@@ -213,12 +221,16 @@ void stores_plan(struct stores *s, struct emit *e)
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
-        s->store[i].is_exact = e->mode.kind == REFERENCE_MAGNITUDE
+        s->store[i].is_exact = e->drawn && (e->drawn[i] & DRAWN_COPY) ? true
+                               : e->mode.kind == REFERENCE_MAGNITUDE
                                    ? value_is_exact(g->values.items[i], s->store)
                                    : value_has_no_error(e, g->values.items[i], s->store);
     }
-    for (size_t i = 0; i < g->outputs.n; i++)
+    for (size_t i = 0; i < g->outputs.n; i++) {
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
+        if (e->drawn_outputs && e->drawn_outputs[i])
+            add_reads(&p, e->drawn_outputs[i], 1, (int64_t)(n + i) * 16 + 1);
+    }
     for (size_t i = n; i-- > 0;) {
         const struct value *v = g->values.items[i];
         if (!p.reads[i])

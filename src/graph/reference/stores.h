@@ -19,6 +19,7 @@ struct sink {
     const struct graph_output *output;
     unsigned level;
     const struct dim *units;
+    const struct dim *each; /* units of one sample, for values with drawn errors; else NULL */
 };
 VEC_DECL(sink_vec, struct sink);
 

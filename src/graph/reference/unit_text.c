@@ -165,6 +165,13 @@ struct scope *unit_loop(struct unit_text *u, struct index first, struct index en
     return was;
 }
 
+struct scope *unit_loop_named(struct unit_text *u, const char *name, int n)
+{
+    return open_scope(
+        u, arena_printf(u->arena, "for (int64_t %s = 0; %s < %d; %s++) {", name, name, n, name),
+        false);
+}
+
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
 {
     va_list ap;

@@ -93,6 +93,8 @@ void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(pr
 /* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). */
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out);
+/* for (name = 0; name < n; name++), with a name that macros know. */
+struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
 /* if (condition). No read of memory moves out of the condition. */
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

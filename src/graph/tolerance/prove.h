@@ -2,7 +2,7 @@
  * prove.h - proves the tolerance that a SIGMA reference gives (docs/tolerance.md).
  *
  *     struct tolerance_report r;
- *     if (tolerance_prove(&g, mode, task, shapes, nshapes, &r, err) < 0 ||
+ *     if (tolerance_prove(&g, mode, task, NULL, shapes, nshapes, &r, err) < 0 ||
  *         tolerance_accept(&r, err) < 0) ...
  *
  * At each shape, tolerance_prove() runs the graph's SIGMA reference once, and its NOISY reference,
@@ -45,10 +45,11 @@ struct tolerance_report {
 };
 
 /* `mode` says which products are in TF32; its kind does not matter. The shapes are those of t,
- * whose tensors are the graph's. The caller releases the report, also after an error. */
+ * whose tensors are the graph's. `oracle_so` is t's oracle if someone has built it, else NULL. The
+ * caller releases the report, also after an error. */
 int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
-                    const struct shape *shapes, size_t n, struct tolerance_report *out,
-                    struct err *err);
+                    const char *oracle_so, const struct shape *shapes, size_t n,
+                    struct tolerance_report *out, struct err *err);
 void tolerance_report_release(struct tolerance_report *r);
 
 /* Whether the model holds: err says what is wrong with which output. */

@@ -1,0 +1,31 @@
+/*
+ * drawn.h - copies of values in which the operands of TF32 products are rounded at random.
+ *
+ * A product in TF32 rounds its operands first. All products that read an element share the error of
+ * its rounding: one weight of a convolution is off by the same amount in every pixel. Variances
+ * cannot follow such errors through a later sum, because variances treat the terms' errors as
+ * independent. So a SIGMA reference also computes a copy of the values between the product and the
+ * output, DRAWN_SAMPLES times with other random roundings. The allowance of an output covers
+ * the copies' distance from the truth (docs/tolerance.md, "Drawn errors").
+ *
+ * In a NOISY reference the operands themselves are replaced by rounded ones.
+ */
+#ifndef GRAPH_REFERENCE_DRAWN_H
+#define GRAPH_REFERENCE_DRAWN_H
+
+#include "graph/reference/emit.h"
+
+#define DRAWN_SAMPLES 4
+
+enum {
+    DRAWN_COPY = 1,    /* a copy: the phase that computes it has units for each sample */
+    DRAWN_ROUNDED = 2, /* its operand, rounded at random to TF32 */
+};
+
+/* Adds rounded operands and copies to e->g, which gives its values new ids, and sets e->drawn and
+ * e->drawn_outputs. Are there copies? */
+bool drawn_plan(struct emit *e);
+/* The element of a DRAWN_ROUNDED value. */
+struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
+
+#endif
