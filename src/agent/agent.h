@@ -22,8 +22,8 @@
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
- * evaluation. While it waits for replies, it checks Ctrl-C. It also checks the clock there if a
- * later process can continue every open call, because then stopping loses no reply.
+ * evaluation. While it waits for replies, it checks Ctrl-C. If a later process can continue every
+ * open call, it checks the clock too, because then stopping loses no reply.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H

@@ -2,8 +2,8 @@
  * exec.c - asks any program that reads a prompt from standard input and prints a reply.
  *
  * The program runs in an empty directory of its own, without the task's files and the store. Hone
- * removes the directory when the program ends. It shows the program's standard error only in error
- * messages.
+ * removes the directory when the program ends. Hone shows the program's standard error only in
+ * error messages.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -355,8 +355,8 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
            a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
 }
 
-/* If an HTTP 400 says that one parameter was refused, changes or drops that parameter for later
- * requests and notes that. Returns false if the message names no parameter. */
+/* If an HTTP 400 or 422 says that one parameter was refused, changes or drops that parameter for
+ * later requests and notes that. Returns false if it changes nothing. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -474,7 +474,7 @@ static void too_big(struct author_call *c)
                 AUTHOR_MAX_REPLY);
 }
 
-/* Called once the answer's text is part of the reply. Ends the call if the reply is complete, else
+/* Called when the answer's text is part of the reply. Ends the call if the reply is complete, else
  * asks for the rest. */
 static void judge_text(struct author_call *c)
 {

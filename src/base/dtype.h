@@ -3,8 +3,8 @@
  *
  * The types have the same names as in FlashInfer-Bench. Conversion to double is exact. Conversion
  * from double rounds once, to nearest even. A value too large for the type becomes infinity.
- * float8_e4m3fn has no infinity: there it becomes NaN, or, with `satfinite`, the largest finite
- * value.
+ * float8_e4m3fn has no infinity: there such a value becomes NaN, or, with `satfinite`, the largest
+ * finite value.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

@@ -724,7 +724,7 @@ static void *fold(struct folder *r)
         if (in->op >= OP_JUMP) {
             if (!fold_jump(r, in))
                 return NULL;
-        } else if (in->op != OP_BOOL) { /* && and || end with it: `apply` gives 0 or 1 itself */
+        } else if (in->op != OP_BOOL) { /* skipped: for && and || `apply` gives 0 or 1 itself */
             void *made = fold_value(r, in);
             if (!made)
                 return NULL;

@@ -209,7 +209,7 @@ struct gen_float {
     int mant, bits;
     uint64_t inf;  /* +inf, or the largest finite value if the type has no infinity */
     uint64_t most; /* the largest finite value */
-    uint64_t nan;  /* a quiet NaN; it remains one whatever its bits in the mask nan_free are */
+    uint64_t nan;  /* a quiet NaN; it stays one if any bits of the mask nan_free change */
     uint64_t nan_free;
 };
 

@@ -50,7 +50,7 @@ VEC_DECL(str_vec, const char *);
 struct option {
     enum option_type type;
     char letter;      /* 0 = none */
-    const char *name; /* long name, without dashes; a group's title */
+    const char *name; /* long name, without dashes; for a group, its title */
     void *value;
     const char *arg; /* placeholder in --help */
     const char *help;

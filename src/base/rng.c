@@ -24,8 +24,8 @@ uint64_t rng_u64(struct rng *r)
 
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
-    /* 2^64 mod n. Drawing again when the low word of the product is below it makes all results
-     * equally likely. */
+    /* limit = 2^64 mod n. We draw again if the low word of the product is below the limit, so that
+     * all results are equally likely. */
     uint64_t limit = -n % n;
     for (;;) {
         unsigned __int128 p = (unsigned __int128)rng_u64(r) * n;

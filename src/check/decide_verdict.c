@@ -87,9 +87,9 @@ struct call_ctx {
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* most_written estimates generously which share of an output all blocks together write. Even if
- * they write everything, it may come out below 1, because one result in 256 equals its poison by
- * chance. If all blocks ran, it is more exact: it only leaves open the elements outside a sample of
- * pieces. RESULT_WRITTEN_BY_ALL is the limit then. */
+ * they write everything, the estimate may be below 1, because one result in 256 equals its poison
+ * by chance. If all blocks ran, the estimate is more exact, because only the elements outside a
+ * sample of pieces are uncertain. Then RESULT_WRITTEN_BY_ALL is the limit. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -507,8 +507,8 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Hone or the machine ended the run early. An error that was seen before that decides; only a
- * candidate without one is unjudged. */
+/* Call it if Hone or the machine ended the run early. An error that was seen by then decides the
+ * verdict. A candidate without an error is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;

@@ -18,7 +18,7 @@
 #include "sys/hash.h"
 
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
-/* A killed process left behind any temporary file that is older than STALE_S. A header that was not
+/* A temporary file older than STALE_S belongs to a process that was killed. A header that was not
  * used for HEADER_STALE_S belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
@@ -140,7 +140,7 @@ struct file_info {
 };
 VEC_DECL(file_vec, struct file_info);
 
-/* The names of entries are hex digits. A file whose name has a dot is still being written. */
+/* The names of entries are hex digits. A file whose name has a dot is a temporary one. */
 static enum file_kind entry_kind(const char *name, const char *path)
 {
     return strchr(name, '.') ? FILE_TEMP : FILE_ENTRY;

@@ -49,8 +49,8 @@ struct cache_stat {
 };
 /* With `verify`, reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
-/* Removes temporary files of killed processes, then the oldest files until at most max_bytes are
- * left. */
+/* Removes temporary files of killed processes and headers of other builds. Removes the oldest
+ * entries and headers until at most max_bytes are left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
 /* Prunes the cache to its maximal size. cache_put() calls it now and then; call it after adding a
  * large file. */

@@ -31,8 +31,9 @@ struct client_job {
     }
 
 void client_stop(struct client *c);
-/* Ends the service if it closed this job's socket without a reply, so that the next job starts a
- * new one. Such a service may still be dying, because it closes its sockets in any order. */
+/* Call it if the service closed this job's socket without a reply. Ends that service, so that the
+ * next job starts a new one. A dying service closes its sockets in any order, so it may not have
+ * ended yet. */
 void client_reap(struct client *c, const struct client_job *job);
 
 /* Finds the program to run as the service; "" if there is none and this process must fork

@@ -333,7 +333,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* estimates the time of a compile without the family header */
+    if (t->family) /* without the family header this compile would take longer */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);

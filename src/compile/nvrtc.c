@@ -12,7 +12,7 @@
 #include "compile/ptxas.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* Results of nvrtcCompileProgram after which NVRTC itself still works. */
+/* Failures of nvrtcCompileProgram that a source can cause. After any other, NVRTC is unusable. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;
@@ -85,7 +85,7 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* The options of the request, then the option for the precompiled header; NULL-terminated. */
+/* The options of the request, then those for the precompiled header; NULL-terminated. */
 static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {

@@ -128,7 +128,7 @@ static int from_bits(const void *cubin, size_t len, struct sass_vec *out, struct
 
 /* ---- counting from the disassembly ----------------------------------------------------------- */
 
-// Reads one line "  /*0010*/  @!P0 LDG.E.128 R4, ... ;": its operation, or false.
+// Finds the operation in a line "  /*0010*/  @!P0 LDG.E.128 R4, ... ;". False if there is none.
 static bool instruction(const char *s, size_t n, char *op, size_t cap)
 {
     const char *end = s + n, *p = memmem(s, n, "*/", 2);

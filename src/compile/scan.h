@@ -8,8 +8,8 @@
  *  1. Every #include names a literal header below the include path: relative, without "..". There
  *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
  *     rule.
- *  2. No pragma but `unroll` reaches the compiler. Harmless pragmas are blanked; pragmas that
- *     change macros, names or diagnostics are rejected.
+ *  2. No pragma but `unroll` and `nounroll` reaches the compiler. Harmless pragmas are blanked;
+ *     pragmas that change macros, names or diagnostics are rejected.
  *  3. Comments, strings and #if groups are closed at the end, so the trailer is compiled.
  *  4. The source is rejected where compilers disagree about the end of a line
  *     (backslash-blank-newline, lone CR, NUL).

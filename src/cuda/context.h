@@ -44,7 +44,7 @@ int cu_context_use(const struct cu_driver *cu, cu_context ctx, struct err *err);
 /* Sets one of CU_LIMIT_... of the current context. */
 int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct err *err);
 
-/* Makes the lines that a kernel asked the L2 to keep ordinary lines again. */
+/* Ends the privilege of lines that a kernel asked the L2 to keep: the L2 can evict them again. */
 int cu_l2_reset_persisting(const struct cu_driver *cu, struct err *err);
 
 /* Tells a profiler that watches this process to start or to stop collecting. */

@@ -36,7 +36,7 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err)
         }
         *(void **)((char *)out + functions[i].offset) = sym;
     }
-    /* To load a module must load all of it. A kernel that is loaded only at its first launch would
+    /* The driver must load a module whole. A kernel that is loaded only at its first launch would
      * stop the stream in the middle of a measurement. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     int rc = cu_check(out, out->Init(0), err, "cuInit");

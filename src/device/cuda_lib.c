@@ -10,9 +10,9 @@
  *   - COMPUTE is f32, tf32, f64 or i32;
  *   - EPILOGUE is none, bias or relu_bias.
  *
- * Its one launch has the arguments A, B, D, then M, N, K and batch as 8-byte integers, then the
- * bias [N] if there is one. The matrices of a batch lie one after another. The library works in
- * column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
+ * A program has one launch, with the arguments A, B, D, then M, N, K and batch as 8-byte integers,
+ * then the bias [N] if there is one. The matrices of a batch lie one after another. The library
+ * works in column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
  *
  * The first untimed call of a shape tries the algorithms that the library proposes and
  * keeps the fastest.

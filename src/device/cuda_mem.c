@@ -82,17 +82,18 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* Returns how many slabs of this size to keep. The addresses of its tensors make a short kernel
- * some tens of nanoseconds faster or slower. A measured time should cover many addresses, not only
- * the few that one process happened to get. So we keep up to 64 MB of slabs of each size. */
+/* Returns how many slabs of this size to keep. The time of a short kernel depends on the addresses
+ * of its tensors: they change it by some tens of nanoseconds. A measured time should cover many
+ * addresses, not only the few that one process happened to get. So we keep about 64 MB of slabs of
+ * each size: SLABS_MIN to SLABS_MAX slabs. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a free slab of about this size, each with the same probability. Returns NULL if there are
- * fewer slabs than wanted and the device has room for one more. */
+/* Returns a random free slab of about this size. Returns NULL if there is none, or if there are
+ * fewer than wanted and the device has room for one more. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -194,7 +195,7 @@ int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, u
     struct cuda *d = cuda_of(dev);
     uint32_t type = (uint32_t)b->dtype, size = type ? (uint32_t)dtype_bytes(b->dtype) : 4;
     uint64_t bytes = b->bytes;
-    if (!type && addr % 4) /* a workspace at an odd address */
+    if (!type && addr % 4) /* a workspace whose address is not aligned */
         size = 1;
     void *args[] = {&addr, &bytes, &size, &type, &pattern};
     return cuda_service_launch(d, d->svc.poison, bytes / size, args, err);

@@ -25,7 +25,7 @@ static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 
 struct module_range {
     cu_ptr ptr;
-    uint64_t bytes, hash; /* when the module was loaded */
+    uint64_t bytes, hash; /* hash of the contents when the module was loaded */
     char *name;
 };
 
@@ -43,7 +43,7 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* `ranges` covers all memory in which the module could keep data for the next call */
+    /* `range` covers all memory in which the module could keep data for the next call */
     bool sealed;
 };
 

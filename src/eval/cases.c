@@ -262,7 +262,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     return 0;
 }
 
-/* How many workloads of the role an evaluation has at most, with those that Hone adds. */
+/* The most workloads of the role that an evaluation can have, including those that Hone adds. */
 static unsigned most_of(const struct task *t, enum workload_role role)
 {
     unsigned n = 0, timed = 0;
@@ -308,9 +308,9 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
-/* Adds cases with precision data after the others of the role: one with the shape of the first
- * smoke workload, and one for each timed shape, as a check workload. On the emulator the first
- * timed shape must be enough. `index` numbers the cases. */
+/* Adds cases with precision data after the role's other cases. A smoke case has the shape of the
+ * first smoke workload. If the candidate is timed too, check cases have the timed shapes, on the
+ * emulator only the first one. `index` numbers the cases. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

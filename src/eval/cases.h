@@ -2,12 +2,14 @@
  * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
  *
  * Smoke and check workloads are run as written; held-out shapes are drawn afresh from the
- * evaluation's seed; time workloads are timed. Each checked case makes four calls:
+ * evaluation's seed; time workloads are timed. A case with precision data or of a workload that
+ * Hone adds makes one call. Any other checked case makes four calls:
  *   1. some data: verified;
  *   2. other data, without reloading the module: verified, since no data may be carried from call
  *   to call;
  *   3. the data of call 2 in a fresh module: verified, and the result must be bit-identical;
- *   4. the data of call 1 with one element changed: verified, and the output must follow.
+ *   4. the data of call 1 with one element of a float input changed: verified, and the output must
+ *   follow.
  */
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H

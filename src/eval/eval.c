@@ -420,7 +420,7 @@ static void take_result(struct evaluator *e, struct evaluation *a, const struct 
         return;
     }
     uint32_t broke = baseline_that_broke_the_job(&r, &a->job);
-    /* The failure says nothing about the candidate, so run again without this baseline. */
+    /* The failure says nothing about the candidate, so we run it again without this baseline. */
     if (broke) {
         *vec_push(&a->broken) = (struct rejected_baseline){
             .name = xstrdup(a->job.modules[broke].name),

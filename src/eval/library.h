@@ -2,9 +2,10 @@
  * library.h - vendor libraries as baselines: recognises a task that is a plain matrix product, and
  * describes the call of cuBLASLt that computes it (src/device/cuda_lib.c makes this call).
  *
- * Only the shapes decide. The task must have two inputs and one output whose extents are axes:
- * out[m,n] from a[m,k] or a[k,m] and b[k,n] or b[n,k]. Only one epilogue is recognised: a third
- * input bias[n], in a task whose `torch` is torch.relu(torch.nn.functional.linear(...)).
+ * The task must be of class gemm, without scalars, with two inputs of one dtype and one output. All
+ * three must be matrices whose extents are axes: out[m,n] from a[m,k] or a[k,m] and b[k,n] or
+ * b[n,k]. Only one epilogue is recognised: a third input bias[n], in a task whose `torch` is
+ * torch.relu(torch.nn.functional.linear(...)).
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H

@@ -15,9 +15,9 @@
 
 struct precision_data;
 
-/* Finds the inputs to change. Returns NULL if the task has no graph, or nothing to make thin. Sums
- * count only if `code` has instructions that compute less precisely than float32. The result lives
- * in the arena. */
+/* Finds the inputs to change. Returns NULL if the task does not compute in float32, has no graph,
+ * or has nothing to make thin (struct gen_spec). Sums count only if `code` could compute less
+ * precisely than float32. The result lives in the arena. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Changes the generators of the case's inputs. */

@@ -6,7 +6,7 @@
  *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1 if the JSON is wrong; see problems
  *
  * The verdict has no task, and its only times are modelled. `pass` means that the kernel ran
- * without findings. The result of a buffer with a "to" is written to that file, also when there are
+ * without findings. If a buffer has a "to", its result is written to that file, even if there are
  * findings.
  */
 #ifndef EVAL_PTX_JOB_H

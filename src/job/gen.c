@@ -17,7 +17,7 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
                    (int)GEN_T_U16 == DT_U16 && (int)GEN_T_U8 == DT_U8 && (int)GEN_T_BOOL == DT_BOOL,
                "gen_core.h and dtype.h number the types differently");
 
-/* The elements of a chunk, and of those for shorter ranges. */
+/* How many elements a chunk has. MEDIUM and SMALL are for short ranges. */
 enum { CHUNK = 256, MEDIUM = 128, SMALL = 32 };
 
 /* Makes the words of elements 4*block .. 4*(block + nblocks) - 1, as gen_words() does. The compiler
@@ -138,7 +138,7 @@ void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t
         uint64_t base = i & ~(uint64_t)3;
         unsigned n = end - base >= CHUNK ? CHUNK : end - base >= MEDIUM ? MEDIUM : SMALL;
         unsigned from = (unsigned)(i - base), to = (unsigned)MIN(end - base, (uint64_t)n);
-        if (n == CHUNK) /* a chunk of each size has its own loops, of a known length */
+        if (n == CHUNK) /* each size has its own loops, with a constant length */
             fill_chunk(&p, base, CHUNK, from, to, out);
         else if (n == MEDIUM)
             fill_chunk(&p, base, MEDIUM, from, to, out);

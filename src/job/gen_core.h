@@ -56,8 +56,9 @@ struct gen_spec {
     uint32_t every[2]; /* 0 = never */
     double a, b;
     uint64_t n; /* elements of the tensor, for CSR and PERM */
-    /* A thin tensor is zero except at GEN_FEW places along these ranges together, which the seed
-     * chooses. A range without places is absent; thin[1] is absent if thin[0] is. */
+    /* A thin tensor is zero except at GEN_FEW places, which the seed chooses. With two ranges, a
+     * place is a pair: one place of each range. A range of 0 places is absent; thin[1] is absent if
+     * thin[0] is. */
     struct gen_range thin[GEN_THIN_RANGES];
 };
 

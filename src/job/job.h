@@ -75,8 +75,8 @@ struct job_buffer {
     uint32_t edge_dims;
     struct gen_spec gen; /* inputs */
     uint32_t stream;     /* RNG stream of this buffer */
-    const char *file;    /* a file in the bundle with its contents (zeros after its end), instead of
-                            gen; or "" */
+    const char *file;    /* file in the bundle that fills the buffer instead of gen, with zeros
+                            after the file's end; "" = none */
     /* for outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
     double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
@@ -84,8 +84,8 @@ struct job_buffer {
                           the oracle gives sigma in place of the magnitude */
 };
 
-/* Whether an output may have several right answers, of which the oracle takes the candidate's (GOT
- * in hone_ref.h): integers with a tolerance in sigmas. */
+/* Whether an output can have several right answers, so that the oracle looks at the candidate's
+ * answer (GOT in hone_ref.h). This holds for integers with a tolerance in sigmas. */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
@@ -118,7 +118,7 @@ struct job_tensormap {
     uint32_t box[5];
     uint32_t elem_strides[5];
     uint8_t swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
-    uint8_t interleave; /* 0 */
+    uint8_t interleave; /* 0 none, 1 16B, 2 32B */
     uint8_t l2promo;    /* 0 none, 1 64B, 2 128B, 3 256B */
     uint8_t fill_nan;   /* OOB fill: 0 zeros, 1 NaN */
 };
@@ -207,7 +207,8 @@ struct job_module {
 };
 
 /* On the emulator the limits count CPU time, so that a verdict does not depend on the load of the
- * machine. Limits of wall time are this many times longer on the emulator. */
+ * machine. There the limits of wall time are only a safeguard, this many times as long as on a
+ * GPU. */
 #define JOB_EMU_PATIENCE 10u
 
 struct job_limits {

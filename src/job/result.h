@@ -98,7 +98,7 @@ struct result_compare {
     const char *pattern; /* the pattern of the bad elements in words; "" if we recognised none */
 };
 
-/* The judge finds nothing wrong with an output of which this share is written. */
+/* The judge accepts an output if at least this share of it is written. */
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {

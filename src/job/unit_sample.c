@@ -139,8 +139,8 @@ double unit_sample_hits(uint64_t all, uint64_t seen, double bad)
     return -expm1(log_miss);
 }
 
-/* Cuts the units into cells of height * width. Returns the probability to find an error in `share`
- * of the cells. */
+/* Cuts the units into cells of height * width. Returns the probability that the sample finds an
+ * error that spoils `share` of the cells. */
 static double finds_cells(const struct unit_sample *s, uint64_t rows, uint64_t columns,
                           uint64_t height, uint64_t width, double share)
 {

@@ -233,9 +233,6 @@ static bool all_calls_ended(const struct measure_input *in, uint32_t c)
     return rc->ncalls > 0;
 }
 
-/* A kernel must touch every byte that the task reads or writes at least once. `enough` is below 1,
- * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
- * whole. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
 {
     *out = (struct tensor_use){.share = INFINITY};
@@ -257,6 +254,9 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
     return out->share < in->least_arithmetic ? worst : -1;
 }
 
+/* A kernel must touch every byte that the task reads or writes at least once. `enough` is below 1,
+ * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
+ * whole. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

@@ -43,7 +43,7 @@ struct tensor_use {
     double tf32, narrow; /* products of TF32, and of narrower types; both 0 = no tensor cores */
     double share; /* products done / products that the task needs, in its declared precision */
 };
-/* From the emulator's counters. Returns the case in which the candidate did too few products for
+/* Uses the emulator's counters. Returns the case in which the candidate did too few products for
  * the declared precision, or -1. A float32 product needs three TF32 products, or six of a 16-bit
  * type; a TF32 product needs one TF32 product, or six of a 16-bit type. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);

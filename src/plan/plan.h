@@ -37,8 +37,8 @@ int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, s
 
 /* Resolves this plan to a program of case `c`. It calls plan_fill_case() if the case has no buffers
  * yet. It appends to the case's buffers each workspace that a launch of this shape uses. The
- * kernel's signature decides how many bytes an argument that is a number has. An error names the
- * launch, the argument and the expected value. It does not name the axes of a held-out shape. */
+ * kernel's signature decides the size of an argument that is a number. An error names the launch,
+ * the argument and the expected value. It does not name the axes of a held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

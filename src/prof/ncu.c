@@ -139,7 +139,7 @@ size_t ncu_launches(const struct ncu_table *t)
     return t->nrows;
 }
 
-/* Cuts the parameters, which ncu prints for a mangled name: "softmax(const float *, ...)". */
+/* For a mangled name, the text holds the parameters too: "softmax(const float *, ...)". */
 const char *ncu_kernel(const struct ncu_table *t, size_t launch)
 {
     return t->rows[launch].cell[t->name];

@@ -406,7 +406,7 @@ static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
     const struct dim *count = dim_div(pool(b), size, each);
     bool exact = dim_same(dim_mul(pool(b), count, each), size);
     if (!count->is_number || (!exact && !(size->is_number && each->is_number)))
-        return lacks(b, "'%s' may not be a multiple of '%s': the pieces have no certain sizes",
+        return lacks(b, "'%s' is perhaps no multiple of '%s': the pieces have no certain sizes",
                      size->text, each->text);
     size_t n = (size_t)count->value + !exact;
     if (count->value < 1 || count->value >= MAX_PIECES)
@@ -442,7 +442,7 @@ OBJECT_BUILDER(build_chunk)
     if (dim_is(size, 0))
         return refuse(b, "an axis of size 0 cannot be split");
     if (!size->is_number && !dim_same(dim_mul(pool(b), each, count), size))
-        return lacks(b, "'%s' may not be a multiple of %lld: the chunks have no certain sizes",
+        return lacks(b, "'%s' is perhaps no multiple of %lld: the chunks have no certain sizes",
                      size->text, (long long)n);
     return equal_pieces(b, a, (uint32_t)axis, each, out);
 }

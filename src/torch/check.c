@@ -219,7 +219,7 @@ static int call(const struct expression_check *e, const struct oracle_trial *x, 
     return request ? tell(e, request, err) : -1;
 }
 
-/* The difference, in units of the output's rms or of the element, whichever is larger. */
+/* Notes the difference relative to the element or to the output's rms, whichever is larger. */
 static void note_difference(struct torch_check *c, double got, double want, double rms)
 {
     double d = fabs(got - want) / fmax(rms, fabs(want));
@@ -235,9 +235,10 @@ static double rms_of(const double *v, uint64_t n)
     return n ? sqrt(sum / (double)n) : 0;
 }
 
-/* What PyTorch's result may be off by, in units of the tolerance. In double it must be far closer
- * than the tolerance of a task whose tolerance was derived. In the task's own dtypes it must
- * satisfy such a tolerance; one that someone wrote may assume fewer roundings than PyTorch does. */
+/* Returns the largest error that PyTorch's result may have, in units of the tolerance. A tolerance
+ * in sigmas is derived: PyTorch must satisfy it in the task's own dtypes and be far closer in
+ * double. A tolerance that someone wrote may assume fewer roundings than PyTorch makes in the
+ * task's own dtypes, so there PyTorch gets NARROW_SLACK. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)

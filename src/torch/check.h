@@ -9,8 +9,9 @@
  *  1. It reads the expression into a graph. An expression that is wrong is a problem. An expression
  *  with a function that Hone does not know is only a note.
  *  2. It writes the reference of the graph and compares the task's oracle with it.
- *  3. If there is a python3 with PyTorch, it runs the expression at the smoke shapes on the CPU and
- *  compares the result with the oracle. The caller has checked the task's oracle with task_check().
+ *  3. If there is a python3 with PyTorch, it runs the expression on the CPU, at the smoke shapes
+ *  and a few held-out ones, and compares the result with the oracle. The caller must check the
+ *  oracle first, with task_check().
  */
 #ifndef TORCH_CHECK_H
 #define TORCH_CHECK_H
@@ -26,8 +27,9 @@ struct torch_check {
     bool tried;
     char *version;  /* "PyTorch 2.9.1"; NULL = none */
     bool raised;    /* PyTorch refused a shape that the task's constraints allow */
-    double largest; /* the largest difference between oracle and PyTorch in double, divided by the
-                     * magnitude, over all outputs compared since the caller set it to 0 */
+    double largest; /* the largest difference between oracle and PyTorch in double, relative to
+                     * the element or to its output's rms, whichever is larger; over all outputs
+                     * compared since the caller set it to 0 */
     char *
         why_not; /* the reason why there is no PyTorch; NULL if there is, or if it was not needed */
 };

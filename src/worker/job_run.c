@@ -142,9 +142,9 @@ static bool modelling_begins(const struct job *j, uint32_t c)
     return false;
 }
 
-/* On the emulator a modelled call may run so long that the watchdog ends the process. So the calls
- * before the first modelled one are verified before it. (An emulated kernel cannot read the
- * truth: it lies in memory of the host.) */
+/* On the emulator a modelled call may run so long that the watchdog ends the process. So the worker
+ * verifies all earlier calls before the first case with modelled calls. (An emulated kernel cannot
+ * read the truth, which lies in memory of the host.) */
 static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;
@@ -260,8 +260,8 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* Returns the CPU time that a job may take. JOB_EMU_PATIENCE lengthens the wall time limit for a
- * busy machine. Without it, that limit times the number of cores is the CPU time limit. */
+/* Returns the CPU time that a job may take: its limit of wall time, without the factor
+ * JOB_EMU_PATIENCE that allows for a busy machine, times the number of cores. 0 = no limit. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

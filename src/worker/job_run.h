@@ -6,7 +6,8 @@
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c). Then it unloads the candidate's module, opens the oracle and compares the kept outputs
- * with the truth (verify.c). On the emulator it also does so before the first sampled call.
+ * with the truth (verify.c). On the emulator it also verifies the calls so far before the first
+ * case with sampled calls.
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H

@@ -12,7 +12,7 @@
 #include "job/ref_ctx.h"
 #include "job/unit_sample.h"
 
-/* One thread is enough for so few operations: they take as long as to start some threads. */
+/* Below this many operations one thread is enough: to start more would take as long as the work. */
 #define SMALL_OPS 1e5
 
 struct oracle {

@@ -16,11 +16,11 @@
  * two cores. A heavy call takes seconds to emulate anyway, so it gets budget_share of its
  * operations if that is more, but at most budget_ops_most. */
 static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
-/* One thread runs so few operations. */
+/* Below this many operations one thread is enough. */
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* an output with so few pieces goes through all rounds */
+    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most so many pieces */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
@@ -89,8 +89,8 @@ static uint8_t piece_shift(const struct lazy *z)
 }
 
 /* A unit is about to read or write this element of the scratch; we cannot see which. If the element
- * holds the fill, this must be the unit's store. So the element must hold something else when it is
- * used again, and at the end of the phase. */
+ * still holds the fill, this use should be a store. Then the element holds something else when it
+ * is used again, and at the end of the phase. If it does not, the unit may have read the fill. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -405,8 +405,8 @@ static int find_truth(struct verify_elements *s, struct err *err)
     return rc;
 }
 
-/* Runs the units. *known is whether they give the truth of this element: the same one whatever the
- * scratch holds. */
+/* Runs the units. Sets *known to whether they give the truth of this element: they write it, and
+ * its value does not depend on the fill. */
 static int try_element(struct verify_elements *s, uint32_t b, uint64_t elem, bool *known,
                        struct err *err)
 {

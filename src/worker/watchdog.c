@@ -11,7 +11,7 @@
 #include "base/util.h"
 #include "worker/bundle.h"
 
-#define LOOK_NS 50000000u /* how often it looks at the CPU time and for an unsaved snapshot */
+#define LOOK_NS 50000000u /* how often to read the CPU time and look for an unsaved snapshot */
 
 struct watchdog {
     pthread_t thread;
@@ -41,7 +41,7 @@ static void end_process(struct watchdog *w, enum result_status status)
 
 /* ---- crashes ---- */
 
-#ifndef __SANITIZE_ADDRESS__ /* which has handlers of its own */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer has handlers of its own */
 
 /* For the signal handler, which gets no argument. */
 static struct watchdog *in_crash;

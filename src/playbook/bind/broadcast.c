@@ -123,7 +123,7 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                            json_object_get(out, "shape")) &&
                 str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
     const char *expr = bound_text(b, "expr", strlen("expr"));
-    /* Along rows, an expression other than the input needs this playbook anyway. */
+    /* Along rows, only a playbook that broadcasts takes an expression other than the input. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
     if (alike) {

@@ -115,7 +115,7 @@ static bool bind_passes(struct chain *c)
 {
     struct strbuf all = STRBUF_INIT(64 << 10);
     bool ok = true;
-    /* The number of the first variable: the row's length, then one per pass. */
+    /* Variable number `first` is the row's length. One variable for each pass follows. */
     size_t first = c->x->m->n;
     strbuf_addf(&all, "float v%zu = float(cols);", first);
     for (size_t i = 0; i < c->n && ok; i++) {
