@@ -302,6 +302,8 @@ static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *
     p->row[0] = 0;
     for (int64_t first = 0; first < known; first += BLOCK_TARGETS) {
         int64_t n = MIN(known - first, (int64_t)BLOCK_TARGETS), held = 0;
+        if (s->cancel && atomic_load_explicit(s->cancel, memory_order_relaxed))
+            return err_set(err, ERR_LIMIT, "cancelled");
         look_up_rows(s, p, first, n, known);
         for (int64_t i = 0; i < n; i++) {
             if (p->fanout == FANOUT_ALL) {

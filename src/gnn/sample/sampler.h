@@ -20,6 +20,8 @@
 #ifndef GNN_SAMPLE_SAMPLER_H
 #define GNN_SAMPLE_SAMPLER_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "gnn/batch.h"
 #include "gnn/graph.h"
@@ -63,6 +65,7 @@ struct sampler {
     struct id_table ids;
     struct sample_block *block; /* scratch of one block of targets */
     uint64_t *heap;             /* LABOR-0's k smallest */
+    const atomic_bool *cancel;  /* set by another thread, ends sampler_run early; or NULL */
 };
 
 int sampler_init(struct sampler *s, const struct gnn_graph *g, const struct sample_options *o,
