@@ -18,7 +18,7 @@
 GEN_FN uint32_t shuffle_bits(uint32_t n) /* bits that hold 0..n-1, at least 2 */
 {
     uint32_t bits = 2;
-    while (bits < 32 && n - 1 >> bits)
+    while (bits < 32 && (n - 1) >> bits)
         bits++;
     return bits;
 }
