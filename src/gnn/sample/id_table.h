@@ -33,11 +33,6 @@ static inline uint64_t id_slot(const struct id_table *t, int32_t node)
     return ((uint64_t)(uint32_t)node * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - t->bits);
 }
 
-static inline void id_prefetch(const struct id_table *t, int32_t node)
-{
-    __builtin_prefetch(&t->entry[id_slot(t, node)], 1);
-}
-
 /* Returns the position of a node. If the node is new, its position is `next`. */
 static inline int32_t id_find(struct id_table *t, int32_t node, int32_t next)
 {

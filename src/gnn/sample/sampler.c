@@ -1,13 +1,15 @@
 /*
- * sampler.c - one hop at a time, in blocks of targets, each block in four passes.
+ * sampler.c - one hop at a time, in blocks of targets, each block in five passes.
  *
  *     rows    look up where each target's neighbours are        one miss for each target
  *     picks   choose positions; write the index of each edge    no misses
- *     loads   read the neighbours; prefetch their table slots   one miss for each edge
- *     ids     look neighbours up in the table, number new ones  hits, thanks to the prefetch
+ *     loads   read the neighbours                               one miss for each edge
+ *     touch   read the table slot of each neighbour             one miss for each edge
+ *     ids     look neighbours up in the table, number new ones  hits, thanks to the touch
  *
- * A pass does one kind of miss, so that the processor overlaps many of them. A block's scratch fits
- * into the L1 and L2 caches.
+ * A pass does one kind of independent miss and little else, so that the processor overlaps as many
+ * as it can. The touch reads: on a Neoverse-N1, prefetch instructions are dropped as soon as the
+ * queue of misses is full, and did not help. A block's lines fit into the L1 cache.
  */
 #include "gnn/sample/sampler.h"
 
@@ -19,9 +21,8 @@
 #include "base/util.h"
 
 enum {
-    BLOCK_TARGETS = 256, /* targets of a block */
-    BLOCK_EDGES = 4096,  /* edges after which a block ends early */
-    ROW_AHEAD = 16,
+    BLOCK_TARGETS = 256,  /* targets of a block */
+    BLOCK_EDGES = 512,    /* edges after which a block ends early */
     MAX_EDGES = INT32_MAX /* of a hop: row offsets are int32 */
 };
 
@@ -102,7 +103,7 @@ int batch_space_init(struct batch_space *b, const struct gnn_graph *g,
         nodes = MIN(nodes + b->edges[h], g->nodes);
     }
     b->nodes = nodes;
-    if (pages_reserve(&b->node, (size_t)nodes * sizeof(int32_t), err) == 0)
+    if (pages_reserve(&b->node, (size_t)(nodes + 1) * sizeof(int32_t), err) == 0)
         return 0;
 fail:
     batch_space_release(b);
@@ -233,11 +234,15 @@ static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct e
     if (id_table_reserve(&s->ids, p->node, p->nodes, p->nodes + (p->edges - from), err) < 0)
         return -1;
     int32_t *col = p->col, *node = p->node, next = (int32_t)p->nodes;
+    uint64_t touched = 0; /* the pass `touch`; the empty asm keeps the reads */
+    for (int64_t e = from; e < p->edges; e++)
+        touched |= s->ids.entry[id_slot(&s->ids, col[e])];
+    __asm__ volatile("" : : "r"(touched));
     for (int64_t e = from; e < p->edges; e++) {
         int32_t v = col[e], id = id_find(&s->ids, v, next);
         col[e] = id;
-        if (id == next)
-            node[next++] = v;
+        node[next] = v; /* one beyond the last node is scratch */
+        next += id == next;
     }
     p->nodes = next;
     return 0;
@@ -250,9 +255,7 @@ static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *e
     const int64_t *edge = s->block->edge;
     int32_t *col = p->col + p->edges;
     for (int64_t e = 0; e < n; e++) {
-        int32_t v = neighbour[edge[e]];
-        col[e] = v;
-        id_prefetch(&s->ids, v);
+        col[e] = neighbour[edge[e]];
     }
     p->edges += n;
     return number_edges(s, p, p->edges - n, err);
@@ -270,7 +273,6 @@ static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t de
         int32_t *col = p->col + p->edges;
         for (uint32_t e = 0; e < n; e++) {
             col[e] = neighbour[done + e];
-            id_prefetch(&s->ids, col[e]);
         }
         p->edges += n;
         done += n;
@@ -281,14 +283,11 @@ static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t de
 }
 
 /* The pass `rows`. */
-static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, int64_t n,
-                         int64_t known)
+static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, int64_t n)
 {
     const int64_t *offset = s->graph->offset;
     struct sample_block *b = s->block;
     for (int64_t i = 0; i < n; i++) {
-        if (first + i + ROW_AHEAD < known)
-            __builtin_prefetch(&offset[p->node[first + i + ROW_AHEAD]]);
         const int64_t *o = &offset[p->node[first + i]];
         b->start[i] = o[0];
         b->degree[i] = (uint32_t)(o[1] - o[0]);
@@ -304,7 +303,7 @@ static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *
         int64_t n = MIN(known - first, (int64_t)BLOCK_TARGETS), held = 0;
         if (s->cancel && atomic_load_explicit(s->cancel, memory_order_relaxed))
             return err_set(err, ERR_LIMIT, "cancelled");
-        look_up_rows(s, p, first, n, known);
+        look_up_rows(s, p, first, n);
         for (int64_t i = 0; i < n; i++) {
             if (p->fanout == FANOUT_ALL) {
                 if (take_all(s, p, b->start[i], b->degree[i], err) < 0)
