@@ -21,8 +21,12 @@ static void print_text(const struct rates *r, int hops)
         printf(", %.0f edges to %.0f nodes", r->hop_edges[h], r->nodes[h + 1]);
     printf("\n\none thread, millions per CPU second\n");
     printf("  %8.2f random reads of the neighbours\n", r->reads / 1e6);
-    printf("  %8.2f sampled edges: %.0f%% of the reads\n", r->edges / 1e6,
-           share(r->edges, r->reads));
+    if (r->far_reads > 0)
+        printf("  %8.2f random reads of 4 GiB\n", r->far_reads / 1e6);
+    printf("  %8.2f sampled edges: %.0f%% of the reads", r->edges / 1e6, share(r->edges, r->reads));
+    if (r->far_reads > 0)
+        printf(", %.0f%% of those of 4 GiB", share(r->edges, r->far_reads));
+    putchar('\n');
     if (r->row_copies > 0) {
         printf("  %8.2f random rows copied\n", r->row_copies / 1e6);
         printf("  %8.2f rows sliced: %.0f%% of the copies\n", r->rows / 1e6,
@@ -45,6 +49,7 @@ static void print_json(const struct rates *r, int hops)
         const char *key;
         double value;
     } numbers[] = {{"reads_per_cpu_s", r->reads},
+                   {"far_reads_per_cpu_s", r->far_reads},
                    {"edges_per_cpu_s", r->edges},
                    {"row_copies_per_cpu_s", r->row_copies},
                    {"rows_per_cpu_s", r->rows},
@@ -73,11 +78,12 @@ static int run(int argc, const char **argv)
 {
     struct load_args a = LOAD_ARGS_INIT;
     uint64_t rounds = 5;
-    bool json = false;
+    bool json = false, far = false;
     const struct option opts[] = {
         LOAD_OPTIONS(&a),
         OPT_GROUP("Output"),
         OPT_POS_UINT(0, "rounds", &rounds, "N", "rounds; rates are medians (default 5)"),
+        OPT_FLAG(0, "far", &far, "also read 4 GiB at random: takes that much memory"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -92,13 +98,15 @@ static int run(int argc, const char **argv)
     struct loader_options o;
     struct dataset d;
     struct id_list ids;
-    struct rates r;
+    struct rates r = {0};
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one DIR");
     if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, argv[0], &d, &err) < 0)
         return cmd_fail(&err);
     int rc = dataset_split(&d, a.split, &ids, &err);
+    if (rc == 0 && far)
+        rc = measure_far_reads(&r.far_reads, &err);
     if (rc == 0)
         rc = measure_rates(&d, ids, &o, (int)MIN(rounds, 99u), &r, &err);
     dataset_release(&d);

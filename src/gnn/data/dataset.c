@@ -21,6 +21,8 @@ static int open_file(const char *path, int64_t want, int *out, struct err *err)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_INPUT, "%s is missing, but the manifest names it", path);
     if (fd < 0)
         return err_errno(err, "cannot open %s", path);
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {

@@ -51,6 +51,22 @@ static double read_rate(const struct gnn_graph *g, uint64_t *state)
     return (double)n / (double)took * 1e9;
 }
 
+int measure_far_reads(double *out, struct err *err)
+{
+    struct pages p;
+    uint64_t state = 88172645463325252u;
+    double v[3];
+    if (pages_reserve(&p, (size_t)4 << 30, err) < 0)
+        return -1;
+    memset(p.base, 1, p.bytes);
+    const struct gnn_graph g = {.edges = (int64_t)(p.bytes / 4), .neighbour = p.base};
+    for (int i = 0; i < 3; i++)
+        v[i] = read_rate(&g, &state);
+    *out = stats_median(v, 3);
+    pages_release(&p);
+    return 0;
+}
+
 struct rig {
     const struct dataset *d;
     struct id_list ids;
@@ -212,7 +228,7 @@ int measure_rates(const struct dataset *d, struct id_list ids, const struct load
     double v[KINDS][MAX_ROUNDS], waste[2];
     uint64_t state = o->sample.seed * 2 + 1;
     struct rig g = {.d = d, .ids = ids, .o = o, .r = out};
-    *out = (struct rates){.data_bytes = d->bytes};
+    *out = (struct rates){.far_reads = out->far_reads, .data_bytes = d->bytes};
     int n = MAX(1, MIN(rounds, MAX_ROUNDS)), rc = rig_init(&g, err);
     if (rc == 0)
         rc = sample_rate(&g, &waste[0], &waste[1], err); /* warm up */

@@ -17,6 +17,7 @@
 struct rates {
     /* one thread, per CPU second */
     double reads;      /* random reads of 4 bytes from the array of neighbours */
+    double far_reads;  /* the same from 4 GiB of huge pages, which no cache holds; 0 = not asked */
     double edges;      /* sampled edges */
     double row_copies; /* random rows of features copied, in a plain loop */
     double rows;       /* rows sliced by the loader */
@@ -28,6 +29,9 @@ struct rates {
     int64_t slot_bytes;                                      /* memory that a slot used at most */
     int64_t data_bytes, resident_bytes, peak_bytes;
 };
+
+/* Random reads from 4 GiB, for measure_rates's far_reads. Needs that much memory for a moment. */
+int measure_far_reads(double *out, struct err *err);
 
 int measure_rates(const struct dataset *d, struct id_list ids, const struct loader_options *o,
                   int rounds, struct rates *out, struct err *err);
