@@ -269,7 +269,7 @@ static void batches_keep_their_contract(void **state)
     free(r.neighbour);
 }
 
-/* LABOR-0 shares variates: its batches have fewer nodes, and inclusion stays uniform. */
+/* LABOR-0 shares variates, so its batches have fewer nodes. */
 static void labor_takes_fewer_nodes(void **state)
 {
     (void)state;
