@@ -1,8 +1,9 @@
 # Hone. `make help` lists the targets; `make demo` and `make test` are all a newcomer needs.
 #
 # One non-recursive Makefile: every .c file under src/ is compiled once per MODE (release, debug,
-# asan, fuzz, dist-ARCH, lint-CC) into build/$(MODE)/. `hone` links what it uses of everything;
-# `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1 shows the commands.
+# asan, tsan, fuzz, dist-ARCH, lint-CC) into build/$(MODE)/. `hone` and `hone-gnn` link what they use
+# of everything; `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1
+# shows the commands.
 
 VERSION := 0.2.0
 MODE ?= release
@@ -21,6 +22,7 @@ SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-po
 OPT_release := -O2 -g
 OPT_debug := -O0 -g
 OPT_asan := -O1 -g $(SAN)
+OPT_tsan := -O1 -g -fsanitize=thread
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link $(SAN)
 OPT_dist-x86_64 := -O2
 OPT_dist-aarch64 := -O2
@@ -41,16 +43,17 @@ HONE_SRC := $(call sources,$(filter-out $(filter-out $(SHARED_ROOMS),$(WORKER_RO
 obj = $(patsubst src/%.c,$(B)/%.o,$(1))
 
 HONE_LIBS := -ljansson -lsqlite3 -lcrypto -ldl -lpthread -lm
+GNN_LIBS := -ljansson -lcrypto -ldl -lpthread -lm
 WORKER_LIBS := -ldl -lpthread -lm
 
 Q := $(if $(V),,@)
 say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-5s %s\n' $(1) $(2))
 
-# ---- the two programs ------------------------------------------------------------------------
+# ---- the three programs ----------------------------------------------------------------------
 .DEFAULT_GOAL := all
 .PHONY: all worker
-PROGRAMS := hone $(if $(wildcard src/worker/main.c),hone-worker)
-all: $(PROGRAMS:%=bin/%) ## build bin/hone and bin/hone-worker
+PROGRAMS := hone hone-gnn $(if $(wildcard src/worker/main.c),hone-worker)
+all: $(PROGRAMS:%=bin/%) ## build bin/hone, bin/hone-gnn and bin/hone-worker
 worker: bin/hone-worker ## build only hone-worker: needs cc and libc, for a bare GPU box
 
 bin/%: $(B)/%
@@ -59,6 +62,9 @@ bin/%: $(B)/%
 $(B)/hone: $(B)/cmd/main.o $(B)/libhone.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(HONE_LIBS)
+$(B)/hone-gnn: $(B)/gnn/cmd/main.o $(B)/gnn-assets.o $(B)/libhone.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(GNN_LIBS)
 # The same program with the switches of docs/testing.md, for t/redteam.sh; never installed.
 $(B)/hone-test: src/cmd/main.c $(B)/libhone.a
 	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -DHONE_VERSION='"$(VERSION)"' -o $@ $^ $(LDFLAGS_ALL) $(HONE_LIBS)
@@ -66,19 +72,20 @@ $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
 
-# Everything but the two main()s; hone, the unit tests and the fuzz targets take from it.
-LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/worker/main.o, \
+# Everything but the three main()s; the programs, the unit tests and the fuzz targets take from it.
+LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/worker/main.o, \
              $(sort $(call obj,$(HONE_SRC)) $(call obj,$(WORKER_SRC)))) $(B)/assets.o
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-$(B)/emu/%.o $(B)/job/gen.o: private OPT_release := -O3 -g
-$(B)/emu/%.o $(B)/job/gen.o: private OPT_dist-x86_64 := -O3
-$(B)/emu/%.o $(B)/job/gen.o: private OPT_dist-aarch64 := -O3
+FAST := $(B)/emu/%.o $(B)/job/gen.o $(B)/gnn/sample/%.o $(B)/gnn/load/%.o $(B)/gnn/data/%.o
+$(FAST): private OPT_release := -O3 -g
+$(FAST): private OPT_dist-x86_64 := -O3
+$(FAST): private OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
 $(B)/emu/%.o: CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 $(B)/emu/tensor/tile.o: CFLAGS += -ffp-contract=fast
-$(B)/cmd/main.o: private CFLAGS += -DHONE_VERSION='"$(VERSION)"'
+$(B)/cmd/main.o $(B)/gnn/cmd/main.o: private CFLAGS += -DHONE_VERSION='"$(VERSION)"'
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -105,7 +112,13 @@ ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -t
 $(B)/assets.S: FORCE
 	@mkdir -p $(@D) && tools/embed $(ASSETS) >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
-$(B)/assets.o: $(B)/assets.S $(ASSETS)
+# hone-gnn carries its own table, with the snapshot of Debian's packages.
+GNN_ASSETS := $(wildcard src/gnn/make/*.gz)
+$(B)/gnn-assets.S: $(GNN_ASSETS) tools/embed
+	@mkdir -p $(@D) && tools/embed $(GNN_ASSETS) >$@
+$(B)/assets.o: $(ASSETS)
+$(B)/gnn-assets.o: $(GNN_ASSETS)
+$(B)/assets.o $(B)/gnn-assets.o: %.o: %.S
 	$(Q)$(CC) -c -o $@ $<
 
 # The built-in tasks' oracles: oracle-source writes the text (a native tool: point ORACLE_SOURCE at

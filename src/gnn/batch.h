@@ -1,0 +1,62 @@
+/*
+ * batch.h - a sampled mini-batch: the contract between the sampler and the models.
+ *
+ * A batch starts from seed nodes. Hop h samples neighbours for EVERY node known so far, the seeds
+ * and all nodes that earlier hops found. `node` lists the global ids in order of first appearance:
+ * first the seeds, then the neighbours as the hops meet them, edge by edge. The position of a node
+ * in this list is its local id, so the local ids known before hop h are exactly 0..n_nodes[h]-1:
+ *
+ *     node:   | seeds          | found in hop 0 | found in hop 1 | ...
+ *             0          n_nodes[0]       n_nodes[1]       n_nodes[2]
+ *
+ * Hop h is a CSR of n_nodes[h] targets. The sampled neighbours of target i are
+ *
+ *     for (int32_t e = b->row[h][i]; e < b->row[h][i + 1]; e++)
+ *         use(b->col[h][e]);                 a local id below n_nodes[h + 1]
+ *
+ * Layer l of a model with L = hops layers uses hop L-1-l. It reads n_nodes[L-l] rows and writes
+ * n_nodes[L-l-1] rows. Row i of the output belongs to the same node as row i of the input, because
+ * the targets of a hop are the first of its inputs. The last layer writes one row for each seed.
+ *
+ * A target may have no neighbour at all: row[i] == row[i + 1]. A self loop of the graph appears as
+ * col == i, and nobody adds further self loops. Sampling with replacement may repeat a neighbour.
+ *
+ * A batch only borrows its memory: a slot of the ring owns it (gnn/load/loader.h).
+ */
+#ifndef GNN_BATCH_H
+#define GNN_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GNN_MAX_HOPS = 8 };
+
+/* How features are stored. Models compute in float. */
+enum gnn_type { GNN_F32, GNN_F16 };
+
+static inline size_t gnn_type_bytes(enum gnn_type t)
+{
+    return t == GNN_F16 ? 2 : 4;
+}
+
+enum { GNN_UNLABELLED = -1 };
+
+struct gnn_batch {
+    int hops;                          /* L, 1..GNN_MAX_HOPS */
+    int64_t n_nodes[GNN_MAX_HOPS + 1]; /* known before hop h; [0] = seeds, [L] = input nodes */
+    int64_t n_edges[GNN_MAX_HOPS];     /* sampled in hop h */
+    const int32_t *row[GNN_MAX_HOPS];  /* n_nodes[h] + 1 offsets into col[h] */
+    const int32_t *col[GNN_MAX_HOPS];  /* n_edges[h] local ids, below n_nodes[h + 1] */
+    const int32_t *node;               /* n_nodes[L] global ids */
+
+    const void *feature; /* n_nodes[L] rows of feature_dim values, or NULL if not sliced */
+    enum gnn_type feature_type;
+    int64_t feature_dim;
+    const int32_t *label; /* n_nodes[0] classes, or GNN_UNLABELLED; NULL if the data has none */
+
+    uint64_t seed; /* with the next two, all randomness of the batch: a batch is a */
+    int64_t epoch; /* function of the data, the options, the seed, the epoch and its number */
+    int64_t index; /* number of the batch in its epoch, 0.. */
+};
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * main.c - the program `hone-gnn`: mini-batch graph neural networks.
+ */
+#include "base/util.h"
+#include "gnn/cmd/commands.h"
+
+#ifndef HONE_VERSION
+#define HONE_VERSION "0.2.0"
+#endif
+
+/* In the order of --help. */
+static const struct command *const table[] = {
+    &gnn_cmd_make, &gnn_cmd_import, &gnn_cmd_inspect, &gnn_cmd_sample, &gnn_cmd_bench,
+};
+
+int main(int argc, char **argv)
+{
+    const struct program p = {"hone-gnn", HONE_VERSION,
+                              "Trains and runs graph neural networks on sampled mini-batches.",
+                              table, ARRAY_LEN(table)};
+    return program_main(&p, argc, argv);
+}

@@ -1,0 +1,57 @@
+/*
+ * dataset.h - an opened dataset: graph, features, labels and splits in memory.
+ *
+ *     struct dataset d;
+ *     if (dataset_open(&d, "data/debian", DATASET_READ, err) < 0) ...
+ *     use(&d.graph);
+ *     dataset_release(&d);
+ *
+ * Opening checks everything that later code relies on: the size and the checksum of each file,
+ * offsets that never decrease, neighbours, labels and ids within bounds, no node in two splits. A
+ * hostile or damaged directory is refused with the file and the place.
+ *
+ * DATASET_READ copies the files into huge pages: sampling is then up to twice as fast, and the data
+ * cannot change under the program. DATASET_MAP maps the files, for data that exceeds the memory.
+ * With DATASET_MAP, another process that shortens a file while it is in use ends this one.
+ */
+#ifndef GNN_DATA_DATASET_H
+#define GNN_DATA_DATASET_H
+
+#include "base/err.h"
+#include "gnn/data/manifest.h"
+#include "gnn/graph.h"
+#include "gnn/pages.h"
+
+enum dataset_memory {
+    DATASET_AUTO, /* read if the data takes at most 3/4 of the available memory, else map */
+    DATASET_READ,
+    DATASET_MAP
+};
+
+struct id_list {
+    const int32_t *id;
+    int64_t n;
+};
+
+struct dataset {
+    struct manifest manifest;
+    struct gnn_graph graph;
+    const void *feature;  /* nodes rows of manifest.feature_dim values; NULL = none */
+    const int32_t *label; /* NULL = none */
+    struct id_list train, valid, test;
+    enum dataset_memory memory; /* READ or MAP */
+    int64_t bytes;              /* of all files */
+
+    /* ---- private ---- */
+    struct pages read[DATA_FILES];
+    void *map[DATA_FILES];
+};
+
+int dataset_open(struct dataset *d, const char *dir, enum dataset_memory memory, struct err *err);
+void dataset_release(struct dataset *d);
+
+/* The split called "train", "valid" or "test". */
+int dataset_split(const struct dataset *d, const char *name, struct id_list *out, struct err *err);
+int dataset_memory_parse(const char *s, enum dataset_memory *out, struct err *err);
+
+#endif

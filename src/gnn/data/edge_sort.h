@@ -1,0 +1,34 @@
+/*
+ * edge_sort.h - sorts more edges than memory holds.
+ *
+ *     struct edge_sort *s;
+ *     if (edge_sort_open(&s, dir, nodes, entries, memory_bytes, err) < 0) ...
+ *     edge_sort_add(s, u, v, err);                  `entries` times at most
+ *     edge_sort_finish(s, on_row, ctx, err);        every node once, in order
+ *     edge_sort_free(s);
+ *
+ * The nodes are cut into ranges whose edges fit into memory. Edges go to the file of their range;
+ * edge_sort_finish reads one file at a time, sorts it by radix and gives out the rows. If all edges
+ * fit, no file is written. A range that does not fit is an error that says how much memory would be
+ * enough: this happens only if few nodes have most of the edges.
+ */
+#ifndef GNN_DATA_EDGE_SORT_H
+#define GNN_DATA_EDGE_SORT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct edge_sort;
+
+int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64_t entries,
+                   uint64_t memory_bytes, struct err *err);
+int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err);
+
+/* Gives out every node with its neighbours: sorted, each once. Returns 0 or -1 to stop. */
+typedef int (*edge_row_fn)(void *ctx, int32_t node, const int32_t *neighbour, int64_t n,
+                           struct err *err);
+int edge_sort_finish(struct edge_sort *s, edge_row_fn fn, void *ctx, struct err *err);
+void edge_sort_free(struct edge_sort *s); /* removes its files */
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * manifest.h - manifest.json of a dataset: what the directory holds, checked before any file of it
+ * is opened.
+ *
+ *     {"format": "hone-gnn", "version": 1, "name": "debian", "made_by": "hone-gnn make debian",
+ *      "nodes": 62876, "edges": 588604, "symmetric": true, "classes": 58,
+ *      "features": {"dim": 256, "type": "float16"},
+ *      "files": {"offsets": {"bytes": 503016, "xxh64": "..."}, "neighbours": {...}, ...}}
+ *
+ * A file of kind K is called K.bin. All numbers in it are little-endian:
+ *
+ *     offsets      int64[nodes + 1]
+ *     neighbours   int32[edges]
+ *     features     float16 or float32 [nodes][dim]         optional
+ *     labels       int32[nodes], -1 = unlabelled           optional
+ *     train, valid, test
+ *                  int32 ids; no node is in two splits     optional
+ *
+ * Every size follows from nodes, edges and dim, except those of the splits; a manifest whose
+ * sizes disagree is refused.
+ */
+#ifndef GNN_DATA_MANIFEST_H
+#define GNN_DATA_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "gnn/batch.h"
+
+enum { MANIFEST_VERSION = 1, MANIFEST_MAX_BYTES = 1 << 20, GNN_MAX_DIM = 65536 };
+
+enum data_file {
+    DATA_OFFSETS,
+    DATA_NEIGHBOURS,
+    DATA_FEATURES,
+    DATA_LABELS,
+    DATA_TRAIN,
+    DATA_VALID,
+    DATA_TEST,
+    DATA_FILES /* how many kinds there are */
+};
+
+struct manifest {
+    char name[128], made_by[512];
+    int64_t nodes, edges, classes;
+    bool symmetric;
+    int64_t feature_dim; /* 0 = no features */
+    enum gnn_type feature_type;
+    struct {
+        bool present;
+        int64_t bytes;
+        uint64_t sum;
+    } file[DATA_FILES];
+};
+
+/* "offsets", ..., also the name of the file without ".bin". */
+const char *data_file_name(enum data_file f);
+const char *gnn_type_name(enum gnn_type t);
+int gnn_type_parse(const char *s, enum gnn_type *out, struct err *err);
+
+/* Reads a manifest's text; `where` begins every error. */
+int manifest_parse(struct manifest *m, const char *text, size_t len, const char *where,
+                   struct err *err);
+void manifest_write(const struct manifest *m, struct strbuf *out);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark.
+ *
+ * Edges are made symmetric. Labels that are NaN become "unlabelled". Ids out of range, features
+ * that are not finite and arrays whose shapes do not fit together are refused, with the file's
+ * name.
+ */
+#ifndef GNN_IMPORT_IMPORT_H
+#define GNN_IMPORT_IMPORT_H
+
+#include "gnn/make/make.h"
+
+/* Files; NULL = none. A name "file.npz:member" takes a member of an .npz. */
+struct array_files {
+    const char *edges;    /* int [2][E] or [E][2] */
+    const char *features; /* [N][D]; optional */
+    const char *labels;   /* [N] or [N][1]; optional */
+    const char *split[3]; /* ids: train, valid, test; optional */
+};
+
+/* o->nodes 0: as many as features or labels, else the largest id + 1. */
+int import_arrays(const struct make_options *o, const struct array_files *f, struct made *out,
+                  struct err *err);
+
+/* A directory of OGB with raw/ and split/NAME/, in the form of products (csv.gz) or of papers100M
+ * (npz). */
+int import_ogb(const struct make_options *o, const char *dir, struct made *out, struct err *err);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * table.h - rows of numbers from .npy, .npz:member, .csv or .csv.gz, whichever a file is.
+ *
+ *     struct table t;
+ *     if (table_open(&t, "raw/data.npz:node_feat", 0, err) < 0) ...
+ *     while ((rc = table_row(&t, value, err)) > 0) ...      t.columns numbers
+ *     table_close(&t);
+ */
+#ifndef GNN_IMPORT_TABLE_H
+#define GNN_IMPORT_TABLE_H
+
+#include <stdbool.h>
+
+#include "gnn/read/csv.h"
+#include "gnn/read/npy.h"
+#include "gnn/read/stream.h"
+
+struct table {
+    char *name;
+    struct bytes bytes;
+    struct stream *stream;
+    bool is_csv;
+    struct npy npy;
+    struct csv csv;
+    int64_t rows;    /* -1 = unknown: a csv file */
+    int64_t columns; /* numbers of a row */
+    int64_t next;    /* row */
+};
+
+/* csv_columns: numbers of a line, if the file turns out to be csv. An array of one dimension has
+ * rows of one number; an array [2][E] keeps its 2 rows. */
+int table_open(struct table *t, const char *name, int64_t csv_columns, struct err *err);
+void table_close(struct table *t);
+/* Read the next row: 1, 0 at the end, or -1. */
+int table_row(struct table *t, double *value, struct err *err);
+int table_row_ints(struct table *t, int64_t *value, struct err *err);
+/* The next `count` integers of an array, whatever its rows. */
+int table_ints(struct table *t, int64_t *value, int64_t count, struct err *err);
+/* Counts the numbers of the first line of a csv file. */
+int table_csv_columns(const char *name, int64_t *out, struct err *err);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * loader.h - batches, prepared by threads ahead of the consumer.
+ *
+ *     struct loader *l;
+ *     struct loader_options o = {.sample = {...}, .batch_size = 1024, .threads = 2, .slots = 4};
+ *     if (loader_open(&l, &data, &o, err) < 0) ...
+ *     loader_start(l, data.train, epoch, err);
+ *     const struct gnn_batch *b;
+ *     while ((rc = loader_next(l, &b, err)) > 0) {
+ *         use(b);
+ *         loader_give_back(l, b);
+ *     }
+ *     loader_close(l);
+ *
+ * Each thread takes a free slot and the next batch number together, samples and slices into the
+ * slot, and marks it ready. If no slot is free, threads sleep: memory is bounded by the slots. The
+ * consumer gets batches in order, or as they are ready. A thread that fails ends the epoch:
+ * loader_next then returns -1 with the thread's error. Nothing in here polls.
+ *
+ * A batch depends on the data, the options and its number alone. With `ranks` processes, rank r
+ * prepares the batches r, r + ranks, r + 2 * ranks, ... of the same epoch.
+ */
+#ifndef GNN_LOAD_LOADER_H
+#define GNN_LOAD_LOADER_H
+
+#include <stdbool.h>
+
+#include "gnn/batch.h"
+#include "gnn/data/dataset.h"
+#include "gnn/sample/sampler.h"
+
+enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
+
+struct loader_options {
+    struct sample_options sample;
+    int64_t batch_size; /* seeds of a batch; the last batch of an epoch may be smaller */
+    int threads, slots;
+    int rank, ranks; /* ranks 0 counts as 1 */
+    bool shuffle;    /* the seed nodes, anew for each epoch */
+    bool as_ready;   /* deliver batches as they are ready, in any order */
+    bool no_slice;   /* leave features and labels out */
+    /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
+    int (*before)(void *ctx, int64_t index, struct err *err);
+    void *ctx;
+};
+
+struct loader;
+
+/* Borrows the dataset. */
+int loader_open(struct loader **out, const struct dataset *d, const struct loader_options *o,
+                struct err *err);
+
+/* Begins an epoch over these nodes. An epoch that still runs is cancelled first; the consumer must
+ * have given its batches back. `ids` is borrowed until the epoch ends. */
+int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
+/* Batches of the epoch for this rank. */
+int64_t loader_batches(const struct loader *l);
+
+/* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,
+ * after loader_cancel, and after Ctrl-C. One thread consumes. */
+int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
+void loader_give_back(struct loader *l, const struct gnn_batch *b);
+
+/* Ends the epoch at once. Any thread may call it, at any time. */
+void loader_cancel(struct loader *l);
+/* Ends the threads and frees everything, in any state. */
+void loader_close(struct loader *l);
+
+/* Nanoseconds of CPU time that the threads spent, in all epochs. */
+struct loader_times {
+    uint64_t sample_ns, slice_ns;
+    uint64_t wait_ns; /* wall time that the consumer waited in loader_next */
+};
+struct loader_times loader_times(struct loader *l);
+
+#endif

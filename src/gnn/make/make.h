@@ -1,0 +1,71 @@
+/*
+ * make.h - makes datasets without a download: two random graphs, and Debian's packages.
+ *
+ * Every maker is deterministic: the same options give the same files. All graphs are symmetric,
+ * without self loops and duplicates. Memory is bounded by memory_bytes and a few words for each
+ * node.
+ */
+#ifndef GNN_MAKE_MAKE_H
+#define GNN_MAKE_MAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "gnn/batch.h"
+#include "gnn/data/writer.h"
+#include "gnn/read/stream.h"
+#include "sys/term.h"
+
+struct make_options {
+    const char *dir, *made_by;
+    int64_t nodes, edges; /* edges: undirected ones to draw, before duplicates are removed */
+    int64_t classes, dim;
+    enum gnn_type type;
+    uint64_t seed, memory_bytes;
+    double train, valid; /* shares of the nodes; the rest is for the test */
+    bool replace;
+    struct progress *progress;
+};
+
+/* Node and edge counts of what was made. */
+struct made {
+    struct manifest manifest;
+    struct writer_counts counts;
+};
+
+/* R-MAT: each edge falls into a quadrant of the adjacency matrix, again and again, with these
+ * probabilities. The ids are scrambled afterwards. Features and labels are random. */
+struct rmat_options {
+    double a, b, c;   /* the last one is 1 - a - b - c */
+    bool no_isolated; /* join each node without an edge to the end of a drawn edge */
+};
+int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
+              struct err *err);
+
+/* A degree-corrected block model: the classes are blocks. A node's weight is Pareto-distributed; an
+ * edge stays within its class with probability `within`. Features are the mean of the class, a
+ * Gaussian point, plus Gaussian noise. */
+struct blocks_options {
+    double pareto, within, noise;
+};
+int make_blocks(const struct make_options *o, const struct blocks_options *b, struct made *out,
+                struct err *err);
+
+/* Debian's packages: dependencies are edges, sections are classes, hashed words of the descriptions
+ * are features. tools/debian-snapshot wrote the text and says what is in it. */
+int make_debian(const struct make_options *o, const struct bytes *snapshot, struct made *out,
+                struct err *err);
+
+/* ---- for makers ------------------------------------------------------------------------------ */
+
+struct writer_options make_writer_options(const struct make_options *o, const char *name);
+/* Writes the splits: a random partition of all nodes. */
+int make_splits(const struct make_options *o, struct writer *w, struct err *err);
+/* Commits, fills `out` and frees the writer, whatever happened; rc is the outcome so far. */
+int make_finish(struct writer *w, int rc, struct made *out, struct err *err);
+/* Says how far we are; returns -1 after Ctrl-C. */
+int make_progress(const struct make_options *o, const char *what, int64_t done, int64_t all,
+                  struct err *err);
+
+#endif

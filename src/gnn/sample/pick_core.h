@@ -1,0 +1,138 @@
+/*
+ * pick_core.h - which neighbours of a node a hop takes: the randomness of the sampler, in the
+ * common subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
+ *
+ * Every random word is a function of (seed, epoch, batch, hop, node, slot, attempt): Philox of that
+ * counter, with the seed as the key. Nothing is drawn from a shared stream, so picks depend neither
+ * on the order in which nodes are sampled nor on threads, ranks or the device. A GPU gives each
+ * node a thread, or each slot a lane.
+ *
+ * A number below n is the high half of word * n (Lemire). If the low half is below 2^w mod n, for
+ * words of w bits, the word is rejected and the slot's next attempt counts. So all numbers are
+ * exactly equally likely. An attempt is part of the counter: a rejection in one slot does not move
+ * the others.
+ */
+#ifndef GNN_SAMPLE_PICK_CORE_H
+#define GNN_SAMPLE_PICK_CORE_H
+
+#include "base/number_core.h"
+
+/* The randomness of one hop of one batch. */
+struct pick_key {
+    uint64_t seed;
+    uint32_t epoch, batch, hop; /* hop below 16 */
+};
+
+#define PICK_MAX_FANOUT 1024
+#define PICK_SMALL 512 /* limits up to here take half words */
+
+GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint32_t block,
+                                   uint32_t attempt)
+{
+    return gen_philox(node, k->batch, k->epoch, attempt << 16 | block << 4 | k->hop,
+                      (uint32_t)k->seed, (uint32_t)(k->seed >> 32));
+}
+
+/* The rest of pick_below, for the rare half word that may have to be rejected. Further attempts
+ * take whole words: word slot % 4 of block slot / 4. */
+GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slot, uint32_t n)
+{
+    for (uint32_t attempt = 1;; attempt++) {
+        struct gen_block b = pick_words(k, node, slot / 4, attempt);
+        uint64_t product = (uint64_t)b.w[slot % 4] * n;
+        if ((uint32_t)product >= n || (uint32_t)product >= (0u - n) % n)
+            return (uint32_t)(product >> 32);
+    }
+}
+
+/* The numbers of slots 0..count-1: number i is below first + i * step. `at` has room for
+ * PICK_ROOM(count). If all limits are at most PICK_SMALL, a half word is enough for a number, and a
+ * block of words gives eight: fewer than one in a hundred is rejected. */
+GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
+                         uint32_t count, uint32_t *at)
+{
+    if (first + (count - 1) * step <= PICK_SMALL) {
+        for (uint32_t i = 0; i < count; i += 8) {
+            struct gen_block b = pick_words(k, node, i / 8, 0);
+            uint32_t unsure = 0;
+#pragma GCC unroll 8
+            for (uint32_t j = 0; j < 8; j++) {
+                uint32_t n = first + (i + j) * step;
+                uint32_t product = (b.w[j / 2] >> 16 * (j % 2) & 0xffffu) * n;
+                at[i + j] = product >> 16;
+                unsure |= (uint32_t)((product & 0xffffu) < n) << j;
+            }
+            for (uint32_t j = 0; unsure && j < 8; j++) {
+                uint32_t n = first + (i + j) * step;
+                uint32_t product = (b.w[j / 2] >> 16 * (j % 2) & 0xffffu) * n;
+                if ((product & 0xffffu) < 65536u % n)
+                    at[i + j] = pick_again(k, node, i + j, n);
+            }
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < count; i += 4) {
+        struct gen_block b = pick_words(k, node, i / 4, 0);
+#pragma GCC unroll 4
+        for (uint32_t j = 0; j < 4; j++) {
+            uint32_t n = first + (i + j) * step;
+            uint64_t product = (uint64_t)b.w[j] * n;
+            at[i + j] = (uint32_t)(product >> 32);
+            if ((uint32_t)product < n && (uint32_t)product < (0u - n) % n)
+                at[i + j] = pick_again(k, node, i + j, n);
+        }
+    }
+}
+
+/* Rounded up, so that whole blocks of words fit. */
+#define PICK_ROOM(fanout) (((fanout) + 7) / 8 * 8)
+
+/*
+ * Floyd's algorithm: a uniform set of `fanout` positions below `degree` (fanout < degree). Slot i
+ * draws from the first degree - fanout + i + 1 positions. If it meets a position taken already, it
+ * takes the last of them, which nobody can have taken. `at` has room for PICK_ROOM(fanout).
+ *
+ * The result follows from the words alone, so a device may look for taken positions as it likes.
+ * Here, one bit for each position does it for degrees up to 64. For larger degrees, positions share
+ * 512 bits: a free bit proves that a position is free, and a bit that is set makes us search.
+ */
+GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
+                          uint32_t *at)
+{
+    uint32_t base = degree - fanout;
+    pick_numbers(k, node, base + 1, 1, fanout, at);
+    if (degree <= 64) {
+        uint64_t taken = 0;
+        for (uint32_t i = 0; i < fanout; i++) {
+            at[i] = taken >> at[i] & 1 ? base + i : at[i];
+            taken |= (uint64_t)1 << at[i];
+        }
+        return;
+    }
+    uint64_t shared[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (uint32_t i = 0; i < fanout; i++) {
+        uint32_t p = at[i];
+        if (shared[p >> 6 & 7] >> (p & 63) & 1) {
+            uint32_t hit = 0;
+            for (uint32_t j = 0; j < i; j++)
+                hit |= at[j] == p;
+            p = at[i] = hit ? base + i : p;
+        }
+        shared[p >> 6 & 7] |= (uint64_t)1 << (p & 63);
+    }
+}
+
+/* `fanout` independent positions below `degree` (> 0). `at` has room for PICK_ROOM(fanout). */
+GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
+                          uint32_t *at)
+{
+    pick_numbers(k, node, degree, 0, fanout, at);
+}
+
+/* LABOR-0: the variate of a neighbour, the same for all nodes of the hop that have it. */
+GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
+{
+    return pick_words(k, neighbour, 0, 0xffffu).w[0];
+}
+
+#endif

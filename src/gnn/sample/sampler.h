@@ -1,0 +1,79 @@
+/*
+ * sampler.h - draws mini-batches (batch.h) from a graph.
+ *
+ *     struct sampler s;
+ *     const struct sample_options o = {.hops = 3, .fanout = {15, 10, 5}, .seed = 1};
+ *     if (sampler_init(&s, &graph, &o, err) < 0) ...
+ *     if (sampler_run(&s, seeds, n, epoch, index, &space, &batch, err) < 0) ...
+ *     sampler_release(&s);
+ *
+ * A batch is a function of graph, options, seed nodes, epoch and index; see pick_core.h. A sampler
+ * belongs to one thread. The memory of the result belongs to the space.
+ *
+ * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, where edges are
+ * found in parallel, the same numbers come out of three passes: (1) every edge e inserts its
+ * neighbour into a hash table and does atomicMin(first[slot], e); (2) an edge is the first of its
+ * neighbour if first[slot] == e; an exclusive scan over these flags numbers the new nodes;
+ * (3) every edge reads the number of its neighbour. The order of neighbours within a target is that
+ * of the slots, which pick_core.h defines.
+ */
+#ifndef GNN_SAMPLE_SAMPLER_H
+#define GNN_SAMPLE_SAMPLER_H
+
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "gnn/batch.h"
+#include "gnn/graph.h"
+#include "gnn/sample/id_table.h"
+#include "gnn/sample/pick_core.h"
+
+enum { FANOUT_ALL = -1 };
+
+enum sample_mode {
+    SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
+    SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
+    SAMPLE_LABOR     /* LABOR-0: the k neighbours with the smallest variates, shared by the hop */
+};
+
+struct sample_options {
+    int hops;
+    int32_t fanout[GNN_MAX_HOPS]; /* hop 0 first; 1..PICK_MAX_FANOUT, or FANOUT_ALL */
+    enum sample_mode mode;
+    uint64_t seed;
+};
+
+/* Reads "15,10,5" or "20,all". */
+int sample_fanouts_parse(struct sample_options *o, const char *text, struct err *err);
+int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err);
+int sample_options_check(const struct sample_options *o, struct err *err);
+
+/* The arrays of one batch: address space for the worst case, memory as it is touched. */
+struct batch_space {
+    struct pages node, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* the most that fit */
+};
+
+/* Reserves space for batches of at most `seeds` seed nodes. */
+int batch_space_init(struct batch_space *b, const struct gnn_graph *g,
+                     const struct sample_options *o, int64_t seeds, struct err *err);
+void batch_space_release(struct batch_space *b);
+
+struct sampler {
+    const struct gnn_graph *graph;
+    struct sample_options o;
+    struct id_table ids;
+    struct sample_block *block; /* scratch of one block of targets */
+    uint64_t *heap;             /* LABOR-0's k smallest */
+    const atomic_bool *cancel;  /* set by another thread, ends sampler_run early; or NULL */
+};
+
+int sampler_init(struct sampler *s, const struct gnn_graph *g, const struct sample_options *o,
+                 struct err *err);
+void sampler_release(struct sampler *s);
+
+/* Fills everything of `out` but features and labels. The seeds must be different nodes. */
+int sampler_run(struct sampler *s, const int32_t *seeds, int64_t n, int64_t epoch, int64_t index,
+                struct batch_space *space, struct gnn_batch *out, struct err *err);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * shuffle_core.h - a random permutation of 0..n-1 without an array: position i of an epoch's
+ * shuffle is computed alone, by any thread, rank or GPU.
+ *
+ * A Feistel network over the bits of i, with Philox as its round function, permutes a power of two;
+ * values outside 0..n-1 are sent through the network again (cycle walking), at most twice in the
+ * mean. Common subset of C17 and C++17.
+ */
+#ifndef GNN_SAMPLE_SHUFFLE_CORE_H
+#define GNN_SAMPLE_SHUFFLE_CORE_H
+
+#include "base/number_core.h"
+
+#define SHUFFLE_ROUNDS 8
+/* Keeps these words apart from those of pick_core.h, whose hops are below 16. */
+#define SHUFFLE_STREAM 0x0fu
+
+GEN_FN uint32_t shuffle_bits(uint32_t n) /* bits that hold 0..n-1, at least 2 */
+{
+    uint32_t bits = 2;
+    while (bits < 32 && (n - 1) >> bits)
+        bits++;
+    return bits;
+}
+
+GEN_FN uint32_t shuffle_network(uint64_t seed, uint32_t epoch, uint32_t bits, uint32_t i)
+{
+    uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,
+             high_mask = (1u << (bits - low_bits)) - 1;
+    uint32_t low = i & low_mask, high = i >> low_bits;
+    for (uint32_t r = 0; r < SHUFFLE_ROUNDS; r++) {
+        struct gen_block b = gen_philox(r % 2 ? high : low, r, epoch, 0xffffff00u | SHUFFLE_STREAM,
+                                        (uint32_t)seed, (uint32_t)(seed >> 32));
+        if (r % 2)
+            low ^= b.w[0] & low_mask;
+        else
+            high ^= b.w[0] & high_mask;
+    }
+    return high << low_bits | low;
+}
+
+/* Where position i (below n, n > 0) of the shuffled list comes from. */
+GEN_FN uint32_t shuffle_at(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t i)
+{
+    uint32_t bits = shuffle_bits(n);
+    do
+        i = shuffle_network(seed, epoch, bits, i);
+    while (i >= n);
+    return i;
+}
+
+#endif

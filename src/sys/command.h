@@ -1,0 +1,70 @@
+/*
+ * command.h - a program with subcommands: the table, dispatch, --help, exit statuses.
+ *
+ * To add a subcommand, write NAME.c that ends in
+ *
+ *     const struct command cmd_NAME = {"name", "one line for --help", run};
+ *
+ * and add it to the program's table. The function `run` looks like this:
+ *
+ *     static int run(int argc, const char **argv)
+ *     {
+ *         ...
+ *         cmd_parse(&spec, &argc, argv);            exits for --help and bad usage
+ *         if (argc != 1)
+ *             return cmd_usage(&spec, "give one TASK");
+ *         if (task_load(...) < 0)
+ *             return cmd_fail(&err);
+ *         return HONE_OK;
+ *     }
+ *
+ * Results go to stdout, everything else to stderr. Only a program's main() and its subcommands use
+ * this header.
+ */
+#ifndef SYS_COMMAND_H
+#define SYS_COMMAND_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/options.h"
+
+enum hone_exit {
+    HONE_OK = 0,
+    HONE_NEGATIVE = 1, /* the answer is no: the kernel is wrong, the task is broken */
+    HONE_USAGE = 2,
+    HONE_ENV = 3, /* this machine lacks something, or it failed */
+    HONE_INTERRUPTED = 130
+};
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, const char **argv); /* argv[0] is the command's name */
+};
+
+struct program {
+    const char *name;                   /* "hone": begins every message */
+    const char *version;                /* "0.2.0" */
+    const char *about;                  /* one sentence for --help */
+    const struct command *const *table; /* in the order of --help */
+    size_t n;
+};
+
+/* The main() of a program: catches signals, runs the command, checks that stdout was written. */
+int program_main(const struct program *p, int argc, char **argv);
+
+/* Runs the command of a table that argv[0] names. `of` is the name of the command that has this
+ * table; "" for the program itself. */
+int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
+                 const char **argv);
+
+/* Parses the options and leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */
+void cmd_parse(const struct options *spec, int *argc, const char **argv);
+/* Prints what is wrong with the command line, and returns HONE_USAGE. */
+int cmd_usage(const struct options *spec, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints the error; returns the exit code for its kind. */
+int cmd_fail(const struct err *err);
+
+#endif

@@ -1,0 +1,312 @@
+/* Datasets on disk, and the threads that prepare batches from them. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "gnn/load/digest.h"
+#include "gnn/load/loader.h"
+#include "gnn/make/make.h"
+#include "sys/file.h"
+
+struct rig {
+    struct temp_dir temp;
+    char *dir;
+    struct dataset data;
+};
+
+static int set_up(void **state)
+{
+    struct rig *r = xcalloc(1, sizeof *r);
+    struct made m;
+    struct err err = ERR_INIT;
+    if (temp_dir_make(&r->temp, &err) < 0)
+        return -1;
+    r->dir = xasprintf("%s/data", r->temp.path);
+    const struct make_options o = {.dir = r->dir,
+                                   .made_by = "a test",
+                                   .nodes = 2000,
+                                   .edges = 20000,
+                                   .classes = 5,
+                                   .dim = 7,
+                                   .type = GNN_F16,
+                                   .seed = 1,
+                                   .memory_bytes = 1 << 20,
+                                   .train = 0.5,
+                                   .valid = 0.2};
+    const struct blocks_options b = {.pareto = 1.6, .within = 0.5, .noise = 3};
+    *state = r;
+    return make_blocks(&o, &b, &m, &err) < 0 || dataset_open(&r->data, r->dir, DATASET_READ, &err);
+}
+
+static int tear_down(void **state)
+{
+    struct rig *r = *state;
+    dataset_release(&r->data);
+    temp_dir_release(&r->temp);
+    free(r->dir);
+    free(r);
+    return 0;
+}
+
+static struct loader_options options(int threads, int slots)
+{
+    return (struct loader_options){.sample = {.hops = 2, .fanout = {5, 3}, .seed = 4},
+                                   .batch_size = 64,
+                                   .threads = threads,
+                                   .slots = slots,
+                                   .shuffle = true};
+}
+
+/* The sum of the digests of an epoch; checks the order if batches come in order. */
+static uint64_t epoch_digest(const struct rig *r, const struct loader_options *o, int64_t epoch,
+                             int64_t *batches)
+{
+    struct loader *l;
+    const struct gnn_batch *b;
+    uint64_t sum = 0;
+    int64_t n = 0, rc;
+    assert_int_equal(loader_open(&l, &r->data, o, NULL), 0);
+    assert_int_equal(loader_start(l, r->data.train, epoch, NULL), 0);
+    while ((rc = loader_next(l, &b, NULL)) > 0) {
+        if (!o->as_ready)
+            assert_int_equal(b->index, o->rank + n * MAX(1, o->ranks));
+        sum += batch_digest(b);
+        n++;
+        loader_give_back(l, b);
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(n, loader_batches(l));
+    loader_close(l);
+    *batches += n;
+    return sum;
+}
+
+static void batches_do_not_depend_on_threads(void **state)
+{
+    int64_t n = 0, want = (1000 + 63) / 64;
+    struct loader_options o = options(1, 1);
+    uint64_t first = epoch_digest(*state, &o, 3, &n);
+    assert_int_equal(n, want);
+    for (int threads = 1; threads <= 4; threads *= 2)
+        for (int slots = 1; slots <= 5; slots += 2) {
+            o = options(threads, slots);
+            o.as_ready = slots == 3;
+            assert_true(epoch_digest(*state, &o, 3, &n) == first);
+        }
+    assert_true(epoch_digest(*state, &o, 4, &n) != first);
+    o.sample.seed++;
+    assert_true(epoch_digest(*state, &o, 3, &n) != first);
+}
+
+static void ranks_share_one_epoch(void **state)
+{
+    int64_t all = 0, parts = 0;
+    struct loader_options o = options(2, 3);
+    uint64_t whole = epoch_digest(*state, &o, 0, &all), sum = 0;
+    o.ranks = 3;
+    for (o.rank = 0; o.rank < 3; o.rank++)
+        sum += epoch_digest(*state, &o, 0, &parts);
+    assert_true(sum == whole);
+    assert_int_equal(parts, all);
+    /* A batch larger than the set holds the set; more ranks than batches leave some without. */
+    o = options(1, 2);
+    o.batch_size = 100000;
+    o.ranks = 2;
+    parts = 0;
+    epoch_digest(*state, &o, 0, &parts);
+    assert_int_equal(parts, 1);
+    o.rank = 1;
+    epoch_digest(*state, &o, 0, &parts);
+    assert_int_equal(parts, 1);
+}
+
+static void batches_hold_their_rows(void **state)
+{
+    const struct rig *r = *state;
+    const struct loader_options o = options(2, 2);
+    struct loader *l;
+    const struct gnn_batch *b;
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+    assert_int_equal(loader_start(l, r->data.test, 0, NULL), 0);
+    while (loader_next(l, &b, NULL) > 0) {
+        for (int64_t i = 0; i < b->n_nodes[b->hops]; i++)
+            assert_memory_equal((const char *)b->feature + i * 14,
+                                (const char *)r->data.feature + b->node[i] * 14, 14);
+        for (int64_t i = 0; i < b->n_nodes[0]; i++)
+            assert_int_equal(b->label[i], r->data.label[b->node[i]]);
+        loader_give_back(l, b);
+    }
+    loader_close(l);
+}
+
+/* ---- endings --------------------------------------------------------------------------------- */
+
+static int fail_at_five(void *ctx, int64_t index, struct err *err)
+{
+    (void)ctx;
+    return index == 5 ? err_set(err, ERR_SYSTEM, "the test says no") : 0;
+}
+
+static void a_failing_thread_is_an_error(void **state)
+{
+    const struct rig *r = *state;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct loader_options o = options(threads, 3);
+        struct loader *l;
+        const struct gnn_batch *b;
+        struct err err = ERR_INIT;
+        int rc, n = 0;
+        o.before = fail_at_five;
+        assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+        assert_int_equal(loader_start(l, r->data.train, 2, NULL), 0);
+        while ((rc = loader_next(l, &b, &err)) > 0) {
+            loader_give_back(l, b);
+            n++;
+        }
+        assert_int_equal(rc, -1);
+        assert_true(n <= 5);
+        assert_non_null(strstr(err.msg, "batch 5 of epoch 2: the test says no"));
+        assert_int_equal(loader_next(l, &b, &err), -1); /* and stays one */
+        loader_close(l);
+    }
+}
+
+struct canceller {
+    struct loader *l;
+    unsigned after_us;
+};
+
+static void *cancel_later(void *arg)
+{
+    struct canceller *c = arg;
+    usleep(c->after_us);
+    loader_cancel(c->l);
+    return NULL;
+}
+
+/* Cancels at many moments, from another thread; a new epoch on the same loader is whole again. */
+static void cancel_at_any_moment(void **state)
+{
+    const struct rig *r = *state;
+    const struct loader_options o = options(2, 2);
+    int64_t n = 0;
+    uint64_t whole = epoch_digest(r, &o, 1, &n);
+    struct loader *l;
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+    for (unsigned t = 0; t < 40; t++) {
+        const struct gnn_batch *b;
+        struct canceller c = {l, t * 25};
+        pthread_t thread;
+        assert_int_equal(loader_start(l, r->data.train, 0, NULL), 0);
+        assert_int_equal(pthread_create(&thread, NULL, cancel_later, &c), 0);
+        while (loader_next(l, &b, NULL) > 0)
+            loader_give_back(l, b);
+        pthread_join(thread, NULL);
+        uint64_t sum = 0;
+        assert_int_equal(loader_start(l, r->data.train, 1, NULL), 0);
+        while (loader_next(l, &b, NULL) > 0) {
+            sum += batch_digest(b);
+            loader_give_back(l, b);
+        }
+        assert_true(sum == whole);
+    }
+    loader_close(l);
+}
+
+/* With full slots, with a batch in use, before the first batch: closing never hangs. */
+static void close_in_any_state(void **state)
+{
+    const struct rig *r = *state;
+    const struct gnn_batch *b;
+    for (unsigned t = 0; t < 20; t++) {
+        const struct loader_options o = options(4, 2);
+        struct loader *l;
+        assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+        if (t % 4 > 0)
+            assert_int_equal(loader_start(l, r->data.train, 0, NULL), 0);
+        if (t % 4 > 1)
+            assert_int_equal(loader_next(l, &b, NULL), 1);
+        if (t % 4 > 2)
+            usleep(2000);
+        loader_close(l);
+    }
+}
+
+static void bad_options_are_errors(void **state)
+{
+    const struct rig *r = *state;
+    struct loader *l;
+    struct loader_options o = options(0, 1);
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), -1);
+    o = options(1, 0);
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), -1);
+    o = options(1, 1);
+    o.batch_size = 0;
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), -1);
+    o = options(1, 1);
+    o.rank = 1;
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), -1);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Little memory for sorting makes many ranges: the files are the same. */
+static void sorting_in_parts_changes_nothing(void **state)
+{
+    const struct rig *r = *state;
+    char *dir = xasprintf("%s/again", r->temp.path);
+    const struct make_options o = {.dir = dir,
+                                   .made_by = "a test",
+                                   .nodes = 2000,
+                                   .edges = 20000,
+                                   .classes = 5,
+                                   .dim = 7,
+                                   .type = GNN_F16,
+                                   .seed = 1,
+                                   .memory_bytes = 256 << 10,
+                                   .train = 0.5,
+                                   .valid = 0.2};
+    const struct blocks_options b = {.pareto = 1.6, .within = 0.5, .noise = 3};
+    struct made m;
+    struct err err = ERR_INIT;
+    struct dataset d;
+    assert_int_equal(make_blocks(&o, &b, &m, &err), 0);
+    assert_int_equal(dataset_open(&d, dir, DATASET_MAP, &err), 0);
+    for (int f = 0; f < DATA_FILES; f++)
+        assert_true(d.manifest.file[f].sum == r->data.manifest.file[f].sum);
+    for (int64_t v = 0; v < d.graph.nodes; v++)
+        for (int64_t e = d.graph.offset[v]; e < d.graph.offset[v + 1]; e++) {
+            int32_t u = d.graph.neighbour[e];
+            bool back = false;
+            for (int64_t k = d.graph.offset[u]; k < d.graph.offset[u + 1]; k++)
+                back |= d.graph.neighbour[k] == v;
+            assert_true(back && u != v);
+        }
+    dataset_release(&d);
+    free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_do_not_depend_on_threads),
+        cmocka_unit_test(ranks_share_one_epoch),
+        cmocka_unit_test(batches_hold_their_rows),
+        cmocka_unit_test(a_failing_thread_is_an_error),
+        cmocka_unit_test(cancel_at_any_moment),
+        cmocka_unit_test(close_in_any_state),
+        cmocka_unit_test(bad_options_are_errors),
+        cmocka_unit_test(sorting_in_parts_changes_nothing),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
