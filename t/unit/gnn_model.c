@@ -214,17 +214,16 @@ static void layers_one_by_one_equal_a_whole_pass(void **state)
         network_get(n, p.output, 20, whole);
 
         network_layer_batch(n, 0, &batch.b);
-        network_set(n, p.input, GNN_F32, batch.feature);
+        network_set(n, p.input, 20, GNN_F32, batch.feature);
         network_forward_layer(n, 0);
         network_get(n, p.carry[1], 20, carry[1]);
         network_layer_batch(n, 1, &batch.b);
-        network_set(n, p.carry[1], GNN_F32, carry[1]);
+        network_set(n, p.carry[1], 20, GNN_F32, carry[1]);
         network_forward_layer(n, 1);
         network_get(n, p.carry[2], 20, carry[2]);
-        network_head_rows(n, 20);
-        network_set(n, p.carry[0], GNN_F32, batch.feature);
-        network_set(n, p.carry[1], GNN_F32, carry[1]);
-        network_set(n, p.carry[2], GNN_F32, carry[2]);
+        network_set(n, p.carry[0], 20, GNN_F32, batch.feature);
+        network_set(n, p.carry[1], 20, GNN_F32, carry[1]);
+        network_set(n, p.carry[2], 20, GNN_F32, carry[2]);
         network_forward_layer(n, 2);
         network_get(n, p.output, 20, layered);
         assert_memory_equal(whole, layered, sizeof whole);

@@ -109,6 +109,11 @@ void network_free(struct gnn_network *n)
     free(n);
 }
 
+const struct gnn_program *network_program(const struct gnn_network *n)
+{
+    return n->p;
+}
+
 void *buffer_room(struct gnn_network *n, struct buffer *b, int64_t elems, size_t size)
 {
     size_t bytes = (size_t)elems * size;
@@ -153,7 +158,7 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
     n->label =
         b->label ? n->ops->array(n->d, b->label, (size_t)b->n_nodes[0] * sizeof(int32_t)) : NULL;
     if (b->feature)
-        network_set(n, n->p->input, b->feature_type, b->feature);
+        network_set(n, n->p->input, b->n_nodes[b->hops], b->feature_type, b->feature);
 }
 
 void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batch *b)
@@ -161,19 +166,15 @@ void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batc
     set_hop(n, n->p->layers - 1 - layer, b, 0);
 }
 
-void network_head_rows(struct gnn_network *n, int64_t rows)
-{
-    for (int level = 0; level <= n->p->layers; level++)
-        n->rows[level] = rows;
-}
-
-void network_set(struct gnn_network *n, int value, enum gnn_type type, const void *rows)
+void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,
+                 const void *data)
 {
     const struct gnn_value *v = &n->p->value.items[value];
     struct value_buffers *vb = &n->value[value];
-    int64_t count = n->rows[v->level] * v->width;
+    int64_t count = rows * v->width;
+    n->rows[v->level] = rows;
     vb->x = buffer_room(n, &vb->own, count, n->ops->real_bytes);
-    n->ops->load(n->d, type, count, n->ops->array(n->d, rows, (size_t)count * gnn_type_bytes(type)),
+    n->ops->load(n->d, type, count, n->ops->array(n->d, data, (size_t)count * gnn_type_bytes(type)),
                  vb->x);
 }
 
@@ -218,6 +219,22 @@ int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part)
 void *network_state(struct gnn_network *n, enum gnn_state part)
 {
     return n->state[part];
+}
+
+static size_t state_bytes(const struct gnn_network *n, enum gnn_state part)
+{
+    return (size_t)network_state_reals(n, part) * n->ops->real_bytes;
+}
+
+void network_download(struct gnn_network *n, enum gnn_state part, void *to)
+{
+    n->ops->download(n->d, to, n->state[part], state_bytes(n, part));
+}
+
+void network_upload(struct gnn_network *n, enum gnn_state part, const void *from)
+{
+    n->ops->upload(n->d, n->state[part], from, state_bytes(n, part));
+    n->ops->sync(n->d, NULL);
 }
 
 int64_t network_steps(const struct gnn_network *n)

@@ -31,6 +31,7 @@ enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 /* Draws the weights: a function of the program and the seed. Both arguments are borrowed. */
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed);
 void network_free(struct gnn_network *n);
+const struct gnn_program *network_program(const struct gnn_network *n);
 
 /* Sets levels, hops and labels from a batch and loads its features. The batch must stay as it is
  * until the next network_sync. */
@@ -48,10 +49,9 @@ void network_predict(struct gnn_network *n, int32_t *best);
 /* ---- one layer at a time, for layer-wise inference ---- */
 /* Sets the two levels of a layer from a batch of one hop. */
 void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batch *b);
-/* Sets the rows of the head's level. */
-void network_head_rows(struct gnn_network *n, int64_t rows);
-/* Sets a value from host memory: rows of float, or of half if `type` says so. */
-void network_set(struct gnn_network *n, int value, enum gnn_type type, const void *rows);
+/* Sets a value, and the number of rows of its level, from `rows` rows in host memory. */
+void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,
+                 const void *data);
 /* Runs the steps of one layer in GNN_EVAL; `layers` stands for the head. */
 void network_forward_layer(struct gnn_network *n, int layer);
 /* The first `rows` rows of a value, as float. */
@@ -62,6 +62,10 @@ enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUN
 /* The number of reals of one part of the state, and its memory on the device. */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
 void *network_state(struct gnn_network *n, enum gnn_state part);
+/* Copies a part of the state from or to host memory, as the reals of the device. */
+void network_download(struct gnn_network *n, enum gnn_state part, void *to);
+void network_upload(struct gnn_network *n, enum gnn_state part, const void *from);
+/* Training steps done. They number the dropouts and set the corrections of Adam. */
 int64_t network_steps(const struct gnn_network *n);
 void network_set_steps(struct gnn_network *n, int64_t steps);
 

@@ -121,3 +121,12 @@ int program_head_mean(struct gnn_program *p, int in, int64_t heads)
     s->attention.dim = v.width / heads;
     return s->out;
 }
+
+bool program_head_reads(const struct gnn_program *p, int value)
+{
+    vec_each (const struct gnn_step, s, &p->step)
+        for (int i = 0; s->layer == p->layers && i < s->n_in; i++)
+            if (s->in[i] == value)
+                return true;
+    return false;
+}

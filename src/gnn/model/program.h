@@ -97,6 +97,9 @@ void program_release(struct gnn_program *p);
 int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_t width,
                    enum gnn_init init, double bound);
 
+/* Whether the head reads this value. */
+bool program_head_reads(const struct gnn_program *p, int value);
+
 /* Each function adds a step and returns its result. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);

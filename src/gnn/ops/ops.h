@@ -13,7 +13,7 @@
  *
  * Rules for every device:
  *   1. Operations run in the order of the calls. An operation may return before it has finished;
- *      sync() waits for all of them. An operation that fails makes the next sync() fail.
+ *      sync() waits for all of them. After an operation fails, every later sync() fails.
  *   2. Sums have a fixed order: the same call gives the same bits every time. The CPU gives the
  *      same bits with any number of threads.
  *   3. A gradient that has a parameter `add` adds to its output if `add` is true, and else
