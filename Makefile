@@ -78,7 +78,8 @@ LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/worker/main.o, 
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-FAST := $(B)/emu/%.o $(B)/job/gen.o $(B)/gnn/sample/%.o $(B)/gnn/load/%.o $(B)/gnn/data/%.o
+FAST := $(B)/emu/%.o $(B)/job/gen.o $(B)/gnn/sample/%.o $(B)/gnn/load/%.o $(B)/gnn/data/%.o \
+        $(B)/gnn/ops/%.o
 $(FAST): private OPT_release := -O3 -g
 $(FAST): private OPT_dist-x86_64 := -O3
 $(FAST): private OPT_dist-aarch64 := -O3
