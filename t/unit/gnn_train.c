@@ -82,7 +82,7 @@ static int teardown(void **state)
 static struct train_options options(enum gnn_model_kind kind, int threads)
 {
     return (struct train_options){
-        .model = {.kind = kind, .hidden = 16, .heads = 2, .aggregate = GNN_MEAN, .dropout = -1},
+        .model = {.kind = kind, .hidden = 16, .heads = 2, .aggregate = -1, .dropout = -1},
         .load = {.sample = {.hops = 2, .fanout = {8, 5}, .seed = 7},
                  .batch_size = 64,
                  .threads = threads,

@@ -4,9 +4,11 @@
 
 #include "base/util.h"
 
-static int aggregate_parse(const char *s, enum gnn_segment *out, struct err *err)
+static int aggregate_parse(const char *s, int *out, struct err *err)
 {
-    if (str_eq(s, "mean"))
+    if (!s)
+        *out = -1;
+    else if (str_eq(s, "mean"))
         *out = GNN_MEAN;
     else if (str_eq(s, "sum"))
         *out = GNN_SUM;
@@ -26,6 +28,8 @@ int model_args_parse(const struct model_args *a, struct gnn_model_config *c, str
         return err_set(err, ERR_USAGE, "dropout must be from 0 to below 1, not %g", a->dropout);
     if (model_kind(a->model, &c->kind, err) < 0)
         return -1;
+    if (a->aggregate && c->kind != GNN_SAGE && c->kind != GNN_GIN)
+        return err_set(err, ERR_USAGE, "--aggregate is for sage and gin, not for %s", a->model);
     return aggregate_parse(a->aggregate, &c->aggregate, err);
 }
 

@@ -14,9 +14,9 @@ struct model_args {
     double dropout; /* below 0: the model's own */
 };
 
-#define MODEL_ARGS_INIT                                                                   \
-    {                                                                                     \
-        .model = "sage", .aggregate = "mean", .hidden = 256, .heads = 1, .dropout = -1.0, \
+#define MODEL_ARGS_INIT                                              \
+    {                                                                \
+        .model = "sage", .hidden = 256, .heads = 1, .dropout = -1.0, \
     }
 
 #define MODEL_OPTIONS(a)                                                                          \
@@ -24,7 +24,8 @@ struct model_args {
         OPT_STR('m', "model", &(a)->model, "NAME", "sage (default), gat, gin or sage-ri"),        \
         OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "width of the hidden layers (default 256)"), \
         OPT_POS_UINT(0, "heads", &(a)->heads, "N", "of gat (default 1)"),                         \
-        OPT_STR(0, "aggregate", &(a)->aggregate, "HOW", "of sage: mean (default), sum or max"),   \
+        OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                           \
+                "mean (default of sage), sum (default of gin) or max"),                           \
         OPT_REAL(                                                                                 \
             0, "dropout", &(a)->dropout, "P",                                                     \
             "probability (default 0.5, sage-ri 0.1); the number of fanouts is that of layers")

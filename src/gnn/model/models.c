@@ -63,7 +63,8 @@ static int sage_conv(struct gnn_program *p, enum gnn_segment aggregate, int x, i
 static int sage_layer(const struct gnn_model_config *c, struct gnn_program *p, int x, bool last)
 {
     struct gnn_after hidden = {GNN_RELU, 0, c->dropout};
-    return sage_conv(p, c->aggregate, x, x, last ? c->classes : c->hidden, last ? nothing : hidden);
+    return sage_conv(p, (enum gnn_segment)c->aggregate, x, x, last ? c->classes : c->hidden,
+                     last ? nothing : hidden);
 }
 
 static int gat_layer(const struct gnn_model_config *c, struct gnn_program *p, int x, bool last)
@@ -86,7 +87,7 @@ static int gin_layer(const struct gnn_model_config *c, struct gnn_program *p, in
     struct gnn_after relu = {GNN_RELU, 0, 0};
     int64_t in = p->value.items[x].width;
     int level = p->value.items[x].level - 1;
-    int y = program_add(p, level, 1, x, program_segment(p, GNN_SUM, x));
+    int y = program_add(p, level, 1, x, program_segment(p, (enum gnn_segment)c->aggregate, x));
     int a = glorot(p, "inner", in, c->hidden, M_SQRT2);
     y = program_norm(p, linear(p, level, y, c->hidden, a, true, nothing), relu);
     int b = glorot(p, "outer", c->hidden, c->hidden, M_SQRT2);
@@ -172,6 +173,8 @@ int model_build(const struct gnn_model_config *given, struct gnn_program *p, str
         c.heads = 1;
     if (c.dropout < 0)
         c.dropout = c.kind == GNN_SAGE_RI ? 0.1 : 0.5;
+    if (c.aggregate < 0)
+        c.aggregate = c.kind == GNN_GIN ? GNN_SUM : GNN_MEAN;
     if (check_sizes(&c, err) < 0)
         return -1;
     program_init(p, c.layers, c.features, c.classes);

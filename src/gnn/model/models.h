@@ -21,6 +21,9 @@
  * Self loops: attention has exactly one edge from a target to itself, as in PyG's GATConv: a self
  * loop of the graph does not count twice. The other models take a self loop as any other edge.
  *
+ * A sum over sampled neighbours is smaller than one over all of them, so a gin that was trained
+ * with few neighbours sees other numbers in full inference. With a mean in its place it does not.
+ *
  * The sizes, activations and dropouts are those that SALIENT's public code computes. There, an
  * in-place addition changes the results of layers after they were put side by side; so here too the
  * head of sage-ri sees them with the residual added.
@@ -39,9 +42,9 @@ struct gnn_model_config {
     enum gnn_model_kind kind;
     int layers;
     int64_t features, hidden, classes;
-    int64_t heads;              /* gat; 0 = 1 */
-    enum gnn_segment aggregate; /* sage; the zero value is a sum, so say GNN_MEAN */
-    double dropout;             /* below 0: the model's own */
+    int64_t heads;  /* gat; 0 = 1 */
+    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's own */
+    double dropout; /* below 0: the model's own */
 };
 
 const char *model_name(enum gnn_model_kind kind); /* "sage-ri" */

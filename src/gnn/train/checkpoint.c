@@ -96,7 +96,7 @@ static void head_read(const struct file_head *h, struct checkpoint *c)
         .hidden = h->hidden,
         .classes = h->classes,
         .heads = h->heads,
-        .aggregate = (enum gnn_segment)h->aggregate,
+        .aggregate = (int)h->aggregate,
         .dropout = h->dropout,
     };
     s->sample.hops = (int)h->hops;
@@ -150,7 +150,7 @@ static bool head_valid(const struct file_head *h)
     bool ok = within(h->kind, 0, GNN_MODEL_KINDS - 1) && within(h->layers, 1, GNN_MAX_LAYERS) &&
               within(h->features, 1, GNN_MAX_WIDTH) && within(h->hidden, 1, GNN_MAX_WIDTH) &&
               within(h->classes, 1, GNN_MAX_WIDTH) && within(h->heads, 0, 64) &&
-              within(h->aggregate, GNN_SUM, GNN_MAX) && h->hops == h->layers &&
+              within(h->aggregate, -1, GNN_MAX) && h->hops == h->layers &&
               within(h->mode, SAMPLE_DISTINCT, SAMPLE_LABOR) &&
               within(h->batch_size, 1, INT32_MAX) && within(h->epoch, 0, UINT32_MAX) &&
               within(h->batch, 0, INT32_MAX) && within(h->steps, 0, INT64_MAX) &&
