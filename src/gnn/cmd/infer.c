@@ -79,6 +79,10 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
         (!a->full && fanouts_for(&load->sample, a->load.fanout, err) < 0) ||
         model_build(&c->setting.model, &p, err) < 0)
         return -1;
+    if (checkpoint_fits(c, &p, err) < 0) {
+        program_release(&p);
+        return -1;
+    }
     struct gnn_device *device = gnn_cpu_open((int)a->compute_threads, GNN_REAL_F32);
     struct gnn_network *n = network_new(&p, device, 0);
     int rc = checkpoint_restore(c, n, err);

@@ -28,6 +28,8 @@
 struct gnn_network;
 enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
+/* Fails if the state of a network needs more than `available` bytes; 0 = not known. */
+int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
 /* Draws the weights: a function of the program and the seed. Both arguments are borrowed. */
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed);
 void network_free(struct gnn_network *n);

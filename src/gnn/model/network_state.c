@@ -64,6 +64,19 @@ static void init_running(struct gnn_network *n)
     free(v);
 }
 
+int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err)
+{
+    /* weights, gradients, two moments */
+    uint64_t bytes = (uint64_t)p->n_weights * 4 * sizeof(float);
+    if (available && bytes > available)
+        return err_set(err, ERR_ENV,
+                       "the model's %lld weights need %llu MiB, %llu MiB are free; "
+                       "choose a smaller hidden width",
+                       (long long)p->n_weights, (unsigned long long)(bytes >> 20),
+                       (unsigned long long)(available >> 20));
+    return 0;
+}
+
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed)
 {
     struct gnn_network *n = xcalloc(1, sizeof *n);

@@ -194,15 +194,21 @@ int checkpoint_read(struct checkpoint *c, const char *path, struct err *err)
     return 0;
 }
 
-int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err)
+int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, struct err *err)
 {
     struct file_head h;
     memcpy(&h, c->text.buf, sizeof h);
-    if (h.n_weights != network_state_reals(n, GNN_WEIGHTS) ||
-        h.n_running != network_state_reals(n, GNN_RUNNING))
+    if (h.n_weights != p->n_weights || h.n_running != p->n_running)
         return err_set(err, ERR_INPUT,
-                       "the checkpoint has %" PRId64 " weights, the model has %" PRId64,
-                       h.n_weights, network_state_reals(n, GNN_WEIGHTS));
+                       "the checkpoint has %" PRId64 " weights, its model has %" PRId64,
+                       h.n_weights, p->n_weights);
+    return 0;
+}
+
+int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err)
+{
+    if (checkpoint_fits(c, network_program(n), err) < 0)
+        return -1;
     const char *at = c->text.buf + c->state_at;
     for (size_t i = 0; i < ARRAY_LEN(saved_parts); i++) {
         size_t bytes = (size_t)network_state_reals(n, saved_parts[i]) * sizeof(float);

@@ -5,7 +5,8 @@
  *
  *     struct checkpoint c;
  *     if (checkpoint_read(&c, "run.ckpt", err) < 0) ...
- *     model_build(&c.setting.model, &program, err);
+ *     if (model_build(&c.setting.model, &program, err) < 0 ||
+ *         checkpoint_fits(&c, &program, err) < 0) ...
  *     if (checkpoint_restore(&c, network, err) < 0) ...
  *     checkpoint_release(&c);
  *
@@ -53,7 +54,9 @@ uint64_t dataset_fingerprint(const struct manifest *m);
 int checkpoint_save(const char *path, const struct train_setting *s, const struct train_position *p,
                     struct gnn_network *n, struct err *err);
 int checkpoint_read(struct checkpoint *c, const char *path, struct err *err);
-/* Fails if the network has another size than the one that was saved. */
+/* Fails if the file does not hold the state of this model. */
+int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, struct err *err);
+/* Needs a network that fits. */
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 

@@ -7,7 +7,9 @@
 
 #include "base/util.h"
 #include "gnn/ops/cpu.h"
+#include "gnn/pages.h"
 #include "sys/file.h"
+#include "sys/interrupt.h"
 
 struct trainer {
     struct train_options o;
@@ -80,7 +82,8 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     t->data = d;
     t->adam = (struct gnn_adam){.lr = o->lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
     set_setting(t);
-    if (model_build(&t->setting.model, &t->program, err) < 0)
+    if (model_build(&t->setting.model, &t->program, err) < 0 ||
+        network_check_memory(&t->program, memory_available(), err) < 0)
         goto fail;
     t->device = gnn_cpu_open(o->threads, GNN_REAL_F32);
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
@@ -155,6 +158,8 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
         int rc = loader_next(t->loader, &b, err);
         uint64_t ready = now_ns();
         r->wait_s += (double)(ready - start) / 1e9;
+        if (rc < 0 && interrupted())
+            (void)save(t, r, NULL); /* the user's Ctrl-C costs no batch */
         if (rc <= 0)
             return rc;
         count_batch(r, b);
