@@ -62,6 +62,17 @@ in_tier rest && kills=50
 runs 0 "training goes on after $kills kills" killed_run killed.ckpt $kills
 is "and ends with the same bits" "$(result killed.ckpt)" "$(result sage.ckpt)"
 
+# A signal saves what was trained since the last save.
+# shellcheck disable=SC2086
+"$gnn" train -m sage $small -e 100000 -c stopped.ckpt --eval none data >"$T/epochs" 2>/dev/null &
+pid=$!
+for ((i = 0; i < 100; i++)); do [ "$(wc -l <"$T/epochs")" -ge 3 ] && break || sleep 0.1; done
+kill -TERM $pid # bash starts background jobs without SIGINT
+wait $pid
+is "a signal ends training with 130" $? 130
+# shellcheck disable=SC2086
+runs 0 "and training can go on" "$gnn" infer -c stopped.ckpt data
+
 # ---- refusals ----
 refused() { # refused STATUS DESCRIPTION WORDS OPTIONS...
     local status=$1 what=$2 words=$3
@@ -79,6 +90,7 @@ refused 2 "an existing checkpoint" "--resume" train -c sage.ckpt data
 # shellcheck disable=SC2086
 refused 2 "a checkpoint of another width" "hidden width 16, not 32" train $small --hidden 32 \
     -c sage.ckpt --resume data
+refused 2 "an unknown split" "--eval" train --eval valdi data
 refused 2 "--resume without a file" "needs --checkpoint" train --resume data
 refused 2 "infer without a checkpoint" "give -c FILE" infer data
 refused 1 "a file that is not a checkpoint" "not a checkpoint" infer -c p.tsv data

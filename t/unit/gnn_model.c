@@ -303,6 +303,27 @@ static void dropout_drops_its_share_and_keeps_the_mean(void **state)
     assert_true(fabs(dropped / N - 0.3) < 0.01);
 }
 
+static void gather_and_reductions_match_plain_loops(void **state)
+{
+    (void)state;
+    const int32_t row[] = {0, 3, 3, 5}, col[] = {4, 0, 4, 2, 1};
+    const float x[] = {1, -1, 2, -2, 3, -3, 4, -4, 5, -5}; /* 5 sources, 2 columns */
+    const struct gnn_hop hop = {.n_dst = 3, .n_src = 5, .n_edges = 5, .row = row, .col = col};
+    float out[10];
+    int32_t arg[6];
+    struct gnn_device *d = gnn_cpu_open(1, GNN_REAL_F32);
+    d->ops->gather(d, 5, 2, x, col, out);
+    assert_memory_equal(out, ((float[]){5, -5, 1, -1, 5, -5, 3, -3, 2, -2}), sizeof out);
+    d->ops->segment(d, GNN_SUM, &hop, 2, x, out, NULL);
+    assert_memory_equal(out, ((float[]){11, -11, 0, 0, 5, -5}), 6 * sizeof *out);
+    d->ops->segment(d, GNN_MEAN, &hop, 2, x, out, NULL);
+    assert_true(fabs(out[0] - 11.0 / 3) < 1e-6 && out[2] == 0 && out[4] == 2.5);
+    d->ops->segment(d, GNN_MAX, &hop, 2, x, out, arg);
+    assert_memory_equal(out, ((float[]){5, -1, 0, 0, 3, -2}), 6 * sizeof *out);
+    assert_memory_equal(arg, ((int32_t[]){4, 0, -1, -1, 2, 1}), sizeof arg);
+    d->ops->close(d);
+}
+
 static void every_half_is_loaded_exactly(void **state)
 {
     (void)state;
@@ -353,6 +374,7 @@ int main(void)
         cmocka_unit_test(layers_one_by_one_equal_a_whole_pass),
         cmocka_unit_test(products_in_plain_c_and_in_blas_agree),
         cmocka_unit_test(dropout_drops_its_share_and_keeps_the_mean),
+        cmocka_unit_test(gather_and_reductions_match_plain_loops),
         cmocka_unit_test(every_half_is_loaded_exactly),
         cmocka_unit_test(bad_sizes_are_refused),
     };

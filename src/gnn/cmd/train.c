@@ -22,7 +22,13 @@ struct args {
     struct progress progress;
 };
 
-/* What one epoch says: training, and validation if there is any. */
+/* What to evaluate after each epoch: nothing if there are no ids. */
+struct evaluation {
+    struct loader_options load;
+    struct id_list ids;
+};
+
+/* What one epoch says: training, and evaluation if there is any. */
 struct epoch_line {
     struct epoch_report r;
     struct infer_result eval;
@@ -46,10 +52,10 @@ static void show_progress(void *ctx, int64_t epoch, int64_t batch, int64_t batch
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static void print_head(const struct trainer *t, const struct args *a)
+static void print_head(const struct trainer *t, struct args *a)
 {
-    progress_say((struct progress *)&a->progress, "%s, %" PRId64 " weights, products in %s",
-                 a->model.model, trainer_program(t)->n_weights, trainer_products(t));
+    progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s", a->model.model,
+                 trainer_program(t)->n_weights, trainer_products(t));
     printf("%5s %9s %9s %9s %10s %9s %9s %9s\n", "epoch", "loss", "train %", "eval %", "batches/s",
            "total s", "train s", "exposed s");
 }
@@ -86,24 +92,29 @@ static json_t *line_json(const struct epoch_line *e)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int evaluate(const struct args *a, const struct dataset *d, const struct loader_options *o,
-                    struct trainer *t, struct epoch_line *e, struct err *err)
+static int evaluation_init(struct evaluation *v, const struct args *a, const struct dataset *d,
+                           const struct loader_options *load, struct err *err)
 {
-    struct loader_options load = *o;
-    struct id_list ids;
+    *v = (struct evaluation){.load = *load};
     if (str_eq(a->eval, "none"))
         return 0;
-    if (dataset_split(d, a->eval, &ids, err) < 0 || fanouts_for(&load.sample, a->eval_fanout, err))
-        return -1;
-    if (ids.n == 0)
+    if (dataset_split(d, a->eval, &v->ids, err) < 0)
+        return err_prefix(err, "--eval");
+    return fanouts_for(&v->load.sample, a->eval_fanout, err);
+}
+
+static int evaluate(const struct evaluation *v, const struct dataset *d, struct trainer *t,
+                    struct epoch_line *e, struct err *err)
+{
+    if (v->ids.n == 0)
         return 0;
-    if (infer_sampled(trainer_network(t), d, &load, ids, &e->eval, err) < 0)
-        return err_prefix(err, "evaluation on %s", a->eval);
+    if (infer_sampled(trainer_network(t), d, &v->load, v->ids, &e->eval, err) < 0)
+        return err_prefix(err, "evaluation");
     e->evaluated = true;
     return 0;
 }
 
-static int run_epochs(struct args *a, const struct dataset *d, const struct loader_options *o,
+static int run_epochs(struct args *a, const struct dataset *d, const struct evaluation *v,
                       struct trainer *t, json_t *lines, struct err *err)
 {
     int rc = 0;
@@ -111,7 +122,7 @@ static int run_epochs(struct args *a, const struct dataset *d, const struct load
         struct epoch_line e = {0};
         rc = trainer_epoch(t, &e.r, err);
         if (rc == 0)
-            rc = evaluate(a, d, o, t, &e, err);
+            rc = evaluate(v, d, t, &e, err);
         progress_end(&a->progress);
         if (rc == 0 && a->json)
             json_array_append_new(lines, line_json(&e));
@@ -134,17 +145,19 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                               .progress = show_progress,
                               .ctx = a};
     struct trainer *t;
-    if (model_args_parse(&a->model, &o.model, err) < 0 || trainer_open(&t, d, &o, err) < 0)
+    struct evaluation v;
+    if (model_args_parse(&a->model, &o.model, err) < 0 ||
+        evaluation_init(&v, a, d, load, err) < 0 || trainer_open(&t, d, &o, err) < 0)
         return -1;
     json_t *lines = json_array();
     if (!a->json)
         print_head(t, a);
-    int rc = run_epochs(a, d, load, t, lines, err);
+    int rc = run_epochs(a, d, &v, t, lines, err);
     if (rc == 0 && a->json) {
-        json_t *j =
-            json_pack("{s:s,s:s,s:I,s:s,s:s,s:O}", "model", a->model.model, "data",
-                      d->manifest.name, "weights", (json_int_t)trainer_program(t)->n_weights,
-                      "precision", "fp32", "products", trainer_products(t), "epochs", lines);
+        json_t *j = json_pack("{s:s,s:o,s:I,s:s,s:s,s:O}", "model", a->model.model, "data",
+                              json_text(d->manifest.name), "weights",
+                              (json_int_t)trainer_program(t)->n_weights, "precision", "fp32",
+                              "products", trainer_products(t), "epochs", lines);
         json_print(stdout, j);
         json_decref(j);
     }
