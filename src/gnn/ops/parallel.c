@@ -12,7 +12,8 @@ struct parallel {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
     uint64_t round; /* number of the loop; helpers wait for the next one */
-    int busy;       /* helpers that have not finished this round */
+    bool open;      /* helpers may join this round */
+    int busy;       /* helpers that have joined and are not done */
     bool quit;
 
     /* the loop of this round; set before `round` changes */
@@ -38,11 +39,12 @@ static void *helper_main(void *arg)
     uint64_t seen = 0;
     pthread_mutex_lock(&p->lock);
     for (;;) {
-        while (p->round == seen && !p->quit)
+        while (!(p->open && p->round != seen) && !p->quit)
             pthread_cond_wait(&p->start, &p->lock);
         if (p->quit)
             break;
         seen = p->round;
+        p->busy++;
         pthread_mutex_unlock(&p->lock);
         work(p);
         pthread_mutex_lock(&p->lock);
@@ -104,12 +106,15 @@ void parallel_rows(struct parallel *p, int64_t rows, int64_t block, parallel_fn 
     p->block = block;
     p->blocks = blocks;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
-    p->busy = p->threads - 1;
+    p->open = true;
     p->round++;
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     work(p);
+    /* Every block has an owner now. A helper that has not woken up yet is not waited for: on a busy
+     * machine that may take long. */
     pthread_mutex_lock(&p->lock);
+    p->open = false;
     while (p->busy > 0)
         pthread_cond_wait(&p->done, &p->lock);
     pthread_mutex_unlock(&p->lock);
