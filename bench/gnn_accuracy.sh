@@ -92,6 +92,7 @@ awk -F'\t' -v fanouts="$fanouts" -v seeds="$seeds" '
             for (f = 1; f <= n_fanouts; f++) {
                 sum = 0; square = 0
                 for (s = 1; s <= n_seeds; s++) {
+                    if (!((name[1], name[2], seed[s], "full") in value)) continue
                     d = value[name[1], name[2], seed[s], fanout[f]] - value[name[1], name[2], seed[s], "full"]
                     sum += d; square += d * d
                 }

@@ -16,6 +16,7 @@ for model in "sage" "gat --heads 2" "gin" "sage-ri"; do
     train run.ckpt -e 3 >/dev/null 2>&1 && cp run.ckpt before.ckpt
     runs 0 "$model trains" train run.ckpt --resume -e 8
     runs 0 "PyTorch repeats the steps" "$python" "$ROOT/t/cases/gnn/torch_steps.py" data before.ckpt run.ckpt
+    # A bias in front of batch norm has gradient 0. Adam makes steps of its rounding errors: gin 1e-4.
     difference=$(sed -n 's/.*steps: //p' "$T/out")
     ok "and agrees to rounding: $difference" awk -v d="${difference:-1}" 'BEGIN { exit !(d < 1e-3) }'
     rm -f run.ckpt
