@@ -9,8 +9,10 @@
 
 extern const struct command gnn_cmd_bench;
 extern const struct command gnn_cmd_import;
+extern const struct command gnn_cmd_infer;
 extern const struct command gnn_cmd_inspect;
 extern const struct command gnn_cmd_make;
 extern const struct command gnn_cmd_sample;
+extern const struct command gnn_cmd_train;
 
 #endif

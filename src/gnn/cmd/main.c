@@ -10,7 +10,8 @@
 
 /* In the order of --help. */
 static const struct command *const table[] = {
-    &gnn_cmd_make, &gnn_cmd_import, &gnn_cmd_inspect, &gnn_cmd_sample, &gnn_cmd_bench,
+    &gnn_cmd_make,  &gnn_cmd_import, &gnn_cmd_inspect, &gnn_cmd_sample,
+    &gnn_cmd_train, &gnn_cmd_infer,  &gnn_cmd_bench,
 };
 
 int main(int argc, char **argv)

@@ -288,6 +288,12 @@ void loader_cancel(struct loader *l)
 
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err)
 {
+    return loader_continue(l, ids, epoch, 0, err);
+}
+
+int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
+                    struct err *err)
+{
     int rc = 0;
     if (epoch < 0 || epoch > UINT32_MAX)
         return err_set(err, ERR_USAGE, "epoch %" PRId64 ": out of range", epoch);
@@ -305,8 +311,9 @@ int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err
         l->ids = ids;
         l->epoch = epoch;
         l->n_batches = (ids.n + l->o.batch_size - 1) / l->o.batch_size;
-        l->next = l->deliver = l->o.rank;
-        l->delivered = 0;
+        skip = MIN(skip, loader_batches(l));
+        l->next = l->deliver = l->o.rank + skip * l->o.ranks;
+        l->delivered = skip;
         l->state = RUNNING;
         atomic_store(&l->cancel, false);
         pthread_cond_broadcast(&l->work);

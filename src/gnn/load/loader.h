@@ -53,6 +53,9 @@ int loader_open(struct loader **out, const struct dataset *d, const struct loade
 /* Begins an epoch over these nodes. An epoch that still runs is cancelled first; the consumer must
  * have given its batches back. `ids` is borrowed until the epoch ends. */
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
+/* Like loader_start, without the first `skip` batches of this rank: continues an epoch. */
+int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
+                    struct err *err);
 /* Batches of the epoch for this rank. */
 int64_t loader_batches(const struct loader *l);
 

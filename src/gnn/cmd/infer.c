@@ -1,0 +1,158 @@
+/*
+ * infer.c - `hone-gnn infer`: predicts the classes of a split with a trained model.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/util.h"
+#include "gnn/cmd/commands.h"
+#include "gnn/cmd/model_options.h"
+#include "gnn/cmd/options.h"
+#include "gnn/ops/cpu.h"
+#include "gnn/train/checkpoint.h"
+#include "gnn/train/infer.h"
+#include "sys/file.h"
+
+struct args {
+    struct load_args load;
+    uint64_t compute_threads;
+    const char *checkpoint, *predictions;
+    bool full, json;
+};
+
+static int check_data(const struct checkpoint *c, const struct dataset *d, struct err *err)
+{
+    const struct gnn_model_config *m = &c->setting.model;
+    if (!d->feature || d->manifest.feature_dim != m->features)
+        return err_set(err, ERR_INPUT,
+                       "the model needs %" PRId64 " features, the data has %" PRId64, m->features,
+                       d->feature ? d->manifest.feature_dim : 0);
+    if (d->label && d->manifest.classes != m->classes)
+        return err_set(err, ERR_INPUT, "the model has %" PRId64 " classes, the data %" PRId64,
+                       m->classes, d->manifest.classes);
+    return 0;
+}
+
+/* One line for each node: its id and its class. */
+static int write_predictions(const char *path, struct id_list ids, const struct infer_result *r,
+                             struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT((size_t)8 << 30);
+    for (int64_t i = 0; i < r->n; i++)
+        strbuf_addf(&sb, "%d\t%d\n", (int)ids.id[i], (int)r->class[i]);
+    int rc = file_write(path, sb.buf, sb.len, err);
+    strbuf_release(&sb);
+    return rc;
+}
+
+static void print_result(const struct args *a, const struct checkpoint *c,
+                         const struct infer_result *r)
+{
+    double accuracy = r->labelled ? (double)r->correct / (double)r->labelled : 0;
+    const char *kind = model_name(c->setting.model.kind);
+    if (a->json) {
+        json_t *j = json_pack(
+            "{s:s,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:f,s:f}", "model", kind, "split",
+            a->load.split, "fanout", a->full ? "full" : a->load.fanout, "nodes", (json_int_t)r->n,
+            "labelled", (json_int_t)r->labelled, "correct", (json_int_t)r->correct, "accuracy",
+            accuracy, "input_nodes", (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges,
+            "wall_s", r->wall_s, "compute_s", r->compute_s, "exposed_preparation_s", r->wait_s);
+        json_print(stdout, j);
+        json_decref(j);
+        return;
+    }
+    printf("%s, %" PRId64 " nodes of %s, %s: ", kind, r->n, a->load.split,
+           a->full ? "all neighbours, layer by layer" : "sampled neighbours");
+    if (r->labelled)
+        printf("accuracy %.2f%%, ", 100 * accuracy);
+    printf("%.2f s (computing %.2f, waiting for batches %.3f)\n", r->wall_s, r->compute_s,
+           r->wait_s);
+}
+
+static int infer(const struct args *a, const struct dataset *d, const struct checkpoint *c,
+                 struct loader_options *load, struct infer_result *r, struct err *err)
+{
+    struct gnn_program p;
+    struct id_list ids;
+    load->sample.hops = c->setting.model.layers;
+    if (check_data(c, d, err) < 0 || dataset_split(d, a->load.split, &ids, err) < 0 ||
+        (!a->full && fanouts_for(&load->sample, a->load.fanout, err) < 0) ||
+        model_build(&c->setting.model, &p, err) < 0)
+        return -1;
+    if (checkpoint_fits(c, &p, err) < 0) {
+        program_release(&p);
+        return -1;
+    }
+    struct gnn_device *device = gnn_cpu_open((int)a->compute_threads, GNN_REAL_F32);
+    struct gnn_network *n = network_new(&p, device, 0);
+    int rc = checkpoint_restore(c, n, err);
+    if (rc == 0)
+        rc = (a->full ? infer_full : infer_sampled)(n, d, load, ids, r, err);
+    if (rc == 0 && a->predictions)
+        rc = write_predictions(a->predictions, ids, r, err);
+    network_free(n);
+    device->ops->close(device);
+    program_release(&p);
+    return rc;
+}
+
+static int open_and_infer(const struct args *a, const char *dir, struct err *err)
+{
+    struct checkpoint c;
+    struct dataset d;
+    struct loader_options load;
+    struct infer_result r = {0};
+    if (load_args_parse(&a->load, &load, err) < 0 || checkpoint_read(&c, a->checkpoint, err) < 0)
+        return -1;
+    int rc = load_args_open(&a->load, dir, &d, err);
+    if (rc == 0) {
+        rc = infer(a, &d, &c, &load, &r, err);
+        dataset_release(&d);
+    }
+    if (rc == 0)
+        print_result(a, &c, &r);
+    infer_result_release(&r);
+    checkpoint_release(&c);
+    return rc;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct args a = {.load = LOAD_ARGS_INIT, .compute_threads = processors()};
+    a.load.split = "test";
+    a.load.fanout = "20";
+    const struct option opts[] = {
+        OPT_STR('c', "checkpoint", &a.checkpoint, "FILE", "the trained model (required)"),
+        OPT_STR(0, "split", &a.load.split, "NAME", "nodes: test (default), valid or train"),
+        OPT_STR('f', "fanout", &a.load.fanout, "K,K,...",
+                "neighbours of each node; one number, or all, serves all hops (default 20)"),
+        OPT_FLAG(0, "full", &a.full, "all neighbours, layer by layer, without sampling"),
+        OPT_STR(0, "sampler", &a.load.mode, "NAME",
+                "uniform (without replacement, default), replace or labor"),
+        OPT_POS_UINT('b', "batch", &a.load.batch, "N", "nodes of a batch (default 1024)"),
+        OPT_UINT('s', "seed", &a.load.seed, "N", "of the sampler (default 1)"),
+        OPT_STR(0, "predictions", &a.predictions, "FILE",
+                "write a line \"node class\" for each node"),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads),
+        OPT_FLAG(0, "json", &a.json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone-gnn infer [options] -c FILE DIR",
+        .about = "Predicts the classes of a split with a model that `hone-gnn train` saved, and\n"
+                 "says how many are right.",
+        .example = "hone-gnn infer -c sage.ckpt data/debian\n"
+                   "hone-gnn infer -c sage.ckpt --full --json data/debian",
+        .opts = opts};
+    struct err err = ERR_INIT;
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one DIR");
+    if (!a.checkpoint)
+        return cmd_usage(&spec, "give -c FILE, a checkpoint of hone-gnn train");
+    if (a.compute_threads > LOADER_MAX_THREADS)
+        return cmd_usage(&spec, "at most %d threads", LOADER_MAX_THREADS);
+    return open_and_infer(&a, argv[0], &err) < 0 ? cmd_fail(&err) : HONE_OK;
+}
+
+const struct command gnn_cmd_infer = {"infer", "predict classes with a trained model", run};

@@ -1,0 +1,56 @@
+/*
+ * model_options.h - options that `train` and `infer` share: the model, fanouts, threads.
+ */
+#ifndef GNN_CMD_MODEL_OPTIONS_H
+#define GNN_CMD_MODEL_OPTIONS_H
+
+#include "base/options.h"
+#include "gnn/cmd/options.h"
+#include "gnn/model/models.h"
+
+struct model_args {
+    const char *model, *aggregate;
+    uint64_t hidden, heads;
+    double dropout; /* below 0: the model's own */
+};
+
+#define MODEL_ARGS_INIT                                              \
+    {                                                                \
+        .model = "sage", .hidden = 256, .heads = 1, .dropout = -1.0, \
+    }
+
+#define MODEL_OPTIONS(a)                                                                          \
+    OPT_GROUP("Model"),                                                                           \
+        OPT_STR('m', "model", &(a)->model, "NAME", "sage (default), gat, gin or sage-ri"),        \
+        OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "width of the hidden layers (default 256)"), \
+        OPT_POS_UINT(0, "heads", &(a)->heads, "N", "of gat (default 1)"),                         \
+        OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                           \
+                "mean (default of sage), sum (default of gin) or max"),                           \
+        OPT_REAL(                                                                                 \
+            0, "dropout", &(a)->dropout, "P",                                                     \
+            "probability (default 0.5, sage-ri 0.1); the number of fanouts is that of layers")
+
+/* The options of struct load_args that training reads. */
+#define TRAIN_LOAD_OPTIONS(a)                                                                 \
+    OPT_STR('f', "fanout", &(a)->fanout, "K,K,...",                                           \
+            "neighbours of each node, hop by hop; a number or all (default 15,10,5)"),        \
+        OPT_STR(0, "sampler", &(a)->mode, "NAME",                                             \
+                "uniform (without replacement, default), replace or labor"),                  \
+        OPT_POS_UINT('b', "batch", &(a)->batch, "N", "seed nodes of a batch (default 1024)"), \
+        OPT_UINT('s', "seed", &(a)->seed, "N", "of all random choices (default 1)")
+
+#define MACHINE_OPTIONS(a, compute)                                                           \
+    OPT_GROUP("Machine"),                                                                     \
+        OPT_POS_UINT('t', "threads", &(a)->threads, "N", "that prepare batches (default 2)"), \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                    \
+                     "that compute (default: the number of processors)"),                     \
+        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "batches in memory at most (default 4)"),  \
+        OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)")
+
+/* Features, classes and layers stay 0: they come from the data and the fanouts. */
+int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
+/* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
+int fanouts_for(struct sample_options *o, const char *text, struct err *err);
+uint64_t processors(void); /* that this process may use */
+
+#endif

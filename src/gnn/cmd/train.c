@@ -1,0 +1,233 @@
+/*
+ * train.c - `hone-gnn train`: trains a model, and says after each epoch how good it is.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/util.h"
+#include "gnn/cmd/commands.h"
+#include "gnn/cmd/model_options.h"
+#include "gnn/cmd/options.h"
+#include "gnn/train/infer.h"
+#include "gnn/train/train.h"
+#include "sys/term.h"
+
+struct args {
+    struct load_args load;
+    struct model_args model;
+    double lr;
+    uint64_t epochs, save_every, compute_threads;
+    const char *checkpoint, *eval, *eval_fanout;
+    bool resume, json;
+    struct progress progress;
+};
+
+/* What to evaluate after each epoch: nothing if there are no ids. */
+struct evaluation {
+    struct loader_options load;
+    struct id_list ids;
+};
+
+/* What one epoch says: training, and evaluation if there is any. */
+struct epoch_line {
+    struct epoch_report r;
+    struct infer_result eval;
+    bool evaluated;
+};
+
+static double share(int64_t part, int64_t all)
+{
+    return all > 0 ? (double)part / (double)all : 0;
+}
+
+static void show_progress(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
+                          const struct gnn_loss *l)
+{
+    struct args *a = ctx;
+    progress_show(&a->progress,
+                  "epoch %" PRId64 ", batch %" PRId64 "/%" PRId64 ": loss %.4f, accuracy %.2f%%",
+                  epoch + 1, batch, batches, l->sum / (double)MAX(l->rows, 1),
+                  100 * share(l->correct, l->rows));
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void print_head(const struct trainer *t, struct args *a)
+{
+    progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s", a->model.model,
+                 trainer_program(t)->n_weights, trainer_products(t));
+    printf("%5s %9s %9s %9s %10s %9s %9s %9s\n", "epoch", "loss", "train %", "eval %", "batches/s",
+           "total s", "train s", "exposed s");
+}
+
+/* "exposed" is the time that computing waited for batches. */
+static void print_line(const struct epoch_line *e)
+{
+    const struct epoch_report *r = &e->r;
+    char eval[16] = "-";
+    if (e->evaluated)
+        snprintf(eval, sizeof eval, "%.2f", 100 * share(e->eval.correct, e->eval.labelled));
+    printf("%5" PRId64 " %9.4f %9.2f %9s %10.1f %9.2f %9.2f %9.3f\n", r->epoch + 1,
+           r->loss.sum / (double)MAX(r->loss.rows, 1), 100 * share(r->loss.correct, r->loss.rows),
+           eval, (double)(r->batches - r->first_batch) / MAX(r->wall_s, 1e-9), r->wall_s,
+           r->train_s, r->wait_s);
+    fflush(stdout);
+}
+
+static json_t *line_json(const struct epoch_line *e)
+{
+    const struct epoch_report *r = &e->r;
+    json_t *j = json_pack(
+        "{s:I,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f}", "epoch", (json_int_t)r->epoch + 1,
+        "loss", r->loss.sum / (double)MAX(r->loss.rows, 1), "accuracy",
+        share(r->loss.correct, r->loss.rows), "batches", (json_int_t)r->batches, "first_batch",
+        (json_int_t)r->first_batch, "seed_nodes", (json_int_t)r->seeds, "input_nodes",
+        (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges, "wall_s", r->wall_s, "train_s",
+        r->train_s, "exposed_preparation_s", r->wait_s, "checkpoint_s", r->save_s);
+    if (e->evaluated)
+        json_object_set_new(j, "eval_accuracy",
+                            json_real(share(e->eval.correct, e->eval.labelled)));
+    return j;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static int evaluation_init(struct evaluation *v, const struct args *a, const struct dataset *d,
+                           const struct loader_options *load, struct err *err)
+{
+    *v = (struct evaluation){.load = *load};
+    if (str_eq(a->eval, "none"))
+        return 0;
+    if (dataset_split(d, a->eval, &v->ids, err) < 0)
+        return err_prefix(err, "--eval");
+    return fanouts_for(&v->load.sample, a->eval_fanout, err);
+}
+
+static int evaluate(const struct evaluation *v, const struct dataset *d, struct trainer *t,
+                    struct epoch_line *e, struct err *err)
+{
+    if (v->ids.n == 0)
+        return 0;
+    if (infer_sampled(trainer_network(t), d, &v->load, v->ids, &e->eval, err) < 0)
+        return err_prefix(err, "evaluation");
+    e->evaluated = true;
+    return 0;
+}
+
+static int run_epochs(struct args *a, const struct dataset *d, const struct evaluation *v,
+                      struct trainer *t, json_t *lines, struct err *err)
+{
+    int rc = 0;
+    while (rc == 0 && trainer_epochs_done(t) < (int64_t)a->epochs) {
+        struct epoch_line e = {0};
+        rc = trainer_epoch(t, &e.r, err);
+        if (rc == 0)
+            rc = evaluate(v, d, t, &e, err);
+        progress_end(&a->progress);
+        if (rc == 0 && a->json)
+            json_array_append_new(lines, line_json(&e));
+        else if (rc == 0)
+            print_line(&e);
+        infer_result_release(&e.eval);
+    }
+    return rc;
+}
+
+static int train(struct args *a, const struct dataset *d, const struct loader_options *load,
+                 struct err *err)
+{
+    struct train_options o = {.load = *load,
+                              .threads = (int)a->compute_threads,
+                              .lr = a->lr,
+                              .checkpoint = a->checkpoint,
+                              .checkpoint_batches = (int64_t)a->save_every,
+                              .resume = a->resume,
+                              .progress = show_progress,
+                              .ctx = a};
+    struct trainer *t;
+    struct evaluation v;
+    if (model_args_parse(&a->model, &o.model, err) < 0 ||
+        evaluation_init(&v, a, d, load, err) < 0 || trainer_open(&t, d, &o, err) < 0)
+        return -1;
+    json_t *lines = json_array();
+    if (!a->json)
+        print_head(t, a);
+    int rc = run_epochs(a, d, &v, t, lines, err);
+    if (rc == 0 && a->json) {
+        json_t *j = json_pack("{s:s,s:o,s:I,s:s,s:s,s:O}", "model", a->model.model, "data",
+                              json_text(d->manifest.name), "weights",
+                              (json_int_t)trainer_program(t)->n_weights, "precision", "fp32",
+                              "products", trainer_products(t), "epochs", lines);
+        json_print(stdout, j);
+        json_decref(j);
+    }
+    json_decref(lines);
+    trainer_close(t);
+    return rc;
+}
+
+static int check_args(const struct args *a, struct err *err)
+{
+    if (a->resume && !a->checkpoint)
+        return err_set(err, ERR_USAGE, "--resume needs --checkpoint FILE");
+    if (a->save_every && !a->checkpoint)
+        return err_set(err, ERR_USAGE, "--save-every needs --checkpoint FILE");
+    if (a->compute_threads > LOADER_MAX_THREADS)
+        return err_set(err, ERR_USAGE, "at most %d threads", LOADER_MAX_THREADS);
+    if (a->epochs > INT32_MAX)
+        return err_set(err, ERR_USAGE, "at most %d epochs", INT32_MAX);
+    return 0;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct args a = {.load = LOAD_ARGS_INIT,
+                     .model = MODEL_ARGS_INIT,
+                     .lr = 0.003,
+                     .epochs = 10,
+                     .compute_threads = processors(),
+                     .eval = "valid",
+                     .eval_fanout = "20"};
+    const struct option opts[] = {
+        MODEL_OPTIONS(&a.model),
+        OPT_GROUP("Training"),
+        OPT_POS_UINT('e', "epochs", &a.epochs, "N", "train until N epochs are done (default 10)"),
+        OPT_POS_REAL(0, "lr", &a.lr, "RATE", "learning rate of Adam (default 0.003)"),
+        TRAIN_LOAD_OPTIONS(&a.load),
+        OPT_STR(0, "eval", &a.eval, "SPLIT",
+                "evaluate after each epoch: valid (default), test, none"),
+        OPT_STR(0, "eval-fanout", &a.eval_fanout, "K,K,...",
+                "neighbours in evaluation; one number serves all hops (default 20)"),
+        OPT_STR('c', "checkpoint", &a.checkpoint, "FILE", "save after each epoch"),
+        OPT_POS_UINT(0, "save-every", &a.save_every, "N", "also save after every N batches"),
+        OPT_FLAG(0, "resume", &a.resume, "continue from the checkpoint if it exists"),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads),
+        OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone-gnn train [options] DIR",
+        .about =
+            "Trains a model on the CPU in single precision. The result depends on the data, the\n"
+            "options and the seed; numbers of threads and interruptions do not change it.\n"
+            "\"exposed s\" is the time that computing waited for batches.",
+        .example = "hone-gnn train -m sage --hidden 64 -e 5 data/debian\n"
+                   "hone-gnn train -m gat --heads 4 -c gat.ckpt --resume data/debian",
+        .opts = opts};
+    struct err err = ERR_INIT;
+    struct dataset d;
+    struct loader_options load;
+    cmd_parse(&spec, &argc, argv);
+    if (argc != 1)
+        return cmd_usage(&spec, "give one DIR");
+    if (check_args(&a, &err) < 0 || load_args_parse(&a.load, &load, &err) < 0 ||
+        load_args_open(&a.load, argv[0], &d, &err) < 0)
+        return cmd_fail(&err);
+    progress_init(&a.progress, stderr);
+    int rc = train(&a, &d, &load, &err);
+    progress_end(&a.progress);
+    dataset_release(&d);
+    return rc < 0 ? cmd_fail(&err) : HONE_OK;
+}
+
+const struct command gnn_cmd_train = {"train", "train a model", run};

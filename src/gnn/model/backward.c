@@ -1,0 +1,162 @@
+#include "base/util.h"
+#include "gnn/model/network_state.h"
+
+/* Prepares the gradient of a value for a summand that covers its first `rows` rows. Returns whether
+ * the summand must be added; the first one overwrites, and zeros fill the rows that it leaves. */
+static bool grad_add(struct gnn_network *n, int value, int64_t rows)
+{
+    const struct gnn_value *v = &n->p->value.items[value];
+    struct value_buffers *vb = &n->value[value];
+    if (vb->filled)
+        return true;
+    int64_t all = n->rows[v->level], row_bytes = v->width * (int64_t)n->ops->real_bytes;
+    char *grad = buffer_room(n, &vb->grad, all * v->width, n->ops->real_bytes);
+    n->ops->zero(n->d, grad + rows * row_bytes, (size_t)((all - rows) * row_bytes));
+    vb->filled = true;
+    return false;
+}
+
+static const struct gnn_hop *transposed(struct gnn_network *n, int h)
+{
+    struct gnn_hop *hop = &n->hop[h];
+    if (!hop->t_row) {
+        int32_t *row = buffer_room(n, &n->t_row[h], hop->n_src + 1, sizeof *row);
+        int32_t *edge = buffer_room(n, &n->t_edge[h], hop->n_edges, sizeof *edge);
+        int32_t *dst = buffer_room(n, &n->t_dst[h], hop->n_edges, sizeof *dst);
+        n->ops->transpose(n->d, hop, row, edge, dst);
+        hop->t_row = row;
+        hop->t_edge = edge;
+        hop->t_dst = dst;
+    }
+    return hop;
+}
+
+static void backward_product(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
+                             int64_t width, const void *dout)
+{
+    for (int t = 0; t < s->n_in; t++) {
+        int in = s->in[t];
+        int64_t k = n->p->value.items[in].width;
+        n->ops->product_grad_w(n->d, rows, width, k, n->value[in].x, dout,
+                               weight_at(n, GNN_GRADIENTS, s->weight[t]));
+        if (!n->p->value.items[in].has_grad)
+            continue;
+        bool add = grad_add(n, in, rows);
+        n->ops->product_grad_x(n->d, rows, width, k, dout, weight_at(n, GNN_WEIGHTS, s->weight[t]),
+                               n->value[in].grad.p, add);
+    }
+    if (s->bias != GNN_NO_BIAS)
+        n->ops->column_sum(n->d, rows, width, dout, weight_at(n, GNN_GRADIENTS, s->bias));
+}
+
+static void backward_norm(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
+                          int64_t width, const void *dout)
+{
+    int in = s->in[0];
+    bool add = grad_add(n, in, rows);
+    n->ops->batch_norm_grad(n->d, rows, width, n->value[in].x,
+                            weight_at(n, GNN_WEIGHTS, s->weight[0]),
+                            n->step[s - n->p->step.items].aux[AUX_SAVED].p, dout,
+                            weight_at(n, GNN_GRADIENTS, s->weight[0]), n->value[in].grad.p, add);
+}
+
+static void backward_attend(struct gnn_network *n, const struct gnn_step *s, const void *dout)
+{
+    const struct gnn_ops *o = n->ops;
+    const struct gnn_attention *at = &s->attention;
+    const struct gnn_hop *h = transposed(n, n->p->value.items[s->out].level);
+    const struct buffer *aux = n->step[s - n->p->step.items].aux;
+    int in = s->in[0];
+    const void *z = n->value[in].x;
+    void *dscore = aux_room(n, s, AUX_DSCORE, (h->n_edges + h->n_dst) * at->heads, o->real_bytes);
+    void *dsrc = aux_room(n, s, AUX_DSRC, h->n_src * at->heads, o->real_bytes);
+    void *ddst = aux_room(n, s, AUX_DDST, h->n_dst * at->heads, o->real_bytes);
+    o->edge_softmax_grad(n->d, h, at, aux[AUX_SRC].p, aux[AUX_DST].p, aux[AUX_WEIGHT].p, z, dout,
+                         dscore, dsrc, ddst);
+    bool add = grad_add(n, in, h->n_src);
+    o->attend_grad(n->d, h, at, aux[AUX_WEIGHT].p, dout, dsrc, ddst,
+                   weight_at(n, GNN_WEIGHTS, s->weight[0]), weight_at(n, GNN_WEIGHTS, s->weight[1]),
+                   n->value[in].grad.p, add);
+    o->head_dot_grad(n->d, h->n_src, at, dsrc, z, weight_at(n, GNN_GRADIENTS, s->weight[0]));
+    o->head_dot_grad(n->d, h->n_dst, at, ddst, z, weight_at(n, GNN_GRADIENTS, s->weight[1]));
+}
+
+static void backward_segment(struct gnn_network *n, const struct gnn_step *s, int64_t width,
+                             const void *dout)
+{
+    const struct gnn_hop *h = transposed(n, n->p->value.items[s->out].level);
+    bool add = grad_add(n, s->in[0], h->n_src);
+    n->ops->segment_grad(n->d, s->segment, h, width, dout,
+                         n->step[s - n->p->step.items].aux[AUX_ARG].p, n->value[s->in[0]].grad.p,
+                         add);
+}
+
+/* Passes the gradient on to an input that has the shape of the result, times `factor`. */
+static void backward_copy(struct gnn_network *n, int in, int64_t rows, int64_t width, double factor,
+                          const void *dout)
+{
+    if (!n->p->value.items[in].has_grad)
+        return;
+    bool add = grad_add(n, in, rows);
+    n->ops->scale(n->d, rows * width, factor, dout, n->value[in].grad.p, add);
+}
+
+static void backward_step(struct gnn_network *n, const struct gnn_step *s)
+{
+    const struct gnn_value *v = &n->p->value.items[s->out];
+    struct value_buffers *vb = &n->value[s->out];
+    int64_t rows = n->rows[v->level];
+    if (!v->has_grad)
+        return;
+    if (!vb->filled)
+        BUG("step %d of the model has no use", (int)(s - n->p->step.items));
+    void *dout = vb->grad.p;
+    struct gnn_epilogue ep = step_epilogue(n, s);
+    n->ops->apply_grad(n->d, rows, v->width, vb->x, &ep, dout);
+    switch (s->kind) {
+    case GNN_STEP_PRODUCT:
+        backward_product(n, s, rows, v->width, dout);
+        break;
+    case GNN_STEP_SEGMENT:
+        backward_segment(n, s, v->width, dout);
+        break;
+    case GNN_STEP_APPLY:
+        backward_copy(n, s->in[0], rows, v->width, 1, dout);
+        break;
+    case GNN_STEP_ADD:
+        backward_copy(n, s->in[0], rows, v->width, s->scale, dout);
+        backward_copy(n, s->in[1], rows, v->width, 1, dout);
+        break;
+    case GNN_STEP_NORM:
+        backward_norm(n, s, rows, v->width, dout);
+        break;
+    case GNN_STEP_ATTEND:
+        backward_attend(n, s, dout);
+        break;
+    case GNN_STEP_HEAD_MEAN: {
+        bool add = grad_add(n, s->in[0], rows);
+        n->ops->head_mean_grad(n->d, rows, s->attention.heads, s->attention.dim, dout,
+                               n->value[s->in[0]].grad.p, add);
+        break;
+    }
+    }
+}
+
+void network_loss(struct gnn_network *n, struct gnn_loss *loss)
+{
+    int out = n->p->output;
+    void *grad = NULL;
+    for (size_t i = 0; i < n->p->value.n; i++)
+        n->value[i].filled = false;
+    if (n->mode == GNN_TRAIN) {
+        grad_add(n, out, n->rows[0]);
+        grad = n->value[out].grad.p;
+    }
+    n->ops->loss(n->d, n->rows[0], n->p->classes, n->value[out].x, n->label, grad, loss);
+}
+
+void network_backward(struct gnn_network *n)
+{
+    for (size_t i = n->p->step.n; i-- > 0;)
+        backward_step(n, &n->p->step.items[i]);
+}

@@ -1,0 +1,116 @@
+#include "gnn/model/network_state.h"
+
+struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s)
+{
+    bool train = n->mode == GNN_TRAIN;
+    return (struct gnn_epilogue){
+        .bias = s->bias == GNN_NO_BIAS ? NULL : weight_at(n, GNN_WEIGHTS, s->bias),
+        .act = s->after.act,
+        .slope = s->after.slope,
+        .drop = train ? s->after.drop : 0,
+        .seed = n->seed,
+        .step = (uint32_t)n->steps,
+        .place = (uint32_t)(s - n->p->step.items),
+    };
+}
+
+static void forward_product(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
+                            int64_t width, const struct gnn_epilogue *ep, void *out)
+{
+    struct gnn_term term[GNN_MAX_TERMS];
+    for (int t = 0; t < s->n_in; t++)
+        term[t] = (struct gnn_term){n->value[s->in[t]].x, weight_at(n, GNN_WEIGHTS, s->weight[t]),
+                                    n->p->value.items[s->in[t]].width};
+    n->ops->product(n->d, rows, width, term, s->n_in, ep, out);
+}
+
+static void forward_norm(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
+                         int64_t width, const struct gnn_epilogue *ep, void *out)
+{
+    size_t real = n->ops->real_bytes;
+    void *saved = n->mode == GNN_TRAIN ? aux_room(n, s, AUX_SAVED, 2 * width, real) : NULL;
+    void *running = (char *)n->state[GNN_RUNNING] + s->running * (int64_t)real;
+    n->ops->batch_norm(n->d, rows, width, n->value[s->in[0]].x,
+                       weight_at(n, GNN_WEIGHTS, s->weight[0]), running, saved, ep, out);
+}
+
+static void forward_attend(struct gnn_network *n, const struct gnn_step *s,
+                           const struct gnn_epilogue *ep, void *out)
+{
+    const struct gnn_ops *o = n->ops;
+    const struct gnn_attention *at = &s->attention;
+    const struct gnn_hop *h = &n->hop[n->p->value.items[s->out].level];
+    const void *z = n->value[s->in[0]].x;
+    void *src = aux_room(n, s, AUX_SRC, h->n_src * at->heads, o->real_bytes);
+    void *dst = aux_room(n, s, AUX_DST, h->n_dst * at->heads, o->real_bytes);
+    void *weight = aux_room(n, s, AUX_WEIGHT, (h->n_edges + h->n_dst) * at->heads, o->real_bytes);
+    o->head_dot(n->d, h->n_src, at, z, weight_at(n, GNN_WEIGHTS, s->weight[0]), src);
+    o->head_dot(n->d, h->n_dst, at, z, weight_at(n, GNN_WEIGHTS, s->weight[1]), dst);
+    o->edge_softmax(n->d, h, at, src, dst, weight);
+    o->attend(n->d, h, at, weight, z, out);
+    if (ep->act != GNN_LINEAR || ep->drop > 0)
+        o->apply(n->d, h->n_dst, at->heads * at->dim, out, ep, out);
+}
+
+static void forward_segment(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
+                            int64_t width, void *out)
+{
+    int32_t *arg = NULL;
+    if (s->segment == GNN_MAX)
+        arg = aux_room(n, s, AUX_ARG, rows * width, sizeof *arg);
+    n->ops->segment(n->d, s->segment, &n->hop[n->p->value.items[s->out].level], width,
+                    n->value[s->in[0]].x, out, arg);
+}
+
+static void forward_step(struct gnn_network *n, const struct gnn_step *s)
+{
+    const struct gnn_value *v = &n->p->value.items[s->out];
+    struct value_buffers *vb = &n->value[s->out];
+    const void *in = n->value[s->in[0]].x;
+    int64_t rows = n->rows[v->level];
+    struct gnn_epilogue ep = step_epilogue(n, s);
+    if (s->kind == GNN_STEP_APPLY && n->mode == GNN_EVAL && ep.act == GNN_LINEAR) {
+        vb->x = n->value[s->in[0]].x;
+        return;
+    }
+    void *out = vb->x = buffer_room(n, &vb->own, rows * v->width, n->ops->real_bytes);
+    switch (s->kind) {
+    case GNN_STEP_PRODUCT:
+        forward_product(n, s, rows, v->width, &ep, out);
+        break;
+    case GNN_STEP_SEGMENT:
+        forward_segment(n, s, rows, v->width, out);
+        break;
+    case GNN_STEP_APPLY:
+        n->ops->apply(n->d, rows, v->width, in, &ep, out);
+        break;
+    case GNN_STEP_ADD:
+        n->ops->scale(n->d, rows * v->width, s->scale, in, out, false);
+        n->ops->scale(n->d, rows * v->width, 1, n->value[s->in[1]].x, out, true);
+        break;
+    case GNN_STEP_NORM:
+        forward_norm(n, s, rows, v->width, &ep, out);
+        break;
+    case GNN_STEP_ATTEND:
+        forward_attend(n, s, &ep, out);
+        break;
+    case GNN_STEP_HEAD_MEAN:
+        n->ops->head_mean(n->d, rows, s->attention.heads, s->attention.dim, in, out);
+        break;
+    }
+}
+
+void network_forward(struct gnn_network *n, enum gnn_mode mode)
+{
+    n->mode = mode;
+    vec_each (const struct gnn_step, s, &n->p->step)
+        forward_step(n, s);
+}
+
+void network_forward_layer(struct gnn_network *n, int layer)
+{
+    n->mode = GNN_EVAL;
+    vec_each (const struct gnn_step, s, &n->p->step)
+        if (s->layer == layer)
+            forward_step(n, s);
+}

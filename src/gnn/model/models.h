@@ -1,0 +1,56 @@
+/*
+ * models.h - the four models, as programs.
+ *
+ *     struct gnn_model_config c = {.kind = GNN_SAGE, .layers = 3, .features = 128, .hidden = 256,
+ *                                  .classes = 172};
+ *     struct gnn_program p;
+ *     if (model_build(&c, &p, err) < 0) ...
+ *
+ * x is the matrix of the layer's inputs, x' its first rows: those of the targets.
+ *
+ *     sage     relu(mean(x) A + x' B), dropout 0.5 between layers; no bias
+ *     gat      z = x W; weights = softmax over the neighbours j and i itself of
+ *              LeakyReLU_0.2(a_src z_j + a_dst z_i), relu, dropout 0.5 between layers; the heads of
+ *              the last layer are averaged, those of the others are side by side; no bias
+ *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); behind the last layer
+ *              dropout_0.5(relu(y C + c)) D + d
+ *     sage-ri  y = x' R + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), R only
+ *              in the first layer; behind the last layer two products without activation over the
+ *              input and all layers' results side by side; dropout 0.1
+ *
+ * Self loops: attention has exactly one edge from a target to itself, as in PyG's GATConv: a self
+ * loop of the graph does not count twice. The other models take a self loop as any other edge.
+ *
+ * A sum over sampled neighbours is smaller than one over all of them, so a gin that was trained
+ * with few neighbours sees other numbers in full inference. With a mean in its place it does not.
+ *
+ * The sizes, activations and dropouts are those that SALIENT's public code computes. There, an
+ * in-place addition changes the results of layers after they were put side by side; so here too the
+ * head of sage-ri sees them with the residual added.
+ */
+#ifndef GNN_MODEL_MODELS_H
+#define GNN_MODEL_MODELS_H
+
+#include "base/err.h"
+#include "gnn/model/program.h"
+
+enum gnn_model_kind { GNN_SAGE, GNN_GAT, GNN_GIN, GNN_SAGE_RI, GNN_MODEL_KINDS };
+
+enum { GNN_MAX_WIDTH = 1 << 16 };
+
+struct gnn_model_config {
+    enum gnn_model_kind kind;
+    int layers;
+    int64_t features, hidden, classes;
+    int64_t heads;  /* gat; 0 = 1 */
+    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's own */
+    double dropout; /* below 0: the model's own */
+};
+
+const char *model_name(enum gnn_model_kind kind); /* "sage-ri" */
+int model_kind(const char *name, enum gnn_model_kind *out, struct err *err);
+
+/* Fails if a size is out of range, or if gat's heads do not divide the hidden width. */
+int model_build(const struct gnn_model_config *c, struct gnn_program *p, struct err *err);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * network_state.h - the inside of a network, private to the files of gnn/model/ that implement
+ * network.h.
+ */
+#ifndef GNN_MODEL_NETWORK_STATE_H
+#define GNN_MODEL_NETWORK_STATE_H
+
+#include "gnn/model/network.h"
+
+struct buffer {
+    void *p;
+    size_t bytes;
+};
+
+/* Intermediate results of a step that its gradient reads. */
+enum {
+    AUX_SAVED,
+    AUX_ARG = AUX_SAVED,
+    AUX_SRC,
+    AUX_DST,
+    AUX_WEIGHT,
+    AUX_DSCORE,
+    AUX_DSRC,
+    AUX_DDST,
+    AUX_COUNT
+};
+
+struct step_buffers {
+    struct buffer aux[AUX_COUNT];
+};
+
+struct value_buffers {
+    struct buffer own, grad;
+    void *x;     /* `own`, or the buffer of another value with the same contents */
+    bool filled; /* the gradient has its first summand */
+};
+
+struct gnn_network {
+    const struct gnn_program *p;
+    struct gnn_device *d;
+    const struct gnn_ops *ops;
+    uint64_t seed;
+    int64_t steps; /* training steps done */
+    enum gnn_mode mode;
+    void *state[GNN_STATES];
+
+    int64_t rows[GNN_MAX_LAYERS + 1]; /* of each level */
+    struct gnn_hop hop[GNN_MAX_LAYERS];
+    struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
+    const int32_t *label;
+    struct value_buffers *value;
+    struct step_buffers *step;
+};
+
+/* Makes room for n elements of `size` bytes; the old contents are lost. */
+void *buffer_room(struct gnn_network *n, struct buffer *b, int64_t elems, size_t size);
+void *aux_room(struct gnn_network *n, const struct gnn_step *s, int which, int64_t elems,
+               size_t size);
+
+static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, int weight)
+{
+    return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
+}
+
+struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * program.h - a model as a list of steps over values and weights.
+ *
+ * A value is a matrix with one row for each node of a level: level h of a batch holds the first
+ * n_nodes[h] nodes. A step computes one value from others with one operation of gnn/ops/ops.h. A
+ * step may read a value of a higher level than its result: then it reads the first rows of the
+ * value, which belong to the same nodes. model/network.h runs a program forwards and backwards.
+ *
+ *     struct gnn_program p;
+ *     program_init(&p, layers, features, classes);
+ *     int w = program_weight(&p, "w", features, 64, GNN_INIT_SPREAD, 0.1);
+ *     int y = program_product(&p, level, 64, (int[]){p.input}, (int[]){w}, 1, NO_BIAS, ep);
+ *     ...
+ *     p.output = y;
+ *     program_release(&p);
+ *
+ * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. Steps of layer l read
+ * values that are results of layer l (or the input of the layer, carry[l]) at the levels layers-l
+ * and layers-l-1. Steps of the head read level 0 of any carry. So layer-wise inference can run one
+ * layer for all nodes before it starts the next.
+ */
+#ifndef GNN_MODEL_PROGRAM_H
+#define GNN_MODEL_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "gnn/ops/ops.h"
+
+enum { GNN_MAX_LAYERS = GNN_MAX_HOPS, GNN_MAX_TERMS = GNN_MAX_LAYERS + 1, GNN_NO_BIAS = -1 };
+
+struct gnn_value {
+    int level;
+    int64_t width;
+    bool has_grad; /* false for the features and what depends on them alone */
+};
+
+enum gnn_init {
+    GNN_INIT_SPREAD,   /* uniform in [-bound, bound] */
+    GNN_INIT_CONSTANT, /* `bound` in the first row, 0 in the others */
+};
+
+struct gnn_weight {
+    const char *name;
+    int64_t rows, width;
+    int64_t offset; /* in reals, into the network's weights */
+    enum gnn_init init;
+    double bound;
+};
+
+enum gnn_step_kind {
+    GNN_STEP_PRODUCT,   /* epilogue(sum of in[t] weight[t]) */
+    GNN_STEP_SEGMENT,   /* reduces in[0] over a hop */
+    GNN_STEP_APPLY,     /* epilogue(in[0]) */
+    GNN_STEP_ADD,       /* scale * in[0] + in[1] */
+    GNN_STEP_NORM,      /* epilogue(batch norm of in[0]); weight[0] = gain */
+    GNN_STEP_ATTEND,    /* epilogue(attention over in[0]); weight[0], [1] = a_src, a_dst */
+    GNN_STEP_HEAD_MEAN, /* the mean over the heads of in[0] */
+};
+
+/* The part of an epilogue that does not change between batches. */
+struct gnn_after {
+    enum gnn_act act;
+    double slope, drop;
+};
+
+struct gnn_step {
+    enum gnn_step_kind kind;
+    int layer;
+    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in;
+    int bias; /* a weight, or GNN_NO_BIAS */
+    int out;
+    struct gnn_after after;
+    enum gnn_segment segment;
+    struct gnn_attention attention;
+    double scale;
+    int64_t running; /* NORM: offset into the network's running statistics */
+};
+
+struct gnn_program {
+    int layers;
+    int64_t features, classes;
+    VEC(struct gnn_value) value;
+    VEC(struct gnn_weight) weight;
+    VEC(struct gnn_step) step;
+    int64_t n_weights, n_running; /* reals in all weights, in all running statistics */
+    int input, output;
+    int carry[GNN_MAX_LAYERS + 1]; /* input of each layer; [layers] = output of the last one */
+    int now;                       /* while building: the layer of the next step */
+};
+
+void program_init(struct gnn_program *p, int layers, int64_t features, int64_t classes);
+void program_release(struct gnn_program *p);
+
+/* `name` is borrowed. Each weight starts at a multiple of 64 bytes. */
+int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_t width,
+                   enum gnn_init init, double bound);
+
+/* Whether the head reads this value. */
+bool program_head_reads(const struct gnn_program *p, int value);
+
+/* Each function adds a step and returns its result. */
+int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
+                    const int *weight, int terms, int bias, struct gnn_after after);
+int program_segment(struct gnn_program *p, enum gnn_segment kind, int in); /* to the level below */
+int program_apply(struct gnn_program *p, int level, int in, struct gnn_after after);
+int program_add(struct gnn_program *p, int level, double scale, int a, int b); /* scale * a + b */
+int program_norm(struct gnn_program *p, int in, struct gnn_after after);
+int program_attend(struct gnn_program *p, int in, int64_t heads, double slope, int a_src, int a_dst,
+                   struct gnn_after after);
+int program_head_mean(struct gnn_program *p, int in, int64_t heads);
+
+#endif

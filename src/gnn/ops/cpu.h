@@ -1,0 +1,22 @@
+/*
+ * cpu.h - the CPU as a device of gnn/ops/ops.h.
+ *
+ *     struct gnn_device *d = gnn_cpu_open(2, GNN_REAL_F32);
+ *     ...
+ *     d->ops->close(d);
+ *
+ * Products run in OpenBLAS if it is here (gnn/ops/blas.h), else in plain C. Each operation shares
+ * fixed blocks of rows over the threads (gnn/ops/parallel.h).
+ */
+#ifndef GNN_OPS_CPU_H
+#define GNN_OPS_CPU_H
+
+#include "gnn/ops/ops.h"
+
+enum gnn_real { GNN_REAL_F32, GNN_REAL_F64 };
+
+struct gnn_device *gnn_cpu_open(int threads, enum gnn_real real);
+/* "OpenBLAS 0.3.21 ...", or "plain C". */
+const char *gnn_cpu_products(const struct gnn_device *d);
+
+#endif

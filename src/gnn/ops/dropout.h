@@ -1,0 +1,37 @@
+/*
+ * dropout.h - which elements dropout drops: the same on every device.
+ *
+ * Element i of dropout number `place` in training step `step` takes 16 random bits: half-word i % 8
+ * of a Philox block whose counter is (i / 8, place, step) and whose key is the seed. The element is
+ * dropped if the bits are below round(65536 p). The others are divided by the exact probability to
+ * stay, so the mean is right although p is rounded.
+ */
+#ifndef GNN_OPS_DROPOUT_H
+#define GNN_OPS_DROPOUT_H
+
+#include "base/number_core.h"
+
+/* round(65536 p), for 0 <= p < 1. */
+GEN_FN uint32_t dropout_limit(double p)
+{
+    uint32_t limit = (uint32_t)(p * 65536.0 + 0.5);
+    return limit > 65535u ? 65535u : limit;
+}
+
+GEN_FN double dropout_scale(uint32_t limit)
+{
+    return 65536.0 / (65536.0 - (double)limit);
+}
+
+/* The random bits of elements 8 * group .. 8 * group + 7. */
+GEN_FN struct gen_block dropout_words(uint64_t seed, uint32_t step, uint32_t place, uint64_t group)
+{
+    return gen_words(seed, place, step, group);
+}
+
+GEN_FN int dropout_keeps(const struct gen_block *b, unsigned lane, uint32_t limit)
+{
+    return (b->w[lane >> 1] >> (16 * (lane & 1)) & 0xffffu) >= limit;
+}
+
+#endif

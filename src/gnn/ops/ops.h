@@ -1,0 +1,200 @@
+/*
+ * ops.h - the operations of a model on a device, as one table of functions for each device.
+ *
+ *     struct gnn_device *d = gnn_cpu_open(threads, GNN_REAL_F32);
+ *     void *y = d->ops->alloc(d, rows * width * d->ops->real_bytes);
+ *     d->ops->segment(d, GNN_MEAN, &hop, width, x, y, NULL);
+ *     if (d->ops->sync(d, err) < 0) ...
+ *     d->ops->close(d);
+ *
+ * The model (gnn/model/) only ever calls this table, so a device is one table. Matrices are dense
+ * and row-major. Their elements are `real`: float, or double where a test checks gradients. A
+ * `void *` here is memory of the device.
+ *
+ * Rules for every device:
+ *   1. Operations run in the order of the calls. An operation may return before it has finished;
+ *      sync() waits for all of them. After an operation fails, every later sync() fails.
+ *   2. Sums have a fixed order: the same call gives the same bits every time. The CPU gives the
+ *      same bits with any number of threads.
+ *   3. A gradient that has a parameter `add` adds to its output if `add` is true, and else
+ *      overwrites it. A gradient of weights always overwrites.
+ */
+#ifndef GNN_OPS_OPS_H
+#define GNN_OPS_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "gnn/batch.h"
+
+/*
+ * One hop of a batch. Target i has the edges row[i]..row[i+1]-1, and col[e] is the source of edge
+ * e. Targets are the first n_dst sources. The transposed form lists the edges of a source:
+ * t_edge[t_row[j]..t_row[j+1]-1] in ascending order, and t_dst holds the targets of these edges.
+ * Only gradients read it; transpose() makes it.
+ */
+struct gnn_hop {
+    int64_t n_dst, n_src, n_edges;
+    const int32_t *row, *col;
+    const int32_t *t_row, *t_edge, *t_dst;
+};
+
+enum gnn_segment { GNN_SUM, GNN_MEAN, GNN_MAX };
+enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
+
+/*
+ * The last part of an operation: out = dropout(act(value + bias)). Whether element number i is
+ * dropped depends on the seed, the two counters and i alone (see gnn/ops/dropout.h). Dropout keeps
+ * the sign of what it does not drop, so the gradient needs `out` and no mask.
+ */
+struct gnn_epilogue {
+    const void *bias; /* NULL = none */
+    enum gnn_act act;
+    double slope; /* GNN_LEAKY: factor for values below 0 */
+    double drop;  /* probability, 0 = no dropout */
+    uint64_t seed;
+    uint32_t step, place; /* which training step, which dropout of the model */
+};
+
+/* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. */
+struct gnn_term {
+    const void *x, *w;
+    int64_t k;
+};
+
+struct gnn_adam {
+    double lr, beta1, beta2, eps;
+    double correct1, correct2; /* 1 - beta^t for both betas */
+};
+
+struct gnn_loss {
+    double sum; /* of -log p(label), over the labelled rows */
+    int64_t rows, correct;
+};
+
+struct gnn_attention {
+    int64_t heads, dim;
+    double slope; /* of the LeakyReLU on the scores */
+};
+
+struct gnn_device;
+
+struct gnn_ops {
+    const char *name; /* "cpu" */
+    size_t real_bytes;
+    void (*close)(struct gnn_device *d);
+
+    /* ---- memory ---- */
+    void *(*alloc)(struct gnn_device *d, size_t bytes); /* 64-byte aligned; aborts without memory */
+    void (*release)(struct gnn_device *d, void *p);
+    void (*zero)(struct gnn_device *d, void *p, size_t bytes);
+    void (*upload)(struct gnn_device *d, void *to, const void *from, size_t bytes);
+    void (*download)(struct gnn_device *d, void *to, const void *from, size_t bytes); /* waits */
+    int (*sync)(struct gnn_device *d, struct err *err);
+    /* The device's pointer to an array of the batch; a CPU returns the array itself. */
+    const void *(*array)(struct gnn_device *d, const void *host, size_t bytes);
+
+    /* ---- rows ---- */
+    /* Converts features to real. */
+    void (*load)(struct gnn_device *d, enum gnn_type type, int64_t n, const void *x, void *out);
+    /* out[i] = x[id[i]], for rows of `width` reals. */
+    void (*gather)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
+                   const int32_t *id, void *out);
+
+    /* ---- segments: reductions over the neighbours of each target ---- */
+    void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
+                      int32_t *t_edge, int32_t *t_dst);
+    /* Gathers and reduces at once. A target without neighbours gets 0. `arg` is for GNN_MAX: the
+     * source of each maximum, -1 = none; the first edge wins a tie. */
+    void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
+                    int64_t width, const void *x, void *out, int32_t *arg);
+    void (*segment_grad)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
+                         int64_t width, const void *dout, const int32_t *arg, void *dx, bool add);
+
+    /* ---- products ---- */
+    /* out = epilogue(sum of x_t w_t): rows x width. */
+    void (*product)(struct gnn_device *d, int64_t rows, int64_t width, const struct gnn_term *term,
+                    int terms, const struct gnn_epilogue *ep, void *out);
+    /* dx (+)= dout w^T: rows x k. */
+    void (*product_grad_x)(struct gnn_device *d, int64_t rows, int64_t width, int64_t k,
+                           const void *dout, const void *w, void *dx, bool add);
+    /* dw = x^T dout: k x width. */
+    void (*product_grad_w)(struct gnn_device *d, int64_t rows, int64_t width, int64_t k,
+                           const void *x, const void *dout, void *dw);
+
+    /* ---- element by element ---- */
+    /* out = epilogue(x). */
+    void (*apply)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
+                  const struct gnn_epilogue *ep, void *out);
+    /* Turns the gradient of `out` into that of the value before the epilogue, in place. */
+    void (*apply_grad)(struct gnn_device *d, int64_t rows, int64_t width, const void *out,
+                       const struct gnn_epilogue *ep, void *dout);
+    /* to = a * from, or to += a * from. */
+    void (*scale)(struct gnn_device *d, int64_t n, double a, const void *from, void *to, bool add);
+    /* sum = the sum of the rows of x: the gradient of a bias. */
+    void (*column_sum)(struct gnn_device *d, int64_t rows, int64_t width, const void *x, void *sum);
+    /* out[r] = the mean over heads of x[r]; its gradient is in head_mean_grad. */
+    void (*head_mean)(struct gnn_device *d, int64_t rows, int64_t heads, int64_t dim, const void *x,
+                      void *out);
+    void (*head_mean_grad)(struct gnn_device *d, int64_t rows, int64_t heads, int64_t dim,
+                           const void *dout, void *dx, bool add);
+
+    /* ---- batch norm ---- */
+    /* `running` holds width means, then width variances. With `saved` (width means, then width
+     * 1/deviations) the call takes the statistics of x, saves them and moves `running` towards them
+     * by 0.1. Without `saved` it takes those of `running`. `gain` holds width factors, then width
+     * offsets. */
+    void (*batch_norm)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
+                       const void *gain, void *running, void *saved, const struct gnn_epilogue *ep,
+                       void *out);
+    void (*batch_norm_grad)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
+                            const void *gain, const void *saved, const void *dout, void *dgain,
+                            void *dx, bool add);
+
+    /* ---- attention over the neighbours of each target, and the target itself ---- */
+    /* score[r][h] = dot(z[r][h], a[h]). */
+    void (*head_dot)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
+                     const void *z, const void *a, void *score);
+    /* weight has one row of `heads` values for each edge, then one for each target's edge to
+     * itself. An edge of the hop from a target to itself gets weight 0. */
+    void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
+                         const struct gnn_attention *at, const void *src_score,
+                         const void *dst_score, void *weight);
+    /* out[i][h] = sum over edges of weight[e][h] * z[col[e]][h]. */
+    void (*attend)(struct gnn_device *d, const struct gnn_hop *h, const struct gnn_attention *at,
+                   const void *weight, const void *z, void *out);
+    /* From dout to the gradients of the scores: `dscore` of each edge's sum of scores (shaped like
+     * weight), and its sums for each target (ddst) and each source (dsrc). */
+    void (*edge_softmax_grad)(struct gnn_device *d, const struct gnn_hop *h,
+                              const struct gnn_attention *at, const void *src_score,
+                              const void *dst_score, const void *weight, const void *z,
+                              const void *dout, void *dscore, void *dsrc, void *ddst);
+    /* dz of attend and of both head_dots. */
+    void (*attend_grad)(struct gnn_device *d, const struct gnn_hop *h,
+                        const struct gnn_attention *at, const void *weight, const void *dout,
+                        const void *dsrc, const void *ddst, const void *a_src, const void *a_dst,
+                        void *dz, bool add);
+    /* da[h] = sum over rows of dscore[r][h] * z[r][h]. */
+    void (*head_dot_grad)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
+                          const void *dscore, const void *z, void *da);
+
+    /* ---- the end of a training step ---- */
+    /* Log-softmax and negative log-likelihood. *loss is ready after sync(). With `dlogits`, writes
+     * the gradient of the mean over the labelled rows. */
+    void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
+                 const int32_t *label, void *dlogits, struct gnn_loss *loss);
+    /* The class with the largest logit, the first one of equals. `best` is host memory; waits. */
+    void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
+                    int32_t *best);
+    void (*adam)(struct gnn_device *d, int64_t n, const struct gnn_adam *a, const void *grad,
+                 void *weight, void *moment1, void *moment2);
+};
+
+/* A device's own struct begins with this one. */
+struct gnn_device {
+    const struct gnn_ops *ops;
+};
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * checkpoint.h - the state of a training run in one file.
+ *
+ *     checkpoint_save("run.ckpt", &setting, &position, network, err);
+ *
+ *     struct checkpoint c;
+ *     if (checkpoint_read(&c, "run.ckpt", err) < 0) ...
+ *     if (model_build(&c.setting.model, &program, err) < 0 ||
+ *         checkpoint_fits(&c, &program, err) < 0) ...
+ *     if (checkpoint_restore(&c, network, err) < 0) ...
+ *     checkpoint_release(&c);
+ *
+ * A save replaces the file as a whole: a process that is killed at any moment leaves the old file
+ * or the new one. Reading checks sizes and a checksum, so a damaged file is an error. The file has
+ * everything that later steps depend on; a run that continues from it gives the same bits as one
+ * that was never interrupted.
+ */
+#ifndef GNN_TRAIN_CHECKPOINT_H
+#define GNN_TRAIN_CHECKPOINT_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "gnn/data/manifest.h"
+#include "gnn/model/models.h"
+#include "gnn/model/network.h"
+#include "gnn/sample/sampler.h"
+
+/* Everything that decides the result of training. */
+struct train_setting {
+    struct gnn_model_config model;
+    struct sample_options sample; /* its seed also draws weights and dropout */
+    int64_t batch_size;
+    double lr;
+    uint64_t data; /* checksum over the checksums of the dataset's files */
+    char data_name[128];
+};
+
+/* How far training is. */
+struct train_position {
+    int64_t epoch, batch;       /* the next batch; both count from 0 */
+    struct gnn_loss epoch_loss; /* over the batches of this epoch so far */
+};
+
+struct checkpoint {
+    struct train_setting setting;
+    struct train_position position;
+    int64_t steps;
+    struct strbuf text; /* the file */
+    size_t state_at;    /* where the state of the network begins in it */
+};
+
+uint64_t dataset_fingerprint(const struct manifest *m);
+
+int checkpoint_save(const char *path, const struct train_setting *s, const struct train_position *p,
+                    struct gnn_network *n, struct err *err);
+int checkpoint_read(struct checkpoint *c, const char *path, struct err *err);
+/* Fails if the file does not hold the state of this model. */
+int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, struct err *err);
+/* Needs a network that fits. */
+int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
+void checkpoint_release(struct checkpoint *c);
+
+/* Fails if two settings differ, and says where: "the checkpoint has hidden width 64, not 32". */
+int train_setting_match(const struct train_setting *saved, const struct train_setting *now,
+                        struct err *err);
+
+#endif

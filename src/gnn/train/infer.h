@@ -1,0 +1,35 @@
+/*
+ * infer.h - predicts the classes of nodes: with sampled neighbours, or with all of them.
+ *
+ *     struct infer_result r;
+ *     if (infer_sampled(network, &data, &load, data.test, &r, err) < 0) ...
+ *     printf("%g\n", (double)r.correct / (double)r.labelled);
+ *     infer_result_release(&r);
+ *
+ * infer_sampled runs the forward pass of training over batches of sampled neighbours. infer_full
+ * computes layer after layer for all nodes with all their neighbours, the last layer only for the
+ * nodes that were asked for. It keeps the results of a layer for all nodes in memory.
+ */
+#ifndef GNN_TRAIN_INFER_H
+#define GNN_TRAIN_INFER_H
+
+#include "gnn/load/loader.h"
+#include "gnn/model/network.h"
+
+struct infer_result {
+    int64_t n;      /* nodes asked for */
+    int32_t *class; /* predictions in the order of the ids */
+    int64_t labelled, correct;
+    int64_t input_nodes, edges; /* read, in all batches and layers */
+    double wall_s, compute_s, wait_s;
+};
+
+/* `load` gives fanouts, seed, batch size, threads and slots. */
+int infer_sampled(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
+                  struct id_list ids, struct infer_result *r, struct err *err);
+/* `load` gives batch size, threads and slots. */
+int infer_full(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
+               struct id_list ids, struct infer_result *r, struct err *err);
+void infer_result_release(struct infer_result *r);
+
+#endif

@@ -1,0 +1,216 @@
+#include "gnn/train/train.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "gnn/ops/cpu.h"
+#include "gnn/pages.h"
+#include "sys/file.h"
+#include "sys/interrupt.h"
+
+struct trainer {
+    struct train_options o;
+    const struct dataset *data;
+    struct train_setting setting;
+    struct train_position position;
+    struct gnn_program program;
+    struct gnn_device *device;
+    struct gnn_network *network;
+    struct loader *loader;
+    struct gnn_adam adam;
+};
+
+static int check_data(const struct dataset *d, struct err *err)
+{
+    if (!d->feature)
+        return err_set(err, ERR_INPUT, "the data has no features; a model needs them");
+    if (!d->label || d->manifest.classes < 1)
+        return err_set(err, ERR_INPUT, "the data has no labels to train on");
+    if (d->train.n == 0)
+        return err_set(err, ERR_INPUT, "the data has no training nodes");
+    return 0;
+}
+
+static void set_setting(struct trainer *t)
+{
+    const struct manifest *m = &t->data->manifest;
+    struct train_setting *s = &t->setting;
+    s->model = t->o.model;
+    s->model.layers = t->o.load.sample.hops;
+    s->model.features = m->feature_dim;
+    s->model.classes = m->classes;
+    s->sample = t->o.load.sample;
+    s->batch_size = t->o.load.batch_size;
+    s->lr = t->o.lr;
+    s->data = dataset_fingerprint(m);
+    memcpy(s->data_name, m->name, sizeof s->data_name);
+}
+
+/* Continues from the checkpoint, or makes sure that training does not overwrite one. */
+static int start_position(struct trainer *t, struct err *err)
+{
+    const char *path = t->o.checkpoint;
+    if (!path || !file_exists(path))
+        return 0;
+    if (!t->o.resume)
+        return err_set(err, ERR_USAGE,
+                       "'%s' exists; continue it with --resume, or remove it to train anew", path);
+    struct checkpoint c;
+    if (checkpoint_read(&c, path, err) < 0)
+        return -1;
+    int rc = train_setting_match(&c.setting, &t->setting, err);
+    if (rc == 0)
+        rc = checkpoint_restore(&c, t->network, err);
+    t->position = c.position;
+    checkpoint_release(&c);
+    return rc;
+}
+
+int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
+                 struct err *err)
+{
+    if (check_data(d, err) < 0)
+        return -1;
+    if (!(o->lr > 0) || !isfinite(o->lr))
+        return err_set(err, ERR_USAGE, "the learning rate must be above 0, not %g", o->lr);
+    struct trainer *t = xcalloc(1, sizeof *t);
+    t->o = *o;
+    t->o.load.shuffle = true;
+    t->data = d;
+    t->adam = (struct gnn_adam){.lr = o->lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+    set_setting(t);
+    if (model_build(&t->setting.model, &t->program, err) < 0 ||
+        network_check_memory(&t->program, memory_available(), err) < 0)
+        goto fail;
+    t->device = gnn_cpu_open(o->threads, GNN_REAL_F32);
+    t->network = network_new(&t->program, t->device, o->load.sample.seed);
+    if (start_position(t, err) < 0 || loader_open(&t->loader, d, &t->o.load, err) < 0)
+        goto fail;
+    *out = t;
+    return 0;
+fail:
+    trainer_close(t);
+    return -1;
+}
+
+void trainer_close(struct trainer *t)
+{
+    if (!t)
+        return;
+    loader_close(t->loader);
+    network_free(t->network);
+    program_release(&t->program);
+    if (t->device)
+        t->device->ops->close(t->device);
+    free(t);
+}
+
+static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err *err)
+{
+    struct gnn_loss loss, *sum = &t->position.epoch_loss;
+    network_batch(t->network, b);
+    network_forward(t->network, GNN_TRAIN);
+    network_loss(t->network, &loss);
+    network_backward(t->network);
+    /* Several processes would sum GNN_GRADIENTS here. */
+    network_update(t->network, &t->adam);
+    if (network_sync(t->network, err) < 0)
+        return -1;
+    if (!isfinite(loss.sum))
+        return err_set(err, ERR_INPUT,
+                       "the loss is not finite in batch %" PRId64 " of epoch %" PRId64
+                       ": lower --lr, or look for large values in the features",
+                       b->index, b->epoch);
+    sum->sum += loss.sum;
+    sum->rows += loss.rows;
+    sum->correct += loss.correct;
+    return 0;
+}
+
+static int save(struct trainer *t, struct epoch_report *r, struct err *err)
+{
+    if (!t->o.checkpoint)
+        return 0;
+    uint64_t start = now_ns();
+    int rc = checkpoint_save(t->o.checkpoint, &t->setting, &t->position, t->network, err);
+    r->save_s += (double)(now_ns() - start) / 1e9;
+    return rc;
+}
+
+static void count_batch(struct epoch_report *r, const struct gnn_batch *b)
+{
+    r->seeds += b->n_nodes[0];
+    r->input_nodes += b->n_nodes[b->hops];
+    for (int h = 0; h < b->hops; h++)
+        r->edges += b->n_edges[h];
+}
+
+/* Trains the batches that are left. Returns 0 at the end of the epoch. */
+static int train_batches(struct trainer *t, struct epoch_report *r, struct err *err)
+{
+    struct train_position *p = &t->position;
+    for (;;) {
+        const struct gnn_batch *b;
+        uint64_t start = now_ns();
+        int rc = loader_next(t->loader, &b, err);
+        uint64_t ready = now_ns();
+        r->wait_s += (double)(ready - start) / 1e9;
+        if (rc < 0 && interrupted())
+            (void)save(t, r, NULL); /* the user's Ctrl-C costs no batch */
+        if (rc <= 0)
+            return rc;
+        count_batch(r, b);
+        rc = train_batch(t, b, err);
+        loader_give_back(t->loader, b);
+        r->train_s += (double)(now_ns() - ready) / 1e9;
+        if (rc < 0)
+            return rc;
+        p->batch++;
+        if (t->o.progress)
+            t->o.progress(t->o.ctx, p->epoch, p->batch, r->batches, &p->epoch_loss);
+        if (t->o.checkpoint_batches > 0 && p->batch % t->o.checkpoint_batches == 0 &&
+            p->batch < r->batches && save(t, r, err) < 0)
+            return -1;
+    }
+}
+
+int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
+{
+    struct train_position *p = &t->position;
+    uint64_t start = now_ns();
+    *r = (struct epoch_report){.epoch = p->epoch, .first_batch = p->batch};
+    if (loader_continue(t->loader, t->data->train, p->epoch, p->batch, err) < 0)
+        return -1;
+    r->batches = loader_batches(t->loader);
+    if (train_batches(t, r, err) < 0)
+        return -1;
+    r->loss = p->epoch_loss;
+    *p = (struct train_position){.epoch = p->epoch + 1};
+    if (save(t, r, err) < 0)
+        return -1;
+    r->wall_s = (double)(now_ns() - start) / 1e9;
+    return 0;
+}
+
+int64_t trainer_epochs_done(const struct trainer *t)
+{
+    return t->position.epoch;
+}
+
+struct gnn_network *trainer_network(struct trainer *t)
+{
+    return t->network;
+}
+
+const struct gnn_program *trainer_program(const struct trainer *t)
+{
+    return &t->program;
+}
+
+const char *trainer_products(const struct trainer *t)
+{
+    return gnn_cpu_products(t->device);
+}

@@ -1,0 +1,63 @@
+/*
+ * train.h - trains a model on a dataset, epoch by epoch.
+ *
+ *     struct train_options o = {.model = {.kind = GNN_SAGE, .layers = 3, .hidden = 256, ...},
+ *                               .load = {.sample = {.hops = 3, .fanout = {15, 10, 5}}, ...},
+ *                               .lr = 0.003, .checkpoint = "run.ckpt"};
+ *     struct trainer *t;
+ *     if (trainer_open(&t, &data, &o, err) < 0) ...
+ *     while (trainer_epochs_done(t) < 10)
+ *         if (trainer_epoch(t, &report, err) < 0) ...
+ *     trainer_close(t);
+ *
+ * The threads of the loader prepare batches while the threads of the device compute. The result is
+ * a function of data, model, sampling, batch size, learning rate and seed: numbers of threads do
+ * not change a bit of it, nor does an interruption that --resume continues.
+ *
+ * Only one process trains today. For several, each process opens its loader with its rank, and
+ * trainer.c sums the gradients over the processes where it says so.
+ */
+#ifndef GNN_TRAIN_TRAIN_H
+#define GNN_TRAIN_TRAIN_H
+
+#include "gnn/load/loader.h"
+#include "gnn/train/checkpoint.h"
+
+struct train_options {
+    struct gnn_model_config model; /* features, classes and layers come from the data and sample */
+    struct loader_options load;    /* its sample.seed also draws weights and dropout */
+    int threads;                   /* that compute */
+    double lr;
+    const char *checkpoint;     /* file; NULL = none */
+    int64_t checkpoint_batches; /* also save after so many batches; 0 = only after each epoch */
+    bool resume;                /* continue from the checkpoint if it exists */
+    /* If set, called after each batch. */
+    void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
+                     const struct gnn_loss *so_far);
+    void *ctx;
+};
+
+struct epoch_report {
+    int64_t epoch, batches, first_batch; /* first_batch > 0 if an interrupted epoch was continued */
+    struct gnn_loss loss;                /* over the whole epoch */
+    /* of the batches that this process trained */
+    int64_t seeds, input_nodes, edges;
+    double wall_s;
+    double train_s; /* computing */
+    double wait_s;  /* waiting for a batch: the preparation that computing does not hide */
+    double save_s;  /* writing checkpoints */
+};
+
+struct trainer;
+
+int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
+                 struct err *err);
+void trainer_close(struct trainer *t);
+/* Trains the rest of the current epoch. A loss that is not finite is an error. */
+int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err);
+int64_t trainer_epochs_done(const struct trainer *t);
+struct gnn_network *trainer_network(struct trainer *t);
+const struct gnn_program *trainer_program(const struct trainer *t);
+const char *trainer_products(const struct trainer *t); /* what computes products */
+
+#endif

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# `hone-gnn train` and `hone-gnn infer` on a small block model: accuracy, the same result with any
+# number of threads and after kills, refusals. TIER=rest kills at many more points.
+. "$(dirname "$0")/lib.sh"
+
+gnn=$(dirname "$HONE")/hone-gnn
+"$gnn" make blocks -n 3000 -e 30000 -c 4 --dim 16 --within 0.8 --noise 1 data >"$T/out" 2>&1 || {
+    fail "a block model can be made" "$(cat "$T/out")"
+    done_testing
+}
+small="--hidden 16 -f 8,5 -b 128 --lr 0.02"
+field() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/out"; }
+above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
+
+# ---- training and inference ----
+for model in sage gat gin sage-ri; do
+    # shellcheck disable=SC2086
+    runs 0 "$model trains" "$gnn" train -m $model $small -e 5 -t 1 --compute-threads 1 \
+        -c $model.ckpt --json data
+    accuracy=$(field '$_->{epochs}[4]{eval_accuracy}')
+    ok "$model learns: $accuracy" above "$accuracy" 0.85
+    runs 0 "$model predicts with sampled neighbours" "$gnn" infer -c $model.ckpt --json data
+    sampled=$(field '$_->{accuracy}')
+    runs 0 "$model predicts with all neighbours" "$gnn" infer -c $model.ckpt --full --json data
+    ok "full inference is as good: $(field '$_->{accuracy}')" above "$(field '$_->{accuracy}')" 0.8
+    ok "so is sampled inference: $sampled" above "$sampled" 0.85
+done
+runs 0 "predictions go to a file" "$gnn" infer -c sage.ckpt --predictions p.tsv --split valid data
+is "one line for each node" "$(wc -l <p.tsv)" 600
+
+# ---- the same result ----
+result() { sha256sum <"$1" | cut -d' ' -f1; }
+# shellcheck disable=SC2086
+runs 0 "three threads train" "$gnn" train -m sage $small -e 5 -t 3 --compute-threads 3 \
+    -c threads.ckpt --eval none data
+is "threads do not change a bit" "$(result threads.ckpt)" "$(result sage.ckpt)"
+# shellcheck disable=SC2086
+runs 0 "two epochs" "$gnn" train -m gin $small -e 2 -c parts.ckpt --eval none data
+# shellcheck disable=SC2086
+runs 0 "and three more" "$gnn" train -m gin $small -e 5 -c parts.ckpt --resume --eval none data
+is "make five" "$(result parts.ckpt)" "$(result gin.ckpt)"
+
+# ---- kill -9 and resume ----
+# Kills training after a random time, again and again, until it finishes.
+killed_run() { # killed_run FILE KILLS
+    local file=$1 kills=$2 pid
+    for ((i = 0; i < kills; i++)); do
+        # shellcheck disable=SC2086
+        "$gnn" train -m sage $small -e 5 --save-every 2 -c "$file" --resume --eval none data \
+            >/dev/null 2>&1 &
+        pid=$!
+        sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+        kill -9 $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        rm -f "$file".?????? # what a killed write leaves
+    done
+    # shellcheck disable=SC2086
+    "$gnn" train -m sage $small -e 5 --save-every 2 -c "$file" --resume --eval none data
+}
+kills=3
+in_tier rest && kills=50
+runs 0 "training goes on after $kills kills" killed_run killed.ckpt $kills
+is "and ends with the same bits" "$(result killed.ckpt)" "$(result sage.ckpt)"
+
+# A signal saves what was trained since the last save.
+# shellcheck disable=SC2086
+"$gnn" train -m sage $small -e 100000 -c stopped.ckpt --eval none data >"$T/epochs" 2>/dev/null &
+pid=$!
+for ((i = 0; i < 100; i++)); do [ "$(wc -l <"$T/epochs")" -ge 3 ] && break || sleep 0.1; done
+kill -TERM $pid # bash starts background jobs without SIGINT
+wait $pid
+is "a signal ends training with 130" $? 130
+# shellcheck disable=SC2086
+runs 0 "and training can go on" "$gnn" infer -c stopped.ckpt data
+
+# ---- refusals ----
+refused() { # refused STATUS DESCRIPTION WORDS OPTIONS...
+    local status=$1 what=$2 words=$3
+    shift 3
+    runs "$status" "$what" "$gnn" "$@"
+    err_has "... and says why" "$words"
+}
+refused 2 "an unknown model" "did you mean 'sage'" train -m sagee data
+refused 2 "heads that do not divide" "heads that divide" train -m gat --hidden 16 --heads 3 data
+refused 2 "dropout 1" "below 1" train --dropout 1 data
+refused 2 "a negative dropout" "from 0" train --dropout -0.2 data
+refused 2 "too many layers" "more than 8" train -f 2,2,2,2,2,2,2,2,2 data
+refused 2 "fanout 0" "anout" train -f 0,5 data
+refused 2 "an existing checkpoint" "--resume" train -c sage.ckpt data
+# shellcheck disable=SC2086
+refused 2 "a checkpoint of another width" "hidden width 16, not 32" train $small --hidden 32 \
+    -c sage.ckpt --resume data
+refused 2 "an unknown split" "--eval" train --eval valdi data
+refused 2 "--resume without a file" "needs --checkpoint" train --resume data
+refused 2 "infer without a checkpoint" "give -c FILE" infer data
+refused 1 "a file that is not a checkpoint" "not a checkpoint" infer -c p.tsv data
+head -c 5000 sage.ckpt >cut.ckpt
+refused 1 "a cut checkpoint" "damaged" infer -c cut.ckpt data
+refused 2 "fanouts for another depth" "2 layers" infer -c sage.ckpt -f 5,5,5 data
+"$gnn" make blocks -n 500 -e 2000 -c 4 --dim 8 other >/dev/null 2>&1
+refused 1 "data with other features" "needs 16 features, the data has 8" infer -c sage.ckpt other
+"$gnn" make blocks -n 500 -e 2000 -c 4 --dim 0 bare >/dev/null 2>&1
+refused 1 "data without features" "no features" train bare
+runs 0 "a batch larger than the set" "$gnn" train $small -b 100000 -e 1 data
+runs 0 "hidden width 1, one layer" "$gnn" train --hidden 1 -f 3 -e 1 data
+if [ -e /dev/full ]; then
+    # shellcheck disable=SC2086
+    refused 3 "a checkpoint in a directory that does not exist" "cannot write" train $small -e 1 \
+        -c nowhere/x.ckpt data
+fi
+done_testing
