@@ -36,6 +36,11 @@ struct store;
 
 /* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
+/* Opens an existing store that other processes may write to. No write can be made through it, and it
+ * never delays a writer. */
+int store_open_read(struct store **out, const char *path, struct err *err);
+/* Sets *version to a number that changes when another process has written to the store. */
+int store_version(struct store *s, int64_t *version, struct err *err);
 void store_close(struct store *s);
 /* Runs SQLite's integrity and foreign key checks, and compares every blob with its hash. */
 int store_check(struct store *s, struct err *err);
@@ -72,6 +77,9 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
+/* Lists at most `limit` runs whose number is below `before` (0 = all), the newest first. */
+int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,
+                   struct arena *a, struct err *err);
 int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
                   struct err *err);
 int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
@@ -80,6 +88,8 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
  * has it. */
 int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
+/* Whether a process works on the run: whether it is locked. */
+bool store_run_is_locked(struct store *s, int64_t run);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
@@ -153,6 +163,9 @@ VEC_DECL(node_rec_vec, struct node_rec);
 int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struct err *err);
 int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, struct arena *a,
                     struct err *err);
+/* Lists at most `limit` nodes, beginning with the first whose index is not below `from`. */
+int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
+                    struct node_rec_vec *out, struct arena *a, struct err *err);
 
 /* ---- ideas and events ----------------------------------------------------------------------- */
 
