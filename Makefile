@@ -40,7 +40,7 @@ HONE_SRC := $(call sources,$(filter-out $(filter-out $(SHARED_ROOMS),$(WORKER_RO
               $(notdir $(shell find src -mindepth 1 -maxdepth 1 -type d))))
 obj = $(patsubst src/%.c,$(B)/%.o,$(1))
 
-HONE_LIBS := -ljansson -lsqlite3 -lcrypto -ldl -lpthread -lm
+HONE_LIBS := -ljansson -lsqlite3 -lcrypto -lz -ldl -lpthread -lm
 WORKER_LIBS := -ldl -lpthread -lm
 
 Q := $(if $(V),,@)

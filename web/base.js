@@ -51,6 +51,13 @@ const Hone = { views: {} };
     return digits(value, 3) + units[u];
   }
 
+  /* A counter's value with its unit. */
+  function amount(value, unit) {
+    if (unit === "ns") return time(value);
+    if (unit === "B") return count(value).replace(/([kMGTP]?)$/, "\u00a0$1B");
+    return count(value) + (unit === "1" || !unit ? "" : "\u00a0" + unit);
+  }
+
   const ratio = (r) => r && r.mid > 0 ? r.mid.toFixed(2) + "\u00d7" : "\u2013";
   const interval = (r) => r && r.hi > r.lo ? "[" + r.lo.toFixed(2) + ", " + r.hi.toFixed(2) + "]" : "";
   const money = (usd) => usd > 0 ? "$" + usd.toFixed(usd < 10 ? 2 : 0) : "\u2013";
@@ -101,6 +108,6 @@ const Hone = { views: {} };
 
   const runLink = (run) => "#/run/" + run;
   const candidateLink = (run, index) => "#/run/" + run + "/" + index;
-  Object.assign(Hone, { plain, el, svg, time, count, ratio, interval, money, percent, seconds, age, date,
+  Object.assign(Hone, { plain, el, svg, time, count, amount, ratio, interval, money, percent, seconds, age, date,
     verdict, state, fact, section, table, num, more, kindClass, mark, digits, runLink, candidateLink });
 })();

@@ -61,14 +61,18 @@
   function counters(v) {
     const groups = [...new Set(v.counters.map((c) => c[0] + " \u00b7 " + c[1]))];
     const timed = groups.findIndex((g) => g.startsWith("time:"));
-    const body = el("tbody");
-    const draw = (name) => body.replaceChildren(...v.counters.filter((c) => c[0] + " \u00b7 " + c[1] === name).map(([, , counter, unit, value]) =>
-      el("tr", {}, el("th", { scope: "row" }, counter), num(Hone.count(value) + (unit === "1" ? "" : " " + unit)), el("td", { class: "wide" }, Hone.words.counter(counter)))));
+    const body = el("tbody"), foot = el("div");
+    const draw = (name) => {
+      const rows = v.counters.filter((c) => c[0] + " \u00b7 " + c[1] === name).map(([, , counter, unit, value]) =>
+        el("tr", {}, el("th", { scope: "row" }, counter), num(Hone.amount(value, unit)), el("td", { class: "wide" }, Hone.words.counter(counter))));
+      body.replaceChildren();
+      foot.replaceChildren(Hone.more(body, rows, 12) || "");
+    };
     draw(groups[Math.max(timed, 0)]);
     const holder = table("Counters", ["Counter", "#Value", "Meaning"], []);
     holder.querySelector("tbody").replaceWith(body);
     return [el("label", {}, "Workload and kernel ", el("select", { input: (e) => draw(e.target.value) },
-      groups.map((g, i) => el("option", { value: Hone.plain(g), selected: i === Math.max(timed, 0) }, g)))), holder];
+      groups.map((g, i) => el("option", { value: Hone.plain(g), selected: i === Math.max(timed, 0) }, g)))), holder, foot];
   }
 
   const cut = (c, key) => c[key + "_bytes"] && el("p", { class: "quiet" }, "This is the beginning; the whole text has " + Hone.count(c[key + "_bytes"]) + " bytes.");
@@ -89,7 +93,7 @@
           call.usd > 0 && Hone.money(call.usd), Hone.seconds(call.seconds), call.error, call.notes].filter(Boolean).join("; ")),
           ...[textBlock("Prompt, the part that all calls share", call, "stable"), textBlock("Prompt, the part of this call", call, "turn"), textBlock("Reply", call, "reply")].flat().filter(Boolean));
       } catch (e) {
-        holder.append(el("p", { class: "quiet" }, e.message));
+        holder.append(el("p", { class: "quiet" }, Hone.isFile ? "This file was written without the prompt: hone log " + c.run + " " + name + " prints it." : e.message));
       }
     } }, el("summary", {}, "Prompt and reply of call " + name), holder);
   }
@@ -109,7 +113,7 @@
       el("p", { class: "lead" }, c.move || "no move was named", c.best && el("b", { class: "tag" }, "best")),
       facts(c, v),
       el("div", { class: "split" },
-        el("div", {},
+        el("div", { class: "sticky" },
           section("Source", cut(c, "source"), anywhere(v).map((f) => el("p", { class: "alert" }, f.kind + ": " + f.text)),
             Hone.listing(c.source, v && v.findings, v && v.lines))),
         el("div", {},
@@ -122,6 +126,8 @@
           section("Export", exports(c)))),
       parent && section("Difference to its parent", Hone.difference(parent.source, c.source, ["candidate " + c.parent, "candidate " + c.index])),
       el("p", {}, el("a", { class: "button", href: compare }, "Compare with another candidate"))]);
+    const found = document.querySelector(".listing .found");
+    if (found) found.closest(".listing").scrollTop = found.offsetTop - 120;
     return null;
   };
 })();

@@ -24,8 +24,8 @@
   }
 
   function timeScale(times, top, bottom) {
-    const lo = Math.min(...times), hi = Math.max(...times);
-    return hi > 6 * lo ? log(lo / 1.25, hi * 1.25, bottom, top) : linear(0, hi * 1.08, bottom, top);
+    const lo = Math.min(...times), hi = Math.max(...times), room = Math.max(hi - lo, hi * 0.05) * 0.2;
+    return hi > 3 * lo ? log(lo / 1.25, hi * 1.25, bottom, top) : linear(lo - room, hi + room, bottom, top);
   }
 
   function stepPath(best, x, y, end) {
@@ -91,19 +91,22 @@
         key("pass", "a candidate"), r.shapes > 1 && "means of " + r.shapes + " shapes"],
       draw: ({ width, height }) => {
         const box = { left: 84, right: width - 16, top: 22, bottom: height - 58 };
-        const lo = Math.min(intensity, ridge) / 6, hi = Math.max(intensity, ridge) * 6;
+        /* The other side of the ridge is shown only if it is near: else all points would be one. */
+        const near = ridge / intensity < 40 && intensity / ridge < 40;
+        const lo = intensity / 8 / (near && ridge < intensity ? intensity / ridge : 1);
+        const hi = intensity * 8 * (near && ridge > intensity ? ridge / intensity : 1);
         const x = log(lo, hi, box.left, box.right);
-        const ok = timed(data.points), rates = ok.map(rate);
-        const bottom = Math.min(...rates, lo * r.gbps) / 1.5;
-        const y = log(bottom, r.gflops * 2.2, box.bottom, box.top);
+        const roof = (v) => Math.min(v * r.gbps, r.gflops);
+        const ok = timed(data.points), rates = ok.map(rate), middle = Math.sqrt(lo * Math.min(hi, ridge));
+        const y = log(Math.min(...rates, roof(lo)) / 1.6, roof(hi) * 1.6, box.bottom, box.top);
         const top = best();
         return [
           axes(box, x, y, { yTicks: y.ticks(5), yText: flops, xTicks: x.ticks(5), xText: (v) => digits(v, 2),
             xTitle: "flops per byte" }),
-          svg("path", { class: "roof-line", d: "M" + x(lo) + " " + y(lo * r.gbps) + "L" + x(ridge) + " " +
-            y(r.gflops) + "H" + box.right }),
-          text(x(lo) + 8, y(lo * r.gbps * 1.9) - 6, "start", Math.round(r.gbps) + " GB/s", "tick"),
-          text(box.right, y(r.gflops) - 7, "end", flops(r.gflops), "tick"),
+          svg("path", { class: "roof-line", d: "M" + x(lo) + " " + y(roof(lo)) +
+            (ridge > lo && ridge < hi ? "L" + x(ridge) + " " + y(r.gflops) : "") + "L" + x(hi) + " " + y(roof(hi)) }),
+          ridge > lo && text(x(middle) - 8, y(roof(middle)) - 8, "end", Math.round(r.gbps) + " GB/s", "tick"),
+          ridge < hi && text(box.right, y(r.gflops) - 8, "end", flops(r.gflops), "tick"),
           line(x(intensity), box.bottom, x(intensity), y(Math.min(intensity * r.gbps, r.gflops)), "grid"),
           ok.map((p) => dot(run, p, x(intensity), y(rate(p)), p === top ? "best" : "pass", p === top ? 5.5 : 3.6)),
           top && text(x(intensity) + 12, y(rate(top)) + 4, "start",
@@ -116,7 +119,7 @@
     const groups = Hone.words.groups;
     const groupOf = (p) => groups.findIndex((g) => g.kinds.includes(p.kind));
     const totals = () => groups.map((g) => data.points.filter((p) => g.kinds.includes(p.kind)).length);
-    const figure = plot({ height: 190,
+    const figure = plot({ height: 150,
       label: () => "Verdicts over time: " + groups.map((g, i) => totals()[i] + " " + g.name).join(", ") + ".",
       legend: groups.map((g, i) => totals()[i] > 0 && key("fill-" + g.color, g.name, String(totals()[i]))),
       draw: ({ width, height }) => {
@@ -124,7 +127,7 @@
         const box = { left: 40, right: width - 14, top: 14, bottom: height - 42 };
         const stacks = Array.from({ length: Math.ceil(n / size) }, () => groups.map(() => 0));
         data.points.forEach((p, i) => { const g = groupOf(p); if (g >= 0) stacks[Math.floor(i / size)][g]++; });
-        const x = linear(0, Math.max(stacks.length, 8), box.left, box.right);
+        const x = linear(0, Math.max(stacks.length, 24), box.left, box.right);
         const y = linear(0, size, box.bottom, box.top);
         return [
           axes(box, x, y, { yTicks: y.ticks(2).filter(Number.isInteger), yText: String, xTicks: [], xText: String,

@@ -79,7 +79,7 @@
         section("Time per candidate", plots[0]),
         section("Lineage", tree),
         section("Roofline", roof),
-        el("div", {}, section("Verdicts", kinds), r.calls_list.length > 0 && section("Tokens and cost", tokens))),
+        el("div", {}, section("Verdicts", kinds), r.tokens > 0 && section("Tokens and cost", tokens))),
       below]);
 
     return async (changes) => {

@@ -52,9 +52,9 @@ static const char *parent_source(struct store *s, int64_t run, const struct node
 static const struct call_rec *find_call(struct store *s, const struct call_rec_vec *calls,
                                         const struct node_rec *n, const char *parent, size_t rank)
 {
-    size_t seen = 0, tries = 0;
+    size_t tries = 0;
     vec_each (const struct call_rec, c, calls) {
-        if (!str_eq(c->role, n->role) || seen++ < rank || !c->ended)
+        if (!str_eq(c->role, n->role) || c->index < rank || !c->ended)
             continue;
         if (tries++ >= MAX_TRIES)
             return NULL;

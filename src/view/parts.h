@@ -47,11 +47,17 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
 /* Sets KEY to the blob's text; "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
-/* The last part of each absolute path: "mailbox:/home/me/box" becomes "mailbox:box". */
-void view_short_paths(const char *text, struct strbuf *out);
+/*
+ * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box", and a
+ * home directory "~". In code, "a /b/c" may be a division. So with `code` a path counts only if it
+ * begins as paths of machines do: /home, /usr, /tmp, ..., or as this process's own directories.
+ */
+void view_short_paths(const char *text, bool code, struct strbuf *out);
 json_t *view_short_text(const char *text);
 /* A JSON value with the paths in all its strings shortened. */
 json_t *view_short_json(const json_t *j);
+/* The same for an answer that will leave this machine; its strings may be code. */
+json_t *view_without_paths(const json_t *j);
 /* Appends compact JSON; numbers with six digits. */
 void view_dump(const json_t *j, struct strbuf *out);
 

@@ -1,6 +1,8 @@
 /* text.c - texts from outside as JSON: valid UTF-8, capped, without the paths of this machine. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 #include "base/util.h"
@@ -65,11 +67,41 @@ static size_t path_length(const char *text, const char *p)
     return parts >= 2 ? n : 0;
 }
 
-void view_short_paths(const char *text, struct strbuf *out)
+/* Whether two paths begin with the same directory. */
+static bool same_root(const char *path, const char *other)
+{
+    size_t n = strcspn(path + 1, "/");
+    return other && *other == '/' && strcspn(other + 1, "/") == n &&
+           memcmp(path + 1, other + 1, n) == 0;
+}
+
+static bool is_machine_path(const char *path)
+{
+    static const char *const roots[] = {
+        "/home", "/Users", "/root", "/tmp",     "/var",        "/usr",     "/opt",
+        "/mnt",  "/media", "/srv",  "/data",    "/work",       "/scratch", "/workspace",
+        "/etc",  "/lib",   "/run",  "/private", "/workspaces", "/nfs",     "/lustre",
+    };
+    char here[4096];
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+        if (same_root(path, roots[i]))
+            return true;
+    return same_root(path, getenv("HOME")) ||
+           same_root(path, getcwd(here, sizeof here) ? here : NULL);
+}
+
+/* "/home/NAME" and "/Users/NAME" name a user and nothing else. */
+static bool is_home(const char *path, size_t n)
+{
+    size_t root = str_starts(path, "/home/") ? 6 : str_starts(path, "/Users/") ? 7 : 0;
+    return root && !memchr(path + root, '/', n - root);
+}
+
+void view_short_paths(const char *text, bool code, struct strbuf *out)
 {
     for (const char *p = text; *p;) {
-        size_t n = path_length(text, p);
-        if (!n) {
+        size_t n = *p == '/' ? path_length(text, p) : 0;
+        if (!n || (code && !is_machine_path(p))) {
             strbuf_addc(out, *p++);
             continue;
         }
@@ -78,39 +110,58 @@ void view_short_paths(const char *text, struct strbuf *out)
             end--;
         for (last = end; p[last - 1] != '/';)
             last--;
-        strbuf_add(out, p + last, n - last);
+        if (is_home(p, end))
+            strbuf_addc(out, '~');
+        else
+            strbuf_add(out, p + last, end - last);
+        strbuf_add(out, p + end, n - end);
         p += n;
     }
 }
 
-json_t *view_short_text(const char *text)
+static json_t *short_string(const char *text, bool code)
 {
-    struct strbuf sb = STRBUF_INIT(8u << 20);
-    view_short_paths(text, &sb);
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    view_short_paths(text, code, &sb);
     json_t *j = json_text(sb.buf);
     strbuf_release(&sb);
     return j;
 }
 
-json_t *view_short_json(const json_t *j)
+static json_t *short_value(const json_t *j, bool code)
 {
     json_t *out, *value;
     const char *key;
     size_t i;
     if (json_is_string(j))
-        return view_short_text(json_string_value(j));
+        return short_string(json_string_value(j), code);
     if (json_is_array(j)) {
         out = json_array();
-        json_array_foreach(j, i, value) json_array_append_new(out, view_short_json(value));
+        json_array_foreach(j, i, value) json_array_append_new(out, short_value(value, code));
         return out;
     }
     if (json_is_object(j)) {
         out = json_object();
         json_object_foreach((json_t *)j, key, value)
-            json_object_set_new(out, key, view_short_json(value));
+            json_object_set_new(out, key, short_value(value, code));
         return out;
     }
     return json_deep_copy(j);
+}
+
+json_t *view_short_text(const char *text)
+{
+    return short_string(text, false);
+}
+
+json_t *view_short_json(const json_t *j)
+{
+    return short_value(j, false);
+}
+
+json_t *view_without_paths(const json_t *j)
+{
+    return short_value(j, true);
 }
 
 static int append(const char *text, size_t n, void *out)
