@@ -54,7 +54,7 @@ const Hone = { views: {} };
   /* A counter's value with its unit. */
   function amount(value, unit) {
     if (unit === "ns") return time(value);
-    if (unit === "B") return count(value).replace(/([kMGTP]?)$/, "\u00a0$1B");
+    if (unit === "B" || unit === "flop/s") return count(value).replace(/([kMGTP]?)$/, "\u00a0$1" + unit);
     return count(value) + (unit === "1" || !unit ? "" : "\u00a0" + unit);
   }
 

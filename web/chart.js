@@ -41,6 +41,7 @@
     const figure = el("figure", {}, holder, el("figcaption", {}, legend));
     let drawn = 0;
     const again = () => {
+      if (!holder.isConnected) return;
       const width = Math.max(Math.floor(holder.clientWidth), 240);
       if (width === drawn) return;
       drawn = width;

@@ -60,7 +60,8 @@
         const x = linear(-0.5, Math.max(last, 4) + 0.5, box.left, box.right);
         const times = [...ok, ...baselines].map((p) => p.time_ns);
         const y = timeScale(times.length ? times : [1], box.top, box.bottom);
-        const best = records(points), many = points.length > 1500;
+        const best = records(points);
+        const many = points.length > 1500; /* then one path holds all points, so that drawing stays fast */
         const bestIndex = best.length ? best[best.length - 1].index : -1;
         return [
           axes(box, x, y, { yTicks: times.length ? y.ticks(5) : [], yText: (v) => time(v),
@@ -69,11 +70,13 @@
           spread(baselines, y).map((b) => [line(box.left, y(b.time_ns), box.right, y(b.time_ns), "base"),
             text(box.right, b.at, "end", b.who + " " + time(b.time_ns, b.model), "base-text")]),
           best.length > 0 && svg("path", { d: stepPath(best, x, y, x(last)), class: "best-line" }),
-          failed.map((p) => svg("path", { class: "cross", click: go(run, p.index),
-            d: "M" + (x(p.index) - 3) + " " + (box.bottom - 10) + "l6 6m0 -6l-6 6" },
-            svg("title", {}, p.index + ": " + p.kind + "\n" + p.move))),
-          ok.map((p) => dot(run, p, x(p.index), y(p.time_ns), p.index === bestIndex ? "best" : "pass",
-            p.index === bestIndex ? 5.5 : many ? 1.6 : 3.6)),
+          many ? svg("path", { class: "cross thin", d: failed.map((p) => "M" + x(p.index).toFixed(1) + " " + (box.bottom - 8) + "v6").join("") })
+            : failed.map((p) => svg("path", { class: "cross", click: go(run, p.index),
+              d: "M" + (x(p.index) - 3) + " " + (box.bottom - 10) + "l6 6m0 -6l-6 6" },
+              svg("title", {}, p.index + ": " + p.kind + "\n" + p.move))),
+          many && svg("path", { class: "dots", d: ok.map((p) => "M" + x(p.index).toFixed(1) + " " + y(p.time_ns).toFixed(1) + "h0").join("") }),
+          (many ? best.slice(-1) : ok).map((p) => dot(run, p, x(p.index), y(p.time_ns), p.index === bestIndex ? "best" : "pass",
+            p.index === bestIndex ? 5.5 : 3.6)),
         ];
       } });
   };
@@ -82,10 +85,10 @@
     const r = data.roofline, intensity = r.flops / r.bytes, ridge = r.gflops / r.gbps;
     const rate = (p) => r.flops / p.time_ns; /* flops per ns are Gflop/s */
     const best = () => records(data.points).pop();
+    const flops = (v) => Hone.amount(v * 1e9, "flop/s");
     const label = () => "Roofline. The task does " + digits(intensity, 3) + " flops per byte. The memory ceiling is " +
-      Math.round(r.gbps) + " GB/s, the arithmetic ceiling " + count(r.gflops * 1e9) + "flop/s." +
-      (best() ? " The best candidate reaches " + count(rate(best()) * 1e9) + "flop/s." : "");
-    const flops = (v) => count(v * 1e9) + "flop/s";
+      Math.round(r.gbps) + " GB/s, the arithmetic ceiling " + flops(r.gflops) + "." +
+      (best() ? " The best candidate reaches " + flops(rate(best())) + "." : "");
     return plot({ label, height: 300,
       legend: [key("roof-line", "ceilings " + (r.measured ? "measured on the GPU" : "from the data sheet of " + r.gpu)),
         key("pass", "a candidate"), r.shapes > 1 && "means of " + r.shapes + " shapes"],
@@ -108,7 +111,8 @@
           ridge > lo && text(x(middle) - 8, y(roof(middle)) - 8, "end", Math.round(r.gbps) + " GB/s", "tick"),
           ridge < hi && text(box.right, y(r.gflops) - 8, "end", flops(r.gflops), "tick"),
           line(x(intensity), box.bottom, x(intensity), y(Math.min(intensity * r.gbps, r.gflops)), "grid"),
-          ok.map((p) => dot(run, p, x(intensity), y(rate(p)), p === top ? "best" : "pass", p === top ? 5.5 : 3.6)),
+          (ok.length > 1500 ? [...records(data.points)] : ok).map((p) =>
+            dot(run, p, x(intensity), y(rate(p)), p === top ? "best" : "pass", p === top ? 5.5 : 3.6)),
           top && text(x(intensity) + 12, y(rate(top)) + 4, "start",
             "candidate " + top.index + ", " + Hone.percent(top.roofline_pct), "tick"),
         ];

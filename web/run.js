@@ -46,9 +46,8 @@
     el("a", { href: Hone.candidateLink(r.run, u.candidate) }, String(u.candidate)), " passed, but failed when it was evaluated again: " + u.summary));
 
   Hone.views.run = async (page, run) => {
-    let r = await Hone.get("run?run=" + run);
-    const data = { points: [], baselines: r.baseline_times, roofline: r.roofline };
-    await Hone.points(run, (all) => { data.points = all; });
+    let [r, points] = await Promise.all([Hone.get("run?run=" + run), Hone.points(run)]);
+    const data = { points, baselines: r.baseline_times, roofline: r.roofline };
     const head = el("div"), below = el("div");
     const tree = Hone.tree(run, data.points, r.best);
     const plots = [Hone.timePlot(run, data)];

@@ -47,7 +47,7 @@
         el("th", { scope: "row", class: "line" }, String(number)), el("td", { class: "code" }, painted.parts)));
       for (const f of here)
         rows.push(el("tr", { class: "finding" }, el("td", { colspan: shown.length + 2 },
-          el("b", {}, f.kind), ": ", f.text, f.count > 1 ? " (" + count(f.count) + " times)" : "")));
+          el("div", {}, el("b", {}, f.kind), ": ", f.text, f.count > 1 ? " (" + count(f.count) + " times)" : ""))));
     });
     const head = shown.length > 0 && el("thead", {}, el("tr", {}, shown.map(([, title]) => el("th", { scope: "col" }, title)),
       el("th", { scope: "col" }, "line"), el("th", { scope: "col" }, "source")));

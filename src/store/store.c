@@ -353,19 +353,21 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
     return err_set(err, ERR_SYSTEM, "store '%s': no free name for a run of '%s'", s->path, task);
 }
 
-#define RUN_COLUMNS                                                                   \
+#define RUN_ITSELF                                                                    \
     "SELECT r.id, r.name, r.task, r.strategy, r.state, r.reason, r.config, r.source," \
-    " r.created_ms, r.updated_ms, r.wall_ns, r.best,"                                 \
-    " (SELECT count(*) FROM call c WHERE c.run = r.id AND c.ended),"                  \
-    " (SELECT count(*) FROM node n WHERE n.run = r.id),"                              \
-    " (SELECT count(*) FROM node n WHERE n.run = r.id AND n.kind = 'pass'),"          \
-    " (SELECT coalesce(sum(in_tokens), 0) FROM call c WHERE c.run = r.id),"           \
-    " (SELECT coalesce(sum(out_tokens), 0) FROM call c WHERE c.run = r.id),"          \
-    " (SELECT coalesce(sum(max(usd, 0)), 0) FROM call c WHERE c.run = r.id),"         \
-    " b.time_ns, b.speedup, b.is_model"                                               \
-    " FROM run r LEFT JOIN node b ON b.run = r.id AND b.idx = r.best "
+    " r.created_ms, r.updated_ms, r.wall_ns, r.best"
+#define RUN_COLUMNS                                                                      \
+    RUN_ITSELF ","                                                                       \
+               " (SELECT count(*) FROM call c WHERE c.run = r.id AND c.ended),"          \
+               " (SELECT count(*) FROM node n WHERE n.run = r.id),"                      \
+               " (SELECT count(*) FROM node n WHERE n.run = r.id AND n.kind = 'pass'),"  \
+               " (SELECT coalesce(sum(in_tokens), 0) FROM call c WHERE c.run = r.id),"   \
+               " (SELECT coalesce(sum(out_tokens), 0) FROM call c WHERE c.run = r.id),"  \
+               " (SELECT coalesce(sum(max(usd, 0)), 0) FROM call c WHERE c.run = r.id)," \
+               " b.time_ns, b.speedup, b.is_model"                                       \
+               " FROM run r LEFT JOIN node b ON b.run = r.id AND b.idx = r.best "
 
-static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
+static void read_run_itself(struct stmt *q, struct run_rec *r, struct arena *a)
 {
     r->id = sql_get_int(q, 0);
     r->name = sql_get_text(q, 1, a);
@@ -379,6 +381,11 @@ static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
     r->updated_ms = sql_get_int(q, 9);
     r->wall_ns = (uint64_t)sql_get_int(q, 10);
     r->best = sql_get_int(q, 11);
+}
+
+static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
+{
+    read_run_itself(q, r, a);
     r->calls = (uint64_t)sql_get_int(q, 12);
     r->nodes = (uint64_t)sql_get_int(q, 13);
     r->passes = (uint64_t)sql_get_int(q, 14);
@@ -424,6 +431,19 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
     if (found > 1)
         return err_set(err, ERR_INPUT, "the names of several runs begin with '%s'", which);
     return 0;
+}
+
+int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
+                    struct err *err)
+{
+    struct stmt q = sql_begin(s, RUN_ITSELF " FROM run r WHERE r.name = ?", err);
+    sql_text(&q, name);
+    bool found = sql_row(&q);
+    if (found) {
+        *out = (struct run_rec){0};
+        read_run_itself(&q, out, a);
+    }
+    return sql_end(&q) < 0 ? -1 : found;
 }
 
 int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,

@@ -76,6 +76,10 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 /* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
+/* Finds a run by its whole name, and leaves its counts and sums 0, which take long in a large store.
+ * Returns 1 if there is such a run, 0 if not, -1 on an error. */
+int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
+                    struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
 /* Lists at most `limit` runs whose number is below `before` (0 = all), the newest first. */
 int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,

@@ -49,7 +49,7 @@ static int add_run(struct collection *c, struct err *err)
     struct view_query q = query(c, VIEW_RUN, 0);
     struct arena mem = ARENA_INIT;
     struct run_rec r;
-    int rc = view_find_run(c->s, c->o->run, &r, &mem, err);
+    int rc = store_run_find(c->s, c->o->run, &r, &mem, err);
     json_t *run = rc == 0 ? add_answer(c, &q, err) : NULL;
     if (run)
         json_object_set_new(c->answers, "runs?before=0",

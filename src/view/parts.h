@@ -18,7 +18,7 @@
 
 enum {
     VIEW_RUNS_PAGE = 100,
-    VIEW_POINTS_PAGE = 1000,
+    VIEW_POINTS_PAGE = 2000,
     VIEW_MAX_TEXT = 240 << 10, /* bytes of one text in JSON, with its escapes */
     VIEW_MAX_MOVE = 120,
 };
@@ -29,7 +29,7 @@ json_t *view_points(struct store *s, const char *run, uint64_t from, struct err 
 json_t *view_candidate(struct store *s, const char *run, uint64_t n, struct err *err);
 json_t *view_call(struct store *s, const char *run, const char *role, uint64_t n, struct err *err);
 
-/* Finds a run by its whole name. */
+/* Finds a run by its whole name; its counts stay 0. */
 int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
                   struct err *err);
 /* Reads the verdict with this index. Returns 1 if found, 0 if there is none or if this Hone cannot

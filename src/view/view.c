@@ -100,9 +100,9 @@ void view_query_text(const struct view_query *q, struct strbuf *out)
 int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
                   struct err *err)
 {
-    /* store_run_find also accepts numbers and beginnings of names; an address must be exact. */
-    if (store_run_find(s, name, r, a, err) == 0 && str_eq(r->name, name))
-        return 0;
+    int found = store_run_named(s, name, r, a, err);
+    if (found)
+        return found < 0 ? -1 : 0;
     return err_set(err, ERR_INPUT, "the store has no run '%s'", name);
 }
 
