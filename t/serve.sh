@@ -92,34 +92,36 @@ head_has "as JSON" "Content-Type: application/json"
 status 200 "a run" "/api/run?run=$run" "${me[@]}"
 out_has "without the path of its recording" '"author":"replay:team_merge.jsonl"'
 status 200 "its candidates" "/api/points?run=$run&from=0" "${me[@]}"
-is "all of them" "$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)["rows"]))' <"$T/out")" 7
+rows() { grep -o '\[[0-9]*,-\?[0-9]*,"' "$T/out" | wc -l; }
+is "all of them" "$(rows)" 7
 status 200 "a candidate" "/api/candidate?run=$run&n=2" "${me[@]}"
 out_has "with the call that wrote it" '"call":{"role":"code","index":0}'
 status 200 "that call" "/api/call?run=$run&role=code&n=0" "${me[@]}"
 
 store s.db grow "$run" 2500
 status 200 "a page of candidates" "/api/points?run=$run&from=0" "${me[@]}"
-is "has at most 2000 rows, less than 1 MB, and says where to go on" \
-    "$(python3 -c 'import json,sys; t=sys.stdin.read(); p=json.loads(t); print(len(p["rows"]), len(t)<2**20, p["next"])' <"$T/out")" "2000 True 2000"
+is "has at most 2000 rows" "$(rows)" 2000
+out_has "says where to go on" '"next":2000}'
+ok "and is less than 1 MB" test "$(curl -s "${me[@]}" "$base/api/points?run=$run&from=0" | wc -c)" -lt 1048576
 status 200 "the next page" "/api/points?run=$run&from=2000" "${me[@]}"
-is "has the others and is the last" \
-    "$(python3 -c 'import json,sys; p=json.load(sys.stdin); print(len(p["rows"]), "next" in p)' <"$T/out")" "507 False"
+is "has the others" "$(rows)" 507
+out_lacks "and is the last" '"next"'
 
 # ---- texts from outside ----
 for q in "run?run=$evil" "points?run=$evil&from=0" "candidate?run=$evil&n=0" "candidate?run=$evil&n=1" "call?run=$evil&role=code&n=0"; do
     status 200 "a hostile run: ${q%%\?*}" "/api/$q" "${me[@]}"
     out_has "${q%%\?*}: its texts are all there, as JSON" '<script>window.alarm'
-    cp "$T/out" answer
-    ok "${q%%\?*}: which is valid" python3 -c 'import json; json.load(open("answer"))'
+    cp "$T/out" "answer-${q//[?&=]/-}"
     head_has "${q%%\?*}: and never markup" "Content-Type: application/json"
 done
+
+ok "all answers are valid" python3 -c 'import glob, json; [json.load(open(f)) for f in glob.glob("answer-*")]'
 
 # ---- events ----
 curl -sN --max-time 8 "${me[@]}" "$base/events" >events 2>/dev/null &
 listener=$!
 for _ in $(seq 40); do [ -s events ] && break; sleep 0.05; done
-begun=$(date +%s%N)
-store s.db add "$run"
+begun=$(store s.db add "$run")
 for _ in $(seq 80); do grep -q '"candidates":2508' events && break; sleep 0.025; done
 took=$((($(date +%s%N) - begun) / 1000000))
 if [ $took -lt 2000 ]; then pass "a new candidate is told in $took ms"; else fail "a new candidate is told in $took ms" "$(cat events)"; fi

@@ -126,6 +126,20 @@ int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, stru
     return sql_end(&q);
 }
 
+int store_call_page(struct store *s, int64_t run, const char *role, uint64_t from, int64_t limit,
+                    struct call_rec_vec *out, struct arena *a, struct err *err)
+{
+    struct stmt q = sql_begin(
+        s, CALL_COLUMNS "WHERE run = ? AND role = ? AND idx >= ? ORDER BY idx LIMIT ?", err);
+    sql_int(&q, run);
+    sql_text(&q, role);
+    sql_int(&q, (int64_t)MIN(from, (uint64_t)INT64_MAX));
+    sql_int(&q, limit);
+    while (sql_row(&q))
+        read_call(&q, vec_push(out), a);
+    return sql_end(&q);
+}
+
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
 int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err)
@@ -240,6 +254,19 @@ int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
         n->roofline_pct = sql_get_real(&q, 11);
         n->is_model = sql_get_int(&q, 12) == 1;
     }
+    return sql_end(&q);
+}
+
+int store_node_rank(struct store *s, int64_t run, const char *role, uint64_t index, uint64_t *rank,
+                    struct err *err)
+{
+    struct stmt q =
+        sql_begin(s, "SELECT count(*) FROM node WHERE run = ? AND idx < ? AND role = ?", err);
+    sql_int(&q, run);
+    sql_int(&q, (int64_t)MIN(index, (uint64_t)INT64_MAX));
+    sql_text(&q, role);
+    if (sql_row(&q))
+        *rank = (uint64_t)sql_get_int(&q, 0);
     return sql_end(&q);
 }
 

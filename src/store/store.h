@@ -125,6 +125,9 @@ int store_call_get(struct store *s, int64_t run, const char *role, uint64_t inde
                    struct call_rec *out, struct arena *a, struct err *err);
 int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, struct arena *a,
                     struct err *err);
+/* Lists at most `limit` calls of one role by their index, from `from` on. */
+int store_call_page(struct store *s, int64_t run, const char *role, uint64_t from, int64_t limit,
+                    struct call_rec_vec *out, struct arena *a, struct err *err);
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
@@ -170,6 +173,9 @@ int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, stru
 /* Lists at most `limit` nodes, beginning with the first whose index is not below `from`. */
 int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
                     struct node_rec_vec *out, struct arena *a, struct err *err);
+/* Sets *rank to the number of nodes with this role whose index is below `index`. */
+int store_node_rank(struct store *s, int64_t run, const char *role, uint64_t index, uint64_t *rank,
+                    struct err *err);
 
 /* ---- ideas and events ----------------------------------------------------------------------- */
 

@@ -46,47 +46,34 @@ static const char *parent_source(struct store *s, int64_t run, const struct node
     return found ? out->buf : NULL;
 }
 
-/* Calls and candidates of a role come in the same order, but some calls give no candidate. So the
- * wanted call is not before the candidate's rank among those of its role. Tries the calls from
- * there on, at most MAX_TRIES of them. */
-static const struct call_rec *find_call(struct store *s, const struct call_rec_vec *calls,
-                                        const struct node_rec *n, const char *parent, size_t rank)
-{
-    size_t tries = 0;
-    vec_each (const struct call_rec, c, calls) {
-        if (!str_eq(c->role, n->role) || c->index < rank || !c->ended)
-            continue;
-        if (tries++ >= MAX_TRIES)
-            return NULL;
-        if (reply_gives(s, c->reply_sha, parent, n->source_sha))
-            return c;
-    }
-    return NULL;
-}
-
+/*
+ * Calls and candidates of a role are numbered in the same order, but some calls give no candidate.
+ * So the index of the wanted call is not below the candidate's rank among those of its role. Tries
+ * the calls from there on, at most MAX_TRIES of them.
+ */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n)
 {
     struct strbuf parent = STRBUF_INIT(EXTRACT_MAX_SOURCE);
-    struct node_rec_vec nodes = VEC_INIT;
     struct call_rec_vec calls = VEC_INIT;
     struct arena mem = ARENA_INIT;
-    json_t *out = json_null();
-    size_t rank = 0;
-    if (store_call_list(s, r->id, &calls, &mem, NULL) == 0 &&
-        store_node_list(s, r->id, &nodes, &mem, NULL) == 0) {
-        vec_each (struct node_rec, o, &nodes)
-            rank += o->index < n->index && str_eq(o->role, n->role);
+    json_t *out = NULL;
+    uint64_t rank = 0;
+    char empty[HASH_HEX];
+    hash_hex("", 0, empty); /* the source of a refused reply */
+    if (!str_eq(n->source_sha, empty) &&
+        store_node_rank(s, r->id, n->role, n->index, &rank, NULL) == 0 &&
+        store_call_page(s, r->id, n->role, rank, MAX_TRIES, &calls, &mem, NULL) == 0) {
         const char *from = parent_source(s, r->id, n, &parent);
-        const struct call_rec *c = find_call(s, &calls, n, from, rank);
-        if (c)
-            out =
-                json_pack("{s:o, s:I}", "role", json_text(c->role), "index", (json_int_t)c->index);
+        for (size_t i = 0; i < calls.n && !out; i++)
+            if (calls.items[i].ended &&
+                reply_gives(s, calls.items[i].reply_sha, from, n->source_sha))
+                out = json_pack("{s:o, s:I}", "role", json_text(n->role), "index",
+                                (json_int_t)calls.items[i].index);
     }
     vec_release(&calls);
-    vec_release(&nodes);
     strbuf_release(&parent);
     arena_release(&mem);
-    return out;
+    return out ? out : json_null();
 }
 
 static json_t *call(struct store *s, const struct call_rec *c)
