@@ -82,6 +82,9 @@ for path in /api/ /api/runs /api/run "/api/run?run=nothing" "/api/run?run=last" 
     /web/style.css?x "/api/points?from=0&run=$run" /events/ "/$(printf 'x%.0s' $(seq 600))"; do
     status 404 "no such page: ${path:0:60}" "$path" "${me[@]}"
 done
+status 413 "a request with a body" / "${me[@]}" -X GET -d x=1
+is "a connection is kept for the next request" \
+    "$(curl -s -o /dev/null -o /dev/null -w '%{num_connects} ' "${me[@]}" "$base/" "$base/web/style.css")" "1 0 "
 get / "${me[@]}" -H "X: $(printf 'x%.0s' $(seq 20000))"
 case $code in 431 | 413 | 000) pass "a header of 20 kB is refused" ;; *) fail "a header of 20 kB is refused" "$code" ;; esac
 

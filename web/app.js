@@ -51,6 +51,7 @@
     }
     if (mine !== turn) return;
     main.removeAttribute("aria-busy");
+    main.dataset.where = location.hash;
     window.scrollTo(0, 0);
   }
   window.addEventListener("hashchange", async () => {

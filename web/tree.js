@@ -66,9 +66,10 @@
     const space = el("div", { class: "space", role: "presentation" });
     const box = el("div", { class: "tree", role: "tree", tabindex: "0", "aria-label": "Lineage: arrow keys walk, Enter opens a candidate" }, space);
 
+    let printing = false;
     function draw() {
-      const first = Math.max(Math.floor(box.scrollTop / ROW) - SPARE, 0);
-      const last = Math.min(Math.ceil((box.scrollTop + (box.clientHeight || 480)) / ROW) + SPARE, rows.length);
+      const first = printing ? 0 : Math.max(Math.floor(box.scrollTop / ROW) - SPARE, 0);
+      const last = printing ? rows.length : Math.min(Math.ceil((box.scrollTop + (box.clientHeight || 480)) / ROW) + SPARE, rows.length);
       const shown = [];
       for (let i = first; i < last; i++) shown.push(line(rows[i], i));
       space.replaceChildren(...shown);
@@ -117,6 +118,9 @@
     });
     box.addEventListener("scroll", () => requestAnimationFrame(draw));
     new ResizeObserver(draw).observe(box);
+    /* On paper nobody scrolls: all rows, up to a few pages of them. */
+    window.addEventListener("beforeprint", () => { printing = box.isConnected && rows.length < 1000; if (printing) draw(); });
+    window.addEventListener("afterprint", () => { printing = false; });
 
     box.update = (newPoints, newBest) => {
       points = newPoints;

@@ -145,27 +145,40 @@ static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *m
     return 0;
 }
 
-/* libmicrohttpd passes on the target as the client sent it, before it takes it apart. */
-static void *keep_target(void *cls, const char *target, struct MHD_Connection *c)
+/* A request between its first line and its answer. */
+struct asked {
+    char target[MAX_TARGET]; /* as the client sent it; "" if it is too long */
+    bool headers_read;
+};
+
+/* libmicrohttpd calls this with the first line, before it takes the target apart. */
+static void *begin_request(void *cls, const char *target, struct MHD_Connection *c)
 {
-    return strlen(target) < MAX_TARGET ? xstrdup(target) : xstrdup("");
+    struct asked *q = xcalloc(1, sizeof *q);
+    if (strlen(target) < sizeof q->target)
+        snprintf(q->target, sizeof q->target, "%s", target);
+    return q;
 }
 
-static void drop_target(void *cls, struct MHD_Connection *c, void **target,
+static void end_request(void *cls, struct MHD_Connection *c, void **asked,
                         enum MHD_RequestTerminationCode how)
 {
-    free(*target);
-    *target = NULL;
+    free(*asked);
+    *asked = NULL;
 }
 
-static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
-                              const char *method, const char *version, const char *body,
-                              size_t *body_len, void **target)
+static bool has_body(struct server *v, struct MHD_Connection *c)
 {
-    struct server *v = cls;
+    const char *length = header(v, c, "Content-Length");
+    return header(v, c, "Transfer-Encoding") || (length && !str_eq(length, "0"));
+}
+
+static enum MHD_Result answer_request(struct server *v, struct MHD_Connection *c,
+                                      const char *method, const char *target)
+{
     struct request r;
     const char *why = NULL;
-    request_parse(&r, *target ? *target : "");
+    request_parse(&r, target);
     unsigned status = refuse(v, c, method, &r, &why);
     if (status)
         return respond_text(&v->mhd, c, status, why);
@@ -184,6 +197,30 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
         return send_events(v, c);
     }
     return respond_error(&v->mhd, c, MHD_HTTP_NOT_FOUND, "there is no such page");
+}
+
+/*
+ * libmicrohttpd calls this first after the headers, and again after the body, which our requests do
+ * not have. An answer to the first call closes the connection, an answer to the second keeps it. So
+ * a request with a body, or with another method than GET and HEAD, is refused at once and read no
+ * further.
+ */
+static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version, const char *body,
+                              size_t *body_len, void **asked)
+{
+    struct server *v = cls;
+    struct asked *q = *asked;
+    bool plain = str_eq(method, "GET") || str_eq(method, "HEAD");
+    if (!q)
+        return MHD_NO;
+    if (plain && has_body(v, c))
+        return respond_text(&v->mhd, c, MHD_HTTP_CONTENT_TOO_LARGE, "a request has no body here\n");
+    if (plain && !q->headers_read) {
+        q->headers_read = true;
+        return MHD_YES;
+    }
+    return answer_request(v, c, method, q->target);
 }
 
 /* ---- the server ----------------------------------------------------------------------------- */
@@ -215,8 +252,8 @@ static int listen_on(struct server *v, const struct server_config *c, struct err
                                     &at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
                                     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                                    MHD_OPTION_URI_LOG_CALLBACK, keep_target, v,
-                                    MHD_OPTION_NOTIFY_COMPLETED, drop_target, v, MHD_OPTION_END);
+                                    MHD_OPTION_URI_LOG_CALLBACK, begin_request, v,
+                                    MHD_OPTION_NOTIFY_COMPLETED, end_request, v, MHD_OPTION_END);
     if (!v->daemon)
         return errno == EADDRINUSE
                    ? err_set(err, ERR_ENV, "port %u is in use; --port 0 takes a free one", c->port)

@@ -58,7 +58,7 @@ def unnamed(page):
 
 def show(page, where):
     page.eval(f"location.hash = {where!r}")
-    good = page.wait(f"{READY} && decodeURI(location.hash) === {where!r}")
+    good = page.wait(f"{READY} && document.getElementById('main').dataset.where === {where!r}")
     page.eval("new Promise(r => setTimeout(r, 150))")
     return good
 
