@@ -3,7 +3,6 @@
 # names, contrast, hostile texts. SHOTS=DIR keeps the screenshots, to be looked at.
 . "$(dirname "$0")/lib.sh"
 in_tier rest || skip_all "make test-all runs this"
-command -v chromium >/dev/null || "$ROOT/tools/setup" browser >&2
 command -v chromium >/dev/null || skip_all "Chromium is not here and cannot be installed (Debian: chromium)"
 
 "$HONE" optimize --store s.db --out out --quiet --author "replay:$ROOT/t/cases/recordings/team_merge.jsonl" >/dev/null 2>&1

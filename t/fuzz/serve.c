@@ -1,4 +1,5 @@
-/* What a request says: target, Host, Origin and Cookie, split at NUL bytes; and texts with paths. */
+/* What a request says: target, Host, Origin and Cookie, split at NUL bytes; and texts with paths.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 static void check_route(const struct request *r, const char *target)
 {
     struct strbuf again = STRBUF_INIT(VIEW_MAX_QUERY);
-    if (r->route == ROUTE_ASSET && (!str_starts(r->asset->path, "web/") ||
-                                    !str_eq(r->asset->path, target + 1)))
+    if (r->route == ROUTE_ASSET &&
+        (!str_starts(r->asset->path, "web/") || !str_eq(r->asset->path, target + 1)))
         abort();
     if (r->route == ROUTE_API) {
         view_query_text(&r->query, &again);
