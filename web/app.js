@@ -73,14 +73,30 @@
     }
     busy = false;
   }
+  /* A browser opens at most six connections to a server. So only a page that is in sight listens;
+   * when it comes into sight again, it first catches up. */
+  let events = null, missed = false;
   function follow() {
     const live = document.getElementById("live");
     const say = (name, words) => { live.className = name; live.textContent = words; };
-    const events = new EventSource("/events");
-    events.addEventListener("open", () => { say("on", "live"); update([]); });
-    events.addEventListener("error", () => say("off", "not connected"));
-    events.addEventListener("change", (e) => update(JSON.parse(e.data).runs));
+    if (document.hidden && events) {
+      events.close();
+      events = null;
+      missed = true;
+    } else if (!document.hidden && !events) {
+      events = new EventSource("/events");
+      events.addEventListener("open", () => {
+        say("on", "live");
+        if (missed && refresh) refresh(null);
+        missed = false;
+      });
+      events.addEventListener("error", () => { say("off", "not connected"); missed = true; });
+      events.addEventListener("change", (e) => update(JSON.parse(e.data).runs));
+    }
   }
   show();
-  if (!Hone.isFile) follow();
+  if (!Hone.isFile) {
+    follow();
+    document.addEventListener("visibilitychange", follow);
+  }
 })();

@@ -233,8 +233,6 @@ static void examine(struct doctor *d)
                "memory checks on the GPU; the emulator has its own");
     check_torch(d);
     check_slurm(d);
-    check_library(d, "libmicrohttpd", "libmicrohttpd.so.12", "MHD_start_daemon", "libmicrohttpd12",
-                  "shows runs in a browser (hone serve)");
     check_library(d, "libcurl", "libcurl.so.4", "curl_multi_init", "libcurl4",
                   "model servers over HTTP");
     check_library(d, "libmicrohttpd", "libmicrohttpd.so.12", "MHD_start_daemon", "libmicrohttpd12",

@@ -87,7 +87,7 @@ class Browser:
     def page(self, width=1600, height=1000, dark=False):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = Page(self, session)
+        page = Page(self, session, target)
         page.size(width, height)
         for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility"):
             page.call(domain + ".enable")
@@ -96,8 +96,11 @@ class Browser:
 
 
 class Page:
-    def __init__(self, browser, session):
-        self.browser, self.session = browser, session
+    def __init__(self, browser, session, target):
+        self.browser, self.session, self.target = browser, session, target
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)

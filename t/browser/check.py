@@ -167,6 +167,7 @@ with Browser() as browser:
         for view in VIEWS:
             check_view(page, *view, width, dark)
         ok(f"{width} px: no error in the console", not errors(page), errors(page))
+        page.close()  # a browser opens only six connections to a server, and each page keeps one
     page = log_in(browser)
     keyboard(page)
     live(page)
@@ -178,6 +179,7 @@ with Browser() as browser:
     page = log_in(browser)
     alarms(page, "server", ["#/"] + EVIL_PLACES)
     ok("hostile texts: no error in the console", not errors(page), errors(page))
+    page.close()
 
     # The report file shows what the server shows, with no request.
     texts = {}
