@@ -75,9 +75,9 @@ const Hone = { views: {} };
   /* ---- pieces that several views use ---- */
   const kindClass = (kind) => kind === "pass" ? "good" : kind === "unjudged" || !kind ? "quiet" : "bad";
   const mark = (kind) => kind === "pass" ? "\u25cf" : kind === "unjudged" || !kind ? "\u25cb" : "\u2715";
-  const verdict = (kind) => el("span", { class: "verdict " + kindClass(kind), title: Hone.words.kinds[kind] },
+  const verdict = (kind) => el("span", { class: "verdict " + kindClass(kind), title: Hone.words.of("kinds", kind) },
     el("span", { "aria-hidden": "true" }, mark(kind) + "\u00a0"), kind.replace(/_/g, " "));
-  const state = (name) => el("span", { class: "state " + name, title: Hone.words.states[name] }, name);
+  const state = (name) => el("span", { class: "state " + name, title: Hone.words.of("states", name) }, name);
 
   function fact(name, value, more) {
     return el("div", {}, el("dt", {}, name), el("dd", {}, value, more && el("small", {}, more)));

@@ -8,14 +8,14 @@
       fact("Verdict", Hone.verdict(c.kind), v && v.kind !== "pass" ? "at stage " + v.stage : ""),
       fact("Time", Hone.time(v && v.time_ns), v && v.time_ns > 0 ? (v.model ? "model" : "measured") : ""),
       fact("Ratio", Hone.ratio(v && v.ratio), v && v.ratio ? (Hone.interval(v.ratio) + " over " + v.ratio.who).trim() : ""),
-      fact("Fate", c.fate || "\u2013", Hone.words.fates[c.fate]),
+      fact("Fate", c.fate || "\u2013", Hone.words.of("fates", c.fate)),
       fact("Parent", c.parent >= 0 ? el("a", { href: Hone.candidateLink(c.run, c.parent) }, "candidate " + c.parent) : "none"),
       fact("Written by", c.role, c.stage));
   }
 
   function words(v) {
     if (!v) return el("p", { class: "quiet" }, "The store has no verdict of this candidate that this version can read.");
-    return [el("p", {}, Hone.words.kinds[v.kind]), el("p", { class: "summary" }, v.summary),
+    return [el("p", {}, Hone.words.of("kinds", v.kind)), el("p", { class: "summary" }, v.summary),
       v.bottleneck && el("pre", { class: "words" }, v.bottleneck),
       v.detail && el("pre", { class: "words", tabindex: "0" }, v.detail),
       v.warnings.map((w) => el("p", { class: "alert" }, "Warning: " + w)),

@@ -44,15 +44,15 @@
   }
   Hone.get = Hone.isFile ? fromFile : fromServer;
 
-  /* All candidates of a run, as objects. `progress` is called after each page. */
-  Hone.points = async (run, progress) => {
-    const all = [];
-    for (let from = 0; from !== undefined;) {
+  /* All candidates of a run, as objects. Of those that are known already, only the newest are asked
+   * for again: the fate of an old one seldom changes. */
+  Hone.points = async (run, known) => {
+    const all = (known || []).slice(0, -500);
+    for (let from = all.length ? all[all.length - 1].index + 1 : 0; from !== undefined;) {
       const page = await Hone.get("points?run=" + run + "&from=" + from);
       for (const row of page.rows)
         all.push(Object.fromEntries(page.columns.map((name, i) => [name, row[i]])));
       from = page.next;
-      if (progress) progress(all, from === undefined);
     }
     return all;
   };

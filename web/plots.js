@@ -13,6 +13,7 @@
         (p.move ? "\n" + p.move : "")));
   }
 
+  const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
   const timed = (points) => points.filter((p) => p.kind === "pass" && p.time_ns > 0);
 
   /* The best time so far, as steps: [{index, time_ns}, ...]. */
@@ -24,7 +25,7 @@
   }
 
   function timeScale(times, top, bottom) {
-    const lo = Math.min(...times), hi = Math.max(...times), room = Math.max(hi - lo, hi * 0.05) * 0.2;
+    const lo = least(times), hi = -least(times.map((t) => -t)), room = Math.max(hi - lo, hi * 0.05) * 0.2;
     return hi > 3 * lo ? log(lo / 1.25, hi * 1.25, bottom, top) : linear(lo - room, hi + room, bottom, top);
   }
 
@@ -43,9 +44,12 @@
     });
   }
 
+  /* The run's best candidate. A faster one may have failed its confirmation. */
+  const bestOf = (data) => data.points.find((p) => p.index === data.best);
+
   Hone.timePlot = (run, data) => {
     const label = () => {
-      const ok = timed(data.points), best = records(data.points).pop();
+      const ok = timed(data.points), best = bestOf(data);
       return "Time per candidate. " + data.points.length + " candidates, " + ok.length + " with a time" +
         (best ? "; the best is candidate " + best.index + " with " + time(best.time_ns, best.model) : "") + ".";
     };
@@ -62,7 +66,6 @@
         const y = timeScale(times.length ? times : [1], box.top, box.bottom);
         const best = records(points);
         const many = points.length > 1500; /* then one path holds all points, so that drawing stays fast */
-        const bestIndex = best.length ? best[best.length - 1].index : -1;
         return [
           axes(box, x, y, { yTicks: times.length ? y.ticks(5) : [], yText: (v) => time(v),
             xTicks: x.ticks(Math.min(width / 70, Math.max(last, 4))).filter((v) => Number.isInteger(v) && v >= 0),
@@ -75,8 +78,8 @@
               d: "M" + (x(p.index) - 3) + " " + (box.bottom - 10) + "l6 6m0 -6l-6 6" },
               svg("title", {}, p.index + ": " + p.kind + "\n" + p.move))),
           many && svg("path", { class: "dots", d: ok.map((p) => "M" + x(p.index).toFixed(1) + " " + y(p.time_ns).toFixed(1) + "h0").join("") }),
-          (many ? best.slice(-1) : ok).map((p) => dot(run, p, x(p.index), y(p.time_ns), p.index === bestIndex ? "best" : "pass",
-            p.index === bestIndex ? 5.5 : 3.6)),
+          (many ? ok.filter((p) => p.index === data.best) : ok).map((p) => dot(run, p, x(p.index), y(p.time_ns),
+            p.index === data.best ? "best" : "pass", p.index === data.best ? 5.5 : 3.6)),
         ];
       } });
   };
@@ -84,7 +87,7 @@
   Hone.rooflinePlot = (run, data) => {
     const r = data.roofline, intensity = r.flops / r.bytes, ridge = r.gflops / r.gbps;
     const rate = (p) => r.flops / p.time_ns; /* flops per ns are Gflop/s */
-    const best = () => records(data.points).pop();
+    const best = () => bestOf(data);
     const flops = (v) => Hone.amount(v * 1e9, "flop/s");
     const label = () => "Roofline. The task does " + digits(intensity, 3) + " flops per byte. The memory ceiling is " +
       Math.round(r.gbps) + " GB/s, the arithmetic ceiling " + flops(r.gflops) + "." +
@@ -101,7 +104,7 @@
         const x = log(lo, hi, box.left, box.right);
         const roof = (v) => Math.min(v * r.gbps, r.gflops);
         const ok = timed(data.points), rates = ok.map(rate), middle = Math.sqrt(lo * Math.min(hi, ridge));
-        const y = log(Math.min(...rates, roof(lo)) / 1.6, roof(hi) * 1.6, box.bottom, box.top);
+        const y = log(Math.min(least(rates), roof(lo)) / 1.6, Math.max(-least(rates.map((v) => -v)), roof(hi)) * 1.6, box.bottom, box.top);
         const top = best();
         return [
           axes(box, x, y, { yTicks: y.ticks(5), yText: flops, xTicks: x.ticks(5), xText: (v) => digits(v, 2),
@@ -111,7 +114,7 @@
           ridge > lo && text(x(middle) - 8, y(roof(middle)) - 8, "end", Math.round(r.gbps) + " GB/s", "tick"),
           ridge < hi && text(box.right, y(r.gflops) - 8, "end", flops(r.gflops), "tick"),
           line(x(intensity), box.bottom, x(intensity), y(Math.min(intensity * r.gbps, r.gflops)), "grid"),
-          (ok.length > 1500 ? [...records(data.points)] : ok).map((p) =>
+          (ok.length > 1500 ? [...records(data.points), top].filter(Boolean) : ok).map((p) =>
             dot(run, p, x(intensity), y(rate(p)), p === top ? "best" : "pass", p === top ? 5.5 : 3.6)),
           top && text(x(intensity) + 12, y(rate(top)) + 4, "start",
             "candidate " + top.index + ", " + Hone.percent(top.roofline_pct), "tick"),

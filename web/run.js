@@ -47,7 +47,7 @@
 
   Hone.views.run = async (page, run) => {
     let [r, points] = await Promise.all([Hone.get("run?run=" + run), Hone.points(run)]);
-    const data = { points, baselines: r.baseline_times, roofline: r.roofline };
+    const data = { points, best: r.best, baselines: r.baseline_times, roofline: r.roofline };
     const head = el("div"), below = el("div");
     const tree = Hone.tree(run, data.points, r.best);
     const plots = [Hone.timePlot(run, data)];
@@ -58,6 +58,7 @@
         r.device ? ", " + r.device : "", ", written by " + r.author, r.reason ? ". " + r.reason : ""), ...unconfirmed(r), facts(r));
       data.baselines = r.baseline_times;
       data.roofline = r.roofline;
+      data.best = r.best;
       plots.forEach((p) => p.redraw());
       kinds.replaceChildren(Hone.kindsPlot(data));
       tokens.replaceChildren(Hone.tokensPlot(r.calls_list));
@@ -85,7 +86,7 @@
       if (changes && !changes.some((c) => c.run === run)) return;
       const known = data.points.length;
       r = await Hone.get("run?run=" + run);
-      data.points = await Hone.points(run);
+      data.points = await Hone.points(run, changes ? data.points : null);
       draw();
       const fresh = data.points[data.points.length - 1];
       if (data.points.length > known) page.tell("Candidate " + fresh.index + ": " + fresh.kind.replace(/_/g, " ") +

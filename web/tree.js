@@ -88,7 +88,7 @@
         el("span", { class: "index" }, String(p.index)),
         el("span", { class: "time" }, p.time_ns > 0 ? Hone.time(p.time_ns) : p.kind.replace(/_/g, " ")),
         el("span", { class: "move", title: Hone.plain(p.move) }, p.move || p.role),
-        p.fate && p.fate !== "kept" && p.fate !== "failed" && el("span", { class: "fate", title: Hone.words.fates[p.fate] }, p.fate));
+        p.fate && p.fate !== "kept" && p.fate !== "failed" && el("span", { class: "fate", title: Hone.words.of("fates", p.fate) }, p.fate));
       node.style.top = i * ROW + "px";
       return node;
     }

@@ -85,9 +85,11 @@ Hone.words = {
     launch__block_size: "threads of a block",
     launch__waves_per_multiprocessor: "rounds of blocks that each SM runs",
   },
+  /* The meaning of a word, or undefined. Words come from outside, "constructor" among them. */
+  of(table, name) { return Object.hasOwn(this[table], name) ? this[table][name] : undefined; },
   /* Counters that come in families: inst_fp32, sass_global, ... */
   counter(name) {
-    if (this.counters[name]) return this.counters[name];
+    if (this.of("counters", name)) return this.of("counters", name);
     const rest = name.replace(/^(inst|sass)_/, "").replace(/_/g, " ");
     if (name.startsWith("inst_")) return "executed instructions of the kind " + rest;
     if (name.startsWith("sass_")) return "machine instructions in the code of the kind " + rest;
