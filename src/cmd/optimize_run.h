@@ -16,8 +16,8 @@
 
 #define CMD_STORE_HELP "the store (default: HONE_STORE, else hone-out/hone.db)"
 
-/* Returns the path of a store that must exist: the given one, HONE_STORE, or the default. NULL and an
- * error if there is none. The caller frees it. */
+/* Returns the path of a store that must exist: the given one, HONE_STORE, or the default. NULL and
+ * an error if there is none. The caller frees it. */
 char *cmd_store_path(const char *given, struct err *err);
 /* Opens the store; set `must_exist` for commands that only read. */
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);

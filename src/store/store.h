@@ -36,8 +36,8 @@ struct store;
 
 /* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
-/* Opens an existing store that other processes may write to. No write can be made through it, and it
- * never delays a writer. */
+/* Opens an existing store that other processes may write to. No write can be made through it, and
+ * it never delays a writer. */
 int store_open_read(struct store **out, const char *path, struct err *err);
 /* Sets *version to a number that changes when another process has written to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);
@@ -76,8 +76,8 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 /* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
-/* Finds a run by its whole name, and leaves its counts and sums 0, which take long in a large store.
- * Returns 1 if there is such a run, 0 if not, -1 on an error. */
+/* Finds a run by its whole name, and leaves its counts and sums 0, which take long in a large
+ * store. Returns 1 if there is such a run, 0 if not, -1 on an error. */
 int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
                     struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
