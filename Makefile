@@ -42,7 +42,7 @@ HONE_SRC := $(call sources,$(filter-out $(filter-out $(SHARED_ROOMS),$(WORKER_RO
               $(notdir $(shell find src -mindepth 1 -maxdepth 1 -type d))))
 obj = $(patsubst src/%.c,$(B)/%.o,$(1))
 
-HONE_LIBS := -ljansson -lsqlite3 -lcrypto -ldl -lpthread -lm
+HONE_LIBS := -ljansson -lsqlite3 -lcrypto -lz -ldl -lpthread -lm
 GNN_LIBS := -ljansson -lcrypto -ldl -lpthread -lm
 WORKER_LIBS := -ldl -lpthread -lm
 
@@ -163,11 +163,13 @@ TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
 SOAK_SECONDS ?= 600
-.PHONY: test test-all soak build-tests check check-all check-rest check-unit check-shell asan torture bench
+.PHONY: test test-all browser soak build-tests check check-all check-rest check-unit check-shell asan torture bench
 test: setup ## install what is missing, build, test every area: 3 minutes once built
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
-test-all: setup ## `make test` and the longer checks
+test-all: setup browser ## `make test` and the longer checks
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
+browser: # without it, the checks that need it are skipped
+	@DEPS=$(DEPS) tools/setup browser || true
 soak: all ## hours, by hand: torture and load, then each fuzz target for SOAK_SECONDS (600)
 	@$(MAKE) -s torture
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
@@ -176,7 +178,7 @@ check: build-tests ## the tests of `make test` alone, without set-up
 	@TIER=quick $(PROVE) $(SH) $(sort $(UNIT))
 check-all: build-tests
 	@TIER=all $(PROVE) $(SH) $(sort $(UNIT))
-check-rest: $(TESTED) $(filter $(B)/t/%,$(TIERED)) # what test-all adds to test: .ci/run runs it after `make test`
+check-rest: browser $(TESTED) $(filter $(B)/t/%,$(TIERED)) # what test-all adds to test: .ci/run runs it after `make test`
 	@TIER=rest $(PROVE) $(TIERED)
 check-shell: $(TESTED)
 	@$(PROVE) $(SH)

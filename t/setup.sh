@@ -34,13 +34,16 @@ rm "$T/calls.broken"
 
 # A system other than Debian: PATH holds only the programs that the script itself uses.
 mkdir "$T/bare"
-for c in bash dirname sed grep tr ls make prove ar gcc readlink mkdir flock; do
+for c in bash dirname sed grep tr ls make prove ar gcc readlink mkdir flock curl; do
     ln -s "$(command -v $c)" "$T/bare/" 2>/dev/null
 done
 ln -s "$S/cc" "$S/id" "$T/bare/"
 PATH=$T/bare CC=cc runs 3 "no apt-get: names the packages" "$ROOT/tools/setup"
 err_has "as such" "this system has no apt-get: libcmocka-dev"
 
+stub cc <<<'[ "$1" = -E ] && printf "MISSING %s\n" microhttpd.h zlib.h; exit 0'
+runs 0 "the libraries of hone serve and of report files" setup
+calls "are Debian's" "${install% *} libmicrohttpd-dev zlib1g-dev"
 stub cc <<<'exit 0' # nothing missing
 runs 0 "nothing missing, nothing done" setup
 calls "no calls" ""

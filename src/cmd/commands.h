@@ -22,6 +22,7 @@ extern const struct command cmd_profile;
 extern const struct command cmd_report;
 extern const struct command cmd_resume;
 extern const struct command cmd_runs;
+extern const struct command cmd_serve;
 extern const struct command cmd_show;
 extern const struct command cmd_task;
 extern const struct command cmd_worker;

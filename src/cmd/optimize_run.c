@@ -24,13 +24,21 @@ const char *cmd_store_path(const char *given)
     return given ? given : env && *env ? env : "hone-out/hone.db";
 }
 
-int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
+char *cmd_existing_store(const char *given, struct err *err)
 {
     const char *path = cmd_store_path(given);
-    if (must_exist && !file_exists(path))
-        return err_set(err, ERR_INPUT, "there is no store '%s' yet: `hone optimize` makes one",
-                       path);
-    return store_open(out, path, err);
+    if (file_exists(path))
+        return xstrdup(path);
+    err_set(err, ERR_INPUT, "there is no store '%s' yet: `hone optimize` makes one", path);
+    return NULL;
+}
+
+int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
+{
+    char *path = must_exist ? cmd_existing_store(given, err) : xstrdup(cmd_store_path(given));
+    int rc = path ? store_open(out, path, err) : -1;
+    free(path);
+    return rc;
 }
 
 /* ---- the line of progress ------------------------------------------------------------------- */
@@ -55,30 +63,15 @@ static void on_judging(void *ctx, const struct agent *a, size_t n)
         progress_show(&l->p, "step %u: judging %zu candidate%s ...", a->step, n, n > 1 ? "s" : "");
 }
 
-/* The ratio to the first baseline: the geometric mean over the shapes, with its interval. */
 static void add_ratio(const struct verdict *v, struct strbuf *sb)
 {
-    const char *who = NULL;
-    double mean = 0, var = 0;
-    unsigned n = 0;
-    vec_each (struct verdict_time, t, &v->times) {
-        if (str_eq(t->who, "candidate") || !(t->ratio > 0) || !(t->ratio_lo > 0))
-            continue;
-        who = who ? who : t->who;
-        if (!str_eq(who, t->who))
-            continue;
-        double half = log(t->ratio_hi / t->ratio_lo) / 2;
-        mean += log(t->ratio);
-        var += half * half;
-        n++;
-    }
-    if (!n)
+    struct verdict_ratio r;
+    if (!verdict_ratio(v, &r))
         return;
-    mean /= n;
-    strbuf_addf(sb, "  %.2fx", exp(mean));
+    strbuf_addf(sb, "  %.2fx", r.mid);
     if (!v->time_is_model) /* modelled times have no spread */
-        strbuf_addf(sb, " [%.2f, %.2f]", exp(mean - sqrt(var) / n), exp(mean + sqrt(var) / n));
-    strbuf_addf(sb, " %s", who);
+        strbuf_addf(sb, " [%.2f, %.2f]", r.lo, r.hi);
+    strbuf_addf(sb, " %s", r.who);
 }
 
 static void say_judged(struct live *l, const struct agent *a, const struct node *n,

@@ -1,4 +1,5 @@
-/* report.c - `hone report RUN`: writes a Markdown page, a plot and the best kernel of a run. */
+/* report.c - `hone report RUN`: writes a Markdown page, a plot and the best kernel of a run, or the
+ * run as one HTML file. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,45 +8,81 @@
 #include "cmd/commands.h"
 #include "cmd/optimize_run.h"
 #include "report/page.h"
+#include "sys/file.h"
 #include "sys/json.h"
+#include "view/html.h"
+
+/* Writes the run as one file with pages to look at. */
+static int write_html(struct store *s, const char *run, const char *file, bool without_prompts,
+                      struct err *err)
+{
+    struct strbuf html = STRBUF_INIT(512u << 20);
+    struct html_options o = {.run = run, .without_prompts = without_prompts};
+    int rc = html_report(s, &o, &html, err);
+    if (rc == 0)
+        rc = file_write(file, html.buf, html.len, err);
+    strbuf_release(&html);
+    return rc;
+}
+
+static void print_written(const struct run_summary *m, const char *key, const char *path,
+                          const char *name, bool json)
+{
+    if (json) {
+        json_t *j = run_summary_json(m);
+        json_object_set_new(j, key, json_text(path));
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        printf("%s%s\n", path, name);
+    }
+}
 
 static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct store *s = NULL;
     struct run_summary m;
-    const char *path = NULL, *out = NULL;
-    bool json = false;
+    const char *path = NULL, *out = NULL, *html = NULL;
+    bool json = false, without_prompts = false;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "default hone-out/RUN"),
+        OPT_STR(0, "html", &html, "FILE", "write one HTML file instead, to look at and to share"),
+        OPT_FLAG(0, "without-prompts", &without_prompts, "--html: leave out prompts and replies"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print the summary as JSON"),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone report [options] RUN",
-        .about = "Writes report.md (lineage, candidates, ideas, calls), time.svg and best.cu.",
-        .example = "hone report last",
+        .about = "Writes report.md (lineage, candidates, ideas, calls), time.svg and best.cu. With "
+                 "--html,\n"
+                 "writes the pages of `hone serve` for this run into one file. It opens from disk, "
+                 "needs\n"
+                 "no network, and holds no absolute path of this machine.",
+        .example = "hone report last\n"
+                   "hone report last --html softmax.html --without-prompts",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one RUN");
+    if (html && out)
+        return cmd_usage(&spec, "--html and --out exclude each other");
+    if (without_prompts && !html)
+        return cmd_usage(&spec, "--without-prompts needs --html");
     int rc = HONE_OK;
     if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         char *dir = out ? xstrdup(out) : xasprintf("hone-out/%s", m.run.name);
-        if (report_write(&m, s, dir, &err) < 0) {
+        if (html ? write_html(s, m.run.name, html, without_prompts, &err) < 0
+                 : report_write(&m, s, dir, &err) < 0)
             rc = cmd_fail(&err);
-        } else if (json) {
-            json_t *j = run_summary_json(&m);
-            json_object_set_new(j, "dir", json_text(dir));
-            json_print(stdout, j);
-            json_decref(j);
-        } else {
-            printf("%s/report.md\n", dir);
-        }
+        else if (html)
+            print_written(&m, "html", html, "", json);
+        else
+            print_written(&m, "dir", dir, "/report.md", json);
         free(dir);
         run_summary_release(&m);
     }

@@ -19,13 +19,19 @@ static bool is_repair(const struct node_rec *n)
     return str_eq(n->role, "repair") || str_eq(n->role, "debug");
 }
 
-/* The position of the candidate with this number in `nodes`; nodes.n if there is none. */
+/* The position of the candidate with this number in `nodes`, which is sorted by number; nodes.n if
+ * there is none. */
 static size_t position(const struct run_summary *m, int64_t index)
 {
-    size_t i = 0;
-    while (i < m->nodes.n && (int64_t)m->nodes.items[i].index != index)
-        i++;
-    return i;
+    size_t lo = 0, hi = m->nodes.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if ((int64_t)m->nodes.items[mid].index < index)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < m->nodes.n && (int64_t)m->nodes.items[lo].index == index ? lo : m->nodes.n;
 }
 
 const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
@@ -43,24 +49,23 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
     return NULL;
 }
 
-/* True if a chain of repairs leads from this node to a node that passes. In the list, children come
- * after their parents. */
-static bool repaired(const struct run_summary *m, const struct node_rec *of)
+/* Marks each node from which a chain of repairs leads to a node that passes. In the list, children
+ * come after their parents, so we go from the end to the beginning. The caller frees the marks. */
+static bool *mark_repaired(const struct run_summary *m)
 {
-    bool *chain = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *chain), found = false;
-    for (size_t i = 0; i < m->nodes.n && !found; i++) {
+    bool *repaired = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *repaired);
+    for (size_t i = m->nodes.n; i-- > 0;) {
         const struct node_rec *n = &m->nodes.items[i];
         size_t parent = n->parent >= 0 ? position(m, n->parent) : m->nodes.n;
-        bool from = parent < i && (&m->nodes.items[parent] == of || chain[parent]);
-        chain[i] = from && is_repair(n);
-        found = chain[i] && passed(n);
+        if (parent < i && is_repair(n) && (passed(n) || repaired[i]))
+            repaired[parent] = true;
     }
-    free(chain);
-    return found;
+    return repaired;
 }
 
 static void count_nodes(struct run_summary *m)
 {
+    bool *repaired = mark_repaired(m);
     vec_each (struct node_rec, n, &m->nodes) {
         m->judged++;
         if (str_eq(n->kind, "no_code") || str_eq(n->kind, "rejected"))
@@ -77,9 +82,10 @@ static void count_nodes(struct run_summary *m)
         m->failures++;
         if (!is_repair(n)) {
             m->failures_entered++;
-            m->failures_repaired += repaired(m, n);
+            m->failures_repaired += repaired[n - m->nodes.items];
         }
     }
+    free(repaired);
 }
 
 static void count_moves(struct run_summary *m)

@@ -126,6 +126,20 @@ int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, stru
     return sql_end(&q);
 }
 
+int store_call_page(struct store *s, int64_t run, const char *role, uint64_t from, int64_t limit,
+                    struct call_rec_vec *out, struct arena *a, struct err *err)
+{
+    struct stmt q = sql_begin(
+        s, CALL_COLUMNS "WHERE run = ? AND role = ? AND idx >= ? ORDER BY idx LIMIT ?", err);
+    sql_int(&q, run);
+    sql_text(&q, role);
+    sql_int(&q, (int64_t)MIN(from, (uint64_t)INT64_MAX));
+    sql_int(&q, limit);
+    while (sql_row(&q))
+        read_call(&q, vec_push(out), a);
+    return sql_end(&q);
+}
+
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
 int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err)
@@ -213,15 +227,17 @@ int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struc
     return sql_write(&q);
 }
 
-int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, struct arena *a,
-                    struct err *err)
+int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
+                    struct node_rec_vec *out, struct arena *a, struct err *err)
 {
     struct stmt q = sql_begin(s,
                               "SELECT idx, parent, verdict, source_sha, role, stage, move, fate, "
                               "kind, time_ns, speedup, roofline_pct, is_model FROM node "
-                              "WHERE run = ? ORDER BY idx",
+                              "WHERE run = ? AND idx >= ? ORDER BY idx LIMIT ?",
                               err);
     sql_int(&q, run);
+    sql_int(&q, (int64_t)MIN(from, (uint64_t)INT64_MAX));
+    sql_int(&q, limit);
     while (sql_row(&q)) {
         struct node_rec *n = vec_push(out);
         n->index = (uint64_t)sql_get_int(&q, 0);
@@ -239,6 +255,25 @@ int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, stru
         n->is_model = sql_get_int(&q, 12) == 1;
     }
     return sql_end(&q);
+}
+
+int store_node_rank(struct store *s, int64_t run, const char *role, uint64_t index, uint64_t *rank,
+                    struct err *err)
+{
+    struct stmt q =
+        sql_begin(s, "SELECT count(*) FROM node WHERE run = ? AND idx < ? AND role = ?", err);
+    sql_int(&q, run);
+    sql_int(&q, (int64_t)MIN(index, (uint64_t)INT64_MAX));
+    sql_text(&q, role);
+    if (sql_row(&q))
+        *rank = (uint64_t)sql_get_int(&q, 0);
+    return sql_end(&q);
+}
+
+int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, struct arena *a,
+                    struct err *err)
+{
+    return store_node_page(s, run, 0, -1, out, a, err);
 }
 
 /* ---- ideas and events ----------------------------------------------------------------------- */

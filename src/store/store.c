@@ -75,17 +75,17 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Opens a store read-only, because the file or its directory cannot be written. If there is no log
- * file beside the store, no process writes to it. We then tell SQLite that the file is immutable,
- * since SQLite would otherwise try to create a log. */
-static int open_to_read(struct store *s)
+/* Opens a store read-only. If its directory cannot be written and there is no log file beside the
+ * store, no process writes to it. We then tell SQLite that the file is immutable, since SQLite
+ * would otherwise try to create a log. */
+static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
     char *wal = xasprintf("%s-wal", s->path);
     strbuf_adds(&uri, *s->path == '/' ? "file://" : "file:");
     for (const char *p = s->path; *p; p++)
         strbuf_addf(&uri, strchr("?#%", *p) ? "%%%02x" : "%c", *p);
-    strbuf_addf(&uri, "?mode=ro%s", file_exists(wal) ? "" : "&immutable=1");
+    strbuf_addf(&uri, "?mode=ro%s", may_log || file_exists(wal) ? "" : "&immutable=1");
     int rc = sqlite3_open_v2(uri.buf, &s->db,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     strbuf_release(&uri);
@@ -103,7 +103,7 @@ static int open_db(struct store *s, const char *dir, bool *writable)
         *writable &= !exists;
     }
     if (!*writable && exists)
-        return open_to_read(s);
+        return open_to_read(s, false);
     return sqlite3_open_v2(s->path, &s->db,
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 }
@@ -122,19 +122,32 @@ static int use_wal(struct store *s, struct err *err)
     return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
-int store_open(struct store **out, const char *path, struct err *err)
+/* A store that is not yet open, and the directory it is in. The caller frees the directory. */
+static struct store *new_store(const char *path, char **dir)
 {
     struct store *s = xcalloc(1, sizeof *s);
     s->path = xstrdup(path);
     s->lock_fd = -1;
     const char *slash = strrchr(path, '/');
+    *dir = slash ? xstrndup(path, MAX((size_t)(slash - path), 1)) : xstrdup(".");
+    return s;
+}
+
+static int open_error(const struct store *s, struct err *err)
+{
+    return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path,
+                   s->db ? sqlite3_errmsg(s->db) : "out of memory");
+}
+
+int store_open(struct store **out, const char *path, struct err *err)
+{
+    char *dir;
     bool writable;
-    char *dir = slash ? xstrndup(path, MAX((size_t)(slash - path), 1)) : xstrdup(".");
+    struct store *s = new_store(path, &dir);
     if (dir_make(dir, err) < 0)
         goto fail;
     if (open_db(s, dir, &writable) != SQLITE_OK) {
-        err_set(err, ERR_SYSTEM, "store '%s': %s", path,
-                s->db ? sqlite3_errmsg(s->db) : "out of memory");
+        open_error(s, err);
         goto fail;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
@@ -152,6 +165,40 @@ fail:
     free(dir);
     store_close(s);
     return -1;
+}
+
+int store_open_read(struct store **out, const char *path, struct err *err)
+{
+    char *dir;
+    struct store *s = new_store(path, &dir);
+    int rc = 0;
+    if (open_to_read(s, access(dir, W_OK) == 0) != SQLITE_OK)
+        rc = open_error(s, err);
+    free(dir);
+    if (rc == 0) {
+        sqlite3_busy_timeout(s->db, BUSY_MS);
+        rc = sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON", err);
+    }
+    if (rc == 0)
+        rc = in_transaction(s, "BEGIN", read_schema, err);
+    if (rc == 0 && s->schema < STORE_SCHEMA)
+        rc = err_set(err, ERR_INPUT,
+                     "an older Hone wrote store '%s'; `hone runs --store %s` brings it up to date",
+                     path, path);
+    if (rc < 0) {
+        store_close(s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+int store_version(struct store *s, int64_t *version, struct err *err)
+{
+    struct stmt q = sql_begin(s, "PRAGMA data_version", err);
+    if (sql_row(&q))
+        *version = sql_get_int(&q, 0);
+    return sql_end(&q);
 }
 
 void store_close(struct store *s)
@@ -306,19 +353,21 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
     return err_set(err, ERR_SYSTEM, "store '%s': no free name for a run of '%s'", s->path, task);
 }
 
-#define RUN_COLUMNS                                                                   \
+#define RUN_ITSELF                                                                    \
     "SELECT r.id, r.name, r.task, r.strategy, r.state, r.reason, r.config, r.source," \
-    " r.created_ms, r.updated_ms, r.wall_ns, r.best,"                                 \
-    " (SELECT count(*) FROM call c WHERE c.run = r.id AND c.ended),"                  \
-    " (SELECT count(*) FROM node n WHERE n.run = r.id),"                              \
-    " (SELECT count(*) FROM node n WHERE n.run = r.id AND n.kind = 'pass'),"          \
-    " (SELECT coalesce(sum(in_tokens), 0) FROM call c WHERE c.run = r.id),"           \
-    " (SELECT coalesce(sum(out_tokens), 0) FROM call c WHERE c.run = r.id),"          \
-    " (SELECT coalesce(sum(max(usd, 0)), 0) FROM call c WHERE c.run = r.id),"         \
-    " b.time_ns, b.speedup, b.is_model"                                               \
-    " FROM run r LEFT JOIN node b ON b.run = r.id AND b.idx = r.best "
+    " r.created_ms, r.updated_ms, r.wall_ns, r.best"
+#define RUN_COLUMNS                                                                      \
+    RUN_ITSELF ","                                                                       \
+               " (SELECT count(*) FROM call c WHERE c.run = r.id AND c.ended),"          \
+               " (SELECT count(*) FROM node n WHERE n.run = r.id),"                      \
+               " (SELECT count(*) FROM node n WHERE n.run = r.id AND n.kind = 'pass'),"  \
+               " (SELECT coalesce(sum(in_tokens), 0) FROM call c WHERE c.run = r.id),"   \
+               " (SELECT coalesce(sum(out_tokens), 0) FROM call c WHERE c.run = r.id),"  \
+               " (SELECT coalesce(sum(max(usd, 0)), 0) FROM call c WHERE c.run = r.id)," \
+               " b.time_ns, b.speedup, b.is_model"                                       \
+               " FROM run r LEFT JOIN node b ON b.run = r.id AND b.idx = r.best "
 
-static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
+static void read_run_itself(struct stmt *q, struct run_rec *r, struct arena *a)
 {
     r->id = sql_get_int(q, 0);
     r->name = sql_get_text(q, 1, a);
@@ -332,6 +381,11 @@ static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
     r->updated_ms = sql_get_int(q, 9);
     r->wall_ns = (uint64_t)sql_get_int(q, 10);
     r->best = sql_get_int(q, 11);
+}
+
+static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
+{
+    read_run_itself(q, r, a);
     r->calls = (uint64_t)sql_get_int(q, 12);
     r->nodes = (uint64_t)sql_get_int(q, 13);
     r->passes = (uint64_t)sql_get_int(q, 14);
@@ -377,6 +431,30 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
     if (found > 1)
         return err_set(err, ERR_INPUT, "the names of several runs begin with '%s'", which);
     return 0;
+}
+
+int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
+                    struct err *err)
+{
+    struct stmt q = sql_begin(s, RUN_ITSELF " FROM run r WHERE r.name = ?", err);
+    sql_text(&q, name);
+    bool found = sql_row(&q);
+    if (found) {
+        *out = (struct run_rec){0};
+        read_run_itself(&q, out, a);
+    }
+    return sql_end(&q) < 0 ? -1 : found;
+}
+
+int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,
+                   struct arena *a, struct err *err)
+{
+    struct stmt q = sql_begin(s, RUN_COLUMNS "WHERE r.id < ? ORDER BY r.id DESC LIMIT ?", err);
+    sql_int(&q, before > 0 ? before : INT64_MAX);
+    sql_int(&q, limit);
+    while (sql_row(&q))
+        read_run(&q, vec_push(out), a);
+    return sql_end(&q);
 }
 
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err)
@@ -448,4 +526,16 @@ void store_run_unlock(struct store *s)
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     s->lock_fd = -1;
+}
+
+bool store_run_is_locked(struct store *s, int64_t run)
+{
+    char *path = xasprintf("%s-runs.lock", s->path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run, .l_len = 1};
+    bool locked = fd >= 0 && fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return locked;
 }

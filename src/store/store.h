@@ -36,6 +36,11 @@ struct store;
 
 /* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
+/* Opens an existing store that other processes may write to. No write can be made through it, and
+ * it never delays a writer. */
+int store_open_read(struct store **out, const char *path, struct err *err);
+/* Sets *version to a number that changes when another process has written to the store. */
+int store_version(struct store *s, int64_t *version, struct err *err);
 void store_close(struct store *s);
 /* Runs SQLite's integrity and foreign key checks, and compares every blob with its hash. */
 int store_check(struct store *s, struct err *err);
@@ -71,7 +76,14 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 /* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
+/* Finds a run by its whole name, and leaves its counts and sums 0, which take long in a large
+ * store. Returns 1 if there is such a run, 0 if not, -1 on an error. */
+int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
+                    struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
+/* Lists at most `limit` runs whose number is below `before` (0 = all), the newest first. */
+int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,
+                   struct arena *a, struct err *err);
 int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
                   struct err *err);
 int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
@@ -80,6 +92,8 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
  * has it. */
 int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
+/* Whether a process works on the run: whether it is locked. */
+bool store_run_is_locked(struct store *s, int64_t run);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
@@ -111,6 +125,9 @@ int store_call_get(struct store *s, int64_t run, const char *role, uint64_t inde
                    struct call_rec *out, struct arena *a, struct err *err);
 int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, struct arena *a,
                     struct err *err);
+/* Lists at most `limit` calls of one role by their index, from `from` on. */
+int store_call_page(struct store *s, int64_t run, const char *role, uint64_t from, int64_t limit,
+                    struct call_rec_vec *out, struct arena *a, struct err *err);
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
@@ -152,6 +169,12 @@ VEC_DECL(node_rec_vec, struct node_rec);
 
 int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struct err *err);
 int store_node_list(struct store *s, int64_t run, struct node_rec_vec *out, struct arena *a,
+                    struct err *err);
+/* Lists at most `limit` nodes, beginning with the first whose index is not below `from`. */
+int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
+                    struct node_rec_vec *out, struct arena *a, struct err *err);
+/* Sets *rank to the number of nodes with this role whose index is below `index`. */
+int store_node_rank(struct store *s, int64_t run, const char *role, uint64_t index, uint64_t *rank,
                     struct err *err);
 
 /* ---- ideas and events ----------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * asset.h - data files embedded at build time: tasks, prompts, playbooks, schema, gpus, kernels.
+ * asset.h - data files embedded at build time: tasks, prompts, playbooks, schema, gpus, kernels,
+ * web.
  *
  *     const struct asset *a = asset_find("tasks/softmax/task.json");
  *     if (a) use(a->data, a->len);

@@ -74,6 +74,30 @@ unsigned verdict_timed_shapes(const struct verdict *v)
     return n;
 }
 
+bool verdict_ratio(const struct verdict *v, struct verdict_ratio *out)
+{
+    const char *who = NULL;
+    double mean = 0, var = 0;
+    unsigned n = 0;
+    vec_each (struct verdict_time, t, &v->times) {
+        if (str_eq(t->who, "candidate") || !(t->ratio > 0) || !(t->ratio_lo > 0))
+            continue;
+        who = who ? who : t->who;
+        if (!str_eq(who, t->who))
+            continue;
+        double half = v->time_is_model ? 0 : log(t->ratio_hi / t->ratio_lo) / 2;
+        mean += log(t->ratio);
+        var += half * half;
+        n++;
+    }
+    if (!n)
+        return false;
+    mean /= n;
+    *out = (struct verdict_ratio){who, exp(mean), exp(mean - sqrt(var) / n),
+                                  exp(mean + sqrt(var) / n)};
+    return true;
+}
+
 void verdict_set_score(struct verdict *v)
 {
     if (v->kind == V_UNJUDGED) {

@@ -153,6 +153,14 @@ unsigned verdict_timed_shapes(const struct verdict *v);
 /* Sets *lo and *hi to the interval in which a measured time is to be expected, as factors of the
  * modelled time. Returns false if the verdict has no such interval. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
+/* The ratio to the first baseline: the geometric mean over the shapes, with its 95% interval. Of
+ * modelled times, which have no spread, the interval is empty (lo == hi). */
+struct verdict_ratio {
+    const char *who; /* the baseline */
+    double mid, lo, hi;
+};
+/* Returns false if no baseline has a ratio. */
+bool verdict_ratio(const struct verdict *v, struct verdict_ratio *out);
 /* Sets `score` from the kind, then from the error or the time. */
 void verdict_set_score(struct verdict *v);
 /* Replaces control characters by '?' in texts that a candidate can influence (names, source

@@ -1,0 +1,58 @@
+/*
+ * request.h - decides what a request asks for and whether its sender may ask. It only looks at
+ * texts, so that a fuzzer can test it (t/fuzz/serve.c).
+ *
+ * Invariants:
+ *  1. No part of a request becomes a path of a file. An asset is found by its whole name in the
+ *     table of embedded files.
+ *  2. Names in a request consist of letters, digits, '_', '-' and '.'. There are no escapes.
+ *  3. Only the route ROUTE_LOGIN works without the cookie.
+ */
+#ifndef SERVE_REQUEST_H
+#define SERVE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "view/view.h"
+
+#define ACCESS_SECRET 65 /* 64 hex digits and the NUL */
+
+enum route { ROUTE_NONE, ROUTE_PAGE, ROUTE_LOGIN, ROUTE_ASSET, ROUTE_API, ROUTE_EVENTS };
+
+struct request {
+    enum route route;
+    char token[ACCESS_SECRET];
+    const struct asset *asset;
+    struct view_query query;
+};
+
+/* `target` is the request's target as the client sent it: "/api/run?run=x". */
+void request_parse(struct request *r, const char *target);
+
+/* Who may ask: the token that the user was given, and the cookie that it is exchanged for. */
+struct access {
+    char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
+    char cookie_name[32]; /* has the port in it, since a browser sends cookies to every port */
+    char address[64];     /* the address that the server listens on */
+    unsigned port;
+    bool loopback;
+};
+
+/* Draws the secrets. The port is set when the server listens. */
+int access_init(struct access *a, const char *address, struct err *err);
+void access_set_port(struct access *a, unsigned port);
+bool access_token_ok(const struct access *a, const char *token);
+/* Whether a Cookie header holds the cookie. NULL = there is no such header. */
+bool access_cookie_ok(const struct access *a, const char *header);
+/*
+ * Whether a Host header names this server. A page of another site can point a name of its own at
+ * 127.0.0.1, but then the browser sends that name. For an address other than loopback, Hone also
+ * accepts this machine's name and all numeric addresses.
+ */
+bool access_host_ok(const struct access *a, const char *host);
+/* Whether an Origin header is absent or is this server itself. */
+bool access_origin_ok(const struct access *a, const char *origin);
+
+#endif

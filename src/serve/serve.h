@@ -1,0 +1,44 @@
+/*
+ * serve.h - the web server of `hone serve`: shows a store in a browser, read-only.
+ *
+ *     struct server *v;
+ *     if (server_start(&v, &(struct server_config){.store = "hone-out/hone.db", ...}, err) < 0) ...
+ *     printf("%s\n", server_link(v));
+ *     while (!interrupted())
+ *         server_wait(v, err);
+ *     server_stop(v);
+ *
+ * Threads: libmicrohttpd runs one thread that answers all requests from one read-only handle of the
+ * store. The thread that calls server_wait looks for changes through a second handle (live.h).
+ */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SERVE_PORT 4663 /* HONE on a telephone's keys */
+
+struct server;
+
+struct server_config {
+    const char *store;   /* path */
+    const char *address; /* NULL = 127.0.0.1 */
+    uint16_t port;       /* 0 = a free one */
+};
+
+int server_start(struct server **out, const struct server_config *c, struct err *err);
+/* The address with the token: for the user's eyes, not for a command line. */
+const char *server_link(const struct server *v);
+/* The address without the token. */
+const char *server_address(const struct server *v);
+unsigned server_port(const struct server *v);
+bool server_is_loopback(const struct server *v);
+/* Looks once at the store and waits a quarter of a second. Returns -1 if the store cannot be
+ * read. */
+int server_wait(struct server *v, struct err *err);
+void server_stop(struct server *v);
+
+#endif

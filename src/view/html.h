@@ -1,0 +1,28 @@
+/*
+ * html.h - a run as one HTML file that opens from disk, with no server and no network.
+ *
+ * The file holds the pages of `hone serve` and the answers that they ask for. It has one script and
+ * one style, and a policy that allows exactly these two by their hashes, and no request at all. The
+ * file names no absolute path of the machine that wrote it.
+ */
+#ifndef VIEW_HTML_H
+#define VIEW_HTML_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "store/store.h"
+
+/* A run with more candidates keeps the sources and verdicts of this many: the ancestors of the best
+ * one, and then the newest. Plots and lineage show all. */
+#define HTML_MAX_CANDIDATES 500
+
+struct html_options {
+    const char *run; /* the run's whole name */
+    bool without_prompts;
+};
+
+int html_report(struct store *s, const struct html_options *o, struct strbuf *out, struct err *err);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * parts.h - the answers behind view.h, one function each, and what they share.
+ *
+ * An answer is built under one transaction of its own only where rows must agree; a page that is
+ * a moment old is drawn again when the store changes.
+ */
+#ifndef VIEW_PARTS_H
+#define VIEW_PARTS_H
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "report/run_summary.h"
+#include "store/store.h"
+#include "verdict/verdict.h"
+
+enum {
+    VIEW_RUNS_PAGE = 100,
+    VIEW_POINTS_PAGE = 2000,
+    VIEW_MAX_TEXT = 240 << 10, /* bytes of one text in JSON, with its escapes */
+    VIEW_MAX_MOVE = 120,
+};
+
+json_t *view_runs(struct store *s, int64_t before, struct err *err);
+json_t *view_run(struct store *s, const char *run, struct err *err);
+json_t *view_points(struct store *s, const char *run, uint64_t from, struct err *err);
+json_t *view_candidate(struct store *s, const char *run, uint64_t n, struct err *err);
+json_t *view_call(struct store *s, const char *run, const char *role, uint64_t n, struct err *err);
+
+/* Finds a run by its whole name; its counts stay 0. */
+int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
+                  struct err *err);
+/* Reads the verdict with this index. Returns 1 if found, 0 if there is none or if this Hone cannot
+ * read it. */
+int view_verdict(struct store *s, int64_t run, int64_t index, struct verdict *out);
+/* The row of a run in the list of runs. */
+json_t *view_run_row(struct store *s, const struct run_rec *r);
+/* What a roofline plot needs: flops, bytes and ceilings of the timed shapes. null if unknown. */
+json_t *view_roofline(struct store *s, const struct run_summary *m);
+/* The author call that wrote the candidate: "role" and "index". null if none did. */
+json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n);
+
+/* Sets KEY to the text. If the text is larger than `max` bytes of JSON, keeps its beginning and
+ * sets KEY_bytes to its whole length. */
+void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
+/* Sets KEY to the blob's text; "" if the store has no such blob. */
+void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
+/*
+ * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box", and a
+ * home directory "~". In code, "a /b/c" may be a division. So with `code` a path counts only if it
+ * begins as paths of machines do: /home, /usr, /tmp, ..., or as this process's own directories.
+ */
+void view_short_paths(const char *text, bool code, struct strbuf *out);
+json_t *view_short_text(const char *text);
+/* A JSON value with the paths in all its strings shortened. */
+json_t *view_short_json(const json_t *j);
+/* The same for an answer that will leave this machine; its strings may be code. */
+json_t *view_without_paths(const json_t *j);
+/* Appends compact JSON; numbers with six digits. */
+void view_dump(const json_t *j, struct strbuf *out);
+
+#endif

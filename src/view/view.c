@@ -1,0 +1,137 @@
+#include "view/view.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "view/parts.h"
+
+/* The parameters of each kind of query, in their order. */
+static const struct {
+    const char *name;
+    bool run, role;
+    const char *number; /* NULL = the query has no number */
+} kinds[] = {
+    [VIEW_RUNS] = {"runs", false, false, "before"},
+    [VIEW_RUN] = {"run", true, false, NULL},
+    [VIEW_POINTS] = {"points", true, false, "from"},
+    [VIEW_CANDIDATE] = {"candidate", true, false, "n"},
+    [VIEW_CALL] = {"call", true, true, "n"},
+};
+
+/* ---- queries -------------------------------------------------------------------------------- */
+
+/* If *p begins with the word, moves *p behind it. */
+static bool skip(const char **p, const char *word)
+{
+    if (!str_starts(*p, word))
+        return false;
+    *p += strlen(word);
+    return true;
+}
+
+/* Reads "KEY=name" with the separator in front of it. */
+static bool read_name(const char **p, const char *key, char *out, size_t size)
+{
+    size_t n = 0;
+    if (!skip(p, key))
+        return false;
+    while (isalnum((unsigned char)**p) || (**p && strchr("_-.", **p))) {
+        if (n + 1 >= size)
+            return false;
+        out[n++] = *(*p)++;
+    }
+    out[n] = '\0';
+    return n > 0;
+}
+
+/* Numbers have at most 15 digits, so that JavaScript holds them exactly. */
+static bool read_number(const char **p, uint64_t *out)
+{
+    size_t digits = strspn(*p, "0123456789");
+    if (digits < 1 || digits > 15)
+        return false;
+    *out = strtoull(*p, NULL, 10);
+    *p += digits;
+    return true;
+}
+
+static bool read_query(struct view_query *q, const char *p)
+{
+    size_t word = strcspn(p, "?"), k = 0;
+    while (k < ARRAY_LEN(kinds) &&
+           !(strlen(kinds[k].name) == word && memcmp(kinds[k].name, p, word) == 0))
+        k++;
+    if (k == ARRAY_LEN(kinds) || p[word] != '?')
+        return false;
+    q->kind = (enum view_kind)k;
+    p += word;
+    if (kinds[k].run && !read_name(&p, "?run=", q->run, sizeof q->run))
+        return false;
+    if (kinds[k].role && !read_name(&p, "&role=", q->role, sizeof q->role))
+        return false;
+    if (kinds[k].number && !(skip(&p, kinds[k].run ? "&" : "?") && skip(&p, kinds[k].number) &&
+                             skip(&p, "=") && read_number(&p, &q->n)))
+        return false;
+    return *p == '\0';
+}
+
+int view_query_parse(struct view_query *q, const char *text)
+{
+    memset(q, 0, sizeof *q);
+    return strlen(text) < VIEW_MAX_QUERY && read_query(q, text) ? 0 : -1;
+}
+
+void view_query_text(const struct view_query *q, struct strbuf *out)
+{
+    strbuf_addf(out, "%s?", kinds[q->kind].name);
+    if (kinds[q->kind].run)
+        strbuf_addf(out, "run=%s", q->run);
+    if (kinds[q->kind].role)
+        strbuf_addf(out, "&role=%s", q->role);
+    if (kinds[q->kind].number)
+        strbuf_addf(out, "%s%s=%llu", kinds[q->kind].run ? "&" : "", kinds[q->kind].number,
+                    (unsigned long long)q->n);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
+                  struct err *err)
+{
+    int found = store_run_named(s, name, r, a, err);
+    if (found)
+        return found < 0 ? -1 : 0;
+    return err_set(err, ERR_INPUT, "the store has no run '%s'", name);
+}
+
+json_t *view_json(struct store *s, const struct view_query *q, struct err *err)
+{
+    switch (q->kind) {
+    case VIEW_RUNS:
+        return view_runs(s, (int64_t)q->n, err);
+    case VIEW_RUN:
+        return view_run(s, q->run, err);
+    case VIEW_POINTS:
+        return view_points(s, q->run, q->n, err);
+    case VIEW_CANDIDATE:
+        return view_candidate(s, q->run, q->n, err);
+    case VIEW_CALL:
+        return view_call(s, q->run, q->role, q->n, err);
+    }
+    BUG("view kind %d", (int)q->kind);
+}
+
+int view_text(struct store *s, const struct view_query *q, struct strbuf *out, struct err *err)
+{
+    json_t *j = view_json(s, q, err);
+    if (!j)
+        return -1;
+    size_t before = out->len;
+    view_dump(j, out);
+    json_decref(j);
+    if (out->truncated || out->len - before > VIEW_MAX_BYTES)
+        return err_set(err, ERR_LIMIT, "the answer is larger than %u bytes", VIEW_MAX_BYTES);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * view.h - turns rows of the store into the JSON that the web page shows.
+ *
+ * `hone serve` and the file of `hone report --html` show the same pages from the same JSON. The
+ * server answers /api/QUERY with it. The report file holds the answers to all queries of one run.
+ *
+ *     struct view_query q;
+ *     if (view_query_parse(&q, "candidate?run=softmax-refine-b879&n=3") < 0) ...
+ *     json_t *j = view_json(s, &q, err);          NULL and ERR_INPUT if there is no such thing
+ *
+ *     runs?before=N               runs, the newest first; with N > 0 those whose number is below N
+ *     run?run=NAME                a run's summary
+ *     points?run=NAME&from=N      a row for each candidate from number N on
+ *     candidate?run=NAME&n=N      a candidate's source and verdict
+ *     call?run=NAME&role=R&n=N    an author call: its prompt and its reply
+ *
+ * Answers have pages and caps: none is larger than VIEW_MAX_BYTES. All texts in them come from
+ * outside (models, kernels, files). They are text and never markup.
+ */
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "store/store.h"
+
+#define VIEW_MAX_BYTES (1u << 20)
+#define VIEW_MAX_QUERY 256
+
+enum view_kind { VIEW_RUNS, VIEW_RUN, VIEW_POINTS, VIEW_CANDIDATE, VIEW_CALL };
+
+struct view_query {
+    enum view_kind kind;
+    char run[128], role[32];
+    uint64_t n; /* before, from or n */
+};
+
+/* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', and decimal numbers.
+ * There are no escapes. Returns 0 or -1. */
+int view_query_parse(struct view_query *q, const char *text);
+/* Appends the query as text; view_query_parse reads it back. */
+void view_query_text(const struct view_query *q, struct strbuf *out);
+
+json_t *view_json(struct store *s, const struct view_query *q, struct err *err);
+/* Appends the answer as compact JSON. An answer over VIEW_MAX_BYTES is an error. */
+int view_text(struct store *s, const struct view_query *q, struct strbuf *out, struct err *err);
+
+#endif

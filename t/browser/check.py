@@ -1,0 +1,214 @@
+"""Every view of a store in a real browser; prints TAP. t/serve_browser.sh starts it.
+
+    check.py LINK STORE RUN HOSTILE REPORT HOSTILE_REPORT SHOTS
+"""
+import difflib
+import os
+import subprocess
+import sys
+import time
+
+from cdp import Browser
+
+link, store, run, hostile, report, evil_report, shots = sys.argv[1:]
+base = link.split("login")[0]
+fake = os.path.join(os.path.dirname(__file__), "..", "fake", "store")
+tests = failures = 0
+
+
+def ok(what, good, detail=""):
+    global tests, failures
+    tests += 1
+    print(("ok" if good else "not ok"), tests, "-", what, flush=True)
+    if not good:
+        failures += 1
+        print("#", str(detail)[:2000].replace("\n", "\n# "), file=sys.stderr, flush=True)
+
+
+READY = "document.querySelector('h1') && !document.getElementById('main').hasAttribute('aria-busy')"
+
+# The contrast of every text with what is behind it; the text must be at least 4.5 times as bright or dark.
+CONTRAST = """(() => {
+  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
+  const light = (c) => { const f = c.slice(0, 3).map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * f[0] + .7152 * f[1] + .0722 * f[2]; };
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c[3] > .99) return c; } return [255, 255, 255, 1]; };
+  const bad = [];
+  for (const e of document.querySelectorAll('body *')) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+    if (['SCRIPT', 'STYLE', 'NOSCRIPT', 'OPTION', 'TITLE'].includes(e.tagName) || e.tagName === 'title') continue;
+    const style = getComputedStyle(e), svg = e.namespaceURI.endsWith('svg');
+    const a = light(parse(svg ? style.fill : style.color)), b = light(behind(e));
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) bad.push(e.tagName + '.' + (e.getAttribute('class') || '') + ' ' + ratio.toFixed(2) + ' ' + e.textContent.slice(0, 30));
+  }
+  return [...new Set(bad)].slice(0, 10).join('\\n');
+})()"""
+
+NEED_NAME = {"link", "button", "textbox", "searchbox", "combobox", "spinbutton", "tree", "treeitem", "img", "region",
+             "SvgRoot", "navigation"}
+
+
+def unnamed(page):
+    """Roles of what a screen reader would read out without a name."""
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    return [n["role"]["value"] for n in nodes if not n.get("ignored") and n["role"]["value"] in NEED_NAME
+            and not n.get("name", {}).get("value", "").strip()]
+
+
+def show(page, where):
+    page.eval(f"location.hash = {where!r}")
+    good = page.wait(f"{READY} && document.getElementById('main').dataset.where === {where!r}")
+    page.eval("new Promise(r => setTimeout(r, 150))")
+    return good
+
+
+def check_view(page, name, where, wanted, width, dark):
+    label = f"{name}, {width} px, {'dark' if dark else 'light'}"
+    ok(f"{label}: is shown", show(page, where), page.eval("document.body.innerText"))
+    missing = [w for w in wanted if not page.eval(f"document.getElementById('main').innerText.includes({w!r})")]
+    ok(f"{label}: has its parts", not missing, f"missing {missing} in: " + page.eval("document.body.innerText"))
+    ok(f"{label}: is not wider than the page", page.eval("document.documentElement.scrollWidth <= innerWidth"))
+    bad = page.eval(CONTRAST)
+    ok(f"{label}: can be read", not bad, bad)
+    bad = unnamed(page)
+    ok(f"{label}: has names for all it offers", not bad, bad)
+    page.screenshot(f"{shots}/{name}-{width}-{'dark' if dark else 'light'}.png")
+
+
+def errors(page):
+    log = [e["entry"]["text"] for e in page.seen("Log.entryAdded") if e["entry"]["level"] == "error"]
+    return log + [e["exceptionDetails"]["text"] for e in page.seen("Runtime.exceptionThrown")]
+
+
+def log_in(browser, width=1600, dark=False):
+    page = browser.page(width, 1000, dark)
+    page.open(link)
+    ok("the link leads to the runs", page.wait(f"{READY} && location.pathname === '/' && document.querySelector('h1').textContent === 'Runs'"),
+       page.eval("document.body.innerText"))
+    return page
+
+
+VIEWS = [
+    ("runs", "#/", [run, "Best time", "Ratio", "Tokens"]),
+    ("run", f"#/run/{run}", ["Time per candidate", "Lineage", "Roofline", "Verdicts", "Tokens and cost", "What was tried"]),
+    ("candidate", f"#/run/{run}/2", ["Source", "Verdict in words", "Times", "Errors by workload", "Counters",
+                                     "Prompt and reply", "Export", "Difference to its parent"]),
+    ("compare", f"#/compare/{run}/0/{run}/2", ["First", "Second", "Difference"]),
+    ("compare-runs", f"#/compare/{run}/{run}", ["Best so far", "Strategy"]),
+]
+
+
+def keyboard(page):
+    show(page, "#/")
+    page.eval("document.activeElement.blur(); window.scrollTo(0, 0)")
+    order, hidden = [], 0
+    for _ in range(14):
+        page.key("Tab")
+        order.append(page.eval("(() => { const e = document.activeElement; const all = [...document.querySelectorAll('*')];"
+                               "return [all.indexOf(e), getComputedStyle(e).outlineStyle]; })()"))
+    places = [o[0] for o in order]
+    ok("Tab goes through the page in its order", places == sorted(places) and len(set(places)) == len(places), order)
+    ok("and one sees where it is", all(o[1] != "none" for o in order), order)
+    show(page, f"#/run/{run}")
+    page.eval("document.querySelector('.tree').focus()")
+    page.key("Home")
+    first = page.eval("document.querySelector('.tree').getAttribute('aria-activedescendant')")
+    page.key("ArrowDown")
+    second = page.eval("document.querySelector('.tree').getAttribute('aria-activedescendant')")
+    ok("arrow keys walk the lineage", first != second and page.eval(f"document.getElementById({second!r}).getAttribute('aria-selected')") == "true",
+       (first, second))
+    rows = page.eval("document.querySelectorAll('.tree .row').length")
+    page.key("Home")
+    page.key("ArrowLeft")
+    ok("left folds a branch", page.eval("document.querySelectorAll('.tree .row').length") < rows)
+    page.key("ArrowRight")
+    ok("right opens it again", page.eval("document.querySelectorAll('.tree .row').length") == rows)
+    page.key("Enter")
+    ok("Enter opens the candidate", page.wait("document.querySelector('h1').textContent === 'Candidate 0'"))
+    ok("and the focus follows", page.eval("document.activeElement.id") == "main")
+
+
+def live(page):
+    show(page, f"#/run/{run}")
+    before = page.eval("document.querySelectorAll('.tree .row').length")
+    at = int(subprocess.run([fake, store, "add", run], capture_output=True, text=True, check=True).stdout)
+    seen = page.wait(f"document.querySelectorAll('.tree .row').length > {before}", 5)
+    took = (time.time_ns() - at) / 1e9
+    ok(f"a new candidate shows within 2 s ({took:.2f} s)", seen and took < 2)
+    ok("and is announced", page.wait("document.getElementById('news').textContent.startsWith('Candidate ')"))
+    show(page, "#/")
+    page.eval("(() => { const s = document.querySelector('input[type=search]'); s.value = 'hostile'; s.dispatchEvent(new Event('input', {bubbles: true})); })()")
+    ok("the filter leaves what fits", page.eval("document.querySelectorAll('.runs tbody tr').length") == 1)
+    page.eval("(() => { const s = document.querySelector('input[type=search]'); s.value = ''; s.dispatchEvent(new Event('input', {bubbles: true})); })()")
+    page.eval("document.querySelector('.runs th button').click()")
+    ok("a click on a head orders the rows", page.eval("document.querySelector('.runs th').getAttribute('aria-sort')") == "ascending")
+
+
+def alarms(page, what, places):
+    for where in places:
+        show(page, where)
+        page.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        page.eval("new Promise(r => setTimeout(r, 400))")
+        ok(f"{what}: {where.split('/')[1]}: its text is shown as text", page.eval(
+            "document.getElementById('main').innerText.includes('<script>window.alarm')"), page.eval("document.body.innerText"))
+        ok(f"{what}: {where.split('/')[1]}: no alarm rings", page.eval("window.alarm === undefined"))
+        ok(f"{what}: {where.split('/')[1]}: no text makes elements or links", page.eval(
+            "document.querySelectorAll('main script, main img, main [onerror], a[href^=\"javascript\"]').length") == 0)
+        ok(f"{what}: {where.split('/')[1]}: no character turns the text around",
+           page.eval("!/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.documentElement.outerHTML)"))
+
+
+EVIL_PLACES = [f"#/run/{hostile}", f"#/run/{hostile}/0", f"#/run/{hostile}/1", f"#/compare/{hostile}/0/{hostile}/1"]
+
+with Browser() as browser:
+    for width, dark in ((1600, False), (1600, True), (375, False), (375, True)):
+        page = log_in(browser, width, dark)
+        for view in VIEWS:
+            check_view(page, *view, width, dark)
+        ok(f"{width} px: no error in the console", not errors(page), errors(page))
+        page.close()  # a browser opens only six connections to a server, and each page keeps one
+    page = log_in(browser)
+    keyboard(page)
+    live(page)
+
+    # The alarm can ring: a page that takes the text as markup rings it.
+    page.open("about:blank")
+    page.eval("document.body.innerHTML = '<img src=x onerror=\"window.alarm=(window.alarm||0)+1\">'")
+    ok("the alarm can ring", page.wait("window.alarm === 1"))
+    page = log_in(browser)
+    alarms(page, "server", ["#/"] + EVIL_PLACES)
+    ok("hostile texts: no error in the console", not errors(page), errors(page))
+    page.close()
+
+    # The report file shows what the server shows, with no request.
+    texts = {}
+    places = [f"#/run/{run}", f"#/run/{run}/2"]
+    page = log_in(browser)
+    for where in places:
+        show(page, where)
+        texts[where] = page.eval("document.getElementById('main').innerText")
+    subprocess.run([os.environ["HONE"], "report", run, "--store", store, "--html", report], check=True, stdout=subprocess.DEVNULL)
+    page = browser.page()
+    page.open("file://" + report)
+    ok("the report opens from disk", page.wait(READY))
+    for where in places:
+        show(page, where)
+        same = page.eval("document.getElementById('main').innerText")
+        ok(f"the report shows what the server shows: {where.count('/') == 2 and 'run' or 'candidate'}", same == texts[where],
+           "\n".join(difflib.unified_diff(texts[where].split("\n"), same.split("\n"), "server", "report", lineterm="")))
+    page.eval("document.querySelector('details').open = true")
+    ok("with prompts and replies", page.wait("document.querySelector('details pre')"))
+    asked = [r["request"]["url"] for r in page.seen("Network.requestWillBeSent") if not r["request"]["url"].startswith("file://" + report)]
+    ok("it makes no request", not asked, asked)
+    ok("no error in the console", not errors(page), errors(page))
+    page.media(kind="print")
+    page.screenshot(f"{shots}/print.png")
+    page = browser.page()
+    page.open("file://" + evil_report)
+    ok("a hostile report opens", page.wait(READY))
+    alarms(page, "report", EVIL_PLACES)
+    ok("hostile report: no error in the console", not errors(page), errors(page))
+
+print(f"1..{tests}")
+sys.exit(failures > 0)

@@ -1,0 +1,102 @@
+/*
+ * app.js - shows the view that the address names, and keeps it up to date.
+ *
+ *     #/                      all runs           (a report file shows its run)
+ *     #/run/NAME              a run
+ *     #/run/NAME/3            a candidate
+ *     #/compare/A/1/B/2       two candidates     #/compare/A/B   two runs
+ *
+ * A view is a function that shows a page and returns a function that brings it up to date, or null.
+ */
+"use strict";
+(() => {
+  const { el } = Hone;
+  const main = document.getElementById("main"), path = document.getElementById("path");
+  let refresh = null, turn = 0;
+
+  const good = /^[A-Za-z0-9_.-]+$/;
+  function route() {
+    const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean);
+    if (!parts.every((p) => good.test(p))) return null;
+    if (parts.length === 0) return Hone.isFile ? ["run", document.body.dataset.run] : ["runs"];
+    if (parts[0] === "run" && parts.length === 2) return ["run", parts[1]];
+    if (parts[0] === "run" && parts.length === 3) return ["candidate", parts[1], parts[2]];
+    if (parts[0] === "compare" && [1, 3, 5].includes(parts.length)) return ["compare", ...parts.slice(1)];
+    return null;
+  }
+
+  function pageFor(mine) {
+    return {
+      show(title, way, ...body) {
+        if (mine !== turn) return;
+        document.title = title + " \u00b7 Hone";
+        path.replaceChildren(...way.filter(([, href]) => !(Hone.isFile && href === "#/"))
+          .map(([name, href]) => el("a", { href }, name)));
+        main.replaceChildren(el("h1", {}, title), ...body.flat(Infinity).filter(Boolean));
+      },
+      tell(words) { document.getElementById("news").textContent = Hone.plain(words); },
+    };
+  }
+
+  async function show() {
+    const mine = ++turn, where = route();
+    refresh = null;
+    main.setAttribute("aria-busy", "true");
+    try {
+      if (!where) throw new Error("there is no such page");
+      const again = await Hone.views[where[0]](pageFor(mine), ...where.slice(1));
+      if (mine === turn) refresh = again;
+    } catch (e) {
+      pageFor(mine).show("Sorry", [["Runs", "#/"]], el("p", { class: "alert", role: "alert" }, e.message));
+    }
+    if (mine !== turn) return;
+    main.removeAttribute("aria-busy");
+    main.dataset.where = location.hash;
+    window.scrollTo(0, 0);
+  }
+  window.addEventListener("hashchange", async () => {
+    if (location.hash === "#main") return;
+    await show();
+    main.focus({ preventScroll: true });
+  });
+
+  /* ---- news from the server. At most one refresh runs at a time. ---- */
+  let busy = false, waiting = [];
+  async function update(changes) {
+    waiting.push(...changes);
+    if (busy || !refresh) return;
+    busy = true;
+    while (waiting.length && refresh) {
+      const now = waiting;
+      waiting = [];
+      try { await refresh(now); } catch (e) { console.warn(e.message); }
+    }
+    busy = false;
+  }
+  /* A browser opens at most six connections to a server. So only a page that is in sight listens;
+   * when it comes into sight again, it first catches up. */
+  let events = null, missed = false;
+  function follow() {
+    const live = document.getElementById("live");
+    const say = (name, words) => { live.className = name; live.textContent = words; };
+    if (document.hidden && events) {
+      events.close();
+      events = null;
+      missed = true;
+    } else if (!document.hidden && !events) {
+      events = new EventSource("/events");
+      events.addEventListener("open", () => {
+        say("on", "live");
+        if (missed && refresh) refresh(null);
+        missed = false;
+      });
+      events.addEventListener("error", () => { say("off", "not connected"); missed = true; });
+      events.addEventListener("change", (e) => update(JSON.parse(e.data).runs));
+    }
+  }
+  show();
+  if (!Hone.isFile) {
+    follow();
+    document.addEventListener("visibilitychange", follow);
+  }
+})();
