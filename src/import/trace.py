@@ -1169,6 +1169,13 @@ class Translation:
         made = self.binary("div", input, other)
         return made if rounding_mode is None else self.add("trunc", made)
 
+    def op_fmod(self, node: Any, input: Any, other: Any) -> str:
+        a, b = self.operand(input), self.operand(other)
+        if node.meta["val"].dtype.is_floating_point:
+            return self.add("fmod", a, b)
+        rest = self.add("remainder", self.add("abs", a), self.add("abs", b))
+        return self.add("mul", self.add("sign", a), rest)
+
     def op_gelu(self, node: Any, input: Any, approximate: str) -> str:
         op = "gelu_tanh" if approximate == "tanh" else "gelu"
         return self.add(op, self.operand(input))
