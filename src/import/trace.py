@@ -1316,6 +1316,7 @@ class Translation:
         step = self.fixed(step, "the step of a slice")
         if self.dims([size]) == self.dims([t.shape[dim]]) and step == 1:
             return self.operand(input)
+        self.at_least(size, begin + (t.shape[dim] - 1) * step + 1)
         return self.part(self.operand(input), len(shape), dim, begin, t.shape[dim], step)
 
     def op_select(self, node: Any, input: Any, dim: int, index: Any) -> str:
