@@ -1178,6 +1178,13 @@ class Translation:
         made = self.binary("div", input, other)
         return made if rounding_mode is None else self.add("trunc", made)
 
+    def op_fmod(self, node: Any, input: Any, other: Any) -> str:
+        a, b = self.operand(input), self.operand(other)
+        if node.meta["val"].dtype.is_floating_point:
+            return self.add("fmod", a, b)
+        rest = self.add("remainder", self.add("abs", a), self.add("abs", b))
+        return self.add("mul", self.add("sign", a), rest)
+
     def op_gelu(self, node: Any, input: Any, approximate: str) -> str:
         op = "gelu_tanh" if approximate == "tanh" else "gelu"
         return self.add(op, self.operand(input))
@@ -1318,6 +1325,7 @@ class Translation:
         step = self.fixed(step, "the step of a slice")
         if self.dims([size]) == self.dims([t.shape[dim]]) and step == 1:
             return self.operand(input)
+        self.at_least(size, begin + (t.shape[dim] - 1) * step + 1)
         return self.part(self.operand(input), len(shape), dim, begin, t.shape[dim], step)
 
     def op_select(self, node: Any, input: Any, dim: int, index: Any) -> str:

@@ -196,14 +196,18 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
+/* A copy's rounding is off by plus or minus one standard deviation of the model, 2^-11/sqrt(3). An
+ * error that is nearly always near 0 would tell little about a sum of few products. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
     struct term a = emit_value(e, v->args[0], p);
-    const char *key =
-        e->drawn[v->id] & DRAWN_COPY
-            ? arena_printf(e->u.arena, "hone_draw(%u, (uint64_t)(%s), (uint64_t)sample)", v->id,
-                           i.text)
-            : noise_key(e, v, i);
-    return term_of(e, unit_let(&e->u, "hone_noisy(%s, 0, 11, %s)", a.v, key), a.depth);
+    const char *text;
+    if (e->drawn[v->id] & DRAWN_COPY)
+        text = arena_printf(e->u.arena,
+                            "hone_drawn(%s, hone_draw(%u, (uint64_t)(%s), (uint64_t)sample))", a.v,
+                            v->id, i.text);
+    else
+        text = arena_printf(e->u.arena, "hone_noisy(%s, 0, 11, %s)", a.v, noise_key(e, v, i));
+    return term_of(e, unit_let(&e->u, "%s", text), a.depth);
 }

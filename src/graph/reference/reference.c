@@ -350,6 +350,9 @@ static const struct {
                    "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u + sample * 0x8cb92ba72f3d8dd7u;\n"
                    "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
                    "    return x ^ x >> 31;\n}\n"},
+    {"hone_drawn(", "/* v in TF32, off by one standard deviation. */\n"
+                    "HONE_FN double hone_drawn(double v, uint64_t key)\n"
+                    "{\n    return v + (key >> 40 & 1 ? 1 : -1) * 0.00028191 * v;\n}\n"},
     {"hone_farther(", "HONE_FN double hone_farther(double variance, double off)\n"
                       "{\n    return off * off > variance && off * off < INFINITY ? off * off : "
                       "variance;\n}\n"},
