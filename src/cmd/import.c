@@ -184,6 +184,7 @@ static int run_kernelbench(int argc, const char **argv)
 struct definition_wishes {
     const char *out, *class, *recorded, *record, *workloads;
     struct str_vec scalars, sizes;
+    bool json;
 };
 
 static struct definition_request request_of(const struct definition_wishes *w, const char *path)
@@ -239,6 +240,7 @@ static int run_flashinfer(int argc, const char **argv)
         OPT_IMPORT_PRECISION(&w.class),
         OPT_STR(0, "save-trace", &w.record, "FILE", "write the traced graph and its facts to FILE"),
         OPT_IMPORT_TRACE(&w.recorded),
+        OPT_FLAG(0, "json", &w.json, "for one definition: print JSON"),
         OPT_END(),
     };
     const struct options spec = {
@@ -268,7 +270,7 @@ static int run_flashinfer(int argc, const char **argv)
     } else if (import_definition(&im, &q, w.out, &r, &err) < 0) {
         code = cmd_fail(&err);
     } else {
-        cmd_print_import(stdout, &r);
+        (w.json ? cmd_print_import_json : cmd_print_import)(stdout, &r);
         code = HONE_OK;
     }
     import_report_release(&r);
