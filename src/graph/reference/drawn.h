@@ -17,15 +17,8 @@
 
 #define DRAWN_SAMPLES 4
 
-enum {
-    DRAWN_COPY = 1,    /* a copy: the phase that computes it has units for each sample */
-    DRAWN_ROUNDED = 2, /* its operand, rounded at random to TF32 */
-};
-
 /* Adds rounded operands and copies to e->g, which gives its values new ids, and sets e->drawn and
  * e->drawn_outputs. Are there copies? */
 bool drawn_plan(struct emit *e);
-/* The element of a DRAWN_ROUNDED value. */
-struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 
 #endif

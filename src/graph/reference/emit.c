@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "graph/reference/drawn.h"
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 

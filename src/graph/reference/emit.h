@@ -55,6 +55,12 @@ struct shared_error {
     const uint8_t *path; /* one per value: is it between the sum and a source? */
 };
 
+/* Marks of values in copies with drawn errors (drawn.h). */
+enum {
+    DRAWN_COPY = 1,    /* a copy: the phase that computes it has units for each sample */
+    DRAWN_ROUNDED = 2, /* its operand, rounded at random to TF32 */
+};
+
 struct emit {
     struct unit_text u;
     struct graph *g;
@@ -62,13 +68,15 @@ struct emit {
     const struct store *store; /* one per value */
     const uint8_t *notes;      /* one per value: enum lowered_note */
     struct shared_error *shared;
-    const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED (drawn.h) */
+    const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
     unsigned least_depth; /* where no statement may go further out: it depends on the sample */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
+/* The element of a DRAWN_ROUNDED value. */
+struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 /* Makes `s` the shared errors in the terms of a sum over v's first two operands. The caller
  * restores e->shared to the result afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
