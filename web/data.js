@@ -44,8 +44,8 @@
   }
   Hone.get = Hone.isFile ? fromFile : fromServer;
 
-  /* All candidates of a run, as objects. Of those that are known already, only the newest are asked
-   * for again: the fate of an old one seldom changes. */
+  /* All candidates of a run, as objects. The page asks again only for the newest of those that it
+   * knows, because old ones seldom change. */
   Hone.points = async (run, known) => {
     const all = (known || []).slice(0, -500);
     for (let from = all.length ? all[all.length - 1].index + 1 : 0; from !== undefined;) {

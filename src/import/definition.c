@@ -284,7 +284,7 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 #define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at */
 
-/* What the files of all workloads have in common, for one input. */
+/* The properties that the files of all workloads share, for one input. */
 struct input_facts {
     double least, most, sum, squares;
     uint64_t n;

@@ -34,7 +34,7 @@ struct tool {
     enum call_step (*finish)(struct call *c, struct err *err); /* CALL_DONE or CALL_FAILED */
 };
 
-/* What the calls share. */
+/* The state that the calls share. */
 struct desk {
     struct host host;
     struct shelf shelf;

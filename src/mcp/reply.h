@@ -34,7 +34,7 @@ void reply_text(struct reply *r, const char *fmt, ...) __attribute__((format(pri
 void reply_foreign(struct reply *r, const char *what, const char *text, size_t len);
 void reply_link(struct reply *r, const char *uri, const char *name, const char *mime,
                 const char *description);
-/* Makes the reply a failure. What was in it before is dropped. */
+/* Makes the reply a failure, and drops its earlier content. */
 void reply_fail(struct reply *r, const struct err *err);
 /* Sets the structured form. Takes ownership. */
 void reply_structured(struct reply *r, json_t *j);

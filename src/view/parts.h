@@ -37,7 +37,7 @@ int view_find_run(struct store *s, const char *name, struct run_rec *r, struct a
 int view_verdict(struct store *s, int64_t run, int64_t index, struct verdict *out);
 /* The row of a run in the list of runs. */
 json_t *view_run_row(struct store *s, const struct run_rec *r);
-/* What a roofline plot needs: flops, bytes and ceilings of the timed shapes. null if unknown. */
+/* The facts for a roofline plot: flops, bytes and ceilings of the timed shapes. null if unknown. */
 json_t *view_roofline(struct store *s, const struct run_summary *m);
 /* The author call that wrote the candidate: "role" and "index". null if none did. */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n);

@@ -22,13 +22,13 @@ struct args {
     struct progress progress;
 };
 
-/* What to evaluate after each epoch: nothing if there are no ids. */
+/* The nodes to evaluate after each epoch; none if there are no ids. */
 struct evaluation {
     struct loader_options load;
     struct id_list ids;
 };
 
-/* What one epoch says: training, and evaluation if there is any. */
+/* The results of one epoch: training, and evaluation if there is any. */
 struct epoch_line {
     struct epoch_report r;
     struct infer_result eval;

@@ -212,7 +212,7 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 
 /* ---- a hop ----------------------------------------------------------------------------------- */
 
-/* What a hop works on. `nodes` and `edges` grow. */
+/* The state of a hop. `nodes` and `edges` grow. */
 struct hop {
     int32_t *node, *row, *col;
     int64_t nodes, edges, max_edges;
