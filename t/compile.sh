@@ -67,8 +67,8 @@ quick_checks() {
     runs 1 "a source that is too large" "$HONE" compile big.cu
     runs 3 "a missing file" "$HONE" compile nothere.cu
     runs 2 "what is no architecture" "$HONE" compile --arch hopper "$plain"
-    runs 3 "an architecture the compiler does not know" "$HONE" compile --arch sm_11 "$plain"
-    err_has "is named" "for sm_11"
+    runs 3 "an architecture the compiler does not know" "$HONE" compile --arch sm_77 "$plain"
+    err_has "is named" "for sm_77"
 
     # ---- the other compiler
     if command -v nvcc >/dev/null; then
@@ -86,7 +86,7 @@ quick_checks() {
         runs 1 "nvcc, an #error" "$HONE" compile --compiler nvcc refuse.cu
         err_has "is placed" "refuse.cu:2"
         err_has "and told" "not today"
-        runs 3 "nvcc, an architecture it does not know" "$HONE" compile --compiler nvcc --arch sm_11 "$plain"
+        runs 3 "nvcc, an architecture it does not know" "$HONE" compile --compiler nvcc --arch sm_77 "$plain"
     fi
 }
 

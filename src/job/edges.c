@@ -35,8 +35,8 @@ void edges_apply(const struct job_buffer *b, void *data)
         elems *= (uint64_t)b->dims[d];
     if (elems != b->elems || !elems)
         return;
-    /* We begin with the innermost dimension. A later dimension may undo the work of an earlier one,
-     * so the outermost dimension that the task reduces is always right. */
+    /* We go from the innermost dimension to the outermost. Each pass can undo the one before it, so
+     * only the outermost dimension in `edge_dims` is sure to have its largest element last. */
     for (uint32_t d = b->rank; d-- > 0; inner *= (uint64_t)b->dims[d]) {
         uint64_t n = (uint64_t)b->dims[d];
         if (!(b->edge_dims >> d & 1) || n < 2)

@@ -93,7 +93,7 @@ static int check_keyword(const char *name, const json_t *v, const char *key, con
     if (str_eq(key, "maximum") && !(number <= limit))
         return err_set(err, ERR_INPUT, "argument '%s' is larger than %.0f", name, limit);
     if (!json_is_number(want))
-        BUG("schema/mcp.json: keyword '%s'", key);
+        BUG("schema/mcp.json has the keyword '%s', which this check does not know", key);
     return 0;
 }
 

@@ -167,8 +167,8 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* Reads the rest of the output from the pipes. All processes that wrote to them are dead, so no
- * more will come. */
+/* Reads the rest of the output from the pipes, closes all descriptors and waits for the supervisor,
+ * which ends the program first. If the program ended by itself, the output is complete. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)
