@@ -8,7 +8,8 @@
  *     oracle_trial_release(&x);
  *
  * A reference.c is the user's code and may crash or run forever. The process has a limit on CPU
- * time and on memory, writes no files and opens no sockets. A crash is an error that names the phase and the unit.
+ * time and on memory, writes no files and opens no sockets. A crash is an error that names the
+ * phase and the unit.
  */
 #ifndef TASK_ORACLE_TRIAL_H
 #define TASK_ORACLE_TRIAL_H

@@ -1,4 +1,5 @@
-/* The texts of a request: target, Host, Origin and Cookie, split at NUL bytes; and texts with paths.
+/* The texts of a request: target, Host, Origin and Cookie, split at NUL bytes; and texts with
+ * paths.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -378,5 +378,6 @@ int main(void)
         cmocka_unit_test(every_half_is_loaded_exactly),
         cmocka_unit_test(bad_sizes_are_refused),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

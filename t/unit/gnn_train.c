@@ -322,5 +322,6 @@ int main(void)
         cmocka_unit_test(a_wrong_checkpoint_is_refused),
         cmocka_unit_test(bad_data_is_refused),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -125,5 +125,6 @@ int main(void)
         cmocka_unit_test(test_bad_tensors),
         cmocka_unit_test(test_bad_files),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

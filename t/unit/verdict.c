@@ -57,7 +57,7 @@ static void json_round_trip(void **state)
 
 static bool is_later(const char *key)
 {
-    static const char *const later[] = {"baselines", "task_sha", "speedup_over"};
+    static const char *const later[] = {"baselines", "task_sha", "speedup_over", "precision"};
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
         if (str_eq(key, later[i]))
             return true;
@@ -75,10 +75,12 @@ static void an_older_verdict_is_read(void **state)
     json_object_del(j, "baselines");
     json_object_del(j, "task_sha");
     json_object_del(j, "speedup_over");
+    json_object_del(j, "precision");
     json_object_del(json_array_get(json_object_get(j, "workloads"), 0), "verified");
     json_object_del(json_array_get(json_object_get(j, "workloads"), 0), "verified_pct");
     assert_int_equal(verdict_from_json(&back, j, &err), 0);
     assert_string_equal(back.task_sha, "");
+    assert_string_equal(back.precision, "");
     assert_string_equal(back.workloads.items[0].verified, "");
     assert_int_equal(back.baselines.n, 0);
     json_decref(j);
@@ -96,8 +98,9 @@ static void the_text_says_what_was_verified(void **state)
         {.name = "time:1", .ok = true, .verified = "none"},
     };
     struct verdict v = {.kind = V_PASS, .time_ns = 2e3, .speedup = 1.5, .speedup_over = "torch"};
-    const char **texts[] = {&v.stage, &v.detector,   &v.summary, &v.detail,   &v.device,
-                            &v.arch,  &v.bottleneck, &v.driver,  &v.compiler, &v.task_sha};
+    const char **texts[] = {&v.stage,    &v.detector, &v.summary,    &v.detail,
+                            &v.device,   &v.arch,     &v.bottleneck, &v.driver,
+                            &v.compiler, &v.task_sha, &v.precision};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = "";
     for (size_t i = 0; i < ARRAY_LEN(w); i++) {
