@@ -66,7 +66,7 @@ DEPS=$T/torch runs 0 "PyTorch gets an environment of its own" setup torch
 calls "with the package that makes one" "python3 -c import ensurepip
 apt-get install -y -q --no-install-recommends python3-venv
 python3 -m venv $T/torch/torch
-python3 -m pip install -q torch==2.9.1"
+python3 -m pip install -q torch==2.9.1 numpy"
 DEPS=$T/torch runs 0 "PyTorch that is there" setup torch
 is "is not fetched again" "$(grep -c "pip install" "$T/calls")" 0
 stub python3 <<<'exit 1'

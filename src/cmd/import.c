@@ -129,8 +129,9 @@ static bool import_line(struct importer *im, const char *file, const char *out)
 {
     struct trace_request rq = {.file = file, .name = "Model"};
     struct err err = ERR_INIT;
-    struct import_report r;
-    bool good = print_table_line(&r, file, import_module(im, &rq, out, &r, &err), &err);
+    struct import_report r = {0};
+    int rc = import_module(im, &rq, out, &r, &err);
+    bool good = print_table_line(&r, file, rc, &err);
     import_report_release(&r);
     return good;
 }

@@ -286,7 +286,7 @@ int cases_check_workload(const struct task *t, const char *name, struct err *err
         if (n)
             strbuf_addf(&known, n > 1 ? "%s%s:0 to %u" : "%s%s:%u", known.len ? ", " : "", word,
                         n - 1);
-        if (strncmp(name, word, len) || name[len] != ':' || !(name[len + 1] >= '0') ||
+        if (strncmp(name, word, len) != 0 || name[len] != ':' || !(name[len + 1] >= '0') ||
             name[len + 1] > '9')
             continue;
         number = strtoul(name + len + 1, &end, 10);

@@ -104,7 +104,9 @@ json_t *pack_json(struct pack *p, const json_t *j)
     if (json_is_object(j)) {
         out = json_object();
         json_object_foreach((json_t *)j, key, value)
+        {
             json_object_set_new(out, key, pack_json(p, value));
+        }
         return out;
     }
     return json_deep_copy(j);

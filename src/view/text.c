@@ -143,7 +143,9 @@ static json_t *short_value(const json_t *j, bool code)
     if (json_is_object(j)) {
         out = json_object();
         json_object_foreach((json_t *)j, key, value)
+        {
             json_object_set_new(out, key, short_value(value, code));
+        }
         return out;
     }
     return json_deep_copy(j);
