@@ -85,6 +85,8 @@ static void number_sections(struct snapshot *s)
 {
     vec_each (struct package, k, &s->packages)
         *vec_push(&s->sections) = k->section;
+    if (!s->sections.n)
+        return;
     qsort(s->sections.items, s->sections.n, sizeof *s->sections.items, by_text);
     size_t kept = 0;
     for (size_t i = 0; i < s->sections.n; i++)
