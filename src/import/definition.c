@@ -154,14 +154,13 @@ int definition_open(struct definition *d, const char *path, const char *workload
     struct problem_vec problems = VEC_INIT;
     *d = (struct definition){.path = xstrdup(path), .root = root_of(path)};
     d->task = task_load(path, &problems);
-    int rc = 0;
+    int rc = -1;
     if (!d->task)
-        rc = err_set(err, ERR_INPUT, "%s", problems.n ? problems.items[0].text : path);
+        err_set(err, ERR_INPUT, "%s", problems.n ? problems.items[0].text : path);
     else if (!d->task->is_definition)
-        rc = err_set(err, ERR_INPUT, "%s: no definition of FlashInfer-Bench: it has no reference",
-                     path);
-    else if (!(d->document = json_read_text(d->task->text, strlen(d->task->text), path, NULL, err)))
-        rc = -1;
+        err_set(err, ERR_INPUT, "%s: no definition of FlashInfer-Bench: it has no reference", path);
+    else if ((d->document = json_read_text(d->task->text, strlen(d->task->text), path, NULL, err)))
+        rc = 0;
     if (rc == 0 && workloads) {
         d->lines = xstrdup(workloads);
     } else if (rc == 0 && d->root) {

@@ -8,12 +8,11 @@
 
 static const struct revision r2026 = {"2026-07-28", true}, r2025_11 = {"2025-11-25", false},
                              r2025_06 = {"2025-06-18", false};
-const struct revision *const revisions[] = {&r2026, &r2025_11, &r2025_06};
-const size_t nrevisions = ARRAY_LEN(revisions);
+static const struct revision *const revisions[] = {&r2026, &r2025_11, &r2025_06};
 
 static const struct revision *find(const char *name)
 {
-    for (size_t i = 0; i < nrevisions; i++)
+    for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
         if (str_eq(revisions[i]->name, name))
             return revisions[i];
     return NULL;
@@ -28,7 +27,7 @@ const struct revision *protocol_agree(const char *asked)
 json_t *protocol_versions(void)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < nrevisions; i++)
+    for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
         json_array_append_new(list, json_string(revisions[i]->name));
     return list;
 }

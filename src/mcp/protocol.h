@@ -17,8 +17,6 @@ struct revision {
 };
 
 /* The newest first. */
-extern const struct revision *const revisions[];
-extern const size_t nrevisions;
 
 /* Chooses the revision of a request. `agreed` is the revision of the handshake, or NULL if there
  * was none. Returns NULL and fills `code`, `err` and `data` (an owned value, or NULL) if the

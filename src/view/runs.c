@@ -73,7 +73,7 @@ json_t *view_run_row(struct store *s, const struct run_rec *r)
     set(j, "candidates", json_integer((json_int_t)r->nodes));
     set(j, "passes", json_integer((json_int_t)r->passes));
     set(j, "calls", json_integer((json_int_t)r->calls));
-    set(j, "tokens", json_integer((json_int_t)(r->in_tokens + r->out_tokens)));
+    set(j, "tokens", json_integer((json_int_t)r->in_tokens + (json_int_t)r->out_tokens));
     set(j, "usd", json_real(r->usd));
     set(j, "best", json_integer(r->best));
     set(j, "best_time_ns", json_real(r->best_time_ns));

@@ -58,7 +58,7 @@ static int64_t fan(const struct value *v, uint32_t k)
     case OPK_PRODUCT: {
         const struct value *other = v->args[1 - k];
         const struct dim *across =
-            other->rank > 1 ? other->shape[other->rank - (k == 0 ? 1 : 2)] : NULL;
+            other && other->rank > 1 ? other->shape[other->rank - (k == 0 ? 1 : 2)] : NULL;
         return (across && !dim_is(across, 1)) || batch_repeats(v, a) ? MANY : 1;
     }
     case OPK_VIEW:
