@@ -6,29 +6,31 @@
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 
-static const struct revision r2026 = {"2026-07-28", true}, r2025_11 = {"2025-11-25", false},
-                             r2025_06 = {"2025-06-18", false};
-static const struct revision *const revisions[] = {&r2026, &r2025_11, &r2025_06};
+/* The newest first. */
+enum { R2026_07, R2025_11, R2025_06 };
+static const struct revision revisions[] = {[R2026_07] = {"2026-07-28", true},
+                                            [R2025_11] = {"2025-11-25", false},
+                                            [R2025_06] = {"2025-06-18", false}};
 
 static const struct revision *find(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
-        if (str_eq(revisions[i]->name, name))
-            return revisions[i];
+        if (str_eq(revisions[i].name, name))
+            return &revisions[i];
     return NULL;
 }
 
 const struct revision *protocol_agree(const char *asked)
 {
     const struct revision *r = asked ? find(asked) : NULL;
-    return r && !r->stateless ? r : &r2025_11;
+    return r && !r->stateless ? r : &revisions[R2025_11];
 }
 
 json_t *protocol_versions(void)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
-        json_array_append_new(list, json_string(revisions[i]->name));
+        json_array_append_new(list, json_string(revisions[i].name));
     return list;
 }
 
@@ -69,7 +71,7 @@ const struct revision *protocol_choose(const struct message *m, const struct rev
     if (version)
         return named(meta, version, code, data, err);
     if (str_eq(m->method, "initialize") || str_eq(m->method, "ping"))
-        return agreed ? agreed : &r2025_11;
+        return agreed ? agreed : &revisions[R2025_11];
     if (!agreed)
         return refuse(code, RPC_INVALID_PARAMS, err,
                       "the request names no protocol version: put \"" META_VERSION

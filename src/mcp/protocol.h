@@ -16,8 +16,6 @@ struct revision {
     bool stateless; /* no handshake; results name their type, and how long they may be cached */
 };
 
-/* The newest first. */
-
 /* Chooses the revision of a request. `agreed` is the revision of the handshake, or NULL if there
  * was none. Returns NULL and fills `code`, `err` and `data` (an owned value, or NULL) if the
  * request cannot be served. */
