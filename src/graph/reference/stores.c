@@ -57,8 +57,10 @@ static int64_t fan(const struct value *v, uint32_t k)
         return 1;
     case OPK_PRODUCT: {
         const struct value *other = v->args[1 - k];
+        if (!a || !other)
+            BUG("a product without two operands");
         const struct dim *across =
-            other && other->rank > 1 ? other->shape[other->rank - (k == 0 ? 1 : 2)] : NULL;
+            other->rank > 1 ? other->shape[other->rank - (k == 0 ? 1 : 2)] : NULL;
         return (across && !dim_is(across, 1)) || batch_repeats(v, a) ? MANY : 1;
     }
     case OPK_VIEW:
