@@ -94,7 +94,7 @@ static bool is_machine_path(const char *path)
 static bool is_home(const char *path, size_t n)
 {
     size_t root = str_starts(path, "/home/") ? 6 : str_starts(path, "/Users/") ? 7 : 0;
-    return root && !memchr(path + root, '/', n - root);
+    return root && n > root && !memchr(path + root, '/', n - root);
 }
 
 void view_short_paths(const char *text, bool code, struct strbuf *out)

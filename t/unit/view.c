@@ -175,6 +175,7 @@ static void test_paths(void **state)
 {
     shortens("mailbox:/home/me/box", false, "mailbox:box");
     shortens("/home/me", false, "~");
+    shortens("/home/..", false, "home/..");
     shortens("see /Users/me.", true, "see ~.");
     shortens("/usr/include/a.h(12): error", true, "a.h(12): error");
     shortens("a /b/c", true, "a /b/c"); /* divisions */
