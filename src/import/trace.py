@@ -881,7 +881,11 @@ class Sizes:
         """Sizes for which the equations hold at multiples of a number: H of 16, if H is halved four
         times. Hone's shape rules know such a condition, but not 2*(H//16) == H//8."""
         equations = [g.expr for g in self.env.guards if isinstance(g.expr, sympy.Eq)]
-        for e in equations:  # a divisor that is a size itself: fix it
+        for e in equations:  # a divisor that is a size itself: fix it, if multiples do not help
+            own: dict[sympy.Symbol, int] = {}
+            self.divisors(self.simplified(e), 1, own)
+            if self.holds_at(self.simplified(e), own):
+                continue
             for part in e.atoms(sympy.Function):
                 by = part.args[-1]
                 if type(part).__name__ in ("Mod", "PythonMod") and by.is_Symbol and by in self.names:
