@@ -89,6 +89,15 @@ void call_word(struct call *c, const char *word)
     *vec_push(&c->argv) = arena_strdup(&c->mem, word);
 }
 
+void call_show_task(struct call *c, const char *task)
+{
+    call_word(c, "task");
+    call_word(c, "show");
+    call_word(c, "--json");
+    call_word(c, "--");
+    call_word(c, task);
+}
+
 void call_option(struct call *c, const char *name, const char *value)
 {
     if (value)

@@ -79,6 +79,8 @@ bool call_bool(const struct call *c, const char *name, bool otherwise);
 
 /* Adds a word to the command line; begins with "hone" by itself. */
 void call_word(struct call *c, const char *word);
+/* The command line that prints a task as JSON. */
+void call_show_task(struct call *c, const char *task);
 /* Adds --name=VALUE, so that no value can pass for an option. NULL adds nothing. */
 void call_option(struct call *c, const char *name, const char *value);
 

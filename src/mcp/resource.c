@@ -60,11 +60,7 @@ static enum call_step start(struct call *c, struct err *err)
     if (str_starts(uri, "hone://task/") && !strchr(uri + strlen("hone://task/"), '/')) {
         if (host_task(&c->desk->host, uri + strlen("hone://task/"), &c->mem, &task, err) < 0)
             goto none;
-        call_word(c, "task");
-        call_word(c, "show");
-        call_word(c, "--json");
-        call_word(c, "--");
-        call_word(c, task);
+        call_show_task(c, task);
         return CALL_CHILD;
     }
     if (!str_starts(uri, "hone://run/") || !read_run(uri + strlen("hone://run/"), &p) ||

@@ -44,11 +44,7 @@ static enum call_step show_start(struct call *c, struct err *err)
     const char *task;
     if (call_task(c, &task, err) < 0)
         return CALL_FAILED;
-    call_word(c, "task");
-    call_word(c, "show");
-    call_word(c, "--json");
-    call_word(c, "--");
-    call_word(c, task);
+    call_show_task(c, task);
     return CALL_CHILD;
 }
 
