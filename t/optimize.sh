@@ -107,7 +107,7 @@ runs 0 "it is a task like any other" "$HONE" task show --graph "$task"
 runs 3 "the same file" optimize_file swish_gate.py --trace "$trace"
 err_has "is not imported again" "$task: imported before; nothing has changed since"
 runs 3 "other options" optimize_file swish_gate.py --trace "$trace" --precision tf32
-err_has "are another import" "random rounding reaches"
+err_has "are another import" "with random rounding"
 is "in a folder of its own" "$(ls py/imported | wc -l)" 2
 rm "$task/task.json"
 runs 3 "an import that is not whole" optimize_file swish_gate.py --trace "$trace" --quiet

@@ -1,12 +1,12 @@
 /*
- * strbuf.h - a growing byte string that is always NUL-terminated and never exceeds its cap.
+ * strbuf.h - a growing byte string that is always NUL-terminated and never exceeds `max` bytes.
  *
  *     struct strbuf sb = STRBUF_INIT(64 << 10);
  *     strbuf_addf(&sb, "%s: %d", name, n);
  *     puts(sb.buf);
  *     strbuf_release(&sb);
  *
- * At the cap, the buffer keeps the bytes that fit, drops the rest and sets `truncated`. So data
+ * At `max`, the buffer keeps the bytes that fit, drops the rest and sets `truncated`. So data
  * from outside can fill a buffer but not the machine's memory.
  */
 #ifndef BASE_STRBUF_H

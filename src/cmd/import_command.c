@@ -40,7 +40,7 @@ void cmd_print_import(FILE *f, const struct import_report *r)
         fprintf(f, "  agrees with PyTorch in double: largest difference %.2g\n", r->largest);
     else
         fputs("  not compared with PyTorch: the trace is a recorded one\n", f);
-    fprintf(f, "  random rounding reaches %.2f of the tolerance\n", r->rounding);
+    fprintf(f, "  with random rounding, the largest error is %.2f of the tolerance\n", r->rounding);
     if (r->accepts_wrong)
         fputs("  note: the outputs hardly depend on the inputs, so a constant kernel would pass\n",
               f);

@@ -24,19 +24,21 @@ enum jail_net {
 };
 
 struct jail {
-    const char *const *read;  /* files and trees that it may read and run; NULL = files are free */
+    const char *const *read;  /* files and trees that it may read and run; NULL = no limit */
     const char *const *write; /* files and trees that it may also change; may be NULL */
     enum jail_net net;
     bool optional; /* if the kernel cannot limit the process, run it without limits */
 };
 
-/* True if this kernel can limit files, and the processes that a jailed process may signal. */
+/* True if this kernel can limit which files a jailed process uses and which processes it may
+ * signal. */
 bool jail_can_limit_files(void);
 
 /* ---- for proc.c, supervise.c and code that forks by itself ----------------------------------- */
 
-/* Makes a descriptor for jail_enter(); -1 if the jail does not limit files, or cannot and is
- * optional. A path that does not exist is left out. Returns 0, or -1 with an error. */
+/* Sets *fd to a descriptor for jail_enter(), or to -1 if the jail does not limit files, or if it is
+ * optional and the kernel cannot limit files. Leaves out paths that do not exist. Returns 0, or -1
+ * with an error. */
 int jail_prepare(const struct jail *j, int *fd, struct err *err);
 /* Limits this process. Safe after fork. Returns 0, or -1 with errno. */
 int jail_enter(int fd, enum jail_net net);

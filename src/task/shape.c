@@ -50,7 +50,8 @@ static int resolve_elems(struct shape *s, struct err *err)
             return err_set(err, ERR_INPUT, "'%s' has no elements", t->name);
         if (__builtin_mul_overflow(n, (uint64_t)dtype_bytes(t->dtype), &bytes) ||
             __builtin_add_overflow(total, bytes, &total) || total > TASK_MAX_BYTES)
-            return err_set(err, ERR_LIMIT, "tensors up to '%s' take more than %llu GiB", t->name,
+            return err_set(err, ERR_LIMIT,
+                           "the tensors up to '%s', together, take more than %llu GiB", t->name,
                            (unsigned long long)(TASK_MAX_BYTES >> 30));
         s->elems[i] = n;
     }

@@ -1,8 +1,9 @@
 /*
  * parts.h - the answers behind view.h, one function each, and what they share.
  *
- * An answer is built under one transaction of its own only where rows must agree; a page that is
- * a moment old is drawn again when the store changes.
+ * A function reads in a transaction only if the rows that it reads must agree with each other. The
+ * others may mix two states of the store for a moment: the page is drawn again when the store
+ * changes.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
@@ -49,8 +50,9 @@ void view_set_text(json_t *j, const char *key, const char *text, size_t len, siz
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
 /*
  * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box", and a
- * home directory "~". In code, "a /b/c" may be a division. So with `code` a path counts only if it
- * begins as paths of machines do: /home, /usr, /tmp, ..., or as this process's own directories.
+ * home directory "~". In code, "a /b/c" may be a division. So with `code`, only
+ * text that begins with a usual top directory (/home, /usr, /tmp, ...) or with one of this
+ * process's own directories is taken for a path.
  */
 void view_short_paths(const char *text, bool code, struct strbuf *out);
 json_t *view_short_text(const char *text);

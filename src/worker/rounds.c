@@ -9,9 +9,9 @@
  * addresses: every seven rounds the worker unloads all modules, and the next round loads them in
  * its own order. Seven is odd, so this order is reversed each time.
  *
- * The address of the driver's own data (page tables, for example) matters as well. A kernel of 4 us
- * takes the same time as long as the process lives, but up to 100 ns more or less in another
- * process. So the worker repeats the timing of short kernels in further processes
+ * The address of the driver's own data (page tables, for example) matters as well. Within
+ * one process the time of a 4 us kernel does not change, but in another process it may be up to
+ * 100 ns longer or shorter. So the worker repeats the timing of short kernels in further processes
  * (time_in_processes.c).
  *
  * The worker decides after each call of the candidate whether to verify this call (reservoir
@@ -86,7 +86,7 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
         return false;
     s->nfast += time_ns <= median;
     /* If the reservoir is full, we first replace a call that is now slower than the median. It must
-     * be 10% slower, so that noise alone does not make us keep another call, which costs time. */
+     * be 10% slower: otherwise noise alone would cause replacements, and each costs time. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)

@@ -3,18 +3,18 @@
  * warp-wide instruction, without executing it.
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
- * a kernel may let warps return before a barrier. But threads must not go around the barrier, do
- * the work after it, and then return: whether such a kernel hangs depends on the code after the
- * barrier. When the barrier completes, both kinds of threads have exited. To tell them apart, we
- * keep for each lane where it exited and where it last met other threads. flow_went_past() decides
- * from these two places, so the answer does not depend on the order in which the emulator runs
- * warps.
+ * a kernel may let warps return before a barrier. But threads must not go around the barrier and do
+ * the work after it. If such threads return in the end, the kernel does not hang; if the code after
+ * the barrier makes them wait, it does. When the barrier completes, both kinds of threads have
+ * exited. To tell them apart, we keep for each lane where it exited and where it last met other
+ * threads. flow_went_past() decides from these two places, so the answer does not depend on the
+ * order in which the emulator runs warps.
  *
  * Two groups of threads may also meet at different barrier instructions. If one instruction comes
- * after the other, its group has gone around the other barrier (exits_beyond).
+ * later in the code, the group that waits at it has gone around the earlier barrier (exits_beyond).
  *
- * We know only places in the entry. A lane that exited or met others inside a called function
- * counts as having returned early.
+ * We record places only in the kernel's own code, not in functions that it calls. A lane that
+ * exited or met others inside such a function counts as having returned early.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"
@@ -22,8 +22,8 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-#define NO_EXIT 0u /* instead of the place of an exit */
-/* A place is AT_START, IN_CALL, or the number of an instruction of the entry plus one. */
+#define NO_EXIT 0u /* as `exit`: the question is not about a thread that exited */
+/* A place is AT_START, IN_CALL, or the number of an instruction of the kernel plus one. */
 
 static uint32_t place_of(const struct warp *w, const struct insn *pc)
 {

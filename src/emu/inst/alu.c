@@ -19,7 +19,7 @@ static int mov_pred(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Packs several registers into one, or splits one into several. */
+/* Packs several registers into one; mov_unpack splits one into several. */
 static int mov_pack(struct warp *w, const struct insn *in)
 {
     uint32_t part = in->sub[0], whole = in->sub[1];

@@ -5,8 +5,8 @@
  * intermediate value (sign, 64-bit magnitude, exponent) and round it once.
  *
  * In the general form sub[0] is the destination type, sub[1] the source type, sub[2] the rounding
- * and sub[3] the flags. o[4] is the width in bytes of a destination register and of a source
- * register, (dst << 8 | src).
+ * and sub[3] the flags. o[4] holds the widths in bytes of a destination register and of a source
+ * register: dst << 8 | src.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-#define MAX_OBJS 16384u /* the most objects of a block */
+#define MAX_OBJS 16384u /* the largest number of hb_obj entries of a block */
 
 /* ---- clocks --------------------------------------------------------------------------------- */
 
@@ -114,8 +114,9 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* The warp's clock does not advance here. Its remaining lanes may make further accesses before they
- * arrive at the barrier, and these too are ordered before it. */
+/* Some lanes of the warp have exited. The warp's clock does not advance, because its remaining
+ * lanes may make further accesses before they arrive at the block's next barrier. These accesses,
+ * too, are ordered before that barrier. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)
