@@ -57,6 +57,7 @@ struct gnn_batch {
     uint64_t seed; /* with the next two, all randomness of the batch: a batch is a */
     int64_t epoch; /* function of the data, the options, the seed, the epoch and its number */
     int64_t index; /* number of the batch in its epoch, 0.. */
+    int64_t first; /* position of the first seed in the epoch's (shuffled) list of nodes */
 };
 
 #endif
