@@ -54,8 +54,8 @@ void count_begin(struct launch *l)
 double count_cost(const struct launch *l)
 {
     /* Measured on the host: a tensor operation takes about 1/80 of the time of a plain warp
-     * instruction. To fill a piece of memory and later look at it takes as long as about 150 of
-     * them. */
+     * instruction. To fill a piece of memory and later look at it takes as long as about 150 plain
+     * warp instructions. */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -387,10 +387,10 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. Of the memory
- * that several blocks read, it counts the distinct bytes, and the sectors summed over blocks. From
- * these two numbers the model computes how often a block finds data in a cache because another
- * block has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. In memory that
+ * several blocks read, it counts the distinct bytes, and the sectors summed over blocks. From these
+ * two numbers the model computes how often a block finds data in a cache because another block has
+ * read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;

@@ -1,7 +1,7 @@
 /*
- * schedule.c - estimates what ptxas makes of the code: which basic blocks it joins, which loads it
- * can issue together, how many instructions the machine code has, and how long it takes one warp
- * alone.
+ * schedule.c - estimates how ptxas compiles the code: which basic blocks it joins, which loads it
+ * can issue together, how many instructions the machine code has, and how long one warp alone takes
+ * to run it.
  *
  * ptxas turns a short branch over a few instructions into predicates. So the blocks around such a
  * branch form one region, and ptxas moves the loads of a region together. A load whose address
@@ -14,7 +14,7 @@
 #include "emu/core/machine.h"
 #include "emu/core/mem.h"
 
-#define MAX_PREDICATED 8u /* about the most instructions under a branch that ptxas predicates */
+#define MAX_PREDICATED 8u /* ptxas predicates about so many instructions under a branch */
 
 /* Clocks until the result of an instruction can be used (H200, dependent chains). Global loads are
  * not here: the model adds their waits. */
