@@ -11,7 +11,7 @@ struct series {
     double *ns;
     size_t n;
     bool is_model;
-    double lo_ns, hi_ns; /* for a modelled time: the interval in which to expect a measured one */
+    double lo_ns, hi_ns; /* if is_model: the interval in which we expect the measured time */
 };
 
 static struct series collect(const struct result_case *rc, uint32_t program)
@@ -166,8 +166,8 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The cost model may be optimistic, so a modelled time may be below the floor by this factor. A
- * kernel that leaves out work is far below that. */
+/* The cost model may be optimistic, so we multiply the floor by this factor before we compare it
+ * with a modelled time. A kernel that leaves out work is far below even this lower floor. */
 static const double model_slack = 0.8;
 
 static double written(const struct job_case *jc)
