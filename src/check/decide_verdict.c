@@ -58,7 +58,8 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* "smoke:0 (M=4 N=7)", or "job" if the case has no shape. A held-out shape is not named. */
+/* Returns a text such as "smoke:0 (M=4 N=7)", or "job" if the case has no shape. Does not name a
+ * held-out shape. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -153,9 +154,8 @@ static bool has_cause(const struct check_input *in, uint32_t c)
     return false;
 }
 
-/* Adds the wrong output to the text of the finding. The finding comes first, because an author has
- * to repair it.
- */
+/* Appends the wrong output to the summary, which names the finding. The finding comes first,
+ * because it is the cause, which the author has to repair. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -359,8 +359,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* Verdicts tell how probably an error in TOLD_SHARE of the blocks or rows is found. For a sample,
- * verdicts tell at most NEVER_CERTAIN percent. */
+/* A verdict states the probability that Hone finds an error in TOLD_SHARE of the blocks or rows. If
+ * Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
 /* "12.3" or "99.999": never rounded up to 100. */
@@ -474,8 +474,8 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-/* The kind of verdict that follows from how the run ended. V_UNJUDGED: Hone or the machine ended
- * it. */
+/* The kind of verdict that follows from how the run ended. V_UNJUDGED means that Hone or the
+ * machine ended the run. */
 static enum verdict_kind kind_of_status(enum result_status status)
 {
     static const enum verdict_kind kinds[] = {
@@ -507,8 +507,8 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Call it if Hone or the machine ended the run early. An error that was seen by then decides the
- * verdict. A candidate without an error is unjudged. */
+/* Called if Hone or the machine ended the run early. If Hone had seen an error before that, the
+ * error decides the verdict. Otherwise the candidate is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;
@@ -528,7 +528,8 @@ static void check_early_end(struct verdict *v, const struct check_input *in)
     v->summary = arena_strdup(&v->arena, why);
 }
 
-/* Reports the same finding at the same line only once, at the first workload that shows it. */
+/* Whether the verdict already has this finding: the same kind at the same line of the same kernel.
+ * If it has and `count` is true, adds f->count to the count of that finding. */
 static bool found_before(struct verdict *v, const struct result_finding *f, bool count)
 {
     vec_each (struct verdict_finding, o, &v->findings)
