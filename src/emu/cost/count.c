@@ -71,8 +71,8 @@ double count_cost(const struct launch *l)
 /* ---- one access ----------------------------------------------------------------------------- */
 
 /* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
- * many of them are new to the block, *lines how many 128-byte lines hold them. Lanes of a generic
- * access may be in other spaces: they do not count. */
+ * many of them are new to the block, *lines how many 128-byte lines hold them. Some lanes of a
+ * generic access may be in other spaces; these lanes do not count. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {

@@ -634,7 +634,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
         emu_finding(w, pc, __builtin_ctz(w->active), FIND_ASYNC, "shared",
                     ((int64_t)c << s->shift) - SMEM_BASE, other,
                     "%s reads byte %u of shared memory through the async proxy, but no "
-                    "fence.proxy.async follows its write at %s",
+                    "fence.proxy.async follows the write at %s",
                     what, (c << s->shift) - SMEM_BASE, other);
         return;
     }

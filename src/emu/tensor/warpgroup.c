@@ -336,7 +336,7 @@ void wg_check_exit(struct warp *w)
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
 /* Finds one or two ranges [lo, hi) that cover the operand's chunks. The first chunk that is more
- * than 1024 bytes away from the first range begins the second. */
+ * than 1024 bytes away from the first range begins the second range. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -374,8 +374,9 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* The sanitizer checks that the operand is initialised and ordered. A row of two chunks may be
- * checked at once, because swizzling keeps it in its 32 bytes. */
+/* Lets the sanitizer check that the operand is initialised, and that its writes are ordered before
+ * this read. A row of two chunks may be checked at once, because swizzling keeps it in its 32
+ * bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {
