@@ -90,8 +90,9 @@ static uint8_t piece_shift(const struct lazy *z)
 }
 
 /* A unit is about to read or write this element of the scratch; we cannot see which. If the element
- * still holds the fill, this use should be a store. Then the element holds something else when it
- * is used again, and at the end of the phase. If it does not, the unit may have read the fill. */
+ * still holds the fill, this use is harmless only if it is a store. After a store, the element no
+ * longer holds the fill when it is used again, or when the phase ends. If it still does, a unit may
+ * have read the fill. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
