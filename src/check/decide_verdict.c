@@ -58,8 +58,8 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* Returns a text such as "smoke:0 (M=4 N=7)", or "job" if the case has no shape. Does not name a
- * held-out shape. */
+/* Returns a text such as "smoke:0 (M=4 N=7)", or only the case's name if it has no shape. Does not
+ * name a held-out shape. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -87,10 +87,12 @@ struct call_ctx {
  * its elements may come from a few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* most_written estimates generously which share of an output all blocks together write. Even if
- * they write everything, the estimate may be below 1, because one result in 256 equals its poison
- * by chance. If all blocks ran, the estimate is more exact, because only the elements outside a
- * sample of pieces are uncertain. Then RESULT_WRITTEN_BY_ALL is the limit. */
+/* If most_written is below this limit, we conclude that the kernel leaves a part of an output
+ * unwritten. most_written is a generous estimate of the share of an output that all blocks together
+ * write. Even if they write everything, the estimate may be below 1, because one result in 256
+ * equals its poison by chance. If all blocks ran, the estimate is more exact, because only the
+ * elements outside a sample of pieces are uncertain. Then the limit is RESULT_WRITTEN_BY_ALL
+ * instead. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -363,7 +365,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
  * Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
-/* "12.3" or "99.999": never rounded up to 100. */
+/* Returns a text such as "12.3" or "99.999". Never rounds up to 100. */
 static const char *percent(struct verdict *v, double pct)
 {
     for (int digits = 0; digits < 6; digits++) {
@@ -375,7 +377,7 @@ static const char *percent(struct verdict *v, double pct)
 }
 
 /* If only a part of a call's results was compared with the truth, records how large that part was,
- * and how probably an error in 1% of the blocks or rows was found. */
+ * and the probability of finding an error in 1% of the blocks or rows. */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -416,7 +418,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
 }
 
 /* Notes how much of the workload's output the call compared with the truth. An oracle may leave
- * elements undefined, so a call whose truth was computed whole counts as whole. */
+ * elements undefined, and these are not compared. So if the truth of a call was computed whole, the
+ * call counts as verified whole. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {
