@@ -7,10 +7,10 @@
  * this:
  *
  *     fill inputs from (call.seed, buffer.stream)   -- fresh data; perturbed where the call says so
- *     poison outputs, init workspace                -- poison pattern chosen from the seed
+ *     poison outputs, init workspace                -- poison patterns from call.poison
  *     [flush L2]                                    -- timed calls
  *     launch the program                            -- timed calls: between events
- *     check guard zones and that inputs are intact  -- hash against regenerated data
+ *     check guard zones and that inputs are intact  -- hashes from before and after the launches
  *     check that __device__ variables are as at load -- nothing may be carried between calls
  *     [keep the outputs]                            -- verified calls
  *
@@ -21,8 +21,8 @@
  *
  * After job_read() a reader may rely on these invariants: every index is in range, every count is
  * within its limit, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
- * name inside the bundle, a REPEAT call follows a call of the same program. Everything else is
- * hostile.
+ * name inside the bundle, a REPEAT call follows a call of the same program. Everything else may
+ * be hostile.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -94,7 +94,7 @@ struct job_arg {
     enum job_arg_kind kind;
     uint32_t index;   /* buffer or tensor map */
     uint8_t bytes[8]; /* scalar, little-endian */
-    uint32_t size; /* bytes of the parameter: 1, 2, 4, 8; 8 for a pointer; 128 for a tensor map */
+    uint32_t size; /* bytes of the parameter: 1, 2, 4 or 8; 8 for a pointer; 128 for a tensor map */
 };
 
 struct job_launch {
@@ -112,7 +112,7 @@ struct job_launch {
 struct job_tensormap {
     uint32_t buffer;
     enum dtype dtype;
-    uint32_t rank; /* 1..5, innermost first, as the driver takes them */
+    uint32_t rank; /* 1..5; all arrays begin with the innermost dimension, as the driver's do */
     uint64_t dims[5];
     uint64_t strides[5]; /* bytes; strides[0] unused */
     uint32_t box[5];
@@ -202,7 +202,7 @@ struct job_module {
     enum job_module_kind kind;
     const char *cubin; /* file in the bundle; "" if none */
     const char *ptx;
-    const char *spec;   /* TORCH: the program's text; LIBRARY: what to call: docs/worker.md */
+    const char *spec;   /* TORCH: the program's text; LIBRARY: the routine, see docs/worker.md */
     const char *source; /* file with the source text, for findings; "" if none */
 };
 
@@ -241,8 +241,8 @@ struct job {
     /* decides the order of warps, and the samples; the data of a call has its own seed */
     uint64_t seed;
     uint32_t nthreads;         /* emulator host threads; 0 = all */
-    uint32_t timing_processes; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only
-                                  this one */
+    uint32_t timing_processes; /* on a GPU: in how many processes to time kernels under 20 us; 0 and
+                                * 1 = only in this one */
     struct job_limits limits;
     struct job_gpu gpu;
     const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */
