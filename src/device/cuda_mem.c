@@ -4,7 +4,7 @@
  * inside the slab. So a call gets new addresses without the cost of a driver allocation.
  *
  *     base                addr                       addr+bytes             base+size
- *      | free | guard 64K  | the buffer               | guard 64K  | free    |
+ *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
  */
 #include "device/cuda.h"
 
