@@ -44,7 +44,7 @@ struct verdict_workload {
     const char *shape;    /* "M=256 N=512"; "" if an author must not see it */
     bool ok;              /* Hone saw nothing wrong; `verified` says how much it compared */
     const char *verified; /* "whole": every output element of some call was compared with the truth;
-                             "sample": `verified_pct` of them; "none"; "" = an older verdict */
+                             "sample": `verified_pct` percent were; "none"; "" = an older verdict */
     double verified_pct;  /* share of the output elements that were compared, in percent */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
