@@ -58,7 +58,8 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* "smoke:0 (M=4 N=7)", or "job" if the case has no shape. A held-out shape is not named. */
+/* Returns a text such as "smoke:0 (M=4 N=7)", or only the case's name if it has no shape. Does not
+ * name a held-out shape. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -86,10 +87,12 @@ struct call_ctx {
  * its elements may come from a few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* most_written estimates generously which share of an output all blocks together write. Even if
- * they write everything, the estimate may be below 1, because one result in 256 equals its poison
- * by chance. If all blocks ran, the estimate is more exact, because only the elements outside a
- * sample of pieces are uncertain. Then RESULT_WRITTEN_BY_ALL is the limit. */
+/* If most_written is below this limit, we conclude that the kernel leaves a part of an output
+ * unwritten. most_written is a generous estimate of the share of an output that all blocks together
+ * write. Even if they write everything, the estimate may be below 1, because one result in 256
+ * equals its poison by chance. If all blocks ran, the estimate is more exact, because only the
+ * elements outside a sample of pieces are uncertain. Then the limit is RESULT_WRITTEN_BY_ALL
+ * instead. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -153,9 +156,8 @@ static bool has_cause(const struct check_input *in, uint32_t c)
     return false;
 }
 
-/* Adds the wrong output to the text of the finding. The finding comes first, because an author has
- * to repair it.
- */
+/* Appends the wrong output to the summary, which names the finding. The finding comes first,
+ * because it is the cause, which the author has to repair. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -359,11 +361,11 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* Verdicts tell how probably an error in TOLD_SHARE of the blocks or rows is found. For a sample,
- * verdicts tell at most NEVER_CERTAIN percent. */
+/* A verdict states the probability that Hone finds an error in TOLD_SHARE of the blocks or rows. If
+ * Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
-/* "12.3" or "99.999": never rounded up to 100. */
+/* Returns a text such as "12.3" or "99.999". Never rounds up to 100. */
 static const char *percent(struct verdict *v, double pct)
 {
     for (int digits = 0; digits < 6; digits++) {
@@ -375,7 +377,7 @@ static const char *percent(struct verdict *v, double pct)
 }
 
 /* If only a part of a call's results was compared with the truth, records how large that part was,
- * and how probably an error in 1% of the blocks or rows was found. */
+ * and the probability of finding an error in 1% of the blocks or rows. */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -416,7 +418,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
 }
 
 /* Notes how much of the workload's output the call compared with the truth. An oracle may leave
- * elements undefined, so a call whose truth was computed whole counts as whole. */
+ * elements undefined, and these are not compared. So if the truth of a call was computed whole, the
+ * call counts as verified whole. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {
@@ -474,8 +477,8 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-/* The kind of verdict that follows from how the run ended. V_UNJUDGED: Hone or the machine ended
- * it. */
+/* The kind of verdict that follows from how the run ended. V_UNJUDGED means that Hone or the
+ * machine ended the run. */
 static enum verdict_kind kind_of_status(enum result_status status)
 {
     static const enum verdict_kind kinds[] = {
@@ -507,8 +510,8 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Call it if Hone or the machine ended the run early. An error that was seen by then decides the
- * verdict. A candidate without an error is unjudged. */
+/* Called if Hone or the machine ended the run early. If Hone had seen an error before that, the
+ * error decides the verdict. Otherwise the candidate is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;
@@ -528,7 +531,8 @@ static void check_early_end(struct verdict *v, const struct check_input *in)
     v->summary = arena_strdup(&v->arena, why);
 }
 
-/* Reports the same finding at the same line only once, at the first workload that shows it. */
+/* Whether the verdict already has this finding: the same kind at the same line of the same kernel.
+ * If it has and `count` is true, adds f->count to the count of that finding. */
 static bool found_before(struct verdict *v, const struct result_finding *f, bool count)
 {
     vec_each (struct verdict_finding, o, &v->findings)

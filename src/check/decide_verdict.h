@@ -39,12 +39,12 @@ void check_facts(struct verdict *v, const struct check_input *in);
  * summary. Returns false if none of its outputs was compared with the truth. */
 bool check_baseline(struct verdict *v, const struct check_input *in);
 
-/* Does only one part of check_facts: copies the sanitizer's findings to the verdict and lowers it.
- * Listed workloads come first: a held-out shape only adds findings that no listed workload showed.
- * `in->task` may be NULL. */
+/* Does only one part of check_facts: copies the sanitizer's findings to the verdict and lowers the
+ * verdict if need be. Listed workloads come first: a held-out shape only adds findings that no
+ * listed workload showed. `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);
 
-/* Lowers the verdict to `kind`, unless it is already as low. So the first message of a kind
+/* Lowers the verdict to `kind`, unless its kind is as low already. So the first message of a kind
  * stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
                  const char *stage, const char *detector, const char *fmt, ...)

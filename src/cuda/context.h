@@ -26,9 +26,9 @@ int cu_device_name(const struct cu_driver *cu, cu_device dev, char *buf, size_t 
 /* Gets one of CU_ATTR_...: number of SMs, bytes of L2, compute capability. */
 int cu_device_attribute(const struct cu_driver *cu, cu_device dev, int which, int *out,
                         struct err *err);
-/* Gets the size of all its memory, free or not. */
+/* Gets the size of the GPU's memory, both used and unused. */
 int cu_device_memory(const struct cu_driver *cu, cu_device dev, size_t *bytes, struct err *err);
-/* Gets its PCI address, such as "0000:3b:00.0", for nvml_open(). */
+/* Gets the GPU's PCI address, such as "0000:3b:00.0", for nvml_open(). */
 int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                      struct err *err);
 

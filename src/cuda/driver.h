@@ -17,8 +17,8 @@
  *
  * Every function takes the driver first and `struct err *` last. It returns 0 or the negated error
  * number of the driver: `rc < 0` is any failure, `rc == -CU_OUT_OF_MEMORY` is one of them. If err
- * is NULL, no text is made. Functions that free or close something return void, because a caller
- * could do nothing about a failure.
+ * is NULL, the function makes no text. Functions that free or close something return void, because
+ * a caller could do nothing about a failure.
  *
  * The declarations are ours, not those of NVIDIA's cuda.h, so that a program builds with libc
  * alone. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
@@ -184,8 +184,8 @@ struct cu_driver {
 #undef X
 };
 
-/* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. From then on
- * the driver loads modules whole, because a kernel that is loaded at its first launch would stop
+/* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. We tell the
+ * driver to load every module whole, because a kernel that is loaded at its first launch would stop
  * the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
@@ -196,8 +196,8 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
  * buffer, one per thread. `r` may also be negated. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
-/* Returns 0, or -r with "what: error text" in err. For driver functions that this room does not
- * wrap. */
+/* Returns 0, or -r with "what: error text" in err. Use it around driver functions that this folder
+ * does not wrap. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

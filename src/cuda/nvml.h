@@ -17,7 +17,8 @@ struct nvml *nvml_open(const char *pci_bus_id);
 void nvml_close(struct nvml *n);
 
 /* Reads the SM clocks into *clock_mhz and *max_clock_mhz, and adds the reasons why they are low to
- * *throttle. If NVML does not know a value, that value stays as it is. If n is NULL, all do. */
+ * *throttle. If NVML does not know a value, that value stays as it is. If n is NULL, all three stay
+ * as they are. */
 void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
 
 #endif

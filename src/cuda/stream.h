@@ -11,7 +11,7 @@
  *     ...
  *     cu_event_sync(cu, used, err);                         now `batch` may be overwritten
  *
- * If a kernel faults, a later call reports the fault, most often one that waits.
+ * If a kernel faults, a later call reports the fault, usually a call that waits.
  */
 #ifndef CUDA_STREAM_H
 #define CUDA_STREAM_H
@@ -24,7 +24,7 @@ void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
 /* Waits for at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran out. Records the
- * event `done` of the caller and polls it. Short waits spin, long ones sleep. */
+ * event `done`, which the caller created, and polls it. Short waits spin, long ones sleep. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work that is put on the stream after this call starts only when the event has happened. */

@@ -74,11 +74,12 @@ struct cuda {
     struct device_info info;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
-    uint64_t live_bytes, slab_bytes, clock; /* clock: stamps of slabs */
+    uint64_t live_bytes, slab_bytes, clock; /* clock: the newest stamp of a slab */
     uint64_t rng;
     /* a few words of device memory, in which service kernels leave their answers */
     cu_ptr slot;
-    /* mapped host memory: [0] the gate's epoch, [1] the epoch in which it opened by itself */
+    /* Mapped host memory. Gates are numbered (`epoch`). The host writes a gate's number to [0] to
+     * open the gate. A gate that opens by itself writes its number to [1]. */
     volatile uint64_t *flags;
     cu_ptr flags_dev;
     uint64_t epoch;
@@ -91,7 +92,7 @@ struct cuda {
     char *printed;
     struct cuda_truth *truth;
     struct cublaslt *lt;
-    /* the places of modules' variables that we know already, by file */
+    /* for each file that we loaded: where the variables of its module lie */
     struct cuda_symbols *symbols;
 };
 
@@ -128,7 +129,7 @@ uint64_t cuda_random(struct cuda *d);
 /* cuda_mem.c */
 int cuda_mem_open(struct cuda *d, struct err *err);
 void cuda_mem_close(struct cuda *d);
-void cuda_mem_trim(struct cuda *d); /* gives free slabs back to the driver */
+void cuda_mem_trim(struct cuda *d); /* returns unused slabs to the driver */
 int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *addr,
                struct err *err);
 int cuda_free(struct device *dev, uint64_t addr, struct err *err);

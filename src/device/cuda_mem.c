@@ -4,7 +4,7 @@
  * inside the slab. So a call gets new addresses without the cost of a driver allocation.
  *
  *     base                addr                       addr+bytes             base+size
- *      | free | guard 64K  | the buffer               | guard 64K  | free    |
+ *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
  */
 #include "device/cuda.h"
 
@@ -83,17 +83,18 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
 }
 
 /* Returns how many slabs of this size to keep. The time of a short kernel depends on the addresses
- * of its tensors: they change it by some tens of nanoseconds. A measured time should cover many
- * addresses, not only the few that one process happened to get. So we keep about 64 MB of slabs of
- * each size: SLABS_MIN to SLABS_MAX slabs. */
+ * of its tensors: other addresses change the time by some tens of nanoseconds. A measured time
+ * should cover many addresses, not only the few that one process happened to get. So we keep about
+ * 64 MB of slabs of each size: SLABS_MIN to SLABS_MAX slabs. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random free slab of about this size. Returns NULL if there is none, or if there are
- * fewer than wanted and the device has room for one more. */
+/* Returns a random unused slab of about this size, or NULL if the caller shall allocate a new one:
+ * because there is no such slab, or because there are fewer than slabs_wanted() and the device has
+ * room. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -241,10 +242,10 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Removes everything that the candidate could find in the L2. First come writes: they push out the
- * dirty lines of the data that was just generated. Then come reads of twice the cache's size, which
- * fill it with clean lines. So the candidate's time does not include writing back the dirty lines
- * of others.
+ * Removes everything that the candidate could find in the L2. First we write a buffer, which pushes
+ * out the dirty lines of the data that we just generated. Then we read twice the cache's size,
+ * which fills the cache with clean lines. So the candidate's time does not include writing back the
+ * dirty lines of others.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

@@ -100,16 +100,17 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * The places of a cubin's writable variables. For each section (.nv.global, .nv.global.init) we
- * need one symbol whose address the driver knows. The variables of a section lie in memory as they
- * lie in the file, so one symbol gives the place of all of them, also of static variables. Headers
- * like CuTe's define thousands of symbols, and it takes microseconds to ask the driver for one. So
- * we remember the places for the next load.
+ * Where the writable variables of a cubin lie in memory. For each section (.nv.global,
+ * .nv.global.init) we need one symbol whose address the driver knows. The variables of a section
+ * lie in memory as they lie in the file, so the address of one symbol gives the addresses of all of
+ * them, also of static variables. Headers like CuTe's define thousands of symbols, and it takes
+ * microseconds to ask the driver for one. So we remember the symbols that we found, and the next
+ * load uses them.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
     char *file;
-    unsigned nsections, n; /* number of sections; how many of them have a known place */
+    unsigned nsections, n; /* number of sections; number of symbols in `at`, one per section */
     struct {
         char *name;
         uint64_t offset, bytes; /* the symbol's offset in its section; the section's size */

@@ -18,7 +18,7 @@ struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case that these buffers are for; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
-    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, for job_has_choice() */
+    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's values, if job_has_choice() */
     cu_ptr scratch, axes, scalars, partial, starts, fault;
     cu_ptr ctx; /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes;

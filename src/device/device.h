@@ -5,7 +5,7 @@
  * device it has. Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
  *
  *     struct device *d;
- *     if (device_open(&d, job, bundle_dir, err) < 0) ...
+ *     if (cuda_open(&d, job, bundle_dir, err) < 0) ...
  *     d->ops->alloc(d, &spec, &addr, err);
  *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
@@ -43,7 +43,7 @@ struct device_alloc {
 
 struct device_info {
     char name[128], driver[64];
-    uint32_t sm; /* 90 */
+    uint32_t sm; /* 90 for sm_90 */
     uint32_t sms;
     uint64_t mem_bytes, l2_bytes;
     uint32_t smem_per_block_optin;
@@ -56,14 +56,14 @@ struct device_health {
 
 struct launch_stat {
     double time_ns;      /* < 0: not timed */
-    double lo_ns, hi_ns; /* is_model: the interval to expect on the GPU */
+    double lo_ns, hi_ns; /* if is_model: the interval in which we expect the time on the GPU */
     bool is_model;
 };
 
 #define DEVICE_PIECE 1024u
 
 /* If the worker will verify a sampled call, the device runs more blocks after those for the cost
- * model. These further blocks may take this many times the limit of a call. */
+ * model. These further blocks may take DEVICE_VERIFY_LIMITS times the limit of a call. */
 #define DEVICE_VERIFY_LIMITS 10u
 
 /* A part of a buffer: its bytes, and which elements were written. */
@@ -89,7 +89,7 @@ struct device_written {
     struct piece_vec pieces; /* some of the pieces that were written, in order */
     /* elements in these pieces, from as many different blocks as possible */
     struct place_vec places;
-    double seen; /* share of the buffer that the blocks which ran wrote */
+    double seen; /* share of the buffer that was written by the blocks that ran */
     double most; /* upper bound on the share that all blocks write; may be infinite */
 };
 
@@ -156,7 +156,8 @@ struct device_ops {
      * buffer's data when a block first touches it. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* Return the findings, counters and printed text since the last call. The strings live until
+    /* findings and counters append what has gathered since they were last called. printf_text
+     * returns all text that was printed since the device was opened. The strings live until
      * close. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
@@ -165,9 +166,9 @@ struct device_ops {
     /* ---- optional: NULL if the device cannot do it ---- */
 
     /* After a JOB_CALL_BLOCK_SAMPLE call: says what the call wrote to the buffer at addr, with at
-     * most `max` pieces. With JOB_CALL_VERIFY, the pieces hold a place of each block that ran, as
-     * far as `max` allows. Returns no pieces if blocks that did not run could have changed them.
-     * The caller releases the vectors. */
+     * most `max` pieces. In a JOB_CALL_VERIFY call, the device chooses the pieces so that every
+     * block that ran has a place in them, as far as `max` allows. Returns no pieces if blocks that
+     * did not run could have changed them. The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
     /* After a JOB_CALL_BLOCK_SAMPLE call: says how many blocks its launches have, and how many of

@@ -32,8 +32,8 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 
 /* Whether a block may wait for other blocks, or act on values that come from them. If so, only the
  * first blocks of a grid can run without the others. An atomic whose result nobody reads gives the
- * block no such value, so the block does the same without the others. But the memory that such an
- * atomic changes may still depend on the others; atomics_meet() checks that. */
+ * block no such value, so the block does the same if the others do not run. But the memory that
+ * such an atomic changes may still depend on the others; atomics_meet() checks that. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -188,9 +188,10 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    of the grid. If blocks depend on each other in a loop and all fit on the GPU, they may divide
  *    the work among themselves at run time. Then a sample of the blocks would do the work of all,
  *    so all blocks run.
- * 2. If the worker will verify the call, more clusters run as far as the budget allows; their work
- *    is not counted. They are all the others if the budget allows. If not, they are one from each
- *    part of the grid, and those at its edges. If blocks depend on each other, all run or none.
+ * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
+ *    budget allows it, all other clusters run. If not, one cluster of each part of the grid runs,
+ *    and the clusters at the grid's edges. If blocks depend on each other, either all other
+ *    clusters run or none.
  * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
  *    fully. If the estimate says no, that is no proof. So all clusters run, or as many as a larger
  *    budget allows.
@@ -198,11 +199,12 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
  * not on the speed of this machine.
  */
-/* If step 2 cannot run all clusters, it stops at this many, the counted sample included. If 1% of
- * the blocks are bad, 500 blocks hold a bad one with a probability of 99.3%. */
+/* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run, the counted
+ * sample included. If 1% of the blocks are bad, 500 blocks hold a bad one with a probability of
+ * 99.3%. */
 #define VERIFY_CLUSTERS 500u
 /* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
- * sample, but at most this. */
+ * sample, but at most VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* budget of step 2, if it must run all blocks or none */
 #define DOUBT_COST 4e8 /* budget of step 3 */
@@ -371,7 +373,7 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Whether the whole grid, to judge by the clusters that ran, would leave a part of an output
+/* Estimates from the clusters that ran whether the whole grid would leave a part of an output
  * unwritten. If the kernel updates its outputs in place, a written element may keep its value. Then
  * we count the clusters that store nothing instead. */
 static bool leaves_something_out(const struct launch *run)
@@ -403,7 +405,7 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
-        return RESULT_OK; /* after a launch in part nothing can be verified; or all blocks ran */
+        return RESULT_OK; /* an earlier launch ran in part: nothing to verify; or all blocks ran */
     /* The budgets above count work. This limit of time only stops a block that runs for ever. */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))

@@ -1,9 +1,10 @@
 /*
  * block_sample.h - decides which blocks of a sampled call run, and finds out what they wrote.
  *
- * A call at a timed size is too large to emulate whole. A sample of its blocks runs for the cost
- * model. If the worker will verify the call, more blocks run, as many as a budget of work allows.
- * Each cluster leaves a trace: how much it stored, and the addresses of a few elements of outputs.
+ * A timed call has too many blocks to emulate them all. So only a sample of the blocks runs, for
+ * the cost model. If the worker will verify the call, more blocks run, as many as a budget of work
+ * allows. Each cluster leaves a trace: how much it stored, and the addresses of a few elements of
+ * outputs.
  *
  *     block_sample_choose(code, run);           before launch_run(): sets run->order
  *     block_sample_run_more(run, err);          after it, if the call is to be verified
@@ -19,7 +20,8 @@
 #define VERIFY_COST 2e6
 
 /* Whether a block might depend on other blocks inside a loop, for example wait for the block before
- * it. If so, it takes very long to run the blocks in another order. */
+ * it. If so, the emulator must not run the blocks in another order, because that would take very
+ * long. */
 bool block_sample_polls(const struct code *c);
 void block_sample_choose(const struct code *c, struct launch *run);
 enum result_status block_sample_run_more(struct launch *run, struct err *err);

@@ -234,9 +234,9 @@ COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-/* Whether we cannot compare the element. Either the oracle does not compute it, or its unit is not
- * in the sample. An element of a unit outside the sample is compared all the same if it provably
- * holds poison. */
+/* Whether we leave the element out of the comparison. We do if the oracle does not compute it, or
+ * if its unit is not in the sample. But if an element of a unit outside the sample provably holds
+ * poison, it counts, as unwritten. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {

@@ -2,9 +2,9 @@
  * edges.h - rearranges data so that the last element of a row matters.
  *
  * A kernel that loses the last of 129 rows still gives the right maximum of a column almost always,
- * because the lost element is the largest of its column only once in 129. So in a call with
- * JOB_CALL_EDGES the largest value of each row or column that the task reduces changes places with
- * the last one. The values are still those that the generator drew.
+ * because the lost element is the largest of its column only once in 129. So if the task reduces
+ * rows or columns, a call with JOB_CALL_EDGES exchanges the largest and the last value of each of
+ * them. The values are still those that the generator drew.
  */
 #ifndef JOB_EDGES_H
 #define JOB_EDGES_H

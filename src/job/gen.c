@@ -1,7 +1,7 @@
 /*
- * gen.c - runs gen_core.h over ranges of elements, in chunks. For each chunk, first makes all
- * random words, then turns them into values in one loop for the kind of value. So the compiler can
- * vectorise both steps.
+ * gen.c - runs gen_core.h over ranges of elements, in chunks. For each chunk, one loop makes all
+ * random words. A second loop, one of several for the different kinds of values, turns the words
+ * into values. The compiler can vectorise both loops.
  */
 #include "job/gen.h"
 

@@ -112,7 +112,8 @@ GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
     return 0;
 }
 
-/* Returns a bell-shaped integer, symmetric about 0: the sum of eight bytes and 21 fraction bits. */
+/* Returns a random integer with a bell-shaped distribution, symmetric about 0. Its high bits are
+ * the sum of eight random bytes, its low 21 bits are random. */
 GEN_FN int32_t gen_bell(uint32_t x)
 {
     uint32_t y = gen_mix32(x), m = 0x00ff00ffu;
@@ -140,8 +141,9 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
  * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
  * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
- * groups every second row is empty. In all other groups each row pointer moves by a random amount
- * from its even share towards the next one, so that rows hold 0 to twice the mean.
+ * groups every second row is empty. In all other groups each row pointer lies at a random place
+ * between its even share and the even share of the next row pointer, so that rows hold 0 to twice
+ * the mean.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {
@@ -218,8 +220,8 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Returns which special value the element is, if any. It decides by a second random word, which it
- * derives from the first. */
+/* Returns which special value the element is, if any. A second random word decides, which we derive
+ * from the first. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {
@@ -293,8 +295,8 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 
 /*
  * A content hash: a sum over 8-byte little-endian words (the last one padded with zeros). So parts
- * can be hashed separately, in any order, and added up. It detects accidental and careless changes.
- * A forger who knows the hash can defeat it.
+ * can be hashed separately, in any order, and added up. The hash detects accidental and careless
+ * changes. A forger who knows how it works can defeat it.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {

@@ -12,8 +12,8 @@
 #include "base/util.h"
 #include "job/wire.h"
 
-/* The fewest bytes that one element of each array takes. They limit the counts that a file may
- * claim. */
+/* For each array, the least number of bytes that one element takes in the file. A count is refused
+ * if the rest of the file is too short for so many elements. */
 enum {
     MIN_MODULE = 5 * 4 + 1,
     MIN_CASE = 88,

@@ -1,16 +1,16 @@
 /*
  * job.h - job.bin: all that a worker must do for one candidate, resolved to numbers.
  *
- * A job is a list of cases, each one workload at one shape. A case has buffers, programs (0 is the
- * candidate, 1.. are baselines) and calls. `hone` writes the job and `hone-worker` runs it. The
+ * A job is a list of cases. Each case is one workload at one shape. It has buffers, programs (0 is
+ * the candidate, 1.. are baselines) and calls. `hone` writes the job and `hone-worker` runs it. The
  * worker evaluates no expression, reads no task and judges nothing. For one call the worker does
  * this:
  *
  *     fill inputs from (call.seed, buffer.stream)   -- fresh data; perturbed where the call says so
- *     poison outputs, init workspace                -- poison pattern chosen from the seed
+ *     poison outputs, init workspace                -- poison patterns from call.poison
  *     [flush L2]                                    -- timed calls
  *     launch the program                            -- timed calls: between events
- *     check guard zones and that inputs are intact  -- hash against regenerated data
+ *     check guard zones and that inputs are intact  -- hashes from before and after the launches
  *     check that __device__ variables are as at load -- nothing may be carried between calls
  *     [keep the outputs]                            -- verified calls
  *
@@ -20,9 +20,9 @@
  * the emulator, where a kernel cannot read the worker's memory, it verifies some calls earlier.)
  *
  * After job_read() a reader may rely on these invariants: every index is in range, every count is
- * under its cap, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
- * name inside the bundle, a REPEAT call follows a call of the same program. Everything else is
- * hostile.
+ * within its limit, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
+ * name inside the bundle, a REPEAT call follows a call of the same program. Everything else may
+ * be hostile.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -69,7 +69,7 @@ struct job_buffer {
     uint32_t align;  /* the address is a multiple of this, but not of twice this */
     uint64_t offset; /* bytes added to the aligned address (offset_elems of a workload) */
     bool zero_init;  /* workspace only */
-    uint32_t rank;   /* shape, to name an index in a finding */
+    uint32_t rank;   /* with dims: the shape, which turns an element number into an index */
     int64_t dims[8];
     /* bit d is set if calls with JOB_CALL_EDGES rearrange dimension d: edges.h */
     uint32_t edge_dims;
@@ -94,7 +94,7 @@ struct job_arg {
     enum job_arg_kind kind;
     uint32_t index;   /* buffer or tensor map */
     uint8_t bytes[8]; /* scalar, little-endian */
-    uint32_t size; /* bytes of the parameter: 1, 2, 4, 8; 8 for a pointer; 128 for a tensor map */
+    uint32_t size; /* bytes of the parameter: 1, 2, 4 or 8; 8 for a pointer; 128 for a tensor map */
 };
 
 struct job_launch {
@@ -112,7 +112,7 @@ struct job_launch {
 struct job_tensormap {
     uint32_t buffer;
     enum dtype dtype;
-    uint32_t rank; /* 1..5, innermost first, as the driver takes them */
+    uint32_t rank; /* 1..5; all arrays begin with the innermost dimension, as the driver's do */
     uint64_t dims[5];
     uint64_t strides[5]; /* bytes; strides[0] unused */
     uint32_t box[5];
@@ -137,12 +137,12 @@ enum job_call_flags {
     JOB_CALL_VERIFY = 2, /* keep the outputs and compare them with the truth */
     JOB_CALL_REPEAT = 4, /* same data as the previous call: the outputs must be bit-identical */
     JOB_CALL_COUNT = 8,  /* collect counters */
-    JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that it sees state
-                                  that earlier calls left behind, as it would for a user */
+    JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that the kernel sees
+                                * state that earlier calls left behind, as it would for a user */
     JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only such calls */
     JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
     JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: a sample of blocks only, for the cost model */
+    JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: run only a sample of the blocks, for the cost model */
 };
 
 struct job_call {
@@ -202,7 +202,7 @@ struct job_module {
     enum job_module_kind kind;
     const char *cubin; /* file in the bundle; "" if none */
     const char *ptx;
-    const char *spec;   /* TORCH: the program's text; LIBRARY: what to call: docs/worker.md */
+    const char *spec;   /* TORCH: the program's text; LIBRARY: the routine, see docs/worker.md */
     const char *source; /* file with the source text, for findings; "" if none */
 };
 
@@ -213,12 +213,12 @@ struct job_module {
 
 struct job_limits {
     uint64_t wall_ns;    /* whole job */
-    uint64_t call_ns;    /* one call; a candidate that takes longer hangs. On the emulator: CPU time
-                            of one launch */
+    uint64_t call_ns;    /* one call; a candidate that takes longer counts as hanging. On the
+                          * emulator: CPU time of one launch */
     uint64_t measure_ns; /* budget of the rounds of struct job_timing */
     uint64_t device_bytes;
     uint64_t printf_bytes;
-    /* the most warp instructions of a launch; 0 = only call_ns limits a launch */
+    /* limit on the warp instructions of a launch; 0 = only call_ns limits a launch */
     uint64_t emu_steps;
 };
 
@@ -237,12 +237,12 @@ struct job {
     int32_t ordinal;
     bool sanitize;
     bool annotate;  /* make counters for each source line */
-    uint64_t nonce; /* copied to the result, to show which run of the job it answers */
-    /* for the order of warps and for samples; each call has its own seed for data */
+    uint64_t nonce; /* copied to the result, to show to which run of the job the result belongs */
+    /* decides the order of warps, and the samples; the data of a call has its own seed */
     uint64_t seed;
     uint32_t nthreads;         /* emulator host threads; 0 = all */
-    uint32_t timing_processes; /* on a GPU: processes that time kernels under 20 us; 0 and 1 = only
-                                  this one */
+    uint32_t timing_processes; /* on a GPU: in how many processes to time kernels under 20 us; 0 and
+                                * 1 = only in this one */
     struct job_limits limits;
     struct job_gpu gpu;
     const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */

@@ -1,6 +1,6 @@
 #include "job/ref_ctx.h"
 
-/* Undoes hone_ref_fault_key() of hone_ref.h. */
+/* Decodes `fault`, which hone_ref_fault_key() in hone_ref.h has encoded. */
 int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,
                     struct err *err)
 {

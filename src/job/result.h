@@ -68,7 +68,7 @@ struct result_finding {
     const char *text;   /* one sentence for people and models */
     const char *other;  /* the other access of a race: "line 41, block (0,0,0) thread (3,0,0)" */
     uint64_t count;
-    uint32_t case_index; /* index in the job of the case that showed it first */
+    uint32_t case_index; /* the case of the job that showed the finding first */
 };
 
 /* A named number with a unit, for a kernel or a source line. */
@@ -98,14 +98,14 @@ struct result_compare {
     const char *pattern; /* the pattern of the bad elements in words; "" if we recognised none */
 };
 
-/* The judge accepts an output if at least this share of it is written. */
+/* If all blocks ran, the judge accepts an output if at least this share of it is written. */
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {
     uint32_t program, flags; /* those of the job's call, or of a call of the timed rounds */
     enum result_status status;
     double time_ns;                /* <0 = none */
-    double time_lo_ns, time_hi_ns; /* modelled times: the interval to expect on the GPU */
+    double time_lo_ns, time_hi_ns; /* if modelled: where we expect the time on the GPU */
     bool time_is_model;
     bool inputs_intact, guards_intact;
     bool globals_intact; /* the module's __device__ variables are as they were at load */
@@ -117,10 +117,10 @@ struct result_call {
     struct {             /* BLOCK_SAMPLE calls: how much we saw */
         uint64_t blocks; /* blocks of all launches */
         uint64_t ran;    /* how many of these ran */
-        /* how many of those that ran wrote an element that we compared with the truth */
+        /* how many of the blocks that ran wrote an element that we compared with the truth */
         uint64_t verified;
-        /* the largest share of an output that the blocks which ran did not write; 1 if the results
-         * may depend on blocks that did not run */
+        /* the largest share of an output that was not written by the blocks that ran; 1 if the
+         * results may depend on blocks that did not run */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
@@ -142,14 +142,14 @@ struct result_module {
 
 struct result {
     uint64_t job_hash; /* job_hash() of the job.bin this answers */
-    uint64_t nonce;    /* the job's */
+    uint64_t nonce;    /* the nonce of the job */
     enum result_status status;
     const char *message; /* details of the failure: kernel, launch, address, limit */
     uint32_t where_case, where_call;
     const char *device; /* "NVIDIA H200", "emulator (h200 model)" */
     const char *driver;
     uint32_t sm;         /* 90, ... */
-    double clock_mhz[3]; /* sm at start, at end, max */
+    double clock_mhz[3]; /* SM clock at the start and at the end, and its maximum */
     uint64_t throttle;   /* NVML reasons seen */
     double empty_launch_ns;
     uint64_t setup_ns, run_ns, verify_ns; /* the worker's own time, by part */
@@ -161,7 +161,7 @@ struct result {
     struct result_finding *findings;
     uint32_t ncounters;
     struct result_counter *counters;
-    const char *printf_text; /* capped */
+    const char *printf_text; /* the first limits.printf_bytes bytes */
 };
 
 const char *finding_kind_name(enum finding_kind k); /* "out-of-bounds", ... */

@@ -11,11 +11,11 @@
  *   block of columns has a run too, if there are enough runs.
  * - The place of a run in its block is random.
  *
- * So if every row has a run, we certainly find a kernel that leaves out or spoils a row, and if
- * every block of columns has a run, also one that spoils a whole block of columns. The sample holds
- * the first and the last units, because kernels often go wrong at the edges. It holds no unit
- * twice. The truth on the CPU and the truth on the device use the same sample. No kernel can know
- * the sample, because its seed comes from the job.
+ * So if every row has a run, we certainly notice that a kernel leaves out or spoils a row. If every
+ * block of columns has a run, we also certainly notice that a kernel spoils a whole block of
+ * columns. The sample holds the first and the last units, because kernels often go wrong at the
+ * edges. It holds no unit twice. The truth on the CPU and the truth on the device use the same
+ * sample. No kernel can know the sample, because its seed comes from the job.
  */
 #ifndef JOB_UNIT_SAMPLE_H
 #define JOB_UNIT_SAMPLE_H

@@ -1,9 +1,9 @@
 /*
  * wire.h - reads and writes little-endian bytes within bounds, for job.bin and result.bin.
  *
- * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap, the
- * reader sets `bad` to the name of the field and returns zeros from then on. Check `bad` once, at
- * the end:
+ * A reader never reads past its bytes. If the bytes end too early, or a count is over its limit,
+ * the reader sets `bad` to the name of the field and returns zeros from then on. Check `bad` once,
+ * at the end:
  *
  *     struct wire_reader r = wire_reader_of(data, len);
  *     uint32_t n = wire_get_count(&r, JOB_MAX_BUFFERS, "buffers");

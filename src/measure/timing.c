@@ -11,7 +11,7 @@ struct series {
     double *ns;
     size_t n;
     bool is_model;
-    double lo_ns, hi_ns; /* for a modelled time: the interval in which to expect a measured one */
+    double lo_ns, hi_ns; /* if is_model: the interval in which we expect the measured time */
 };
 
 static struct series collect(const struct result_case *rc, uint32_t program)
@@ -36,8 +36,8 @@ static bool measured(const struct measure_input *in)
 }
 
 /*
- * The share of the ceilings that a time reaches: the larger of the shares by bytes and by
- * arithmetic. It uses the device's measured ceilings, else the data sheet. A full float32
+ * Returns which percentage of the ceilings a time reaches: the larger of the percentages by bytes
+ * and by arithmetic. Uses the device's measured ceilings, else the data sheet. A full float32
  * product can run on the CUDA cores, or as three TF32 products.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns)
@@ -70,7 +70,7 @@ static void add_warning(struct verdict *v, const struct measure_input *in,
         *vec_push(&v->warnings) =
             arena_printf(&v->arena, "%s on %s: the interval is %.0f%% wide; try --measure-time 10s",
                          t->who, t->workload, 100 * rel);
-    if (measured(in) && t->roofline_pct > 102) /* the ceilings are measured to about 1% */
+    if (measured(in) && t->roofline_pct > 102) /* a measured ceiling may be 1% too low */
         *vec_push(&v->warnings) = arena_printf(&v->arena,
                                                "%s on %s: %.0f%% of the measured ceiling; check "
                                                "this time before you trust it",
@@ -166,8 +166,8 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The cost model may be optimistic, so a modelled time may be below the floor by this factor. A
- * kernel that leaves out work is far below that. */
+/* The cost model may be optimistic, so we multiply the floor by this factor before we compare it
+ * with a modelled time. A kernel that leaves out work is far below even this lower floor. */
 static const double model_slack = 0.8;
 
 static double written(const struct job_case *jc)
@@ -212,8 +212,8 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* The most arithmetic that the counted instructions could have done. It counts each instruction as
- * a multiply-add, and each instruction on halves as a packed multiply-add. */
+/* Returns an upper bound on the arithmetic that the counted instructions did. Counts each
+ * instruction as a multiply-add, and each instruction on halves as a packed multiply-add. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
@@ -254,8 +254,8 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
     return out->share < in->least_arithmetic ? worst : -1;
 }
 
-/* A kernel must touch every byte that the task reads or writes at least once. `enough` is below 1,
- * because a sample of blocks stands for all blocks. A cache line that is touched in part counts
+/* A kernel must touch, at least once, every byte that the task reads or writes. `enough` is below
+ * 1, because a sample of blocks stands for all blocks. A cache line that is touched in part counts
  * whole. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {

@@ -27,8 +27,8 @@ struct measure_input {
     const struct ceilings *ceilings; /* NULL = use the data sheet */
     /* Dtype of the task's first input; it decides which unit of the GPU could compute. */
     enum dtype operand;
-    bool allow_tf32;      /* float32 products may use TF32 */
-    const bool *left_out; /* one per program: a baseline that is wrong has no times; NULL = none */
+    bool allow_tf32;         /* float32 products may use TF32 */
+    const bool *left_out;    /* one per program: true if we report no times of it; NULL = none */
     double least_arithmetic; /* share of the flops that every algorithm needs; 0 = unknown */
     bool float32;            /* all float inputs are float32 */
 };
@@ -37,18 +37,20 @@ struct measure_input {
  * All times are of one job. `speedup` compares with the first baseline that has a time. */
 void measure_times(struct verdict *v, const struct measure_input *in);
 
-/* How many tensor-core products stand for one product of the task, on the case where they are
- * fewest. */
+/* How many tensor-core products the candidate does for each product that the task needs. We report
+ * the case with the smallest `share`. */
 struct tensor_use {
-    double tf32, narrow; /* products of TF32, and of narrower types; both 0 = no tensor cores */
+    double tf32, narrow; /* TF32 products, products of narrower types; both 0 = none */
     double share; /* products done / products that the task needs, in its declared precision */
 };
 /* Uses the emulator's counters. Returns the case in which the candidate did too few products for
- * the declared precision, or -1. A float32 product needs three TF32 products, or six of a 16-bit
- * type; a TF32 product needs one TF32 product, or six of a 16-bit type. */
+ * the declared precision, or -1. If the task declares float32, each product needs three TF32
+ * products, or six of a 16-bit type. If the task allows TF32, each product needs one TF32 product,
+ * or six of a 16-bit type. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
-/* The case in which the candidate was faster than the floor, or -1. *floor_ns is that floor. */
+/* Returns the case in which the candidate was faster than the floor, or -1 if there is none. Sets
+ * *floor_ns to the floor of that case, and *got_ns to the candidate's time. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, where not every timed call can be verified. Returns the case in which the
  * candidate touched far less memory or did far less arithmetic than the task needs, or -1.

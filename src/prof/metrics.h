@@ -19,8 +19,8 @@ extern const size_t prof_nmetrics;
 
 bool prof_is_metric(const char *name); /* one of the ncu metrics that Hone asks for */
 
-/* The factor that converts a value to its base unit (ns, bytes, percent); 0 if the unit is
- * unknown. */
+/* Returns the factor that converts a value to its base unit (ns, bytes, percent), or 0 if the unit
+ * is unknown. */
 double prof_unit_factor(const char *unit);
 
 #endif

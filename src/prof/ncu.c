@@ -76,7 +76,7 @@ static int column(const struct row *header, const char *name)
     return -1;
 }
 
-/* Reads "1,234.5" and "1234.5" alike; NaN for "n/a" or nothing. */
+/* Reads "1,234.5" and "1234.5" alike. Returns NaN for "n/a" and for an empty cell. */
 static double number(const char *s)
 {
     char plain[64];
@@ -90,7 +90,7 @@ static double number(const char *s)
     return n && !*rest && isfinite(v) ? v : NAN;
 }
 
-/* The first line of ncu's own messages that contains ERROR, for an error message. */
+/* Copies ncu's first ==ERROR== line to `out`, for our own error message. */
 static void ncu_words(const char *csv, size_t len, char out[200])
 {
     const char *at = memmem(csv, len, "==ERROR==", 9), *end = csv + len;
@@ -139,7 +139,8 @@ size_t ncu_launches(const struct ncu_table *t)
     return t->nrows;
 }
 
-/* For a mangled name, the text holds the parameters too: "softmax(const float *, ...)". */
+/* If the kernel's name in the module is mangled, ncu prints its parameters too: "softmax(const
+ * float *, ...)". */
 const char *ncu_kernel(const struct ncu_table *t, size_t launch)
 {
     return t->rows[launch].cell[t->name];
@@ -156,7 +157,7 @@ static bool ends_with(const char *s, const char *tail)
     return n >= k && str_eq(s + n - k, tail);
 }
 
-/* The value of one metric over all launches of one kernel. */
+/* Returns the value of one metric over all launches of one kernel: their sum or their mean. */
 static double merged(const struct ncu_table *t, size_t first, size_t n, const char *kernel, int c)
 {
     int tc = column(&t->header, "gpu__time_duration.sum");
@@ -207,7 +208,7 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
         for (size_t k = i; k < first + n; k++)
             launches += str_eq(ncu_kernel(t, k), kernel);
         put(v, workload, kernel, "launches", "1", launches);
-        for (int c = 0; c < t->header.n; c++) { /* skips parts of a metric, which ncu prints too */
+        for (int c = 0; c < t->header.n; c++) { /* ncu also prints a metric's parts; skip them */
             double x = prof_is_metric(t->header.cell[c]) ? merged(t, first, n, kernel, c) : NAN;
             if (!isnan(x))
                 put(v, workload, kernel, t->header.cell[c], c < t->units.n ? t->units.cell[c] : "",

@@ -42,7 +42,8 @@ struct prof_kernel {
     /* Percent of the peak, over the kernel's whole time. */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
     double fma_pct, alu_pct, sfu_pct, fp64_pct; /* arithmetic pipes */
-    /* Model: share of the time in which only latency counts. */
+    /* Only if source is "model": the share of the time in which the kernel only waits for
+     * latency. */
     double latency_pct;
     double occupancy_pct;              /* achieved */
     double registers, smem_bytes;      /* per thread, per block */
@@ -54,8 +55,8 @@ struct prof_kernel {
 
 /* ---- Nsight Compute ---- */
 
-/* The metrics to ask for, comma-separated, for ncu --metrics. ncu prints "n/a" for a metric that
- * the GPU does not have. */
+/* Returns the metrics that Hone asks for, separated by commas, for ncu --metrics. ncu prints "n/a"
+ * for a metric that the GPU does not have. */
 const char *ncu_metrics(struct arena *a);
 
 /* A table of ncu --csv --page raw: a header of metric names, a row of units, a row per launch. */
@@ -74,8 +75,8 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
 
 /* ---- from counters to words ---- */
 
-/* The kernels counted at `workload`: from ncu's counters if there are any, else from the
- * emulator's. */
+/* Fills `out` with the kernels that were counted at `workload`, from ncu's counters if there are
+ * any, else from the emulator's. Returns how many there are. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 

@@ -44,7 +44,7 @@ struct verdict_workload {
     const char *shape;    /* "M=256 N=512"; "" if an author must not see it */
     bool ok;              /* Hone saw nothing wrong; `verified` says how much it compared */
     const char *verified; /* "whole": every output element of some call was compared with the truth;
-                             "sample": `verified_pct` of them; "none"; "" = an older verdict */
+                             "sample": `verified_pct` percent were; "none"; "" = an older verdict */
     double verified_pct;  /* share of the output elements that were compared, in percent */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
@@ -145,16 +145,16 @@ enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 json_t *verdict_to_json(const struct verdict *v);
 /* Reads a verdict from a store, a recording or a file, and validates all of it. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
-/* How much of the candidate's results was compared with the truth: "9 workloads verified whole, 2
- * by sample, 1 only timed". */
+/* Writes how much of the candidate's results was compared with the truth: "9 workloads verified
+ * whole, 2 by sample, 1 only timed". */
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
-/* The number of shapes whose times make up time_ns. */
+/* Returns the number of shapes whose times make up time_ns. */
 unsigned verdict_timed_shapes(const struct verdict *v);
 /* Sets *lo and *hi to the interval in which a measured time is to be expected, as factors of the
  * modelled time. Returns false if the verdict has no such interval. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
-/* The ratio to the first baseline: the geometric mean over the shapes, with its 95% interval. Of
- * modelled times, which have no spread, the interval is empty (lo == hi). */
+/* The ratio to the first baseline: the geometric mean over the shapes, with its 95% interval.
+ * Modelled times have no spread, so their interval is empty (lo == hi). */
 struct verdict_ratio {
     const char *who; /* the baseline */
     double mid, lo, hi;

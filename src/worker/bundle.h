@@ -1,5 +1,5 @@
 /*
- * bundle.h - reads the files of a bundle whole, with a cap, and writes them by rename.
+ * bundle.h - reads whole files of a bundle, up to a given size, and writes files by rename.
  *
  *     if (bundle_read(dir, "job.bin", JOB_MAX_BYTES, &data, &len, err) < 0) ...
  *     bundle_write(dir, "result.bin", buf, len, true, err);

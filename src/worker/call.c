@@ -212,7 +212,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        unload_kernels(r); /* so that the next call loads each module at the same place */
+        unload_kernels(r); /* so that every reload puts the module at the same address */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -251,8 +251,8 @@ static enum result_status launch_all(struct job_run *r, struct call_ctx *x, stru
     return st;
 }
 
-/* Runs the launches. If the call is timed, reads the clock before and after them. Returns how the
- * call ended. */
+/* Runs the launches. If the call is timed, lets the device time them. Returns how the call
+ * ended. */
 static enum result_status execute(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -411,8 +411,8 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Returns the share of an output that the blocks which ran did not write. In an in-place tensor we
- * cannot see this, because a written element may keep its value. There we return the share of
+/* Returns the share of an output that was not written by the blocks that ran. In an in-place tensor
+ * we cannot see this, because a written element may keep its value. There we return the share of
  * blocks that did not run instead. */
 static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
 {

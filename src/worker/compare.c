@@ -19,7 +19,8 @@ struct slice {
     bool started;
 };
 
-/* Inlined for each of the usual types, so that the compiler drops all code for other types. */
+/* The compiler inlines this function for each of the usual types, and drops all code for other
+ * types. */
 static inline __attribute__((always_inline)) void compare_range(struct slice *s, uint32_t dtype,
                                                                 uint64_t size)
 {

@@ -34,8 +34,8 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     bool soon = t - r->told_ns < TELL_NS;
     if (!now && soon)
         return;
-    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So the
-     * watchdog writes the file if a call turns out to take long. */
+    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So we only
+     * hand the result to the watchdog. It writes the file if the call takes more than 50 ms. */
     bool later = soon && r->job->device == JOB_EMU && r->job->limits.wall_ns;
     const char *was = r->res.message;
     r->res.status = RESULT_NOT_RUN;
@@ -260,8 +260,9 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* Returns the CPU time that a job may take: its limit of wall time, without the factor
- * JOB_EMU_PATIENCE that allows for a busy machine, times the number of cores. 0 = no limit. */
+/* Returns the CPU time that a job may take, or 0 if there is no limit. The limit of wall time has a
+ * factor JOB_EMU_PATIENCE, which allows for a busy machine. We remove this factor and multiply by
+ * the number of cores. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

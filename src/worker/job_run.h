@@ -47,12 +47,14 @@ int verify_kept_calls(struct job_run *r, struct err *err);
 void drop_kept_call(struct job_run *r, size_t index);
 /* Unloads all kernel modules. The next call of a module loads it again. */
 void unload_kernels(struct job_run *r);
-/* Ends the job: stores status, message and place in the result. Returns the status. */
+/* Ends the job: stores the status, the message, the case `c` and the call `k` in the result.
+ * Returns the status. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Hands the result so far to the watchdog and writes it to progress.bin: always if `now` is true,
- * else at most every 50 ms. On the emulator, if the file is younger than 50 ms, the watchdog writes
- * it later, unless another result comes first. */
+/* Hands the result so far to the watchdog and writes it to progress.bin. If `now` is false and the
+ * last write was less than 50 ms ago, does nothing. If `now` is true and the last write was less
+ * than 50 ms ago, an emulator job leaves the writing to the watchdog. The watchdog writes the
+ * result 50 ms later, unless it gets a newer result before that. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 unsigned job_run_threads(const struct job_run *r);
 /* Stores the GPU's clocks, and the reasons why they are low, in the result. Slot 0 is for the start

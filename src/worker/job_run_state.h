@@ -22,7 +22,7 @@ struct sidecar;
 
 struct module_state {
     struct device_module *m; /* NULL: not loaded */
-    struct sidecar *sidecar; /* JOB_MODULE_TORCH, once started */
+    struct sidecar *sidecar; /* only for JOB_MODULE_TORCH; NULL until it is started */
     bool unsealed; /* Hone cannot check all of the module's state, so every call loads it afresh */
     enum result_status status;
 };
@@ -33,9 +33,9 @@ struct kept_call {
     uint32_t k;                     /* index of the call in the result */
     struct job_call call;           /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS];     /* for each buffer; NULL if it is not an output */
-    struct device_written *written; /* in a sampled call, instead of `out`: for each buffer */
-    /* in a sampled call, for in-place tensors: an upper bound on the share that all blocks together
-     * change */
+    struct device_written *written; /* a sampled call sets this instead of `out`; one per buffer */
+    /* For the in-place tensors of a sampled call: an upper bound on the share of the tensor that
+     * all blocks together change. */
     double most_changed[JOB_MAX_BUFFERS];
 };
 VEC_DECL(kept_call_vec, struct kept_call);
@@ -61,7 +61,7 @@ struct job_run {
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
     } spent;               /* time that calls took, by part, for the log */
-    struct rounds *rounds; /* set during a timed call of the candidate: decides if it is kept */
+    struct rounds *rounds; /* set in a timed call of the candidate; decides if the call is kept */
     bool timing_ready;
 };
 

@@ -12,7 +12,7 @@
 #include "job/ref_ctx.h"
 #include "job/unit_sample.h"
 
-/* Below this many operations one thread is enough: to start more would take as long as the work. */
+/* Below this many operations we use one thread: starting more would take as long as the work. */
 #define SMALL_OPS 1e5
 
 struct oracle {
@@ -178,8 +178,8 @@ int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, stru
     return ref_fault_check(ctx, *ctx->fault, names, err);
 }
 
-/* Call it when all units ran. An element that still has no magnitude has no truth, so nobody could
- * check the candidate's value. */
+/* Call this after all units have run. An element that still has no magnitude has no truth, so
+ * nobody could check the candidate's value. */
 static int check_written(const struct job_buffer *b, const double *mag, struct err *err)
 {
     for (uint64_t k = 0; k < b->elems; k++)

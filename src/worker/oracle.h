@@ -27,9 +27,9 @@ struct truth {
 int oracle_open(struct oracle **out, const char *path, struct err *err);
 void oracle_close(struct oracle *o);
 /* An access out of bounds is an error. If all units run, an element that no unit writes is an error
- * too. If only a sample of the units runs, the elements of the other units get mag
- * COMPARE_UNSEEN. `got` has the outputs of the call, one per buffer; the oracle sees those with
- * several right answers (job_has_choice()). NULL = none. */
+ * too. If only a sample of the units runs, the elements of the other units get mag COMPARE_UNSEEN.
+ * `got` holds the outputs of the call, one per buffer, or is NULL. The oracle sees only those
+ * outputs that have several right answers (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);

@@ -13,11 +13,12 @@
  *     finish     claimed/ID.W -> done/ID
  *     take back  claimed/ID.W -> todo/ID
  *
- * If done/ID exists already, a worker that finishes discards its own result. Any worker takes a
- * bundle back if its `alive` is older than the lease, because W is probably dead. If W was only
- * slow, its paths no longer exist and its result is lost. If MAX_TRIES workers tried a bundle and
- * none wrote a result, the bundle gets a result that says so (RESULT_MACHINE). We compute the age
- * of `alive` by the file system's own clock, so the machines' clocks need not agree.
+ * If done/ID exists already, a worker that finishes discards its own result. If W has not touched a
+ * bundle's `alive` for a fixed time (the lease), W is probably dead, so any other worker takes the
+ * bundle back. If W was only slow, its paths no longer exist and its result is lost. If MAX_TRIES
+ * workers tried a bundle and none wrote a result, the bundle gets a result that says so
+ * (RESULT_MACHINE). We compute the age of `alive` by the file system's own clock, so the machines'
+ * clocks need not agree.
  */
 #ifndef WORKER_SPOOL_H
 #define WORKER_SPOOL_H

@@ -3,7 +3,7 @@
  *
  * The reader trusts nothing. It accepts only regular files and directories named todo/ID/FILE. ID
  * and FILE consist of letters, digits, '.', '_' and '-' and do not start with a dot. Sizes and
- * counts are capped, and header checksums must be right. Anything else is an error, and then no
+ * counts have limits, and header checksums must be right. Anything else is an error, and then no
  * bundle runs.
  */
 #ifndef WORKER_TAR_H

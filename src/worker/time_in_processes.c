@@ -2,10 +2,10 @@
  * Times short kernels in further processes (timing processes). The driver places page tables and
  * other data of a process somewhere in the GPU's memory. With a flushed cache, this address makes a
  * kernel of 4 us up to 100 ns faster or slower, in every call of the process alike. So the worker
- * times a case with a short candidate again in further processes. Each process makes as many timed
- * calls of the case as this process made. It is a worker that runs a bundle inside this bundle. The
- * inner bundle holds only the cases with a short candidate. The process checks and verifies its
- * calls as this one does, and we append its calls to ours.
+ * times a case with a short candidate again in further processes. Each timing process makes as many
+ * timed calls of the case as this process made. A timing process is a worker too. It runs an inner
+ * bundle, a directory inside our bundle, which holds only the cases with a short candidate. It
+ * checks and verifies its calls as this process does, and we append its calls to ours.
  *
  * We do not time PyTorch baselines again, because PyTorch takes seconds to start. Nor do we time
  * baselines again that take longer than LONG_NS: the calls that they already have are enough.
@@ -102,7 +102,7 @@ static void reseed(const struct job_run *r, struct timing_process *s, uint32_t n
         s->job.cases[c].timing.seed = poison_mix(r->job->cases[s->cases[c]].timing.seed + number);
 }
 
-/* ---- its bundle and its process -------------------------------------------------------------- */
+/* ---- the bundle and the process -------------------------------------------------------------- */
 
 static int link_file(const struct job_run *r, const char *dir, const char *name, struct err *err)
 {
@@ -122,7 +122,7 @@ static int make_bundle(const struct job_run *r, const struct timing_process *s, 
                        uint64_t *hash, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
-    bundle_remove(dir); /* a worker that was killed may have left it */
+    bundle_remove(dir); /* a worker that was killed may have left this directory */
     if (mkdir(dir, 0700) < 0)
         return err_errno(err, "cannot make %s", dir);
     int rc =
@@ -155,7 +155,7 @@ static int run_worker(const char *dir, struct err *err)
     return 0;
 }
 
-/* ---- its result ------------------------------------------------------------------------------ */
+/* ---- the result of a timing process ---------------------------------------------------------- */
 
 static int read_timing_process(struct job_run *r, const struct timing_process *s, const char *dir,
                                uint64_t hash, struct result *out, struct err *err)

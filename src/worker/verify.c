@@ -97,8 +97,8 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     return rc;
 }
 
-/* Returns the call whose data differs from this one only in the perturbed element, or NULL if there
- * is none. */
+/* Returns the call whose data differs from the data of `k` only in the perturbed element, or NULL
+ * if there is none. */
 static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
@@ -242,7 +242,7 @@ int verify_kept_calls(struct job_run *r, struct err *err)
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
         const struct kept_call *k = &r->kept.items[i];
         if (r->calls[k->c].items[k->k].status != RESULT_OK)
-            continue; /* it failed while its outputs were being kept */
+            continue; /* the call failed while we copied its outputs */
         rc = k->written ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;

@@ -20,7 +20,7 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most so many pieces */
+    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most 8 pieces */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
@@ -31,15 +31,15 @@ enum {
  * scratch. A result that depends on scratch that no unit wrote then differs between the runs.
  * Arithmetic passes a NaN on. A comparison may drop a NaN, but not both a large positive and a
  * large negative number. If in the first run all units wrote the scratch that they used, the result
- * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN that
- * only a copy of it equals. */
+ * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN with
+ * unusual bits, so that an element with these bits still holds the fill, or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
 struct verify_elements {
-    struct ref_ctx ctx; /* first: need() gets a pointer to it and casts */
+    struct ref_ctx ctx; /* must be first, because need() casts a pointer to it */
     struct oracle *o;
     const struct job_case *c;
     const struct device_written *written;
@@ -50,14 +50,15 @@ struct verify_elements {
     double ops;                                    /* operations of the whole call */
     double spent;                                  /* operations of the units that are chosen */
     uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
-    bool unknown[JOB_MAX_BUFFERS];                 /* no level gives its truth */
+    bool unknown[JOB_MAX_BUFFERS];                 /* no level gives the truth of this buffer */
     struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
     uint64_t *seen;                                /* hash table of the intervals in `units` */
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault; /* set if the oracle made an access out of bounds */
-    /* In the first run, a bit for each element of the scratch: a unit used it while it held the
-     * fill. NULL in the other runs. */
+    /* used_bits has one bit for each element of the scratch, which says that a unit used the
+     * element while it held the fill. `used` points to these bits in the first run and is NULL in
+     * the others. */
     uint8_t *used, *used_bits;
     bool maybe_unwritten; /* a unit may have read scratch that no unit had written */
 };
@@ -89,8 +90,9 @@ static uint8_t piece_shift(const struct lazy *z)
 }
 
 /* A unit is about to read or write this element of the scratch; we cannot see which. If the element
- * still holds the fill, this use should be a store. Then the element holds something else when it
- * is used again, and at the end of the phase. If it does not, the unit may have read the fill. */
+ * still holds the fill, this use is harmless only if it is a store. After a store, the element no
+ * longer holds the fill when it is used again, or when the phase ends. If it still does, a unit may
+ * have read the fill. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -206,7 +208,8 @@ static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level
     verify_elements_units(at, parts, s->c->phases[phase].units, first, end);
 }
 
-/* Whether no element has asked for units [first, end) of a phase yet. */
+/* Whether no element has asked for units [first, end) of a phase yet. If `remember` is true, notes
+ * that one has asked now. */
 static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, uint64_t end,
                    bool remember)
 {
@@ -308,8 +311,8 @@ static void sort_units(struct unit_vec *v)
     v->n = n;
 }
 
-/* Call it at the end of a phase of the first run. Looks for elements of the scratch that units used
- * and that still hold the fill. */
+/* Called at the end of each phase of the first run. Looks for elements of the scratch that units
+ * used and that still hold the fill. */
 static void check_used(struct verify_elements *s)
 {
     uint64_t each = LAZY_PIECE / sizeof(double), n = s->c->scratch_elems + 1;
@@ -319,7 +322,7 @@ static void check_used(struct verify_elements *s)
                 s->maybe_unwritten = true;
 }
 
-/* Call it after the first run. */
+/* Called after the first run. Clears the bits and stops the noting of uses. */
 static void forget_used(struct verify_elements *s)
 {
     uint64_t each = LAZY_PIECE / sizeof(double) / 8, n = s->c->scratch_elems / 8 + 1;
@@ -458,8 +461,9 @@ static uint32_t draw(struct verify_elements *s, const struct device_piece *p, ui
     return at * 8 + (uint32_t)__builtin_ctz(byte);
 }
 
-/* Draws some elements and returns the largest. If most values are near zero, as in a softmax,
- * almost any value would be within the tolerance of a small element. */
+/* Draws some elements and returns the largest. We prefer large elements because small ones prove
+ * little: if most values are near zero, as in a softmax, almost any value is within the tolerance
+ * of a small element. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0, n = count_written(p);
@@ -509,9 +513,10 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
     return true;
 }
 
-/* Takes the first place of each output, then the second of each, and so on. The places of an output
- * come in random order, but all blocks have their first place before any has its second. The places
- * may use three quarters of the budget. */
+/* A place is an element of which we know the block that wrote it. Takes the first place of each
+ * output, then the second of each, and so on. The places of an output come in random order, but all
+ * blocks have their first place before any has its second. The places may use three quarters of the
+ * budget. */
 static void choose_places(struct verify_elements *s)
 {
     size_t longest = 0;

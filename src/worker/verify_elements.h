@@ -7,7 +7,7 @@
  * The caller passes pieces of the outputs, and places: elements for which it knows which block
  * wrote them. We take one element of each block, then draw more at random, and run the units of the
  * oracle that compute these elements. We generate only the inputs that these units read. The task
- * does not say which units compute an element, so we guess from its place: for an element in the
+ * does not say which units compute an element, so we guess from its position: for an element in the
  * middle of its tensor we run the unit in the middle of the last phase, and units in the middle of
  * the phases before.
  *
@@ -33,8 +33,8 @@ int verify_elements(struct oracle *o, const struct job_case *c, const struct job
                     const struct device_written *written, unsigned nthreads, struct arena *a,
                     struct result_call *out, struct err *err);
 
-/* Returns the units [*first, *end) that cover the same share of all `units` as part `at` covers of
- * all `parts`. */
+/* Maps part number `at` of `parts` equal parts to units: sets [*first, *end) to the units at the
+ * same relative position among all `units`. */
 void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t *first,
                            uint64_t *end);
 

@@ -22,7 +22,7 @@ struct watchdog {
     size_t len;
     uint64_t save_at;            /* when to write the snapshot to progress.bin; 0 = it is written */
     uint64_t wall_end, call_end; /* in the time of now_ns(); 0 = no limit */
-    uint64_t cpu_ns;             /* the most CPU time of this process; 0 = no limit */
+    uint64_t cpu_ns;             /* limit on this process's CPU time; 0 = no limit */
     enum result_status status;
     bool stop;
 };
@@ -43,7 +43,7 @@ static void end_process(struct watchdog *w, enum result_status status)
 
 #ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer has handlers of its own */
 
-/* For the signal handler, which gets no argument. */
+/* The signal handler finds its data here, because it gets no argument. */
 static struct watchdog *in_crash;
 static char *crash_path;
 

@@ -28,9 +28,10 @@ struct watchdog;
  * runs out, the status is RESULT_MACHINE, because no single call hung. */
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
                    struct err *err);
-/* Copies a serialized result and keeps it until the next one. If `save_later`, the watchdog writes
- * it to progress.bin if it is still the newest one after 50 ms, or if this process crashes. Use
- * `save_later` only if watchdog_start() got a cpu_ns. */
+/* Copies a serialized result (the snapshot) and keeps it until the next one. If `save_later` is
+ * true, the watchdog writes the snapshot to progress.bin after 50 ms, unless it gets a newer one
+ * before. If this process crashes, the snapshot is written at once. Use `save_later` only if
+ * watchdog_start() got a cpu_ns. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);

@@ -119,7 +119,7 @@ static void fill_shared(struct async_op *op)
         for (uint32_t i = 0; i < run->bytes;) {
             uint32_t at, n = contiguous_bytes(op, run->off + i, run->bytes - i, &at);
             if (at + n > op->block->smem_bytes)
-                return; /* reported when the copy was issued */
+                return; /* we reported this when the copy was issued */
             if (!run->outside)
                 tensormap_fill(&op->map, smem + at, n);
             else if (op->red)
@@ -182,7 +182,7 @@ int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct bloc
                                                : mbar_arrive(&m, (uint32_t)n, fn == MBAR_FN_DROP);
     if (rc == MBAR_UNDERFLOW)
         emu_finding(w, pc, (int)lane, FIND_BARRIER, "shared", off, NULL,
-                    "%d more arrivals at the mbarrier than the %u its phase expects",
+                    "%d more arrivals at the mbarrier than the %u that its phase expects",
                     n - (int)m.pending, m.expected);
     else if (rc == MBAR_TX_RANGE)
         emu_finding(w, pc, (int)lane, FIND_BARRIER, "shared", off, NULL,
@@ -335,7 +335,7 @@ void async_block_end(struct block *b)
         struct async_op *op = unlink_op(&a->ops, &a->tail);
         if (op->kind == ASYNC_LOAD)
             emu_finding(op->w, op->pc, (int)op->lane, FIND_ASYNC, "shared", op->base, NULL,
-                        "%s is still in flight when the block it writes ends", op->what);
+                        "%s is still in flight when the block to which it writes ends", op->what);
         async_free(op);
     }
     wg_cache_free(a->wg_cache);

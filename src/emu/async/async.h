@@ -27,7 +27,7 @@ enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RE
 /* A contiguous part of a copy: its place in outside memory (global, or another block's shared
  * memory) and its offset in the box. */
 struct async_run {
-    uint8_t *outside; /* NULL: outside the tensor; fill the box with zeros or NaN */
+    uint8_t *outside; /* NULL: the run is outside the tensor; fill the box with zeros or NaN */
     uint32_t off, bytes;
 };
 
@@ -51,18 +51,18 @@ struct async_op {
     uint32_t nruns, runs_cap;
     enum red_op red;
     enum ptx_type red_type;
-    /* LOAD, CP_ARRIVE */
+    /* for LOAD and CP_ARRIVE */
     struct block *mbar_block;
     uint32_t mbar_off;
     int32_t tx;
-    /* LOAD from shared memory of another block */
+    /* for LOAD from shared memory of another block */
     struct block *src_block;
     uint32_t src_off;
     uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
-    /* STORE */
+    /* for STORE */
     uint32_t group;
     uint8_t *staged; /* a copy of the box; NULL until the store has read it */
-    /* CP_ARRIVE */
+    /* for CP_ARRIVE */
     uint32_t cp_seq;
     bool noinc;
     uint32_t san, san_src; /* ids of san_async_begin */

@@ -7,7 +7,8 @@
  *   2. tx (bytes) may be negative for a while, because copies may complete before a thread
  *      announces them with expect_tx.
  *
- * The functions here are pure arithmetic on the word; async.c handles waits and completions.
+ * The functions here are pure arithmetic on the word. mbarrier_insn.c waits, and async.c completes
+ * copies.
  */
 #ifndef EMU_ASYNC_MBARRIER_H
 #define EMU_ASYNC_MBARRIER_H

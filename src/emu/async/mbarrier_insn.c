@@ -13,7 +13,7 @@ struct mbar_insn {
     uint32_t state; /* arrive: destination of the state; wait: source of the state or parity */
     uint32_t count; /* operand code */
     bool has_state, has_count, has_tx, drop, no_complete, parity, blocking, expect;
-    uint32_t pred; /* destination of a wait */
+    uint32_t pred; /* the predicate that a wait writes */
 };
 
 /* Finds the mbarrier and tells the sanitizer about the access. Returns NULL after a fault. */

@@ -48,8 +48,8 @@ uint32_t tensormap_elem_bytes(const struct tensormap *t)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-/* Returns how many elements a tile has along dimension i: it takes every elem_strides[i]-th element
- * of the box. */
+/* Returns how many elements a tile has along dimension i. A tile takes every elem_strides[i]-th
+ * element of the box. */
 static uint32_t tile_extent(const struct tensormap *t, unsigned i)
 {
     return (t->box[i] + t->elem_strides[i] - 1u) / t->elem_strides[i];

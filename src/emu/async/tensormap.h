@@ -54,7 +54,7 @@ struct tensormap {
     uint8_t elem; /* enum tmap_elem */
     uint8_t rank;
     uint8_t swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
-    uint8_t interleave; /* 0 */
+    uint8_t interleave; /* always 0 */
     uint8_t fill_nan;
     uint8_t mode; /* enum tmap_mode */
     uint8_t reserved;
@@ -96,7 +96,8 @@ struct tmap_run {
 typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 
 /* Calls fn for each run of the box at these coordinates, which begin with the innermost dimension.
- * In im2col mode, `offsets` are those of w, h and d. Returns the value of the last call. */
+ * In im2col mode, `offsets` are those of w, h and d. Returns the value that the last call of fn
+ * returned. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 

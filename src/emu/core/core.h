@@ -3,7 +3,7 @@
  *
  * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
  * for its opcode. This function checks the form, translates operands to *operand codes* and puts an
- * exec function and its data into a struct insn. If the decode function does not know the form, it
+ * exec function and its data into a struct insn. If it does not know the form, it returns 1 or
  * calls dec_unsupported(). At run time
  *
  *     int exec(struct warp *w, const struct insn *in)
@@ -85,7 +85,7 @@ enum insn_flags {
     INSN_GUARD = 1,
     INSN_GUARD_NEG = 2,
     INSN_ALIGNED = 4,   /* needs the whole warp converged */
-    INSN_PIN = 8,       /* writes operands later (wgmma): no other register shares their place */
+    INSN_PIN = 8,       /* writes operands later (wgmma); no register may share their memory */
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes of a member mask (core: shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
@@ -174,10 +174,10 @@ int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
 int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* These set *out to an operand code. `bits` is the width that the instruction writes: 1
- * (predicate), 16, 32, 64 or 128. dec_src takes the width from `t`, and reads an immediate as a
- * value of type `t`. A register of another width is an error. dec_src also takes immediates,
- * special registers and symbols. */
+/* dec_dst and dec_src set *out to an operand code. For dec_dst, `bits` is the width that the
+ * instruction writes: 1 (predicate), 16, 32, 64 or 128. dec_src takes the width from `t`. A
+ * register of another width is an error. dec_src also accepts special registers, symbols, and
+ * immediates, which it reads as values of type `t`. */
 int dec_dst(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             uint32_t *out);
 int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, enum ptx_type t,
@@ -194,9 +194,9 @@ int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd 
  * *n. */
 int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
-/* Width of a register operand; 0 if the operand is not a register. */
+/* Returns the width of a register operand, or 0 if the operand is not a register. */
 uint32_t dec_reg_bits(const struct ptx_opnd *o);
-/* Memory that lives as long as the module. */
+/* Returns memory that lives as long as the module. */
 void *dec_alloc(struct decoder *d, size_t n);
 /* Copies operand codes to in->v. */
 void dec_set_v(struct decoder *d, struct insn *in, const uint32_t *codes, uint32_t n);
@@ -220,8 +220,8 @@ struct fragment {
     uint32_t mask;
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase;  /* phase of the barrier at which it arrived */
-    uint8_t arrived; /* at a barrier: it does not merge until the barrier lets it go */
+    uint32_t phase;  /* phase of the barrier at which the fragment arrived */
+    uint8_t arrived; /* it is at a barrier, and does not merge until the barrier lets it go */
     uint8_t waiting; /* its last step was EX_WAIT */
     uint32_t ran;    /* number of the slice in which it last ran, or 0 */
 };
@@ -243,14 +243,14 @@ struct warp {
     uint32_t nfrags, cur;
     uint32_t id;                  /* number of the warp in the block */
     uint64_t steps;               /* warp instructions executed */
-    struct undef *undef;          /* set while registers hold unwritten bytes: undefined.c */
+    struct undef *undef;          /* set while registers hold undefined bits: undefined.c */
     struct matrix_access *matrix; /* set while a matrix instruction accesses memory: fragments.h */
     struct warp_watch *watch;     /* set while a wgmma in flight uses registers: warpgroup.c */
     struct warp_async *async;     /* cp.async groups, wgmma groups: async.h */
     struct warp_san *san;
     const struct insn *pc;     /* being executed */
     struct insn_count *counts; /* the host thread's counts, or NULL */
-    struct pending *pending;   /* with counts: loads under way */
+    struct pending *pending;   /* set if `counts` is set: loads under way */
     struct frame *frame0;      /* the frame of the entry */
     uint32_t slices;
     uint32_t diverged;        /* branches that split a fragment */
@@ -258,7 +258,7 @@ struct warp {
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps;
     uint64_t call_bytes; /* memory of the frames of open calls */
-    uint32_t strong;     /* strong loads and atomics since run() last took the warp for spinning */
+    uint32_t strong;     /* strong loads and atomics since run() last decided that the warp spins */
     /* exits.c sets these if the sanitizer is on: where each lane exited, and where it last met
      * other threads */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
@@ -272,7 +272,7 @@ struct barrier {
     uint32_t phase;
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
-    /* the arrival of the lowest-numbered warp in this phase; notes name this place */
+    /* the arrival of the lowest-numbered warp in this phase; findings about the barrier name it */
     struct {
         struct warp *warp;
         struct frame *frame;
@@ -281,7 +281,7 @@ struct barrier {
     } at;
     struct barrier_place { /* the instructions that threads executed to arrive in this phase */
         uint32_t place, threads;
-        struct warp *warp; /* the first warp that arrived there; the rest as in `at` */
+        struct warp *warp; /* the first warp that arrived there; the fields below are as in `at` */
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
@@ -289,7 +289,7 @@ struct barrier {
     uint32_t nplaces;
     /* the place, and the number of live threads, that were checked last */
     uint32_t last_place, last_live;
-    char key[2]; /* the sanitizer's keys are the addresses of these: even phases, odd phases */
+    char key[2]; /* their addresses are the sanitizer's keys, for even and for odd phases */
 };
 
 struct block {
@@ -308,9 +308,9 @@ struct block {
     char *memory; /* registers, local memory: one allocation, reused by the next block */
     size_t memory_bytes;
     char *spec;                 /* special registers of the block */
-    uint32_t nrunning;          /* warps */
+    uint32_t nrunning;          /* warps that have not ended */
     uint32_t g_clock;           /* for the sanitizer: 1 + device-wide fences so far */
-    struct sector_set *sectors; /* with counts: the sectors that this block has read */
+    struct sector_set *sectors; /* set if we count: the sectors that this block has read */
     bool started;
 };
 
@@ -327,10 +327,10 @@ struct cluster {
     struct cluster_trace *trace; /* sampled calls: notes what the cluster stores; else NULL */
     uint64_t trace_rng;
     uint32_t trace_stores; /* stores of warps to outputs so far */
-    uint32_t nrunning;     /* warps */
-    uint32_t nlive;        /* threads */
+    uint32_t nrunning;     /* warps that have not ended */
+    uint32_t nlive;        /* threads that have not exited */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* rounds since `state` changed in which waits returned false */
+    uint32_t polls;   /* rounds in which waits returned false, since `state` changed */
     uint64_t state;   /* hash of shared memory and of `strongs` */
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
@@ -386,14 +386,14 @@ enum mem_access {
     MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own alignment) */
 };
 
-/* Host pointer to n bytes at addr for one lane. Checks bounds and alignment (n is a power of two)
- * and tells the sanitizer. Returns NULL after emu_fault(): the caller returns EX_FAULT. A small
- * overrun (into a guard zone, or within shared memory) is only a finding: the caller may use the
- * pointer. `pc` tells the source line. */
+/* Returns a host pointer to n bytes at addr for one lane. Checks bounds and alignment (n is a power
+ * of two) and tells the sanitizer. Returns NULL after emu_fault(): the caller returns EX_FAULT. A
+ * small overrun (into a guard zone, or within shared memory) is only a finding: the caller may use
+ * the pointer. `pc` tells the source line. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
-/* Returns the block whose shared memory addr points to, and the offset in that memory. NULL if the
- * rank is out of range. */
+/* Returns the block whose shared memory addr points to, or NULL if there is no such block in the
+ * cluster. Sets *off to the offset in that memory. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
 /* Like mem_at, but cheaper and only for this block's shared memory: for ldmatrix and similar
  * instructions. */
@@ -417,9 +417,9 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
  * EX_FAULT. lane -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. It records
- * the first finding of a kind and source line, and only counts further ones. `object` and `other`
- * may be NULL. */
+/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. For each
+ * kind and source line, it records the first finding and only counts further ones. `object` and
+ * `other` may be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                  const char *object, int64_t index, const char *other, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));

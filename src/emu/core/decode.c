@@ -243,7 +243,7 @@ static int special_src(struct decoder *d, const struct ptx_insn *p, const struct
     return dec_unsupported(d, p);
 }
 
-/* The bits of an immediate, read as type t. */
+/* Sets *out to the bits of an immediate, read as a value of type t. */
 static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                     enum ptx_type t, uint64_t *out)
 {
@@ -513,8 +513,8 @@ static int place_locals(struct code_func *cf, struct err *err)
     return 0;
 }
 
-/* Finds the narrowest access of the function to shared and to global memory, in bytes. Wider ones
- * count as 4. */
+/* Finds the narrowest access of the function to shared memory, and to global memory, in bytes. An
+ * access of more than 4 bytes counts as 4. */
 static void access_minimum(struct code_func *cf)
 {
     cf->smem_bytes_min = cf->gmem_bytes_min = 4;

@@ -4,11 +4,12 @@
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
  * a kernel may let warps return before a barrier. But threads must not go around the barrier and do
- * the work after it. If such threads return in the end, the kernel does not hang; if the code after
- * the barrier makes them wait, it does. When the barrier completes, both kinds of threads have
- * exited. To tell them apart, we keep for each lane where it exited and where it last met other
- * threads. flow_went_past() decides from these two places, so the answer does not depend on the
- * order in which the emulator runs warps.
+ * the work after it. If such threads return in the end, the kernel does not hang. If the code after
+ * the barrier makes them wait, the kernel hangs. When the barrier completes, the threads that
+ * returned early and the threads that went around it have all exited. To tell the two kinds apart,
+ * we keep for each lane where it exited and where it last met other threads. flow_went_past()
+ * decides from these two places, so the answer does not depend on the order in which the emulator
+ * runs warps.
  *
  * Two groups of threads may also meet at different barrier instructions. If one instruction comes
  * later in the code, the group that waits at it has gone around the earlier barrier (exits_beyond).
@@ -22,7 +23,7 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-#define NO_EXIT 0u /* as `exit`: the question is not about a thread that exited */
+#define NO_EXIT 0u /* a value of the parameter `exit`: the thread has not exited */
 /* A place is AT_START, IN_CALL, or the number of an instruction of the kernel plus one. */
 
 static uint32_t place_of(const struct warp *w, const struct insn *pc)

@@ -30,7 +30,7 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->touched = reserve(m->size / 128 + 1);
     if (m->host && shadow) {
         m->init = reserve(m->size / 8);
-        m->writer = (uint32_t *)(void *)reserve(m->size * 4); /* cells may be single bytes */
+        m->writer = (uint32_t *)(void *)reserve(m->size * 4); /* a cell may be one byte */
         m->reader = (uint32_t *)(void *)reserve(m->size * 4);
         m->wtick = (uint16_t *)(void *)reserve(m->size * 2);
         m->rtick = (uint16_t *)(void *)reserve(m->size * 2);
@@ -104,7 +104,7 @@ static bool find_gap(const struct emu_mem *m, uint64_t need, size_t *at, uint64_
         }
         if (i < m->n)
             from = (m->allocs[i]->hi + PAGE - 1) / PAGE * PAGE +
-                   PAGE; /* leave a page free between two allocations */
+                   PAGE; /* leave an unused page between two allocations */
     }
     return false;
 }

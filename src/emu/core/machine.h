@@ -1,10 +1,10 @@
 /*
  * machine.h - the state of the emulated machine: the device, loaded code, a launch, host threads.
  *
- * Who may write what: while a launch runs, `struct emu` and the loaded code are read-only, with
- * three exceptions. All host threads share global memory. They also share its shadow. And they
- * share the findings, counters and printf text, which emu->lock guards. Each `struct worker_state`
- * belongs to one host thread.
+ * While a launch runs, all host threads may write three parts of `struct emu`: global memory, its
+ * shadow, and the findings, counters and printf text, which emu->lock guards. The rest of `struct
+ * emu` and the loaded code are read-only then. Each `struct worker_state` belongs to one host
+ * thread.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -17,8 +17,9 @@
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u /* at least this many clusters of a sample run, however long they take */
 /* A sample of more than SAMPLE_LEAST clusters ends when it has cost this much host work, in the
- * units of count_cost(). If the call has a time limit, SAMPLE_COST_PER_NS for each nanosecond of
- * the limit is a second bound. Even a slow or busy host does this much work in time. */
+ * units of count_cost(). If the call has a time limit, the sample also ends when its cost reaches
+ * SAMPLE_COST_PER_NS times the limit in nanoseconds. Even a slow or busy host does that much work
+ * within the limit. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u
@@ -40,25 +41,25 @@ struct alloc_reads {
     uint64_t fresh, again, waits;
 };
 
-/* An estimate of the share of a buffer's elements that the blocks which ran have written. `most` is
- * the estimate plus four standard errors. */
+/* An estimate of the share of a buffer's elements that was written by the blocks that ran. `most`
+ * is the estimate plus four standard errors. */
 struct written_share {
-    bool known; /* no block has run since the estimate */
+    bool known; /* true if no block has run since we made the estimate */
     double mean, most;
 };
 
 struct alloc {
     uint64_t lo, hi;    /* the whole range, with guard zones */
-    uint64_t addr, end; /* the buffer proper */
+    uint64_t addr, end; /* the buffer without guard zones */
     char name[64];
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var;       /* a module's variable, or the heap */
     bool dirty;               /* the race shadow was changed since it was cleared */
-    bool shadowed;            /* may hold bytes that were never written */
+    bool shadowed;            /* this buffer may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
-    struct alloc_reads reads; /* what the counted launch read */
-    bool atomics, loaded;     /* in a sampled call: touched by atomics, by plain loads */
+    struct alloc_reads reads; /* how much the counted launch read */
+    bool atomics, loaded;     /* in a sampled call: atomics touched it; plain loads touched it */
     bool stored;              /* in a sampled call: stores or atomics touched it */
     struct written_share share; /* block_sample.c estimates it */
     /* sanitizer: the store of this launch that comes last in the code (not in time) */
@@ -89,12 +90,13 @@ struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *spec, stru
 void mem_free(struct emu_mem *m, struct alloc *a);
 /* Forgets who read and wrote the allocation. */
 void mem_clear_cells(struct emu_mem *m, struct alloc *a);
-/* The allocation (guards included) that holds addr, or NULL. */
+/* Returns the allocation whose range, guard zones included, holds addr. Returns NULL if there is
+ * none. */
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 /* Marks these bytes in the shadow as written, or as never written. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
-/* From now on each piece of the allocation is filled when a launch first touches it. b and seed are
- * those of lazy.h. */
+/* From now on each piece of the allocation is filled when a launch first touches it. b, kind and
+ * seed are the parameters of lazy_init(). */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -104,15 +106,15 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* schedule.c's estimate of what ptxas makes of an instruction. A region is one or more basic
+/* schedule.c's estimate of how ptxas compiles an instruction. A region is one or more basic
  * blocks. */
 struct insn_schedule {
-    float chain, issued; /* only set if it starts a region: the clocks of the region's longest chain
-                            of dependent instructions, and how many instructions of machine code the
-                            region has */
-    uint8_t level; /* of a load: 1 + the length of the longest chain of loads in the region that it
-                      depends on */
-    bool starts;   /* whether it starts a region */
+    float chain, issued; /* only set if the instruction starts a region: the clocks of the region's
+                          * longest chain of dependent instructions, and how many instructions of
+                          * machine code the region has */
+    uint8_t level; /* for a load: 1 + the length of the longest chain of loads in the region on
+                    * which this load depends */
+    bool starts;   /* whether the instruction starts a region */
 };
 
 struct code_func {
@@ -151,7 +153,7 @@ struct code {
     struct alloc *grid_ws; /* the grid barrier of cooperative launches, or NULL */
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t ninsns;       /* instructions decoded so far; the next count_base */
-    uint32_t smem_most;    /* the most static shared memory of any entry */
+    uint32_t smem_most;    /* the largest static shared memory of any entry */
     uint32_t smem_first;   /* the first valid shared address: SMEM_BASE, or SMEM_SCRATCH */
 };
 
@@ -167,7 +169,8 @@ enum result_status code_prepare(struct code *c, struct code_func *f, struct err 
 struct code_func *code_find(struct code *c, const char *name);
 /* Places dynamic shared memory. Call it before an entry is decoded. */
 void code_place_dynamic(struct code *c, struct code_func *entry);
-/* The heap of malloc() in kernels, allocated before a launch that may need it. */
+/* Size of the heap for malloc() in kernels. We allocate the heap before a launch that may need
+ * it. */
 #define HEAP_BYTES (8u << 20)
 /* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is not the
  * address of a function. */
@@ -289,7 +292,7 @@ struct launch {
     uint32_t next_cluster;  /* atomic */
     struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
         uint32_t held;      /* clusters that all host threads hold */
-        uint32_t most;      /* the most clusters that they may hold */
+        uint32_t most;      /* limit on `held` */
         uint32_t cycling;   /* how many of the held clusters repeat their state */
         uint32_t confirmed; /* how many of these have repeated it once more since `epoch` changed */
         uint32_t epoch;     /* changes with `held` and `cycling` */
@@ -402,9 +405,9 @@ struct emu {
                        sample */
     double verify_left;   /* host work that this call may still spend on these further blocks */
     uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
-    bool in_part_alone;   /* whether the blocks of the last launch that ran in part do not depend on
-                             each other */
-    bool stored_after;    /* whether a launch after one that ran in part stored something */
+    bool in_part_alone;   /* true if no block of the last launch that ran in part depends on
+                           * another */
+    bool stored_after;    /* true if one launch ran in part and a later launch stored something */
     /* all blocks would store at most this many times the bytes that the sample stored */
     double in_part_scale;
     uint64_t blocks, blocks_ran;      /* of all launches of this call */
@@ -412,8 +415,8 @@ struct emu {
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: for findings that are recorded later than they are seen. emu_finding_seen() counts
- * a repeat and returns true if there is a finding of this kind at this instruction. */
+/* findings.c: these two are for findings that we record later than we see them. emu_finding_seen()
+ * counts a repeat and returns true if there is a finding of this kind at this instruction. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -450,7 +453,7 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 /* ---- lanes that have exited (exits.c) ------------------------------------------------------- */
 
 void exits_start(struct warp *w);
-/* Notes that the active lanes have executed pc, at which threads meet. */
+/* Notes that the active lanes have executed pc, an instruction at which threads meet. */
 void exits_met(struct warp *w, enum exits_kind kind, const struct insn *pc);
 void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
 /* Returns those of `lanes` that have exited and went past an instruction without executing it,
@@ -460,18 +463,20 @@ uint32_t exits_place(const struct warp *w, const struct insn *pc);
 /* Whether the instruction at place `since` comes after the one at place `at`, and no loop leads
  * back. */
 bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
-/* The lanes with which the warp started. The last warp of a block may have fewer than 32. */
+/* Returns the lanes with which the warp started. The last warp of a block may have fewer than
+ * 32. */
 uint32_t warp_lanes(const struct warp *w);
 
 /* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
 
-/* undefined.c: call it before each instruction of a warp with marked registers. */
+/* undefined.c: call it before each instruction of a warp with marked registers (registers that hold
+ * undefined bits). */
 void undef_step(struct warp *w, const struct insn *pc);
-/* undefined.c: call it in a shuffle, vote, match or reduction of a warp with marked registers, once
- * all lanes are there. from[i] are the lanes whose values lane i gets. */
+/* undefined.c: call it in a shuffle, vote, match or reduction of a warp with marked registers, when
+ * all lanes have arrived. from[i] are the lanes whose values lane i gets. */
 void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[WARP]);
-/* undefined.c: the results of a shuffle are undefined in these lanes. Returns false if the caller
- * must report it now, true if undefined.c reports it at the first use. */
+/* undefined.c: notes that the results of a shuffle are undefined in these lanes. Returns false if
+ * the caller must report this now, true if undefined.c reports it at the first use of a result. */
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 
 /* A matrix instruction moves rows of memory to and from the registers of many lanes. It accesses
@@ -509,14 +514,16 @@ void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
 /* Call it when the warp leaves a barrier of the whole block. */
 void san_barrier_full(struct warp *w, const void *key);
 /* Call it when lanes of the warp exit. Their accesses are ordered before the barriers that complete
- * from now on: call san_exits_release for each, before its phase changes. */
+ * from now on: call san_exits_release for each of these barriers, before the barrier's phase
+ * changes. */
 void san_exit(struct warp *w);
 void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */
-/* suspects.c. suspects_follow() begins the second run, and returns false if there is no suspect.
- * suspects_settle() adds the findings and notes that the second run left open. */
+/* suspects.c; suspects.h explains the two runs. suspects_follow() begins the second run, and
+ * returns false if there is no suspect. suspects_settle() adds the findings and notes that the
+ * second run left open. */
 void suspects_open(struct launch *l);
 void suspects_close(struct launch *l);
 bool suspects_follow(struct launch *l);
@@ -533,18 +540,20 @@ struct insn_count {
     uint64_t sectors;        /* memory: 32-byte sectors moved; shared memory: wavefronts */
     uint64_t bytes;          /* memory: bytes asked for */
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
-    uint64_t merged;         /* shared memory: executions that were part of another instruction */
+    uint64_t merged;         /* shared memory: executions merged into another instruction */
     uint64_t lines;          /* global memory: 128-byte lines that each access touched, added up */
     uint64_t fresh;          /* global loads: sectors this block had not read before */
-    uint64_t waits[2]; /* how often a warp needed a register before its load came; index PEND_... */
+    uint64_t waits[2];       /* how often a warp waited for a load; index PEND_... */
 };
 
-/* Registers of a warp whose loads are under way: global loads, and shared loads or shuffles. */
+/* The registers of a warp that wait for loads under way. PEND_GLOBAL stands for global loads,
+ * PEND_SHARED for shared loads and shuffles. */
 enum { PEND_GLOBAL, PEND_SHARED };
 struct pending {
     bool any[2];
-    /* A pass of a region issues all loads of one level together. level: the highest level of the
-     * loads under way; waited: the highest level for which the warp waited in this pass. */
+    /* One pass through a region of code issues all loads of one level together. level: the highest
+     * level of the loads under way; waited: the highest level for which the warp waited in this
+     * pass. */
     uint8_t level[2], waited[2];
     bool stored; /* whether this pass stored to global memory: later loads cannot move before that
                     store */

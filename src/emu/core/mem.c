@@ -3,8 +3,9 @@
  * rules. Every access of a kernel goes through here.
  *
  * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If they are all in one
- * object, it finds a base such that lane i's bytes are at base + addr[i] + i * stride. mem_at() is
- * the careful way: it looks at one lane at a time. Only mem_at() reports findings and faults.
+ * object (such as one buffer of global memory, or the block's shared memory), it finds a base such
+ * that lane i's bytes are at base + addr[i] + i * stride. mem_at() is the careful way: it looks at
+ * one lane at a time. Only mem_at() reports findings and faults.
  */
 #include "emu/core/mem.h"
 
@@ -122,8 +123,8 @@ static void set_flag(bool *flag)
         __atomic_store_n(flag, true, __ATOMIC_RELAXED);
 }
 
-/* Notes an access of some active lanes in a sampled call. The cluster's trace keeps the places of
- * TRACE_PLACES stores to outputs; each store is equally likely to be among them. */
+/* Notes an access of some active lanes in a sampled call. The cluster's trace keeps the addresses
+ * of TRACE_PLACES stores to outputs; each store is equally likely to be among them. */
 static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *addr,
                          uint32_t lanes, uint64_t bytes, uint32_t access)
 {
@@ -435,7 +436,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         } else {
             uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
             if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* addr[] stays as it is; it may point to another block's memory */
+                return false; /* addr[] stays unchanged; it may point to another block's memory */
             win = lo & WIN_MASK;
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;

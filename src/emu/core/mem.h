@@ -12,20 +12,22 @@ struct lanes {
     uint8_t *base;
     uint64_t stride;
     enum ptx_space sp;
-    uint64_t lo, hi; /* addresses touched */
+    uint64_t lo, hi; /* the warp touches addresses in [lo, hi) */
 };
 
 /* A host thread holds this lock while it moves 16 bytes in one atomic access. */
 extern pthread_mutex_t mem_wide_lock;
 
-/* In o[4] of ld.nc, which loads data that no store changes: this load may move before stores. */
+/* The value of o[4] in ld.nc. No store changes the data of ld.nc, so this load may move before
+ * stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* In o[4] of a shared access that merge_shared.c merged with others. */
+/* The value of o[4] in a shared access that merge_shared.c merged with others: the bytes of the
+ * merged access, and whether this access is its first part. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
 
-/* Access flags beside the MEM_ flags of core.h. */
+/* Further access flags, in addition to the MEM_ flags of core.h. */
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
 

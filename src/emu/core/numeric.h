@@ -88,7 +88,7 @@ static inline float min32(float a, float b)
     if (b != b)
         return a;
     if (a == b)
-        return float32(bits32(a) | bits32(b)); /* only the zeros differ */
+        return float32(bits32(a) | bits32(b)); /* -0 equals +0, but has the sign bit */
     return a < b ? a : b;
 }
 static inline float max32(float a, float b)

@@ -114,8 +114,8 @@ static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
         l->start = p->at;
     l->end = p->at;
     l->pinned |= p->pin;
-    if (use && l->start == p->at) /* read before it is written here: the value may come from the
-                                     last iteration of a loop */
+    if (use && l->start == p->at) /* it is read before it is written here: the value may come from
+                                   * the previous iteration of a loop */
         l->block = MANY_BLOCKS;
     (void)def;
 }

@@ -19,7 +19,8 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* More bytes than this are not copied. The launch then has only its canonical run. */
+/* If a snapshot would have more bytes than this, we make none, and the launch has only its
+ * canonical run. */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
@@ -134,7 +135,8 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* An atomic without a result, whose effects on memory do not depend on their order. */
+/* Whether p is an atomic without a result, and such atomics leave the same value in memory in any
+ * order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);

@@ -176,8 +176,8 @@ void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_
 }
 
 /* Fills the registers, so that an unwritten register does not hold the right value by chance. In
- * the first call it reads as NaN (a float) or -1 (an integer), in a repeated call as another
- * value. */
+ * the first call, an unwritten register reads as NaN (a float) or -1 (an integer). In a repeated
+ * call it reads as another value. */
 void frame_poison(struct frame *fr, const struct launch *l)
 {
     memset(fr->regs, l->blank, fr->func->frame_bytes);
@@ -346,7 +346,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         }
         switch (rc) {
         case EX_JUMP:
-            if (w->strong > SPIN_STRONG) { /* perhaps it waits for another lane, warp or block */
+            if (w->strong > SPIN_STRONG) { /* it may be waiting for another lane, warp or block */
                 w->strong = 0;
                 w->frags[w->cur].ran = ++w->slices;
                 w->unfair = w->nfrags > 1;

@@ -341,9 +341,9 @@ static bool polls_in_vain(struct cluster *c)
 
 /* A cluster cycles if its registers and memory return to an earlier state and it wrote no memory
  * outside the cluster in between. If it also read no memory outside the cluster, it repeats this
- * cycle for ever. If it did, another cluster may end the cycle. Then we report a deadlock only if
- * all clusters that run cycle, no further cluster can start, and each cluster has completed one
- * more cycle since the last of them began to cycle. */
+ * cycle for ever. If it did read such memory, another cluster may end the cycle. Then we report a
+ * deadlock only if every running cluster cycles, no further cluster can start, and each cluster has
+ * completed one more cycle since the last of them began to cycle. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -452,8 +452,8 @@ static bool cycles_for_ever(struct cluster *c, uint64_t steps)
     return false;
 }
 
-/* The limit counts the CPU time of the host threads. A verdict must not depend on what else the
- * machine does. */
+/* We limit the CPU time of the host threads, not the wall time, because a verdict must not depend
+ * on what else the machine does. */
 static uint64_t thread_cpu_ns(void)
 {
     struct timespec t;
@@ -550,8 +550,8 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* A repeated call reverses each 64 consecutive clusters, as a GPU might. Results that depend on the
- * order of blocks then differ. */
+/* A repeated call reverses the order within each 64 consecutive clusters; a GPU might use such an
+ * order too. Results that depend on the order of blocks then differ. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };
@@ -592,8 +592,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     return true;
 }
 
-/* Returns how many instructions a cluster may run in one turn. They are fewer if the limit of
- * instructions is small. */
+/* Returns how many instructions a cluster may run in one turn. The turn is shorter if the launch
+ * has a small limit of instructions. */
 static uint64_t turn_length(const struct launch *l, uint32_t held)
 {
     uint64_t turn = held == 1 ? TURN : SHORT_TURN;

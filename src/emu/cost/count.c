@@ -54,8 +54,8 @@ void count_begin(struct launch *l)
 double count_cost(const struct launch *l)
 {
     /* Measured on the host: a tensor operation takes about 1/80 of the time of a plain warp
-     * instruction. To fill a piece of memory and later look at it takes as long as about 150 of
-     * them. */
+     * instruction. To fill a piece of memory and later look at it takes as long as about 150 plain
+     * warp instructions. */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -71,8 +71,8 @@ double count_cost(const struct launch *l)
 /* ---- one access ----------------------------------------------------------------------------- */
 
 /* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
- * many of them are new to the block, *lines how many 128-byte lines hold them. Lanes of a generic
- * access may be in other spaces: they do not count. */
+ * many of them are new to the block, *lines how many 128-byte lines hold them. Some lanes of a
+ * generic access may be in other spaces; these lanes do not count. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -387,10 +387,10 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. Of the memory
- * that several blocks read, it counts the distinct bytes, and the sectors summed over blocks. From
- * these two numbers the model computes how often a block finds data in a cache because another
- * block has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. In memory that
+ * several blocks read, it counts the distinct bytes, and the sectors summed over blocks. From these
+ * two numbers the model computes how often a block finds data in a cache because another block has
+ * read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;

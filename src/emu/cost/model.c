@@ -32,8 +32,8 @@
 #define L1_LEAST 16384
 #define EVICTION 2.06       /* how steeply hits fall when the data exceeds the cache */
 #define L1_LINE 1.41        /* clocks for a 128-byte line of an access */
-#define PART_STORE 0.83     /* L2 time, in sectors, for 32 unwritten bytes of stored sectors */
-#define STORE_LINE 2.48     /* SM clocks for 4 unwritten sectors of stored lines */
+#define PART_STORE 0.83     /* L2 time, in sectors, for each 32 bytes missing in stored sectors */
+#define STORE_LINE 2.48     /* SM clocks for each 4 sectors missing in stored lines */
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
@@ -43,7 +43,7 @@
 #define BLOCK_NS 69.8       /* to start a block on an SM */
 #define BLOCK_LIFE_NS 139.0 /* from a free place on the SM to the block's first warp */
 #define WARP_START_NS 3.33  /* to start each warp of the block */
-#define TAIL 0.21     /* how much of the idle time in the last wave of blocks counts, as a share */
+#define TAIL 0.21           /* share of the idle time in the last wave of blocks that counts */
 #define CHAIN 1.03    /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
 #define TOGETHER 0.70 /* share of a block's own work that does not overlap with its waits */
 /* SM clocks for one instruction of a warp, by the unit that limits it */
@@ -141,8 +141,8 @@ struct traffic {
 };
 
 /* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
- * memory that they take for each block. ptxas says how many bytes one pass of a thread through the
- * code moves. The model assumes that code in loops spills as much as other code. */
+ * memory that they take for each block. ptxas reports how many bytes a thread moves if it runs
+ * through the code once. The model assumes that code in loops spills as much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
     double passes = w->all_warps / MAX(w->instructions, 1.0); /* summed over warps */

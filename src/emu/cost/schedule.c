@@ -1,20 +1,20 @@
 /*
- * schedule.c - estimates what ptxas makes of the code: which basic blocks it joins, which loads it
- * can issue together, how many instructions the machine code has, and how long it takes one warp
- * alone.
+ * schedule.c - estimates how ptxas compiles the code: which basic blocks it joins, which loads it
+ * can issue together, how many instructions the machine code has, and how long one warp alone takes
+ * to run it.
  *
  * ptxas turns a short branch over a few instructions into predicates. So the blocks around such a
  * branch form one region, and ptxas moves the loads of a region together. A load whose address
  * comes from another load of the region must wait for that load. We say that its level is one
- * higher. Within a region an instruction can start when its operands are ready. The length of a
- * region is that of its longest chain of dependent instructions, or one clock for each instruction
- * if that is longer.
+ * higher than the level of that load. Within a region an instruction can start when its operands
+ * are ready. The length of a region is that of its longest chain of dependent instructions, or one
+ * clock for each instruction if that is longer.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 #include "emu/core/mem.h"
 
-#define MAX_PREDICATED 8u /* about the most instructions under a branch that ptxas predicates */
+#define MAX_PREDICATED 8u /* ptxas predicates about so many instructions under a branch */
 
 /* Clocks until the result of an instruction can be used (H200, dependent chains). Global loads are
  * not here: the model adds their waits. */
@@ -94,7 +94,7 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     }
     bool offset = in->kind == CK_INT && str_eq(p->op, "add") && p->nops == 3 &&
                   p->ops[2].kind == PO_IMM && (ptx_has(p, "s64") || ptx_has(p, "u64"));
-    if (in->kind == CK_MOVE || offset || str_eq(p->op, "cvta")) { /* part of another instruction */
+    if (in->kind == CK_MOVE || offset || str_eq(p->op, "cvta")) { /* ptxas folds it into another */
         *issued = 0;
         return 0;
     }
@@ -118,7 +118,7 @@ static void find_soft(const struct code_func *cf, uint8_t *soft)
         else if (str_eq(p->op, "brx"))
             goto out; /* the code has a table of branch targets, so we join no blocks */
     }
-    for (uint32_t i = cf->n; i-- > 0;) { /* inner branches come later in the code */
+    for (uint32_t i = cf->n; i-- > 0;) { /* backwards: inner branches come first */
         const struct ptx_insn *p = &cf->src->insns.items[i];
         uint32_t to = str_eq(p->op, "bra") && p->guard ? p->ops[0].target : 0;
         if (to <= i + 1 || to > cf->n || to - i - 1 > MAX_PREDICATED)

@@ -145,7 +145,7 @@ static int exec_atom(struct warp *w, const struct insn *in)
                 store_reg(w, dst[k], bits, i, old);
         }
     }
-    if (w->counts) /* the addresses are checked now */
+    if (w->counts) /* the loop above has checked the addresses */
         count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
     if (w->launch->sanitize && has_dst) /* `red` reads no value, so it acquires nothing */
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);

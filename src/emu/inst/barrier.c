@@ -3,11 +3,12 @@
  *
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
  * barrier's phase has changed. A barrier without a count is complete when all threads of the block
- * that have not exited have arrived, as on GPUs from sm_70 on. Threads that exited before count as
- * arrived: their accesses are ordered before the barrier, and a note says that they are missing. We
- * check for such threads when the phase is complete. Only then is the set of threads that never
- * arrive the same for every order of the warps. A barrier with a count is complete when that many
- * threads have arrived; a warp counts as 32 threads even if it has fewer lanes.
+ * that have not exited have arrived, as on GPUs from sm_70 on. Threads that have exited count as
+ * arrived: their accesses are ordered before the barrier. A note tells the author that they exited.
+ * We look for such threads when the phase is complete. Before that, the set of threads that have
+ * exited depends on the order in which the emulator runs the warps. A barrier with a count is
+ * complete when that many threads have arrived; a warp counts as 32 threads even if it has fewer
+ * lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -54,8 +55,8 @@ out:
     w->frame = was;
 }
 
-/* Reports threads that arrived at an instruction which comes after the one at which others arrived.
- * They went around a barrier. */
+/* If some threads arrive at one barrier instruction, and other threads at an instruction that comes
+ * later in the code, these other threads went around the first barrier. Reports them. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)

@@ -13,7 +13,7 @@
 #include "emu/core/machine.h"
 #include "emu/core/numeric.h"
 
-enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_SATFINITE = 8, F_INT = 16 /* to an integral value */ };
+enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_SATFINITE = 8, F_INT = 16 /* rounds to an integer */ };
 
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode)
 {
@@ -228,7 +228,7 @@ static uint64_t to_float(struct num n, enum ptx_type t, enum round_mode mode, ui
     }
     if ((flags & F_RELU) && n.neg)
         return 0;
-    if ((flags & F_INT) && !n.inf && n.e < 0) { /* to an integral value first */
+    if ((flags & F_INT) && !n.inf && n.e < 0) { /* round to an integer first */
         uint64_t q = to_int((struct num){.neg = false, .m = n.m, .e = n.e}, PT_U64,
                             mode == RM_DOWN && n.neg ? RM_UP
                             : mode == RM_UP && n.neg ? RM_DOWN

@@ -138,7 +138,7 @@ SAD(s32, uint32_t, int32_t)
 SAD(u64, uint64_t, uint64_t)
 SAD(s64, uint64_t, int64_t)
 
-/* Shift counts are 32 bits wide and clamp. */
+/* Shift counts are 32 bits wide. A count beyond the width shifts out all bits. */
 BINARY(shl_16, uint16_t, uint16_t, uint32_t, b > 15 ? 0 : (uint32_t)a << b)
 BINARY(shl_32, uint32_t, uint32_t, uint32_t, b > 31 ? 0 : a << b)
 BINARY(shl_64, uint64_t, uint64_t, uint32_t, b > 63 ? 0 : a << b)

@@ -135,7 +135,8 @@ static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *fr
     undef_exchange(w, in, sets);
 }
 
-/* The same for an instruction in which lanes combine the values of all lanes of their mask. */
+/* Does the same as pass_marks() for an instruction in which lanes combine the values of all lanes
+ * of their mask. */
 static void combine_marks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     uint32_t sets[WARP] = {0};

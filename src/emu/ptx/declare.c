@@ -74,7 +74,7 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
             }
         } else {
             uint64_t val = (uint64_t)ps_const(ps, 0);
-            if (lex_is(&ps->lx, '(')) { /* 0xff00(symbol): that byte of the address */
+            if (lex_is(&ps->lx, '(')) { /* 0xff00(symbol): the address byte at the mask */
                 ps_next(ps);
                 struct ptx_reloc r = {.off = off, .size = elem};
                 if (ps_is(ps, T_IDENT, "generic")) {

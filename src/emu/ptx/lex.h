@@ -8,6 +8,7 @@
 
 #include "emu/ptx/ptx.h"
 
+/* The comments name the fields of struct lexer that hold the token. */
 enum tok {
     T_EOF,
     T_IDENT,  /* add, %r1, $L__BB0_1, %tid.x (one token), name */

@@ -260,7 +260,7 @@ static void parse_statement(struct parser *ps)
         p++;
     if (p < lx->end && *p == ':' && !(p + 1 < lx->end && p[1] == ':')) {
         struct name *label = ps_name(ps);
-        ps_next(ps); /* the colon */
+        ps_next(ps); /* skip the colon */
         if (ps_is(ps, T_DOT, "branchtargets") || ps_is(ps, T_DOT, "calltargets") ||
             ps_is(ps, T_DOT, "callprototype"))
             parse_table(ps, label);
@@ -387,7 +387,7 @@ static void parse_function(struct parser *ps, bool is_extern)
         nb->below = NULL;
         if (nm->top)
             FAIL("'%s' is also a parameter", tmp.name);
-        nm->top = nb; /* depth 0: never popped */
+        nm->top = nb; /* a binding at depth 0 is never popped */
     }
     if (ps_accept(ps, ';')) {
         ps_close(ps);
@@ -422,7 +422,7 @@ static void parse_file_directive(struct parser *ps)
         *vec_push(&ps->m->files) = NULL;
     ps->m->files.items[n] = arena_strndup(&ps->m->arena, ps->lx.text, ps->lx.len);
     ps_next(ps);
-    while (!ps->lx.bol && ps->lx.tok != T_EOF) /* timestamp, size */
+    while (!ps->lx.bol && ps->lx.tok != T_EOF) /* skip timestamp and size */
         ps_next(ps);
 }
 

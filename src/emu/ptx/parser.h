@@ -5,8 +5,8 @@
  * top; leaving a scope pops its bindings. `.reg .b32 %r<45>` binds only the prefix; we create %r7
  * when the text first uses it. The text may use a label before it defines it. So each scope keeps
  * the uses of labels. When the scope closes, the uses that are still unresolved move to the
- * enclosing scope. A syntax error ends the parse through lex_fail() (a longjmp), so these functions
- * may not return.
+ * enclosing scope. A syntax error ends the parse through lex_fail(), which is a longjmp; then these
+ * functions do not return.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -20,7 +20,7 @@
 #define MAX_VAR_BYTES (1ull << 30)
 #define MAX_INIT_BYTES (64ull << 20)
 #define MAX_LIST 4096
-#define MAX_INLINED 64 /* the most levels of inlined calls */
+#define MAX_INLINED 64 /* limit on the levels of inlined calls */
 #define NBUCKETS 16384
 
 enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
@@ -85,8 +85,8 @@ struct parser {
 struct name *ps_intern(struct parser *ps, const char *s, size_t n);
 struct binding *ps_bind_at(struct parser *ps, struct name *nm, enum bind_kind kind, uint32_t depth);
 struct binding *ps_bind(struct parser *ps, struct name *nm, enum bind_kind kind);
-void ps_open(struct parser *ps);  /* a scope */
-void ps_close(struct parser *ps); /* resolves its labels */
+void ps_open(struct parser *ps);  /* opens a scope */
+void ps_close(struct parser *ps); /* closes the scope and resolves its labels */
 
 /* names.c: tokens */
 void ps_next(struct parser *ps);

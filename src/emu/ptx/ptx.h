@@ -3,7 +3,7 @@
  *
  * ptx_parse() checks the grammar and resolves names and scopes. It makes nothing executable: the
  * decoder (core.h) turns each ptx_insn into an executable struct insn. The text is hostile, so
- * every count is capped.
+ * every count has a limit.
  *
  *     struct ptx_module m;
  *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "PTX line 12: ..."
@@ -120,9 +120,10 @@ struct ptx_var {
     bool placed;
 };
 
+/* Each comment names the fields of struct ptx_opnd that hold the operand. */
 enum ptx_okind {
     PO_REG,    /* var */
-    PO_IMM,    /* imm; is_float: fimm */
+    PO_IMM,    /* imm, or fimm if is_float */
     PO_SYM,    /* address of var, plus imm */
     PO_FUNC,   /* func */
     PO_LABEL,  /* target: instruction index */
@@ -202,7 +203,7 @@ struct ptx_inlined {
 struct ptx_module {
     struct arena arena;
     uint32_t version; /* 90 for 9.0 */
-    uint32_t sm;      /* 90 */
+    uint32_t sm;      /* 90 for sm_90 */
     VEC(struct ptx_func *) funcs;
     VEC(struct ptx_var *) vars;      /* module scope */
     VEC(const char *) files;         /* by .file number; NULL where unset */

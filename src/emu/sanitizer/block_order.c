@@ -5,9 +5,9 @@
  * the written address becomes an object, and the write leaves (block, clock) in it. If another
  * block reads the object with a strong read and then executes a fence, it depends on the object. A
  * write (b, c) is ordered before our access if an object that we depend on holds (b, c). It is also
- * ordered if such an object holds another block that depends on (b, c). We follow such chains to a
- * small depth; beyond it the answer is "not ordered". If the search uses up its budget of work, the
- * answer is "ordered", because a missed race is better than a false one.
+ * ordered if such an object holds an entry of another block, and that block depends on (b, c). We
+ * follow such chains to a small depth; beyond it the answer is "not ordered". If the search uses up
+ * its budget of work, the answer is "ordered", because a missed race is better than a false one.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
@@ -17,7 +17,7 @@ struct gsource { /* the (block, clock) that a strong write left in an object */
 };
 struct gobj {
     uint64_t addr;
-    struct gsource *map; /* open addressing by block; block 0 = empty (ids are +1) */
+    struct gsource *map; /* hash table by gsource.block (block number + 1); 0 = empty slot */
     uint32_t n, cap;
 };
 struct gdeps { /* the objects that a block depends on */
@@ -28,9 +28,9 @@ struct gsync {
     pthread_mutex_t lock;
     struct gobj *objs;
     uint32_t n, cap;
-    uint32_t *index; /* hash of addresses: object + 1 */
+    uint32_t *index; /* hash table from address to index in objs + 1 */
     uint32_t index_cap;
-    struct gdeps *deps; /* open addressing by block */
+    struct gdeps *deps; /* hash table by block, with open addressing */
     uint32_t ndeps, cap_deps;
 };
 

@@ -5,10 +5,10 @@
  * (block + 1, that block's clock, strong or not). The other says which block has read it, or MANY.
  * block_order.c knows whether accesses of two blocks are ordered.
  *
- * If several host threads run the launch (launch->parallel), each check of a cell and the note that
- * follows are one step, under a lock. A conflict of two blocks is a write by one and any access by
- * the other, unless both are atomics. Whichever of the two comes second sees the first. So whether
- * such a run has conflicts does not depend on the order of host threads.
+ * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
+ * checks a cell and notes the access in it. A conflict of two blocks is a write by one and any
+ * access by the other, unless both are atomics. Whichever of the two comes second sees the first.
+ * So whether such a run has conflicts does not depend on the order of host threads.
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,10 +19,10 @@
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x003fffffu
 #define CELL_MANY 0x003fffffu
-/* In a writer cell: before this atomic, other blocks did atomics there. */
+/* This bit of a writer cell says: before this atomic, other blocks did atomics on the cell. */
 #define CELL_OTHERS 0x00400000u
-/* In a reader cell: several warps of the block have read it. The tick of the cell is then the
- * barrier phase of the newest read. */
+/* This bit of a reader cell says: several warps of the block have read the cell. Then the tick of
+ * the cell is the barrier phase of the newest read. */
 #define CELL_WARPS 0x00800000u
 
 static uint32_t cell_of(const struct warp *w, uint32_t access)
@@ -33,7 +33,7 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
 
 /* Returns clock t, counted from the block's start; the block's first clock is 1. The clocks of a
  * block continue those of earlier blocks on the same host thread, and the result must not depend on
- * these. */
+ * those blocks. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
@@ -62,8 +62,8 @@ static uint32_t cell_clock(uint32_t v)
 }
 
 /* Whether the accesses that a cell notes are ordered before an access of this block. If several
- * blocks made them, we answer yes once the block depends on any other: a missed race is better than
- * a false one. */
+ * blocks made these accesses, we answer yes as soon as this block depends on any other block: a
+ * missed race is better than a false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -167,8 +167,9 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* The same for readers. If several warps of this block have read a cell (CELL_WARPS), we know only
- * the phase of the newest read: how many barriers of the whole block came before it. */
+/* Does the same as unsettled() for readers. If several warps of this block have read a cell
+ * (CELL_WARPS), we know only the phase of the newest read: how many barriers of the whole block
+ * came before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -256,8 +257,8 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* Whether the instruction is ld.global.nc. The cache of this load does not see stores of this
- * launch, not even those of the same thread. */
+/* Whether the instruction is ld.global.nc. The cache that serves this load does not see stores of
+ * this launch, not even those of the same thread. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
@@ -367,8 +368,9 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* Notes a write of the value that is already there. Formally this is a race, but the result is the
- * same in every order of the two accesses. Returns false if the write changes the value. */
+/* Reports, as a note, a write of the value that is already there. Formally this is a race, but the
+ * result is the same in every order of the two accesses. Returns false if the write changes the
+ * value. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -386,7 +388,7 @@ static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane
     return true;
 }
 
-enum { SEVERAL_WARPS = -1 }; /* takes the place of a tick */
+enum { SEVERAL_WARPS = -1 }; /* report_warps() gets this value if there is no single tick */
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          bool write, bool after_read, int tick)
@@ -495,8 +497,8 @@ static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Reports a write to an input. It is wrong even if the kernel restores the old value, because other
- * blocks may have read the new value in between. */
+/* Reports a write to an input. Such a write is wrong even if the kernel restores the old value
+ * later, because other blocks may have read the new value in between. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];
@@ -585,8 +587,8 @@ void san_launch_begin(struct launch *l)
     m->cell_shift = l->gmem_shift;
 }
 
-/* Keeps the place of the store to the allocation that comes last in the code (not in time). The
- * strings must outlive the module. */
+/* Keeps the source line of a->store, which is the last store to the allocation in the code (not in
+ * time). We copy the strings, because they must outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;

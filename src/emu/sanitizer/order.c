@@ -4,7 +4,7 @@
  *
  * Fences: a strong write publishes the clock that the warp had at its last fence. A warp that makes
  * a strong read remembers the published clock. At its next fence the warp joins that clock into its
- * own. If the read is an acquire, the warp does so at once.
+ * own. If the read is an acquire, the warp joins that clock at once.
  */
 #include "emu/sanitizer/state.h"
 

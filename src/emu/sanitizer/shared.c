@@ -256,7 +256,7 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
-/* Bit k is set if byte off + k was never written. */
+/* Returns a mask in which bit k is set if byte off + k was never written. */
 static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
 {
     uint64_t bits = 0;
@@ -346,10 +346,10 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
     }
 }
 
-/* A block's shared memory disappears when the block ends, so accesses by other blocks of the
- * cluster must have ended by then. We know that a plain access has ended if a barrier of the
- * cluster completed after it. If the accessing block makes a strong access (for example an arrival)
- * after it, the two blocks may have synchronised in this way, so we report nothing. */
+/* Reports an access by another block of the cluster that may come after the end of this block, when
+ * the block's shared memory is gone. An access is safe if a barrier of the cluster completes after
+ * it. If the accessing block makes a strong access (for example an arrival) after it, the two
+ * blocks may have synchronised in this way, so we report nothing. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
     emu_finding(
@@ -634,7 +634,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
         emu_finding(w, pc, __builtin_ctz(w->active), FIND_ASYNC, "shared",
                     ((int64_t)c << s->shift) - SMEM_BASE, other,
                     "%s reads byte %u of shared memory through the async proxy, but no "
-                    "fence.proxy.async follows its write at %s",
+                    "fence.proxy.async follows the write at %s",
                     what, (c << s->shift) - SMEM_BASE, other);
         return;
     }

@@ -48,8 +48,8 @@ struct inflight {
 struct block_san {
     uint32_t shift; /* log2 of bytes per cell */
     uint32_t ncells;
-    uint32_t *wclock, *wwho; /* last write */
-    uint32_t *rmax, *rwho;   /* newest read clock of any warp, last reader */
+    uint32_t *wclock, *wwho; /* clock and "who" (see who_of()) of the last write */
+    uint32_t *rmax, *rwho;   /* clock of the newest read by any warp, "who" of the last read */
     uint32_t *rclock;        /* [warp][cell]: clock of that warp's last read */
     uint32_t base, top;      /* the first clock of this block; the highest clock in use */
     uint32_t async_clock;
@@ -65,9 +65,11 @@ struct block_san {
     } early[16];
     uint32_t nearly;
     bool products; /* this block executed wgmmas */
-    /* warps of this block synchronised by other means than barriers of the whole block */
+    /* true if warps of this block have synchronised by other means than barriers of the whole
+     * block */
     bool other_sync;
-    /* too many objects in global memory: we no longer check races within the block there */
+    /* true if there are too many objects in global memory; then we no longer check for races within
+     * the block there */
     bool g_many;
     struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
@@ -133,7 +135,7 @@ void san_async_key(struct block *b, const void *key, uint32_t t);
 
 /* ---- block_order.c -------------------------------------------------------------------------- */
 
-struct gsync; /* of one launch */
+struct gsync; /* the state of block_order.c for one launch */
 struct gsync *block_order_open(void);
 void block_order_close(struct gsync *g);
 
@@ -142,10 +144,10 @@ void block_fence(struct warp *w);
 void block_publish(struct warp *w, uint64_t addr);
 void block_observe(struct warp *w, uint64_t addr, bool acquire);
 
-/* Clocks of blocks stop here. */
+/* A block's clock does not go beyond this number. */
 #define MAX_BLOCK_CLOCK 255u
-/* Whether what `block` (its number + 1) did up to this clock is ordered before this warp's access
- * now. */
+/* Whether all accesses that a block made up to this clock are ordered before this warp's present
+ * access. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
 /* Whether this warp's block depends on anything that another block did. */
 bool block_depends(struct warp *w);

@@ -15,7 +15,7 @@ struct place {
 
 /* A load of a suspect by some lanes of a warp, in one execution of the instruction. */
 struct suspect_read {
-    struct place at;         /* of the first of the lanes */
+    struct place at;         /* the place of the first of the lanes */
     uint32_t block, clock;   /* block + 1, and that block's clock (block_order.c) */
     uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
     uint32_t epoch; /* block_san.base: tells apart the blocks that use one shadow in turn */
@@ -51,7 +51,7 @@ struct signal { /* a strong access to global memory */
 
 struct suspects {
     bool followed;
-    struct suspect_cell *cells; /* open addressing by key */
+    struct suspect_cell *cells; /* hash table by key, with open addressing */
     uint32_t n, cap;
     VEC(struct suspect_read) reads;
     VEC(struct pending_race) pending;
@@ -369,8 +369,9 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* The pending race to which a race at this instruction adds its flags, or NULL. Lanes of one load
- * share a pending race, and so do all further races once there are too many. */
+/* Returns the pending race to which the race at this instruction adds its flags, or NULL if it
+ * becomes a pending race of its own. Lanes of one load share a pending race. If there are too many
+ * pending races, further races at the same instruction share one too. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -403,7 +404,7 @@ static bool is_used(const struct suspects *s, const struct pending_race *p)
     return false;
 }
 
-/* Names the read `at` that this access races with. */
+/* Writes to buf a name of the read `at`, with which this access races. */
 static void name_read(const struct warp *w, uint32_t lane, const struct suspect_read *at, char *buf,
                       size_t n)
 {

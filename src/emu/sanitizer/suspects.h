@@ -46,7 +46,7 @@ struct race {
     int64_t index;
     const char *where; /* "race between blocks", "race in shared memory s" */
     const char *what;  /* "y[3]", "byte 12" */
-    const char *other; /* the text for who made the other access, as far as the shadow knows */
+    const char *other; /* text that says who made the other access, as far as the shadow knows */
     bool between;      /* another block made the other access */
     /* global memory: the block of the other access + 1, and its clock; 0 = unknown */
     uint32_t block;
@@ -55,10 +55,10 @@ struct race {
 /* Reports a race. */
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
-/* A race may be the reason for a read of unwritten memory: the write comes too late. Then only the
- * race is reported. These two say that a read on this line is a finding of its own.
- * unwritten_stands() always says so. unwritten_apart() says so only in the second run, if no
- * suspect is near the cell with this key. */
+/* A race may be the reason for a read of unwritten memory: the write comes too late. Then we report
+ * only the race. These two functions note that the reads of unwritten memory on a line are findings
+ * of their own. unwritten_stands() always notes it. unwritten_apart() notes it only in the second
+ * run, and only if no suspect is near the cell with this key. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
 void unwritten_stands(struct emu *e, uint32_t line);
 

@@ -45,7 +45,7 @@ struct reg_mark {
     const struct ptx_var *var;
     uint32_t lanes; /* the lanes in which the register has undefined bits */
     uint64_t bits[WARP];
-    uint32_t origins[WARP]; /* bit i: undef.read[i] made some of them */
+    uint32_t origins[WARP]; /* bit i: undef.read[i] made some of these bits */
 };
 
 struct undef {
@@ -212,7 +212,7 @@ static uint32_t marked_lanes(struct undef *u, const struct ptx_opnd *o)
     return lanes | (o->pair ? marked_lanes(u, o->pair) : 0);
 }
 
-/* The instructions that made the undefined bits of an operand. */
+/* Returns the origins of an operand's undefined bits. */
 static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t lane)
 {
     const struct reg_mark *m = o->kind == PO_REG && o->var ? find_mark(u, o->var) : NULL;
@@ -362,7 +362,8 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* The undefined bytes of the store under way. In memory, each byte has one origin. */
+/* Returns the undefined bytes of the store under way. Sets *origin to one of their origins, because
+ * a byte in memory has only one. */
 static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32_t lane,
                              const struct undef_read **origin)
 {
@@ -480,7 +481,7 @@ static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
     return sp == SP_LOCAL;
 }
 
-/* The suspects among the origins. */
+/* Returns those of the origins whose values come from suspects. */
 static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 {
     uint32_t out = 0;
@@ -657,8 +658,8 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* The origins of a result: those of the operands that alone make it undefined, or those of all
- * operands if there is no such operand. */
+/* Returns the origins of a result. If some operands make the result undefined even by themselves,
+ * returns the origins of these operands, else the origins of all operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;
@@ -728,7 +729,7 @@ void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_
         add_undefined(w->matrix, bytes, origins);
 }
 
-/* Operands of matrix instructions that tensor/fragments.c follows. */
+/* Whether operand i belongs to a matrix instruction and tensor/fragments.c follows it. */
 static bool is_fragment(const struct ptx_insn *p, uint32_t i)
 {
     if (str_eq(p->op, "mma") || (str_eq(p->op, "wmma") && ptx_has(p, "mma")))
@@ -746,7 +747,8 @@ static bool is_left(const struct ptx_insn *p, uint32_t i)
     return (i == 1 && is_exchange(p)) || is_fragment(p, i);
 }
 
-/* The lanes whose addresses ldmatrix and stmatrix read. */
+/* Returns the lanes whose addresses the instruction reads. ldmatrix and stmatrix may read only
+ * some. */
 static uint32_t address_lanes(const struct ptx_insn *p)
 {
     if (!str_eq(p->op, "ldmatrix") && !str_eq(p->op, "stmatrix"))

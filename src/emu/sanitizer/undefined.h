@@ -19,8 +19,8 @@ struct undef_operands {
     uint64_t u[UNDEF_OPERANDS];
 };
 
-/* Returns the undefined bits of the result of plain arithmetic. Ignore the bits beyond the width of
- * the destination. */
+/* Returns the undefined bits of the result of plain arithmetic. The caller must ignore bits beyond
+ * the width of the destination. */
 uint64_t undef_result(const struct undef_operands *x);
 
 /* Follows bytes that this lane loads from a suspect, as if they were undefined. Sets *used at their

@@ -19,7 +19,8 @@ static uint64_t low_bits(unsigned n)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* The part of an element that lies in one byte: its bits in the register, and its place. */
+/* The part of an element that lies in one byte of memory: its bits in the register, the piece of
+ * memory, the byte in that piece. */
 struct part {
     uint64_t bits;
     uint32_t piece, byte;
@@ -91,7 +92,7 @@ void fragment_stores(struct warp *w, const struct insn *in, const struct fragmen
 
 enum { MAX_SIDE = 32, QUADS = 4 };
 
-/* Undefined elements by row of A, by column of B, and by element of C: their origins. */
+/* The origins of undefined elements, for each row of A, each column of B and each element of C. */
 struct undefined_inputs {
     uint32_t row[QUADS][MAX_SIDE], col[QUADS][MAX_SIDE], acc[QUADS][MAX_SIDE][MAX_SIDE];
 };

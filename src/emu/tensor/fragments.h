@@ -13,7 +13,7 @@
 
 /* How an instruction moves a fragment between registers and the lines of a matrix in memory. */
 struct fragment_move {
-    uint32_t operand;   /* of the instruction: the fragment */
+    uint32_t operand;   /* number of the operand that is the fragment */
     uint32_t bits, per; /* bits of an element, elements of a register */
     /* The line in memory, and the bit in the line, of element e of register r. */
     void (*place)(const struct insn *in, unsigned lane, unsigned r, unsigned e, unsigned *line,

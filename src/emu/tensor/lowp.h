@@ -2,8 +2,9 @@
  * lowp.h - tensor operand types: converts packed bits to floats or integers, and back.
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
- * bits. Decoding is exact, because every type here but f64 is a subset of float. Encoding rounds
- * once to nearest even. Loops are branch-free so that they vectorise.
+ * bits. Decoding is exact: every float type here but f64 is a subset of float, and every integer
+ * type of int32. Encoding rounds once to nearest even. Loops are branch-free so that they
+ * vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H

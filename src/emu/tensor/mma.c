@@ -198,7 +198,7 @@ static unsigned per_reg(enum tc_type t)
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
 }
 
-/* Returns the registers of a fragment, without the duplicates that wmma has. */
+/* Returns how many registers a fragment has, without the duplicates that wmma has. */
 static unsigned real_regs(const struct mma_op *op, enum mma_operand which)
 {
     if (op->quad4)

@@ -3,7 +3,7 @@
  *
  *     struct mma_op op;
  *     if (mma_decode(&op, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", err) < 0) ...
- *     mma_exec(&op, a, b, c, NULL, d);
+ *     mma_exec(&op, a, b, c, NULL, 0, d);
  *
  * A register is an array of 32 lanes, uint32_t or (f64) uint64_t; a fragment is an array of
  * pointers to registers. Register layouts are those of the PTX manual; see mma_layout.

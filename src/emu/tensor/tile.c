@@ -6,9 +6,10 @@
 #include <string.h>
 
 /*
- * On x86-64 the compiler compiles these loops once for AVX2 and once without; the program chooses
- * when it starts. Elsewhere the compiler's baseline (NEON with FMA) is good enough. With ASan there
- * are no such clones, because the code that chooses would run before ASan's runtime has started.
+ * On x86-64 the compiler makes two clones of these loops, one with AVX2 and one without. The
+ * program chooses a clone when it starts. Elsewhere the compiler's baseline (NEON with FMA) is good
+ * enough. With ASan we make no clones, because the code that chooses would run before ASan's
+ * runtime has started.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && defined(__GNUC__) && \
     !defined(__clang__)

@@ -3,11 +3,11 @@
  *
  * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It is
  * complete for all four warps or for none. So the first warp that waits for the product also waits
- * until the others have issued it, and then computes all rows. From then on one thread may free the
- * operands' memory on behalf of all four warps. The product reads registers and shared memory when
- * it is computed, not when it is issued, so a change in between has an effect. B is the same for
- * all four warps, so we decode it once. The cache finds B by the number of the product in the
- * warpgroup's sequence.
+ * until the others have issued it, and then computes all rows. From then on one thread may declare
+ * the operands' memory reusable on behalf of all four warps. The product reads registers and shared
+ * memory when it is computed, not when it is issued, so a change in between has an effect. B is the
+ * same for all four warps, so we decode it once. The cache finds B by the number of the product in
+ * the warpgroup's sequence.
  *
  * warp->watch marks the accumulators of products in flight. If the code copies such a register, we
  * complete the products first, because ptxas would have removed the copy. Any other access sees old
@@ -336,7 +336,7 @@ void wg_check_exit(struct warp *w)
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
 /* Finds one or two ranges [lo, hi) that cover the operand's chunks. The first chunk that is more
- * than 1024 bytes away from the first range begins the second. */
+ * than 1024 bytes away from the first range begins the second range. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -374,8 +374,9 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* The sanitizer checks that the operand is initialised and ordered. A row of two chunks may be
- * checked at once, because swizzling keeps it in its 32 bytes. */
+/* Lets the sanitizer check that the operand is initialised, and that its writes are ordered before
+ * this read. A row of two chunks may be checked at once, because swizzling keeps it in its 32
+ * bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {

@@ -6,7 +6,8 @@
  * product to a dense accumulator. The accumulator may stay dense over a chain of instructions:
  *
  *     wgmma_acc_load(&op, regs, acc);
- *     wgmma_load_b(&op, smem, descb, xb);  wgmma_load_a(&op, smem, desca, warp, xa);
+ *     wgmma_load_b(&op, smem, smem_bytes, descb, xb);
+ *     wgmma_load_a(&op, smem, smem_bytes, desca, warp, xa);
  *     wgmma_product(&op, xa, xb, meta, sel, scale_d, acc);
  *     wgmma_acc_store(&op, acc, regs);
  */
