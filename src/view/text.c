@@ -9,7 +9,7 @@
 #include "sys/json.h"
 #include "view/parts.h"
 
-/* How many bytes a character of `n` bytes takes in JSON. */
+/* How many bytes of JSON a character takes that has `n` bytes and begins with the byte `c`. */
 static size_t escaped(unsigned char c, size_t n)
 {
     if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r')
