@@ -1,8 +1,9 @@
 /*
- * answers.h - keeps the newest answers, so that many pages that look at one run cost one query.
+ * answers.h - keeps the newest answers, so that many open pages of one run cost one query.
  *
- * An answer is kept until the store changes, and at most two seconds, because the lock of a running
- * process is not a part of the store. Only the server's thread uses it.
+ * An answer is kept until the store changes, but at most two seconds: an answer also depends on
+ * whether a run's process still holds its lock, and a change of the lock does not change the store.
+ * Only the server's thread uses a `struct answers`.
  */
 #ifndef SERVE_ANSWERS_H
 #define SERVE_ANSWERS_H
