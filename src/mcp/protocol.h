@@ -1,8 +1,8 @@
 /*
  * protocol.h - the revisions of the protocol, and the shape that each gives to answers.
  *
- * Two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers the
- * revision. Since 2026-07-28 there is no handshake: each request names its revision and the
+ * There are two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers
+ * the revision. Since 2026-07-28 there is no handshake: each request names its revision and the
  * client's capabilities in `_meta`. protocol_choose() decides for each request, so both kinds of
  * requests may come in turn.
  */

@@ -4,7 +4,7 @@
  * Invariants:
  *   1. Every request gets exactly one answer, unless the client cancels it. Then it gets none.
  *   2. No message ends the server. It ends with its input, with its output, or with a signal.
- *   3. Only send() writes to the output, one message per line.
+ *   3. Only send_message() adds to the output, one message per line.
  *   4. When the server ends, it ends everything that it started.
  */
 #include <errno.h>
@@ -27,8 +27,8 @@
 enum {
     MAX_CALLS = 64,            /* waiting and running */
     MAX_RUNNING = 4,           /* children at once, besides the optimisations */
-    PATIENT_BYTES = 4 << 20,   /* unread output at which the server stops reading */
-    PROGRESS_BYTES = 256 << 10 /* unread output at which it sends no progress */
+    PATIENT_BYTES = 4 << 20,   /* with more unread output than this, the server reads no input */
+    PROGRESS_BYTES = 256 << 10 /* with more unread output than this, it sends no progress */
 };
 #define PROGRESS_EVERY (200 * MS)
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
