@@ -260,7 +260,7 @@ struct supervisor {
     pid_t pid; /* the program's process id */
     int pidfd;
     uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent; 0 = not yet */
-    enum child_end why;         /* CHILD_RUNNING: it ended by itself */
+    enum child_end why;         /* why we end the program; CHILD_RUNNING = we do not */
     struct super_msg report;
     struct pid_set pids;
 };
